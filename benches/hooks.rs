@@ -18,6 +18,9 @@ use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
 
+#[path = "../tests/support/sandbox.rs"]
+mod sandbox;
+
 const ROUNDS: usize = 300;
 /// The case of a script on disk, of [`SCRIPT_SIZE`] bytes.
 const SCRIPT: &str = "pre-tool-use, `bash check.sh` of 4 KiB";
@@ -137,7 +140,7 @@ fn in_folder(program: impl AsRef<std::ffi::OsStr>, folder: &Path) -> Command {
 }
 
 fn opsctl(folder: &Path) -> Command {
-    in_folder(env!("CARGO_BIN_EXE_opsctl"), folder)
+    in_folder(sandbox::program(), folder)
 }
 
 /// Starts it with its input on a file, as a pipe would add the writer's time, and waits for its end.

@@ -11,11 +11,15 @@
     reason = "a benchmark may stop where it cannot go on"
 )]
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
+
+#[path = "../tests/support/sandbox.rs"]
+mod sandbox;
 
 const HOSTS: usize = 1000;
 /// Set in the process that is in a network of its own.
@@ -48,9 +52,9 @@ fn main() -> ExitCode {
     for (options, rounds, must_be_slower) in FPING {
         let (mut ours, mut theirs) = (vec![], vec![]);
         for _ in 0..rounds {
-            ours.push(timed(folder.path(), env!("CARGO_BIN_EXE_opsctl"), &["hosts"], " reachable "));
+            ours.push(timed(folder.path(), &sandbox::program(), &["hosts"], " reachable "));
             let arguments = [options, &["-a", "-f", "list"]].concat();
-            theirs.push(timed(folder.path(), "fping", &arguments, "127.0."));
+            theirs.push(timed(folder.path(), "fping".as_ref(), &arguments, "127.0."));
         }
         let (ours, theirs) = (median(ours), median(theirs));
         let ratio = theirs.as_secs_f64() / ours.as_secs_f64();
@@ -65,18 +69,19 @@ fn main() -> ExitCode {
 }
 
 /// The time of one whole run, which must find every host.
-fn timed(folder: &Path, program: &str, arguments: &[&str], alive: &str) -> Duration {
+fn timed(folder: &Path, program: &OsStr, arguments: &[&str], alive: &str) -> Duration {
     let started = Instant::now();
     let output =
         Command::new(program).args(arguments).current_dir(folder).env("CLAUDE_PROJECT_DIR", folder).output();
-    let output = output.unwrap_or_else(|error| panic!("`{program}`: {error}; run tests/setup"));
+    let output = output.unwrap_or_else(|error| panic!("`{}`: {error}; run tests/setup", program.display()));
     let elapsed = started.elapsed();
     let reported = String::from_utf8(output.stdout).unwrap();
     let found = reported.lines().filter(|line| line.contains(alive)).count();
     assert_eq!(
         found,
         HOSTS,
-        "{program} {arguments:?} missed some: {}",
+        "{} {arguments:?} missed some: {}",
+        program.display(),
         String::from_utf8_lossy(&output.stderr)
     );
     elapsed

@@ -12,6 +12,9 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+#[path = "../tests/support/sandbox.rs"]
+mod sandbox;
+
 const ROUNDS: usize = 60;
 const ALLOWED: Duration = Duration::from_millis(20);
 
@@ -51,7 +54,7 @@ fn sqlite3(folder: &Path, statements: &str) {
 /// The time of one whole hook, from its start to its end.
 fn hook(folder: &Path, event: &str, command: &str) -> Duration {
     let started = Instant::now();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_opsctl"))
+    let mut child = Command::new(sandbox::program())
         .args(["hook", event])
         .current_dir(folder)
         .env_clear()

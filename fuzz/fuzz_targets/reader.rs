@@ -5,9 +5,9 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use opsctl::actions::{read_command, read_command_on};
-use opsctl::catalogue::Catalogue;
-use opsctl::shell::disk::{Disk, DiskFile, Entry, Unreadable};
+use opsctl_reader::actions::{read_command, read_command_on};
+use opsctl_reader::catalogue::Catalogue;
+use opsctl_reader::shell::disk::{Disk, DiskFile, Entry, Unreadable};
 
 /// The grammar's library panics on some broken texts, and the reader catches that; any other panic is a defect.
 const CAUGHT: &str = "brush-parser";

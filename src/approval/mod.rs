@@ -111,7 +111,7 @@ pub struct NewGrant<'a> {
     /// The service.
     pub service: &'a str,
     /// `restart` or `redeployment`.
-    pub kind: &'static str,
+    pub kind: &'a str,
     /// The number of actions.
     pub count: u32,
     /// For how long it can be used.

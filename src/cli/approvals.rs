@@ -2,12 +2,12 @@
 
 use chrono::{DateTime, Utc};
 use clap::Args;
-use serde::Serialize;
+use serde_json::json;
 
-use super::agents::Agents;
 use super::exit_code::OK;
 use super::facts::Facts;
 use super::failure::Failure;
+use super::listing::Agents;
 use super::output::{print, print_json};
 use super::person;
 use super::project::environment_in_force;
@@ -94,10 +94,7 @@ pub fn list(args: &ApprovalsArgs) -> Result<u8, Failure> {
         }
     };
     if args.json {
-        return print_json(&ApprovalsWire {
-            approvals: questions.iter().map(QuestionWire::new).collect(),
-            grants: grants.iter().map(GrantWire::new).collect(),
-        });
+        return print_json(&json!({ "approvals": questions, "grants": grants }));
     }
     let agents = Agents::of(&environment)?;
     if args.all {
@@ -189,88 +186,4 @@ pub fn granted(grant: &Grant, now: DateTime<Utc>) -> String {
         relative_time(*expires_at - now),
         text::line(by)
     )
-}
-
-#[derive(Serialize)]
-struct ApprovalsWire<'a> {
-    approvals: Vec<QuestionWire<'a>>,
-    grants: Vec<GrantWire<'a>>,
-}
-
-/// A question in JSON.
-#[derive(Serialize)]
-pub struct QuestionWire<'a> {
-    id: i64,
-    session: &'a str,
-    agent: Option<&'a str>,
-    call: &'a str,
-    command: &'a str,
-    actions: &'a [String],
-    service: Option<&'a str>,
-    reasons: &'a [String],
-    tier: Option<u8>,
-    words: Option<&'a str>,
-    asked_at: String,
-    expires_at: String,
-    state: &'static str,
-    at_terminal: bool,
-    answered_by: Option<&'a str>,
-    answered_at: Option<String>,
-    note: Option<&'a str>,
-}
-
-impl<'a> QuestionWire<'a> {
-    /// Converts a question.
-    pub fn new(question: &'a Question) -> Self {
-        Self {
-            id: question.id,
-            session: &question.session,
-            agent: question.agent.as_deref(),
-            call: &question.call,
-            command: &question.command,
-            actions: &question.actions,
-            service: question.service.as_deref(),
-            reasons: &question.reasons,
-            tier: question.tier,
-            words: question.words.as_deref(),
-            asked_at: timestamp(question.asked_at),
-            expires_at: timestamp(question.expires_at),
-            state: question.state.as_str(),
-            at_terminal: question.at_terminal,
-            answered_by: question.answered_by.as_deref(),
-            answered_at: question.answered_at.map(timestamp),
-            note: question.note.as_deref(),
-        }
-    }
-}
-
-/// A grant in JSON.
-#[derive(Serialize)]
-pub struct GrantWire<'a> {
-    id: i64,
-    service: &'a str,
-    kind: &'a str,
-    count: u32,
-    used: u32,
-    by: &'a str,
-    granted_at: String,
-    expires_at: String,
-    note: Option<&'a str>,
-}
-
-impl<'a> GrantWire<'a> {
-    /// Converts a grant.
-    pub fn new(grant: &'a Grant) -> Self {
-        Self {
-            id: grant.id,
-            service: &grant.service,
-            kind: &grant.kind,
-            count: grant.count,
-            used: grant.used,
-            by: &grant.by,
-            granted_at: timestamp(grant.at),
-            expires_at: timestamp(grant.expires_at),
-            note: grant.note.as_deref(),
-        }
-    }
 }

@@ -1,17 +1,12 @@
 //! `opsctl audit`: lists decisions on commands that act.
 
 use chrono::{DateTime, Utc};
-use clap::{Args, ValueEnum};
-use serde::Serialize;
+use clap::Args;
 
-use super::agents::Agents;
-use super::exit_code::OK;
 use super::facts::Facts;
 use super::failure::Failure;
-use super::follow::follow;
-use super::output::print_json;
+use super::listing::Listing;
 use super::project::environment_in_force;
-use super::text::{self, Text};
 use super::{services, time};
 use crate::inventory::error::suggestion;
 use crate::ledger::Ledger;
@@ -33,8 +28,8 @@ pub struct AuditArgs {
     #[arg(long, value_name = "NAME")]
     service: Option<String>,
     /// Only decisions with this verdict
-    #[arg(long, value_enum)]
-    verdict: Option<VerdictName>,
+    #[arg(long, value_parser = ["allow", "deny", "fail-open", "fail-closed"])]
+    verdict: Option<String>,
     /// Only decisions by this rule: budget, tier, never, forbidden, …
     #[arg(long, value_name = "NAME")]
     rule: Option<String>,
@@ -61,25 +56,6 @@ pub struct AuditArgs {
     json: bool,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum VerdictName {
-    Allow,
-    Deny,
-    FailOpen,
-    FailClosed,
-}
-
-impl VerdictName {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::Deny => "deny",
-            Self::FailOpen => "fail-open",
-            Self::FailClosed => "fail-closed",
-        }
-    }
-}
-
 /// The facts of the verb.
 pub const FACTS: &[Facts] = &[Facts::reads("audit").in_guard(&["--follow"]).with_ledger()];
 
@@ -87,50 +63,38 @@ pub const FACTS: &[Facts] = &[Facts::reads("audit").in_guard(&["--follow"]).with
 pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
     let inventory = installation::in_force(&environment, &mut vec![]).installation.inventory;
-    let known = |name| services::known(&environment, &inventory, name, "see `opsctl cooldown` for all names");
-    let service = args.service.as_deref().map(known).transpose()?;
+    let service = services::asked(&environment, &inventory, args.service.as_deref())?;
     if let Some(rule) = args.rule.as_deref() {
         check_rule(&environment, rule)?;
     }
     let which = Which {
         service: service.as_deref(),
-        verdict: args.verdict.map(VerdictName::as_str),
+        verdict: args.verdict.as_deref(),
         rule: args.rule.as_deref(),
         session: args.session.as_deref(),
         since: args.since,
-        after: None,
         agent: args.agent.as_deref(),
+        ..Which::default()
     };
-    let matching = |which, limit| -> Result<Vec<Decision>, Failure> {
-        Ok(match Ledger::open_existing(&environment.ledger)? {
-            Some(ledger) => ledger.decisions(which, limit)?,
-            None => vec![],
-        })
+    let matching =
+        |which, limit| Ledger::read_at(&environment.ledger, |ledger| ledger.decisions(which, limit));
+    let listing = Listing {
+        what: "decisions",
+        titles: ["TIME", "VERDICT", "RULE", "COMMAND", "REASON"],
+        cells: &|decision| cells(decision, args.relative),
+        agent_of: |decision: &Decision| decision.agent.as_deref(),
+        agent: args.agent.as_deref(),
+        json: args.json,
     };
-    let agents = Agents::of(&environment)?;
     if args.follow {
         let mut after = None;
-        let next = |limit| {
+        return listing.follow(args.limit, &environment, |limit| {
             let found = matching(Which { after, ..which }, limit)?;
             after = Some(found.first().map_or(after.unwrap_or(0), |decision| decision.id));
             Ok(found)
-        };
-        return follow(args.limit, next, |decision| {
-            if args.json {
-                return Ok(Text::json(&DecisionWire::new(decision))?);
-            }
-            let cells = agents.named(cells(decision, args.relative), decision.agent.as_deref());
-            Ok(Text::from(&text::line(&cells.join(" | "))))
         });
     }
-    let decisions = matching(which, args.limit)?;
-    if args.json {
-        return print_json(&DecisionsWire { decisions: decisions.iter().map(DecisionWire::new).collect() });
-    }
-    let cells = |decision| cells(decision, args.relative);
-    let rows = decisions.iter().map(|decision| agents.named(cells(decision), decision.agent.as_deref()));
-    agents.print_table(TITLES, rows, "decisions", args.agent.as_deref());
-    Ok(OK)
+    listing.print(&matching(which, args.limit)?, &environment)
 }
 
 /// An error for a name that is no rule, and that no decision states.
@@ -139,15 +103,11 @@ fn check_rule(environment: &Environment, rule: &str) -> Result<(), Failure> {
         return Ok(());
     }
     let which = Which { rule: Some(rule), ..Which::default() };
-    if let Some(ledger) = Ledger::open_existing(&environment.ledger)?
-        && !ledger.decisions(which, 1)?.is_empty()
-    {
+    if !Ledger::read_at(&environment.ledger, |ledger| ledger.decisions(which, 1))?.is_empty() {
         return Ok(());
     }
     Err(Failure::UnknownRule { name: rule.to_owned(), remedy: suggestion(rule, RULES) })
 }
-
-const TITLES: [&str; 5] = ["TIME", "VERDICT", "RULE", "COMMAND", "REASON"];
 
 /// The cells of a decision; `-` for what it does not have.
 fn cells(decision: &Decision, relative: bool) -> [String; 5] {
@@ -157,46 +117,4 @@ fn cells(decision: &Decision, relative: bool) -> [String; 5] {
     let at = time::shown(decision.at, relative, Utc::now());
     let filled = |text: &String| if text.is_empty() { "-".to_owned() } else { text.clone() };
     [at, verdict.clone(), filled(rule), filled(actions), filled(reason)]
-}
-
-#[derive(Serialize)]
-struct DecisionsWire<'a> {
-    decisions: Vec<DecisionWire<'a>>,
-}
-
-#[derive(Serialize)]
-struct DecisionWire<'a> {
-    id: i64,
-    at: Option<String>,
-    session: Option<&'a str>,
-    agent: Option<&'a str>,
-    tier: Option<u8>,
-    verdict: &'a str,
-    rules: Vec<&'a str>,
-    actions: &'a str,
-    services: Vec<&'a str>,
-    budgets: &'a str,
-    reason: &'a str,
-    effect: Option<&'a str>,
-    micros: Option<i64>,
-}
-
-impl<'a> DecisionWire<'a> {
-    fn new(decision: &'a Decision) -> Self {
-        Self {
-            id: decision.id,
-            at: decision.at.map(time::timestamp),
-            session: decision.session.as_deref(),
-            agent: decision.agent.as_deref(),
-            tier: decision.tier,
-            verdict: &decision.verdict,
-            rules: decision.rule.split_whitespace().collect(),
-            actions: &decision.actions,
-            services: decision.services.split_whitespace().collect(),
-            budgets: &decision.budgets,
-            reason: &decision.reason,
-            effect: decision.effect.as_deref(),
-            micros: decision.micros,
-        }
-    }
 }

@@ -2,7 +2,7 @@
 
 use chrono::Utc;
 use clap::Args;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::exit_code::OK;
 use super::facts::Facts;
@@ -10,7 +10,7 @@ use super::failure::Failure;
 use super::output::{complain_all, print, print_json};
 use super::project::environment_in_force;
 use crate::context::Reader;
-use crate::context::text::Shown;
+use crate::context::text::{Shown, TextFile};
 use crate::hook::session_start::{SessionContext, compose};
 use crate::model::policy::Tier;
 use crate::runtime::warning::Warning;
@@ -37,30 +37,6 @@ pub struct ContextArgs {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct ContextWire<'a> {
-    files: Vec<FileWire<'a>>,
-    not_included: Vec<SkippedWire<'a>>,
-    /// The number of files beyond the maximum.
-    more: usize,
-    /// The length of the context in characters. The client accepts 10,000.
-    characters: usize,
-}
-
-#[derive(Serialize)]
-struct FileWire<'a> {
-    name: &'a str,
-    path: &'a str,
-    bytes: u64,
-    shown: &'static str,
-}
-
-#[derive(Serialize)]
-struct SkippedWire<'a> {
-    what: &'a str,
-    why: &'a str,
-}
-
 /// The facts of the verb.
 pub const FACTS: &[Facts] = &[Facts::reads("context")];
 
@@ -75,55 +51,46 @@ pub fn run(args: &ContextArgs) -> Result<u8, Failure> {
         print(&context.text);
         return Ok(OK);
     }
-    let wire = ContextWire::from(&context);
+    let files = context.reading.files.iter().zip(context.shares.iter().map(|shown| match shown {
+        Shown::Whole => "whole",
+        Shown::Beginning(_) => "beginning",
+        Shown::Name => "name",
+    }));
+    let files: Vec<(&TextFile, &str)> = files.collect();
     if args.json {
-        return print_json(&wire);
+        return print_json(&json(&context, &files));
     }
-    print(&wire.in_words());
+    print(&in_words(&context, &files));
     Ok(OK)
 }
 
-impl<'a> From<&'a SessionContext> for ContextWire<'a> {
-    fn from(context: &'a SessionContext) -> Self {
-        let files = context.reading.files.iter().zip(&context.shares).map(|(file, shown)| FileWire {
-            name: &file.name,
-            path: &file.path,
-            bytes: file.size,
-            shown: match shown {
-                Shown::Whole => "whole",
-                Shown::Beginning(_) => "beginning",
-                Shown::Name => "name",
-            },
-        });
-        let skipped = context.reading.skipped.iter();
-        Self {
-            files: files.collect(),
-            not_included: skipped
-                .map(|skipped| SkippedWire { what: &skipped.what, why: &skipped.why })
-                .collect(),
-            more: context.reading.more,
-            characters: context.text.chars().count(),
-        }
-    }
+fn json(SessionContext { reading, text, .. }: &SessionContext, files: &[(&TextFile, &str)]) -> Value {
+    let file = |(file, shown): &(&TextFile, &str)| json!({ "name": file.name, "path": file.path, "bytes": file.size, "shown": shown });
+    let skipped = reading.skipped.iter().map(|skipped| json!({ "what": skipped.what, "why": skipped.why }));
+    json!({
+        "files": files.iter().map(file).collect::<Vec<_>>(),
+        "not_included": skipped.collect::<Vec<_>>(),
+        // The number of files beyond the maximum.
+        "more": reading.more,
+        // The length of the context. The client accepts 10,000.
+        "characters": text.chars().count(),
+    })
 }
 
-impl ContextWire<'_> {
-    fn in_words(&self) -> String {
-        let width = self.files.iter().map(|file| file.name.chars().count()).max().unwrap_or_default();
-        let mut text = String::new();
-        for FileWire { name, bytes, shown, .. } in &self.files {
-            text.push_str(&format!("{name:width$}  {bytes:>8} bytes  {shown}\n"));
-        }
-        if self.more > 0 {
-            text.push_str(&format!("… and {} more files\n", self.more));
-        }
-        for SkippedWire { what, why } in &self.not_included {
-            text.push_str(&format!("{what}: not included: {why}\n"));
-        }
-        if text.is_empty() {
-            text.push_str("no files are listed under `context:` in hosts.yaml\n");
-        }
-        text.push_str(&format!("the whole context has {} of 10000 characters\n", self.characters));
-        text
+fn in_words(SessionContext { reading, text, .. }: &SessionContext, files: &[(&TextFile, &str)]) -> String {
+    let width = files.iter().map(|(file, _)| file.name.chars().count()).max().unwrap_or_default();
+    let mut words = String::new();
+    for (file, shown) in files {
+        words += &format!("{:width$}  {:>8} bytes  {shown}\n", file.name, file.size);
     }
+    if reading.more > 0 {
+        words += &format!("… and {} more files\n", reading.more);
+    }
+    for skipped in &reading.skipped {
+        words += &format!("{}: not included: {}\n", skipped.what, skipped.why);
+    }
+    if words.is_empty() {
+        words += "no files are listed under `context:` in hosts.yaml\n";
+    }
+    words + &format!("the whole context has {} of 10000 characters\n", text.chars().count())
 }

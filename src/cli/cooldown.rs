@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::builder::NonEmptyStringValueParser;
-use clap::{Args, Subcommand, ValueEnum};
-use serde::Serialize;
+use clap::{Args, Subcommand};
+use serde_json::json;
 
-use super::approvals::{GrantWire, granted};
+use super::approvals::granted;
 use super::exit_code::OK;
 use super::facts::Facts;
 use super::failure::Failure;
@@ -66,8 +66,8 @@ enum CooldownVerb {
         #[command(flatten)]
         service: Named,
         /// The kind of action; default: `redeployment` for the name of a playbook or release, otherwise `restart`
-        #[arg(long, value_enum)]
-        kind: Option<Kind>,
+        #[arg(long, value_parser = services::KINDS)]
+        kind: Option<String>,
         /// The action failed; it is counted, too
         #[arg(long)]
         failed: bool,
@@ -127,21 +127,6 @@ struct Named {
     force: bool,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Kind {
-    Restart,
-    Redeployment,
-}
-
-impl Kind {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Restart => "restart",
-            Self::Redeployment => "redeployment",
-        }
-    }
-}
-
 /// The facts of the verbs.
 pub const FACTS: &[Facts] = &[
     Facts::reads("cooldown").in_guard(&[]).with_ledger().with_state(),
@@ -166,12 +151,12 @@ pub fn run(args: &CooldownArgs) -> Result<u8, Failure> {
     let service = match &args.verb {
         None => return budgets.show(None, args.json),
         Some(CooldownVerb::Show { service }) => {
-            let named = |name| budgets.known(name, "see `opsctl cooldown` for all names");
-            let service = service.as_deref().map(named).transpose()?;
+            let service =
+                services::asked(&budgets.environment, &budgets.installation.inventory, service.as_deref())?;
             return budgets.show(service.as_deref(), args.json);
         }
         Some(CooldownVerb::Record { service, kind, failed, at }) => {
-            budgets.record(service, *kind, *failed, *at)?
+            budgets.record(service, kind.as_deref(), *failed, *at)?
         }
         Some(CooldownVerb::Reset { service }) => budgets.reset(service)?,
         Some(CooldownVerb::Healthy { service }) => budgets.health(service, true)?,
@@ -202,16 +187,12 @@ impl Budgets {
                 budgets.push(ServiceBudget::unused(&service, &self.installation.policy));
             }
         }
-        let mut grants = match Ledger::open_existing(&self.environment.ledger) {
-            Ok(Some(ledger)) => ledger.grants(self.now).unwrap_or_default(),
-            // What cannot be read is reported with the budgets.
-            Ok(None) | Err(_) => vec![],
-        };
+        // What cannot be read is reported with the budgets.
+        let mut grants =
+            Ledger::read_at(&self.environment.ledger, |ledger| ledger.grants(self.now)).unwrap_or_default();
         grants.retain(|grant| budgets.iter().any(|budget| budget.service == grant.service));
         if json {
-            let services = budgets.iter().map(BudgetWire::new).collect();
-            let grants = grants.iter().map(GrantWire::new).collect();
-            return print_json(&BudgetsWire { services, grants });
+            return print_json(&json!({ "services": budgets, "grants": grants }));
         }
         let (listed, others): (Vec<_>, Vec<_>) = budgets.iter().partition(|budget| budget.listed);
         let lines = |budgets: Vec<&ServiceBudget>, indentation: &str| -> String {
@@ -244,13 +225,13 @@ impl Budgets {
     }
 
     /// The kind of an action that is recorded under this name.
-    fn usual_kind(&self, name: &str) -> Kind {
+    fn usual_kind(&self, name: &str) -> &'static str {
         let deploys = |owner: &&Service| {
             owner.name != name && owner.playbooks.iter().chain(&owner.releases).any(|part| part == name)
         };
         match self.installation.inventory.services_named(name).first() {
-            Some(owner) if deploys(owner) => Kind::Redeployment,
-            _ => Kind::Restart,
+            Some(owner) if deploys(owner) => "redeployment",
+            _ => "restart",
         }
     }
 
@@ -261,8 +242,8 @@ impl Budgets {
         if shown.iter().any(|budget| budget.service == service) {
             return Ok(true);
         }
-        let Some(ledger) = Ledger::open_existing(&self.environment.ledger)? else { return Ok(false) };
-        Ok(ledger.last_checks()?.iter().any(|check| check.service == service))
+        let checks = Ledger::read_at(&self.environment.ledger, Ledger::last_checks)?;
+        Ok(checks.iter().any(|check| check.service == service))
     }
 
     fn forget(&self, name: &str, json: bool) -> Result<u8, Failure> {
@@ -289,17 +270,17 @@ impl Budgets {
     fn record(
         &self,
         service: &Named,
-        kind: Option<Kind>,
+        kind: Option<&str>,
         failed: bool,
         at: Option<DateTime<Utc>>,
     ) -> Result<String, Failure> {
         if let Some(at) = at.filter(|at| *at > self.now + CLOCK_DIFFERENCE) {
             return Err(Failure::FutureTime(timestamp(at)));
         }
-        let kind = kind.unwrap_or_else(|| self.usual_kind(&service.service));
+        let kind = kind.and_then(services::kind).unwrap_or_else(|| self.usual_kind(&service.service));
         let service = self.named(service)?;
         let result = if failed { ToolResult::Failed("failed".to_owned()) } else { ToolResult::Succeeded };
-        let key = BudgetKey { service: service.clone(), kind: kind.as_str() };
+        let key = BudgetKey { service: service.clone(), kind };
         let mut ledger = Ledger::open(&self.environment.ledger)?;
         let change = ledger.change()?;
         let at = at.unwrap_or_else(|| change.now(self.now));
@@ -356,57 +337,6 @@ impl Budgets {
         let edits: Vec<(&str, Edit)> = edits.iter().map(|edit| (service, *edit)).collect();
         if let Err(error) = cooldown_edit::edit(&self.environment.cooldown_file(), &edits) {
             complain(Warning::from(error));
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct BudgetsWire<'a> {
-    services: Vec<BudgetWire<'a>>,
-    grants: Vec<GrantWire<'a>>,
-}
-
-/// The budgets of a service in JSON.
-#[derive(Serialize)]
-pub struct BudgetWire<'a> {
-    service: &'a str,
-    /// The agent, where each has a budget of its own.
-    agent: Option<&'a str>,
-    listed: bool,
-    restart: KindWire,
-    redeployment: KindWire,
-}
-
-#[derive(Serialize)]
-struct KindWire {
-    used: usize,
-    limit: u32,
-    window: String,
-    next_allowed: Option<String>,
-    entries: Vec<String>,
-}
-
-impl<'a> BudgetWire<'a> {
-    /// Converts a budget.
-    pub fn new(budget: &'a ServiceBudget) -> Self {
-        Self {
-            service: &budget.service,
-            agent: budget.agent.as_deref(),
-            listed: budget.listed,
-            restart: KindWire::new(&budget.restart),
-            redeployment: KindWire::new(&budget.redeployment),
-        }
-    }
-}
-
-impl KindWire {
-    fn new(kind: &budgets::KindBudget) -> Self {
-        Self {
-            used: kind.counted.len(),
-            limit: kind.budget.limit,
-            window: kind.budget.window.to_string(),
-            next_allowed: kind.next_allowed.map(timestamp),
-            entries: kind.counted.iter().copied().map(timestamp).collect(),
         }
     }
 }

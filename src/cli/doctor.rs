@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use serde::Serialize;
+use serde_json::json;
 
 use super::doctor_hooks;
 use super::exit_code::{FAILED, OK};
@@ -12,7 +12,7 @@ use super::facts::Facts;
 use super::failure::Failure;
 use super::output::{print, print_json};
 use crate::doctor::hooks::{Locations, mods, read, survey};
-use crate::doctor::{Condition, Examined, Finding, client, examine, names};
+use crate::doctor::{Condition, Examined, client, examine, names};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::runtime::warning::Warning;
@@ -47,12 +47,6 @@ pub struct DoctorArgs {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct DoctorWire<'a> {
-    healthy: bool,
-    findings: &'a [Finding],
-}
-
 /// The facts of the verb.
 pub const FACTS: &[Facts] = &[Facts::reads("doctor").with_keys()];
 
@@ -84,7 +78,7 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     );
     let healthy = findings.iter().all(|finding| finding.condition != Condition::Failed);
     if args.json {
-        print_json(&DoctorWire { healthy, findings: &findings })?;
+        print_json(&json!({ "healthy": healthy, "findings": findings }))?;
     } else {
         print(&findings.iter().map(ToString::to_string).collect::<String>());
     }

@@ -1,59 +1,25 @@
 //! `opsctl doctor --hooks`: every hook, whose it is, and why it does not run.
 
-use std::path::{Path, PathBuf};
-
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::exit_code::{FAILED, OK};
 use super::failure::Failure;
 use super::output::{print, print_json};
+use crate::doctor::Condition;
 use crate::doctor::hooks::{Hook, Origin, SourceState, Survey, finding, mods};
-use crate::doctor::{Condition, Finding};
-
-#[derive(Serialize)]
-struct SurveyWire<'a> {
-    sources: Vec<SourceWire<'a>>,
-    hooks: Vec<HookWire<'a>>,
-    finding: &'a Finding,
-    mods: &'a [PathBuf],
-    mods_finding: &'a Finding,
-}
-
-#[derive(Serialize)]
-struct SourceWire<'a> {
-    source: String,
-    file: &'a Path,
-    ignored: Option<String>,
-}
-
-#[derive(Serialize)]
-struct HookWire<'a> {
-    event: &'a str,
-    matcher: Option<&'a str>,
-    #[serde(rename = "if", skip_serializing_if = "Option::is_none")]
-    condition: Option<&'a str>,
-    #[serde(rename = "type")]
-    kind: &'a str,
-    runs: &'a str,
-    of: &'static str,
-    source: String,
-    file: &'a Path,
-    in_force: bool,
-    ignored: Option<String>,
-}
 
 /// Prints the hooks of all sources, and the mods. Returns 1 if opsctl's own hooks do not run, or a mod can silence them.
 pub fn run(survey: &Survey, json: bool) -> Result<u8, Failure> {
     let (finding, mods_finding) = (finding(survey), mods::finding(survey));
     if json {
-        let hooks = survey.hooks.iter().filter_map(|hook| Some((hook, survey.sources.get(hook.source)?)));
-        print_json(&SurveyWire {
-            sources: survey.sources.iter().map(SourceWire::of).collect(),
-            hooks: hooks.map(|(hook, source)| HookWire::of(hook, source)).collect(),
-            finding: &finding,
-            mods: &survey.mods,
-            mods_finding: &mods_finding,
-        })?;
+        let hook = |hook: &Hook| Some(hook_json(hook, survey.sources.get(hook.source)?));
+        print_json(&json!({
+            "sources": survey.sources.iter().map(source_json).collect::<Vec<_>>(),
+            "hooks": survey.hooks.iter().filter_map(hook).collect::<Vec<_>>(),
+            "finding": finding,
+            "mods": survey.mods,
+            "mods_finding": mods_finding,
+        }))?;
     } else {
         for (index, source) in survey.sources.iter().enumerate() {
             print(&format!("{}: {}\n", source.scope, source.file.display()));
@@ -93,29 +59,28 @@ fn line(hook: &Hook, above: bool) -> String {
     format!("  {event}{matcher}{condition}: {kind} {runs}{whose}{ignored}\n")
 }
 
-impl<'a> SourceWire<'a> {
-    fn of(source: &'a SourceState) -> Self {
-        Self {
-            source: source.scope.to_string(),
-            file: &source.file,
-            ignored: source.ignored.as_ref().map(ToString::to_string),
-        }
-    }
+fn source_json(source: &SourceState) -> Value {
+    json!({
+        "source": source.scope.to_string(),
+        "file": source.file,
+        "ignored": source.ignored.as_ref().map(ToString::to_string),
+    })
 }
 
-impl<'a> HookWire<'a> {
-    fn of(hook: &'a Hook, source: &'a SourceState) -> Self {
-        Self {
-            event: &hook.event,
-            matcher: hook.matcher.as_deref(),
-            condition: hook.condition.as_deref(),
-            kind: &hook.kind,
-            runs: &hook.runs,
-            of: of(hook.origin),
-            source: source.scope.to_string(),
-            file: &source.file,
-            in_force: hook.ignored.is_none(),
-            ignored: hook.ignored.as_ref().map(ToString::to_string),
-        }
+fn hook_json(hook: &Hook, source: &SourceState) -> Value {
+    let mut shown = json!({
+        "event": hook.event,
+        "matcher": hook.matcher,
+        "type": hook.kind,
+        "runs": hook.runs,
+        "of": of(hook.origin),
+        "source": source.scope.to_string(),
+        "file": source.file,
+        "in_force": hook.ignored.is_none(),
+        "ignored": hook.ignored.as_ref().map(ToString::to_string),
+    });
+    if let (Some(condition), Value::Object(shown)) = (&hook.condition, &mut shown) {
+        shown.insert("if".to_owned(), json!(condition));
     }
+    shown
 }

@@ -1,7 +1,7 @@
 //! `opsctl grant`: gives budget in advance.
 
 use chrono::Utc;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::approvals::granted;
 use super::exit_code::OK;
@@ -28,8 +28,8 @@ pub struct GrantArgs {
     #[arg(value_name = "SERVICE")]
     service: String,
     /// The kind of action
-    #[arg(value_enum, value_name = "KIND")]
-    kind: Kind,
+    #[arg(value_name = "KIND", value_parser = services::KINDS)]
+    kind: String,
     /// The number of actions
     #[arg(value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=100))]
     count: u32,
@@ -39,12 +39,6 @@ pub struct GrantArgs {
     /// A note, which the model reads when the grant is used
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Kind {
-    Restart,
-    Redeployment,
 }
 
 /// The facts of the verb.
@@ -61,13 +55,9 @@ pub fn run(args: &GrantArgs) -> Result<u8, Failure> {
     let inventory = installation::in_force(&environment, &mut vec![]).installation.inventory;
     let service =
         services::known(&environment, &inventory, &args.service, "see `opsctl cooldown` for all names")?;
-    let kind = match args.kind {
-        Kind::Restart => "restart",
-        Kind::Redeployment => "redeployment",
-    };
     let new = NewGrant {
         service: &service,
-        kind,
+        kind: &args.kind,
         count: args.count,
         life: args.duration.delta(),
         note: args.note.as_deref(),

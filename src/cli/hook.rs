@@ -16,7 +16,7 @@ use super::text::Text;
 use crate::hook::answer::{Answer, Output};
 use crate::hook::wire::event_name::{EVENTS, SESSION_STATE};
 use crate::hook::{self, Unserved};
-use crate::ledger::limit_waiting;
+use crate::ledger::Patience;
 use crate::runtime::environment::Environment;
 use crate::write_limit;
 
@@ -51,23 +51,23 @@ pub const FACTS: &[Facts] = &[Facts::operator("hook")];
 pub fn run(args: &HookArgs) -> u8 {
     // A panic would end the process with an exit code that the client does not know.
     std::panic::set_hook(Box::new(|_| {}));
-    limit_waiting();
+    let patience = Patience::limited();
     let event = args.event.as_deref();
     let answered = Cell::new(None);
     let served = catch_unwind(AssertUnwindSafe(|| {
-        serve_stdin(event, |answer| answered.set(Some(deliver(&answer))));
+        serve_stdin(event, &patience, |answer| answered.set(Some(deliver(&answer))));
     }));
     // A defect after the answer, while it is recorded, does not change it.
-    answered.get().unwrap_or_else(|| if served.is_ok() { OK } else { after_panic(event) })
+    answered.get().unwrap_or_else(|| if served.is_ok() { OK } else { after_panic(event, &patience) })
 }
 
 /// Answers after a panic has stopped the check. Returns the exit code.
-fn after_panic(event: Option<&str>) -> u8 {
+fn after_panic(event: Option<&str>, patience: &Patience) -> u8 {
     let answered = Cell::new(None);
     // A second panic is ignored: one line is on stderr.
     let _ = catch_unwind(AssertUnwindSafe(|| {
         let deliver = |answer| answered.set(Some(deliver(&answer)));
-        hook::unserved(&Unserved::Defect, event, &Environment::of_process(), Utc::now(), deliver);
+        hook::unserved(&Unserved::Defect, event, &environment(patience), Utc::now(), deliver);
     }));
     answered.get().unwrap_or_else(|| {
         complain(format_args!("{}; the command was not checked. Please report it.", Unserved::Defect));
@@ -75,8 +75,15 @@ fn after_panic(event: Option<&str>) -> u8 {
     })
 }
 
-fn serve_stdin(event: Option<&str>, deliver: impl FnOnce(Answer)) {
-    let environment = Environment::of_process();
+/// The environment of the process, with the limit of the hook.
+fn environment(patience: &Patience) -> Environment {
+    let mut environment = Environment::of_process();
+    environment.ledger.patience = patience.clone();
+    environment
+}
+
+fn serve_stdin(event: Option<&str>, patience: &Patience, deliver: impl FnOnce(Answer)) {
+    let environment = environment(patience);
     match input::read_all(environment.started) {
         Ok(stdin) => hook::serve(&stdin, event, &environment, Utc::now(), deliver),
         Err(error) => {

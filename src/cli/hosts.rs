@@ -1,10 +1,8 @@
 //! `opsctl hosts`: pings hosts.
 
-use std::time::Duration;
-
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use serde::Serialize;
+use serde_json::json;
 
 use super::exit_code::OK;
 use super::facts::Facts;
@@ -16,7 +14,7 @@ use super::terminal::shows_progress;
 use crate::model::inventory::{Host, Inventory};
 use crate::model::policy::Window;
 use crate::policy::nearest::nearest;
-use crate::probe::hosts::PingWarning;
+use crate::probe::hosts::{Found, PingWarning};
 use crate::probe::icmp::{self, Effort, PROBES, Reachability};
 use crate::runtime::installation;
 use crate::runtime::warning::Warning;
@@ -48,33 +46,6 @@ pub struct HostsArgs {
 /// The minimum number of hosts for a progress bar.
 const HOSTS_WORTH_A_BAR: usize = 32;
 
-#[derive(Serialize)]
-struct HostsWire<'a> {
-    hosts: Vec<HostWire<'a>>,
-}
-
-/// A host and its reachability in JSON.
-#[derive(Serialize)]
-pub struct HostWire<'a> {
-    name: &'a str,
-    address: &'a str,
-    state: &'static str,
-    rtt_ms: Option<f64>,
-}
-
-impl<'a> HostWire<'a> {
-    /// Converts a host.
-    pub fn new(host: &'a Host, reachability: Reachability) -> Self {
-        // Rounded to microseconds.
-        let milliseconds = |rtt: Duration| (rtt.as_secs_f64() * 1e6).round() / 1e3;
-        let rtt_ms = match reachability {
-            Reachability::Reachable(rtt) => Some(milliseconds(rtt)),
-            _ => None,
-        };
-        Self { name: &host.name, address: &host.address, state: reachability.as_str(), rtt_ms }
-    }
-}
-
 /// The facts of the verb.
 pub const FACTS: &[Facts] = &[Facts::reads("hosts")];
 
@@ -93,14 +64,17 @@ pub fn run(args: &HostsArgs) -> Result<u8, Failure> {
         warnings.push(PingWarning::NotPermitted.into());
     }
     complain_all(warnings);
-    let hosts: Vec<HostWire> =
-        asked.into_iter().zip(found).map(|(host, found)| HostWire::new(host, found)).collect();
+    let hosts: Vec<Found> =
+        asked.into_iter().zip(found).map(|(host, found)| Found::new(host, found)).collect();
     if args.json {
-        return print_json(&HostsWire { hosts });
+        return print_json(&json!({ "hosts": hosts }));
     }
-    let cells = |host: &HostWire<'_>| {
-        let rtt = host.rtt_ms.map(|rtt| format!("{rtt:.3} ms")).unwrap_or_default();
-        [host.name.to_owned(), host.address.to_owned(), host.state.to_owned(), rtt]
+    let cells = |Found { name, address, reachability }: &Found| {
+        let rtt = match reachability {
+            Reachability::Reachable(rtt) => format!("{:.3} ms", rtt.as_secs_f64() * 1e3),
+            _ => String::new(),
+        };
+        [name.clone(), address.clone(), reachability.as_str().to_owned(), rtt]
     };
     print_table(["HOST", "ADDRESS", "STATE", "RTT"], hosts.iter().map(cells), "hosts.yaml lists no hosts");
     Ok(OK)

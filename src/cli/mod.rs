@@ -1,6 +1,5 @@
 //! The command line, with one file per verb. Only this layer uses arguments, the terminal and exit codes.
 
-mod agents;
 mod approvals;
 mod audit;
 #[cfg(test)]
@@ -16,7 +15,6 @@ mod exit_code;
 mod explain;
 mod facts;
 mod failure;
-mod follow;
 mod grant;
 mod guarded;
 mod handoff;
@@ -26,6 +24,7 @@ mod init;
 mod input;
 mod key;
 mod launch;
+mod listing;
 mod manual;
 mod mcp;
 mod metrics;
@@ -66,7 +65,6 @@ use failure::Failure;
 use output::{complain, complain_as_is};
 
 use crate::held_variables::hide_process;
-use crate::ledger::close_connections;
 use crate::link::SERVED;
 use crate::runtime::environment::Environment;
 
@@ -196,7 +194,6 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
             }
         },
     };
-    close_connections();
     ExitCode::from(code)
 }
 

@@ -5,23 +5,21 @@ use std::time::Duration;
 
 use chrono::{DateTime, Local, TimeDelta, Utc};
 use clap::Args;
-use serde::Serialize;
+use serde_json::json;
 
 use super::exit_code::{FAILED, OK};
 use super::facts::Facts;
 use super::failure::Failure;
 use super::output::{complain, complain_all, print, print_json};
 use super::table::print_table;
-use super::time::timestamp;
-use crate::guard::budgets;
+use super::time::shown;
 use crate::ledger::Ledger;
 use crate::ledger::cooldown_edit::{self, Moment};
 use crate::ledger::notices::StoredNotice;
 use crate::model::event::Level;
 use crate::model::notice::Body;
 use crate::model::policy::Window;
-use crate::report::MOST_ROWS;
-use crate::report::digest::{self, DigestData};
+use crate::report::{ReportData, digest};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::runtime::notify::apprise::{self, DEADLINE, Message, Sent, Target};
@@ -131,8 +129,8 @@ fn flush(environment: &Environment, deadline: Duration) -> Result<u8, Failure> {
 /// cooldown.json states it for others.
 fn digest(environment: &Environment, now: DateTime<Utc>) -> Result<u8, Failure> {
     let mut warnings = Vec::new();
-    let installation = installation::in_force(environment, &mut warnings).installation;
-    let Some(at) = installation.policy.digest else { return Ok(OK) };
+    let compiled = installation::in_force(environment, &mut warnings);
+    let Some(at) = compiled.installation.policy.digest else { return Ok(OK) };
     let mut ledger = Ledger::open(&environment.ledger)?;
     let last = ledger.last_raised(digest::KEY)?.filter(|last| *last <= now);
     let local = |time: DateTime<Utc>| time.with_timezone(&Local).naive_local();
@@ -140,19 +138,10 @@ fn digest(environment: &Environment, now: DateTime<Utc>) -> Result<u8, Failure> 
         return Ok(OK);
     }
     let since = last.unwrap_or(now - TimeDelta::days(1));
-    let data = DigestData {
-        now,
-        since,
-        policy: &installation.policy,
-        budgets: budgets::of_agents(environment, &installation, None, now, &mut warnings),
-        actions: ledger.actions_since(since, MOST_ROWS)?.rows,
-        events: ledger.events_since(since, MOST_ROWS)?.rows,
-        runs: ledger.runs(Some(since), MOST_ROWS)?.rows,
-        statistics: ledger.statistics(Some(since))?,
-        checks: ledger.last_checks()?,
-    };
+    let data = ReportData::read(environment, &compiled, Some(&ledger), None, (since, now), &mut warnings)?;
+    let notice = digest::notice(&data, &ledger.last_checks()?);
     let change = ledger.change()?;
-    let raised = change.raise(None, &digest::notice(&data), has_target(environment), now)?;
+    let raised = change.raise(None, &notice, has_target(environment), now)?;
     change.commit()?;
     if let Some(id) = raised {
         let noted = cooldown_edit::note(&environment.cooldown_file(), Moment::LastDailyDigest, now);
@@ -180,12 +169,9 @@ fn deliver_one(what: &str, environment: &Environment) -> Result<u8, Failure> {
 }
 
 fn list(environment: &Environment, args: &NotifyArgs) -> Result<u8, Failure> {
-    let notices = match Ledger::open_existing(&environment.ledger)? {
-        Some(ledger) => ledger.latest_notices(args.limit)?,
-        None => vec![],
-    };
+    let notices = Ledger::read_at(&environment.ledger, |ledger| ledger.latest_notices(args.limit))?;
     if args.json {
-        return print_json(&NoticesWire { notices: notices.iter().map(NoticeWire::new).collect() });
+        return print_json(&json!({ "notices": notices }));
     }
     if Target::of(environment).is_none() {
         complain(Failure::NoTarget);
@@ -196,43 +182,12 @@ fn list(environment: &Environment, args: &NotifyArgs) -> Result<u8, Failure> {
 }
 
 fn cells(notice: &StoredNotice) -> [String; 5] {
-    let NoticeWire { created_at, level, title, state, last_error, .. } = NoticeWire::new(notice);
-    let at = created_at.unwrap_or_else(|| "unknown time".to_owned());
-    [at, level.to_owned(), state.to_owned(), title.to_owned(), last_error.unwrap_or_default().to_owned()]
-}
-
-#[derive(Serialize)]
-struct NoticesWire<'a> {
-    notices: Vec<NoticeWire<'a>>,
-}
-
-#[derive(Serialize)]
-struct NoticeWire<'a> {
-    id: i64,
-    created_at: Option<String>,
-    level: &'static str,
-    title: &'a str,
-    body: &'a str,
-    tags: &'a [String],
-    state: &'static str,
-    attempts: u32,
-    delivered_at: Option<String>,
-    last_error: Option<&'a str>,
-}
-
-impl<'a> NoticeWire<'a> {
-    fn new(notice: &'a StoredNotice) -> Self {
-        Self {
-            id: notice.id,
-            created_at: notice.created_at.map(timestamp),
-            level: notice.level.as_str(),
-            title: &notice.title,
-            body: notice.body.text(),
-            tags: &notice.tags,
-            state: notice.state.as_str(),
-            attempts: notice.attempts,
-            delivered_at: notice.delivered_at.map(timestamp),
-            last_error: notice.last_error.as_deref(),
-        }
-    }
+    let StoredNotice { created_at, level, title, state, last_error, .. } = notice;
+    [
+        shown(*created_at, false, Utc::now()),
+        level.as_str().to_owned(),
+        state.as_str().to_owned(),
+        title.clone(),
+        last_error.clone().unwrap_or_default(),
+    ]
 }

@@ -8,6 +8,24 @@ use crate::policy::nearest::nearest;
 use crate::redact;
 use crate::runtime::environment::Environment;
 
+/// The kinds of actions that have a budget.
+pub const KINDS: [&str; 2] = ["restart", "redeployment"];
+
+/// The kind of this name.
+pub fn kind(name: &str) -> Option<&'static str> {
+    KINDS.into_iter().find(|kind| *kind == name)
+}
+
+/// The service that an argument selects, if there is one.
+pub fn asked(
+    environment: &Environment,
+    inventory: &Inventory,
+    written: Option<&str>,
+) -> Result<Option<String>, Failure> {
+    let known = |name| known(environment, inventory, name, "see `opsctl cooldown` for all names");
+    written.map(known).transpose()
+}
+
 /// The name of the service with this name or part; another name unchanged.
 pub fn meant(inventory: &Inventory, written: &str) -> String {
     redact::name(&inventory.service_named(written)).into_owned()
@@ -39,8 +57,5 @@ fn has_history(environment: &Environment, inventory: &Inventory, service: &str) 
     if file.services().any(|name| name == service) {
         return Ok(true);
     }
-    Ok(match Ledger::open_existing(&environment.ledger)? {
-        Some(ledger) => ledger.knows_service(service)?,
-        None => false,
-    })
+    Ok(Ledger::read_at(&environment.ledger, |ledger| ledger.knows_service(service))?)
 }

@@ -4,17 +4,16 @@ use chrono::{DateTime, TimeDelta, Utc};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use super::agents::Agents;
 use super::exit_code::OK;
 use super::facts::Facts;
 use super::failure::Failure;
-use super::output::print_json;
+use super::listing::Listing;
 use super::text;
 use super::time;
 use crate::ledger::Ledger;
 use crate::ledger::sessions::{WhichSessions, Who};
 use crate::model::policy::{Tier, Window};
-use crate::model::session::{Chain, Session, State, SubagentRow, plain_id};
+use crate::model::session::{Chain, Session, State, plain_id};
 use crate::policy::session::{Stale, stale};
 use crate::runtime::client_process;
 use crate::runtime::environment::{Environment, plain_word};
@@ -122,14 +121,15 @@ pub fn run(args: &SessionsArgs) -> Result<u8, Failure> {
         of_tier && (!args.active || seen.is_at_work()) && (!args.stale || seen.stale.is_some())
     });
     seen.truncate(args.limit);
-    if args.json {
-        return print_json(&SessionsWire { sessions: seen.iter().map(SessionWire::new).collect() });
-    }
-    let cells = |seen| cells(seen, args.relative, now);
-    let agents = Agents::of(&environment)?;
-    let rows = seen.iter().map(|seen| agents.named(cells(seen), seen.session.agent.as_deref()));
-    agents.print_table(TITLES, rows, "sessions", args.agent.as_deref());
-    Ok(OK)
+    let listing = Listing {
+        what: "sessions",
+        titles: TITLES,
+        cells: &|seen| cells(seen, args.relative, now),
+        agent_of: |seen: &Seen| seen.session.agent.as_deref(),
+        agent: args.agent.as_deref(),
+        json: args.json,
+    };
+    listing.print(&seen, &environment)
 }
 
 fn set_status(args: &StatusArgs, environment: &Environment) -> Result<u8, Failure> {
@@ -163,7 +163,9 @@ fn set_status(args: &StatusArgs, environment: &Environment) -> Result<u8, Failur
 }
 
 /// A session, and whether it is stale.
+#[derive(Serialize)]
 struct Seen {
+    #[serde(flatten)]
     session: Session,
     stale: Option<Stale>,
 }
@@ -190,10 +192,7 @@ fn all(
     stale_after: TimeDelta,
     now: DateTime<Utc>,
 ) -> Result<Vec<Seen>, Failure> {
-    let sessions = match Ledger::open_existing(&environment.ledger)? {
-        Some(ledger) => ledger.sessions(which)?,
-        None => vec![],
-    };
+    let sessions = Ledger::read_at(&environment.ledger, |ledger| ledger.sessions(which))?;
     let seen = sessions.into_iter().map(|session| {
         let process = client_process::state(session.process.as_deref());
         let stale = stale(&session, process, now, stale_after);
@@ -242,7 +241,7 @@ fn cells(seen: &Seen, relative: bool, now: DateTime<Utc>) -> [String; 14] {
         session.chain.as_ref().map_or_else(|| "-".to_owned(), chain_in_words),
         text::line(&session.id),
         filled(session.chain.as_ref().and_then(|chain| chain.parent.as_deref())),
-        filled(session.status.as_ref().map(|(text, _)| text.as_str())),
+        filled(session.status.as_deref()),
     ]
 }
 
@@ -250,106 +249,4 @@ fn cells(seen: &Seen, relative: bool, now: DateTime<Utc>) -> [String; 14] {
 fn chain_in_words(chain: &Chain) -> String {
     let cost = chain.cost_usd.map(|cost| format!(", ${cost:.4}")).unwrap_or_default();
     format!("{} of {}{cost}", chain.place, chain.sessions)
-}
-
-#[derive(Serialize)]
-struct SessionsWire<'a> {
-    sessions: Vec<SessionWire<'a>>,
-}
-
-#[derive(Serialize)]
-struct SessionWire<'a> {
-    id: &'a str,
-    client_id: Option<&'a str>,
-    agent: Option<&'a str>,
-    tier: Option<u8>,
-    mode: Option<&'a str>,
-    role: Option<&'a str>,
-    model: Option<&'a str>,
-    source: Option<&'a str>,
-    cwd: Option<&'a str>,
-    transcript: Option<&'a str>,
-    parent_mission: Option<&'a str>,
-    tmux_pane: Option<&'a str>,
-    started_at: Option<String>,
-    last_seen_at: Option<String>,
-    ended_at: Option<String>,
-    end_reason: Option<&'a str>,
-    state: &'static str,
-    stale: Option<&'static str>,
-    status: Option<&'a str>,
-    status_at: Option<String>,
-    subagents: Vec<SubagentWire<'a>>,
-    cost_usd: Option<f64>,
-    chain: Option<ChainWire<'a>>,
-}
-
-#[derive(Serialize)]
-struct ChainWire<'a> {
-    parent_session: Option<&'a str>,
-    place: u32,
-    sessions: u32,
-    cost_usd: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct SubagentWire<'a> {
-    agent_id: &'a str,
-    agent_type: Option<&'a str>,
-    started_at: Option<String>,
-    ended_at: Option<String>,
-}
-
-fn written(at: Option<DateTime<Utc>>) -> Option<String> {
-    at.map(time::timestamp)
-}
-
-impl<'a> SessionWire<'a> {
-    fn new(seen: &'a Seen) -> Self {
-        let session = &seen.session;
-        Self {
-            id: &session.id,
-            client_id: session.client_id.as_deref(),
-            agent: session.agent.as_deref(),
-            tier: session.tier,
-            mode: session.mode.as_deref(),
-            role: session.role.as_deref(),
-            model: session.model.as_deref(),
-            source: session.source.as_deref(),
-            cwd: session.cwd.as_deref(),
-            transcript: session.transcript.as_deref(),
-            parent_mission: session.parent_mission.as_deref(),
-            tmux_pane: session.tmux_pane.as_deref(),
-            started_at: written(session.started),
-            last_seen_at: written(session.last_seen),
-            ended_at: written(session.ended),
-            end_reason: session.end_reason.as_deref(),
-            state: session.state.as_str(),
-            stale: seen.stale.map(|stale| match stale {
-                Stale::Gone => "gone",
-                Stale::Silent => "silent",
-            }),
-            status: session.status.as_ref().map(|(text, _)| text.as_str()),
-            status_at: written(session.status.as_ref().and_then(|(_, at)| *at)),
-            subagents: session.subagents.iter().map(SubagentWire::new).collect(),
-            cost_usd: session.cost_usd,
-            chain: session.chain.as_ref().map(|chain| ChainWire {
-                parent_session: chain.parent.as_deref(),
-                place: chain.place,
-                sessions: chain.sessions,
-                cost_usd: chain.cost_usd,
-            }),
-        }
-    }
-}
-
-impl<'a> SubagentWire<'a> {
-    fn new(subagent: &'a SubagentRow) -> Self {
-        Self {
-            agent_id: &subagent.id,
-            agent_type: subagent.kind.as_deref(),
-            started_at: written(subagent.started),
-            ended_at: written(subagent.ended),
-        }
-    }
 }

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use clap::Args;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::facts::Facts;
 use super::failure::Failure;
@@ -49,20 +49,19 @@ pub fn run(args: &SuggestArgs) -> Result<u8, Failure> {
     let mut warnings = Warning::of_environment(&environment.warnings);
     let installation = installation::in_force(&environment, &mut warnings).installation;
     complain_all(warnings);
-    let records = match Ledger::open_existing(&environment.ledger)? {
-        Some(ledger) => Records {
+    let records = Ledger::read_at(&environment.ledger, |ledger| {
+        Ok(Records {
             decisions: ledger.decisions(Which { since: args.since, ..Which::default() }, MOST_DECISIONS)?,
             services: ledger.seen_services()?,
             hosts: ledger.seen_hosts()?,
-        },
-        None => Records::default(),
-    };
+        })
+    })?;
     let mut found = suggestions(&records, &installation);
     found.retain(|suggestion| {
         args.since.is_none_or(|since| suggestion.last.is_some_and(|last| last >= since))
     });
     if args.json {
-        return print_json(&SuggestionsWire { suggestions: found.iter().map(SuggestionWire::new).collect() });
+        return print_json(&json!({ "suggestions": found.iter().map(json).collect::<Vec<_>>() }));
     }
     print(&text(&found));
     Ok(super::exit_code::OK)
@@ -136,43 +135,25 @@ fn seen(suggestion: &Suggestion) -> String {
     }
 }
 
-#[derive(Serialize)]
-struct SuggestionsWire<'a> {
-    suggestions: Vec<SuggestionWire<'a>>,
-}
-
-#[derive(Serialize)]
-struct SuggestionWire<'a> {
-    section: Option<&'static str>,
-    name: &'a str,
-    host: Option<&'a str>,
-    key: Option<&'static str>,
-    value: Option<&'a str>,
-    similar: Option<&'a str>,
-    commands: &'a [String],
-    times: u64,
-    last: Option<String>,
-}
-
-impl<'a> SuggestionWire<'a> {
-    fn new(suggestion: &'a Suggestion) -> Self {
-        let Suggestion { section, name, host, part, commands, similar, times, last } = suggestion;
-        Self {
-            section: match section {
-                Section::Hosts => Some("hosts"),
-                Section::Services => Some("services"),
-                Section::Programs => Some("programs"),
-                Section::Ids => Some("policy"),
-                Section::Unresolved => None,
-            },
-            name,
-            host: host.as_deref(),
-            key: part.as_ref().map(|(key, _)| *key),
-            value: part.as_ref().map(|(_, value)| value.as_str()),
-            similar: similar.as_deref(),
-            commands,
-            times: *times,
-            last: last.map(time::timestamp),
-        }
-    }
+fn json(suggestion: &Suggestion) -> Value {
+    let Suggestion { section, name, host, part, commands, similar, times, last } = suggestion;
+    let section = match section {
+        Section::Hosts => Some("hosts"),
+        Section::Services => Some("services"),
+        Section::Programs => Some("programs"),
+        Section::Ids => Some("policy"),
+        Section::Unresolved => None,
+    };
+    let (key, value) = part.as_ref().map(|(key, value)| (*key, value.as_str())).unzip();
+    json!({
+        "section": section,
+        "name": name,
+        "host": host,
+        "key": key,
+        "value": value,
+        "similar": similar,
+        "commands": commands,
+        "times": times,
+        "last": last.map(time::timestamp),
+    })
 }

@@ -1,7 +1,7 @@
 //! `opsctl tier`: shows the rights of a tier.
 
 use clap::Args;
-use serde::Serialize;
+use serde_json::json;
 
 use super::exit_code::OK;
 use super::facts::Facts;
@@ -63,7 +63,7 @@ pub fn run(args: &TierArgs) -> Result<u8, Failure> {
         let arguments =
             client_arguments(tier_policy, policy.rules.catalogue, model, servers.as_deref(), limits);
         if args.json {
-            return print_json(&serde_json::json!({ "arguments": arguments }));
+            return print_json(&json!({ "arguments": arguments }));
         }
         let end = if args.null { '\0' } else { '\n' };
         print(Text::records(&arguments, end));
@@ -73,11 +73,27 @@ pub fn run(args: &TierArgs) -> Result<u8, Failure> {
     let prompt = prompt.map_or_else(|| prompts::path(tier).to_owned(), |file| file.display().to_string());
     let mut deny = prefixes::denied(tier_policy, policy.rules.catalogue);
     deny.extend(limits.denied.iter().cloned());
-    let view = TierWire::new(tier, tier_policy, &tools, deny, model, &prompt);
     if args.json {
-        return print_json(&view);
+        return print_json(&json!({
+            "tier": tier.number(),
+            "model": model,
+            "tools": tools,
+            "allow": tier_policy.allow.iter().map(|kind| kind.as_str()).collect::<Vec<_>>(),
+            "deny": deny,
+            "deadline_seconds": tier_policy.deadline.delta().num_seconds(),
+            "prompt": prompt,
+        }));
     }
-    print(&view.in_words(tier_policy));
+    let allow: Vec<&str> = tier_policy.allow.iter().copied().map(prompts::in_words).collect();
+    let or_none = |words: String| if words.is_empty() { "nothing".to_owned() } else { words };
+    print(&format!(
+        "tier {}\n  model     {model}\n  tools     {}\n  may do    {}\n  never     {}\n  deadline  {}\n  prompt    {prompt}\n",
+        tier.number(),
+        or_none(tools.join(", ")),
+        or_none(allow.join(", ")),
+        or_none(by_program(&deny).join(", ")),
+        tier_policy.deadline,
+    ));
     Ok(OK)
 }
 
@@ -104,53 +120,6 @@ pub fn tool_limits<'a>(
         complain(EnvironmentWarning::AllowedTools { tools: more.join(", "), tier: tier.number() });
     }
     Ok(limits)
-}
-
-#[derive(Serialize)]
-struct TierWire<'a> {
-    tier: u8,
-    model: &'a str,
-    tools: &'a [String],
-    allow: Vec<&'static str>,
-    deny: Vec<String>,
-    deadline_seconds: i64,
-    prompt: &'a str,
-}
-
-impl<'a> TierWire<'a> {
-    fn new(
-        tier: Tier,
-        policy: &TierPolicy,
-        tools: &'a [String],
-        deny: Vec<String>,
-        model: &'a str,
-        prompt: &'a str,
-    ) -> Self {
-        Self {
-            tier: tier.number(),
-            model,
-            tools,
-            allow: policy.allow.iter().map(|kind| kind.as_str()).collect(),
-            deny,
-            deadline_seconds: policy.deadline.delta().num_seconds(),
-            prompt,
-        }
-    }
-
-    fn in_words(&self, policy: &TierPolicy) -> String {
-        let allow: Vec<&str> = policy.allow.iter().copied().map(prompts::in_words).collect();
-        let or_none = |words: String| if words.is_empty() { "nothing".to_owned() } else { words };
-        format!(
-            "tier {}\n  model     {}\n  tools     {}\n  may do    {}\n  never     {}\n  deadline  {}\n  prompt    {}\n",
-            self.tier,
-            self.model,
-            or_none(self.tools.join(", ")),
-            or_none(allow.join(", ")),
-            or_none(by_program(&self.deny).join(", ")),
-            policy.deadline,
-            self.prompt,
-        )
-    }
 }
 
 /// Groups commands by program: `docker restart, docker stop` becomes `docker restart|stop`.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chrono::Utc;
 use clap::Args;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::exit_code::{FAILED, OK};
 use super::facts::Facts;
@@ -86,7 +86,8 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
     complain_all(record(&reports, &environment).unwrap_or_else(|error| vec![error.into()]));
     let healthy = reports.iter().all(|report| report.healthy() != Some(false));
     if args.json {
-        print_json(&VerifyWire { healthy, services: reports.iter().map(ServiceWire::new).collect() })?;
+        let services: Vec<Value> = reports.iter().map(json).collect();
+        print_json(&json!({ "healthy": healthy, "services": services }))?;
     } else {
         print(&reports.iter().map(in_words).collect::<String>());
     }
@@ -160,44 +161,18 @@ fn milliseconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }
 
-#[derive(Serialize)]
-struct VerifyWire<'a> {
-    healthy: bool,
-    services: Vec<ServiceWire<'a>>,
-}
-
-#[derive(Serialize)]
-struct ServiceWire<'a> {
-    name: &'a str,
-    /// `null` if no check was possible.
-    healthy: Option<bool>,
-    checks: Vec<CheckWire<'a>>,
-}
-
-#[derive(Serialize)]
-struct CheckWire<'a> {
-    kind: &'static str,
-    target: String,
-    state: &'static str,
-    healthy: Option<bool>,
-    detail: &'a str,
-    latency_ms: Option<f64>,
-}
-
-impl<'a> ServiceWire<'a> {
-    fn new(report: &'a Report) -> Self {
-        let check = |(check, finding): &'a (Check, Finding)| CheckWire {
-            kind: check.kind(),
-            target: check.target(),
-            state: finding.state.as_str(),
-            healthy: finding.state.healthy(),
-            detail: &finding.detail,
-            latency_ms: finding.latency.map(milliseconds),
-        };
-        Self {
-            name: &report.service,
-            healthy: report.healthy(),
-            checks: report.findings.iter().map(check).collect(),
-        }
-    }
+/// The health of a service in JSON: `null` if no check was possible.
+fn json(report: &Report) -> Value {
+    let check = |(check, finding): &(Check, Finding)| {
+        json!({
+            "kind": check.kind(),
+            "target": check.target(),
+            "state": finding.state.as_str(),
+            "healthy": finding.state.healthy(),
+            "detail": finding.detail,
+            "latency_ms": finding.latency.map(milliseconds),
+        })
+    };
+    let checks: Vec<Value> = report.findings.iter().map(check).collect();
+    json!({ "name": report.service, "healthy": report.healthy(), "checks": checks })
 }

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::MetadataExt as _;
 
-use chrono::{SecondsFormat, Utc};
+use chrono::Utc;
 use rustix::fs::{Access, access};
 use serde_json::Value;
 
@@ -12,6 +12,7 @@ use crate::ledger::{FileHealth, Health, Ledger, OLDEST_SERVER, ServerHealth};
 use crate::link::address::Address;
 use crate::link::caller::LinkError;
 use crate::link::message::Call;
+use crate::model::relative_time::timestamp;
 use crate::runtime::guard_link;
 
 /// Checks that the state folder exists, is writable, and is not world-writable.
@@ -78,7 +79,7 @@ fn lost_rows(examined: &Examined<'_>) -> Option<Finding> {
     let policy = &examined.policy.installation.policy;
     let lost_at = Ledger::lost_at(path, state_dir)?;
     let until = lost_at + policy.restart.window.delta().max(policy.redeployment.window.delta());
-    let [lost_at, complete] = [lost_at, until].map(|at| at.to_rfc3339_opts(SecondsFormat::Secs, true));
+    let [lost_at, complete] = [lost_at, until].map(timestamp);
     (Utc::now() < until).then(|| {
         let what = format!("{path} had lost rows at {lost_at}; budgets may miss actions until {complete}");
         Finding::warning(
@@ -107,15 +108,6 @@ fn of_file(name: &str, health: FileHealth) -> Finding {
     }
     if health.version > health.newest {
         return of_later_release(name, health.version);
-    }
-    if health.blocks_manager {
-        return Finding::failed(
-            LEDGER,
-            format!(
-                "{name} was created by an earlier release: the session manager cannot create its tables there"
-            ),
-            "run `opsctl prune --keep 90d`, which adds them, and start the session manager again",
-        );
     }
     if health.journal != "wal" {
         let what = format!("{name} is in journal mode `{}`: hooks block each other", health.journal);

@@ -1,18 +1,20 @@
 //! The budgets of all services at one time, for verbs and the session context; hooks read only those of a call.
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
+use serde::{Serialize, Serializer};
 
 use crate::inventory::Installation;
 use crate::ledger::cooldown_file::{CooldownFile, CooldownFileError};
+use crate::ledger::time::{self as ledger_time, write as time};
 use crate::ledger::{Ledger, LedgerError};
-use crate::model::policy::{Budget, Per, Policy};
+use crate::model::policy::{Budget, Per, Policy, Window};
 use crate::policy::budget::{Fit, fit};
 use crate::policy::decide::{BudgetKey, Snapshot};
 use crate::runtime::environment::Environment;
 use crate::runtime::warning::Warning;
 
 /// The budgets of one service.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ServiceBudget {
     /// The service.
     pub service: String,
@@ -27,23 +29,38 @@ pub struct ServiceBudget {
 }
 
 /// One budget of a service: its limit and what counts towards it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct KindBudget {
-    /// The limit.
-    pub budget: Budget,
-    /// The actions that count now, newest first.
-    pub counted: Vec<DateTime<Utc>>,
+    /// The number of actions that count now.
+    pub used: usize,
+    /// The maximum number of actions within the window.
+    pub limit: u32,
+    /// The window.
+    #[serde(serialize_with = "in_words")]
+    pub window: Window,
     /// When the next one is allowed; `None` if it is allowed now, or never.
+    #[serde(serialize_with = "ledger_time::serialize")]
     pub next_allowed: Option<DateTime<Utc>>,
+    /// The actions that count now, newest first.
+    #[serde(serialize_with = "times")]
+    pub entries: Vec<DateTime<Utc>>,
+}
+
+fn in_words<S: Serializer>(window: &Window, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(window)
+}
+
+fn times<S: Serializer>(times: &[DateTime<Utc>], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(times.iter().copied().map(time))
 }
 
 impl KindBudget {
-    fn new(budget: Budget, counted: Vec<DateTime<Utc>>) -> Self {
-        let next_allowed = match fit(&counted, &budget, 1) {
+    fn new(budget: Budget, entries: Vec<DateTime<Utc>>) -> Self {
+        let next_allowed = match fit(&entries, &budget, 1) {
             Fit::From(time) => Some(time),
             Fit::Fits | Fit::Never => None,
         };
-        Self { budget, counted, next_allowed }
+        Self { used: entries.len(), limit: budget.limit, window: budget.window, next_allowed, entries }
     }
 }
 
@@ -83,14 +100,14 @@ impl ServiceBudget {
 
     /// Whether anything counts now.
     pub fn in_use(&self) -> bool {
-        !self.restart.counted.is_empty() || !self.redeployment.counted.is_empty()
+        !self.restart.entries.is_empty() || !self.redeployment.entries.is_empty()
     }
 
     /// When the next counted action leaves its window; `None` if nothing counts.
     pub fn next_reset(&self) -> Option<DateTime<Utc>> {
         [&self.restart, &self.redeployment]
             .into_iter()
-            .filter_map(|kind| kind.counted.last().map(|oldest| *oldest + kind.budget.window.delta()))
+            .filter_map(|kind| kind.entries.last().map(|oldest| *oldest + kind.window.delta()))
             .min()
     }
 
@@ -108,12 +125,12 @@ impl ServiceBudget {
         };
         let mut words = format!(
             "{service}: {}/{} restarts ({}), {}/{} redeployments ({}) — next reset: {}",
-            restart.counted.len(),
-            restart.budget.limit,
-            restart.budget.window,
-            redeployment.counted.len(),
-            redeployment.budget.limit,
-            redeployment.budget.window,
+            restart.used,
+            restart.limit,
+            restart.window,
+            redeployment.used,
+            redeployment.limit,
+            redeployment.window,
             time(next),
         );
         for (kind, budget) in [("restart", restart), ("redeployment", redeployment)] {
@@ -126,15 +143,8 @@ impl ServiceBudget {
 
     /// The limits, as the session context shows an unused service.
     pub fn idle_in_words(&self) -> String {
-        format!(
-            "0/{} restarts, 0/{} redeployments",
-            self.restart.budget.limit, self.redeployment.budget.limit
-        )
+        format!("0/{} restarts, 0/{} redeployments", self.restart.limit, self.redeployment.limit)
     }
-}
-
-fn time(time: DateTime<Utc>) -> String {
-    time.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
 /// The usage of all budgets in the ledger and in `cooldown.json`, and the time of the ledger; `None` if neither exists.
@@ -231,11 +241,7 @@ pub fn of_agents(
         _ if !is_per_agent => vec![],
         Some(agent) => vec![agent.to_owned()],
         // An error is that of the usage.
-        None => Ledger::open_existing(&environment.ledger)
-            .ok()
-            .flatten()
-            .and_then(|ledger| ledger.agents().ok())
-            .unwrap_or_default(),
+        None => Ledger::read_at(&environment.ledger, Ledger::agents).unwrap_or_default(),
     };
     if agents.is_empty() {
         return of_all(environment, installation, now, warnings);

@@ -8,7 +8,7 @@ use super::asking::subject;
 use super::{judge, screen};
 use crate::model::effect::Effect;
 use crate::model::event::{HookCall, ToolCall};
-use crate::model::verdict::{Reason, ResolvedAction, Verdict};
+use crate::model::verdict::{ResolvedAction, Verdict};
 use crate::policy::effect::{PartEffect, strongest};
 use crate::policy::{dry_run, hosts, modes};
 use crate::runtime::engines::Engines;
@@ -42,11 +42,6 @@ impl Explanation<'_> {
     /// The actions, in the order in which they run.
     pub fn actions(&self) -> &[ResolvedAction] {
         self.acting.as_ref().map_or(&[], |acting| &acting.actions)
-    }
-
-    /// The objections of all rules that need no budget.
-    pub fn objections(&self) -> &[Reason] {
-        self.acting.as_ref().map_or(&[], |acting| &acting.objections)
     }
 
     /// The verdict that the hook would give now. Reserves and records nothing.

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,7 @@ use crate::ledger::decisions::NewDecision;
 use crate::ledger::{CallId, Change, Ledger, LedgerError, Source, time};
 use crate::model::event::{Level, NewEvent};
 use crate::model::notice::Notice;
+use crate::model::relative_time::timestamp;
 use crate::plain_file::{self, Content};
 use crate::policy::notices::guard_failed;
 use crate::redact;
@@ -107,7 +108,7 @@ fn keep(
     now: DateTime<Utc>,
 ) {
     let line = FailureWire {
-        at: now.to_rfc3339_opts(SecondsFormat::Secs, true),
+        at: timestamp(now),
         session: session.map(str::to_owned),
         message: redact::text(message).into_owned(),
         decision: decision.map(|UnrecordedDecision { verdict, actions, services }| DecisionWire {

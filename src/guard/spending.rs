@@ -1,8 +1,9 @@
 //! What was spent on requests to the model, for verbs and reports.
 
 use chrono::{DateTime, Utc};
+use serde::Serialize;
 
-use crate::ledger::spend::SessionSpend;
+use crate::ledger::spend::{SessionSpend, dollars};
 use crate::ledger::{Ledger, LedgerError};
 use crate::model::spend::{SpendPolicy, Usd};
 use crate::policy::spend::{DAY, Limit, Standing};
@@ -11,20 +12,23 @@ use crate::policy::spend::{DAY, Limit, Standing};
 const SESSIONS: u32 = 5;
 
 /// What was spent, and the limits.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Spending {
     /// The cost of the last 24 hours.
+    #[serde(rename = "usd_last_day", serialize_with = "dollars")]
     pub day: Usd,
     /// The limit of 24 hours.
+    #[serde(rename = "limit_usd_day", serialize_with = "dollars")]
     pub day_limit: Option<Usd>,
     /// The limit of a session.
+    #[serde(rename = "limit_usd_session", serialize_with = "dollars")]
     pub session_limit: Option<Usd>,
     /// The dearest sessions of the last 24 hours, with all that they have spent.
     pub sessions: Vec<SessionSpend>,
 }
 
 /// A line about what was spent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Line {
     /// The text.
     pub text: String,

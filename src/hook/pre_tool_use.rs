@@ -9,7 +9,7 @@ use crate::guard::asking::{LastWords, Request, subject};
 use crate::guard::explain::{Explanation, explain};
 use crate::guard::judge::{Judgement, judge, judge_alone};
 use crate::guard::recording::record;
-use crate::ledger::{LedgerError, limit_rest};
+use crate::ledger::LedgerError;
 use crate::model::event::{HookCall, ToolCall};
 use crate::model::verdict::Verdict;
 use crate::redact;
@@ -89,6 +89,6 @@ fn answer(
         // The client shows stderr to the model with a denial, so the warnings are left out.
         Verdict::Deny(reasons) => Answer::deny(reasons),
     });
-    limit_rest();
+    environment.ledger.patience.renew();
     record(&acting, &verdict, unrecorded, environment);
 }

@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 
-use chrono::{DateTime, SecondsFormat, Utc};
-
 use crate::context::text::Reading;
 use crate::guard::budgets::ServiceBudget;
 use crate::ledger::Event;
+use crate::model::relative_time::timestamp;
 use crate::probe::hosts::Found;
 use crate::probe::icmp::Reachability;
 use crate::redact::shortened;
@@ -59,7 +58,7 @@ pub struct State<'a> {
     /// The latest events, newest first.
     pub events: Option<&'a [Event]>,
     /// The hosts.
-    pub hosts: &'a [Found<'a>],
+    pub hosts: &'a [Found],
 }
 
 /// The bytes reserved for files, and for the repositories, if they need them.
@@ -187,11 +186,11 @@ fn event_line(event: &Event) -> String {
 }
 
 /// Hosts that need attention first; those that do not fit are counted by state.
-fn hosts(hosts: &[Found<'_>], bytes: usize) -> String {
-    let mut hosts: Vec<&Found<'_>> = hosts.iter().collect();
+fn hosts(hosts: &[Found], bytes: usize) -> String {
+    let mut hosts: Vec<&Found> = hosts.iter().collect();
     hosts.sort_by_key(|host| matches!(host.reachability, Reachability::Reachable(_)));
-    let line = |Found { host, reachability }: &&Found<'_>| {
-        let (name, address) = (shortened(&host.name, NAME_CHARS), shortened(&host.address, NAME_CHARS));
+    let line = |Found { name, address, reachability }: &&Found| {
+        let (name, address) = (shortened(name, NAME_CHARS), shortened(address, NAME_CHARS));
         format!("  {name} ({address}): {}", reachability.as_str())
     };
     let all: Vec<String> = hosts.iter().map(line).collect();
@@ -218,19 +217,16 @@ fn hosts(hosts: &[Found<'_>], bytes: usize) -> String {
     }
 }
 
-fn timestamp(time: DateTime<Utc>) -> String {
-    time.to_rfc3339_opts(SecondsFormat::Secs, true)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::context::text::{Frame, TextFile};
     use crate::guard::budgets::in_order;
     use crate::inventory::Installation;
-    use crate::model::inventory::{Host, Inventory, Service};
+    use crate::model::inventory::{Inventory, Service};
     use crate::policy::budget::Usage;
     use crate::policy::decide::{BudgetKey, Snapshot};
+    use chrono::{DateTime, Utc};
 
     fn now() -> DateTime<Utc> {
         "2026-03-21T14:40:00Z".parse().unwrap()
@@ -255,6 +251,7 @@ mod tests {
 
     fn event(message: &str) -> Event {
         Event {
+            id: 1,
             at: Some("2026-03-21T14:22:00Z".parse().unwrap()),
             level: "warning".into(),
             service: None,
@@ -263,20 +260,19 @@ mod tests {
         }
     }
 
-    fn found(name: &str, address: &str, reachability: Reachability) -> Found<'static> {
-        let host = Host { name: name.into(), address: address.into(), ssh: None };
-        Found { host: Box::leak(Box::new(host)), reachability }
+    fn found(name: &str, address: &str, reachability: Reachability) -> Found {
+        Found { name: name.into(), address: address.into(), reachability }
     }
 
-    fn host(name: &str, reachability: Reachability) -> Found<'static> {
+    fn host(name: &str, reachability: Reachability) -> Found {
         found(name, "192.0.2.1", reachability)
     }
 
-    fn render_of(budgets: &[ServiceBudget], hosts: &[Found<'_>]) -> String {
+    fn render_of(budgets: &[ServiceBudget], hosts: &[Found]) -> String {
         render(&State { budgets: Some(budgets), problems: &[], events: None, hosts }, MOST_BYTES)
     }
 
-    fn reachable(name: &str) -> Found<'static> {
+    fn reachable(name: &str) -> Found {
         host(name, Reachability::Reachable(std::time::Duration::ZERO))
     }
 
@@ -341,7 +337,7 @@ mod tests {
     #[test]
     fn of_a_thousand_of_everything_what_matters_is_listed_and_the_rest_counted() {
         let idle = budgets(1000, &used("service-999", "2026-03-21T14:30:00Z"));
-        let mut hosts: Vec<Found<'_>> = (0..997).map(|n| reachable(&format!("host-{n}"))).collect();
+        let mut hosts: Vec<Found> = (0..997).map(|n| reachable(&format!("host-{n}"))).collect();
         hosts.insert(500, host("dead", Reachability::Unreachable));
         hosts.insert(700, host("lost", Reachability::Unresolved));
         hosts.push(host("hidden", Reachability::Unknown));
@@ -383,7 +379,7 @@ mod tests {
         let budgets = in_order(&installation(500), &usage, now());
         let events: Vec<Event> =
             (0..10).map(|n| Event { service: Some(nasty(n)), ..event(&"ü\n".repeat(5000)) }).collect();
-        let hosts: Vec<Found<'_>> = (0..1000)
+        let hosts: Vec<Found> = (0..1000)
             .map(|n| {
                 let states = [Reachability::Unreachable, Reachability::Unresolved, Reachability::Unknown];
                 found(&nasty(n), &nasty(n), states[n % 3])

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 
 use super::answer::Answer;
 use super::context_warning;
@@ -17,6 +17,7 @@ use crate::ledger::notices::Problem;
 use crate::ledger::{Event, Ledger, LedgerError};
 use crate::model::event::{HookCall, SessionStart};
 use crate::model::policy::Tier;
+use crate::model::relative_time::timestamp;
 use crate::model::session::Activity;
 use crate::probe::hosts;
 use crate::runtime::environment::Environment;
@@ -119,10 +120,7 @@ fn problems(environment: &Environment, now: DateTime<Utc>) -> Vec<String> {
     }
     if let Ok(Some(ledger)) = Ledger::open_existing(&environment.ledger) {
         for Problem { title, at, .. } in ledger.problems(now).unwrap_or_default() {
-            let at = at.map_or_else(
-                || "unknown time".to_owned(),
-                |at| at.to_rfc3339_opts(SecondsFormat::Secs, true),
-            );
+            let at = at.map_or_else(|| "unknown time".to_owned(), timestamp);
             problems.push(format!("{at} | {title}"));
         }
         match ledger.undelivered_notices(now) {
@@ -136,8 +134,5 @@ fn problems(environment: &Environment, now: DateTime<Utc>) -> Vec<String> {
 }
 
 fn latest_events(environment: &Environment) -> Result<Option<Vec<Event>>, LedgerError> {
-    match Ledger::open_existing(&environment.ledger)? {
-        Some(ledger) => ledger.latest_events(EVENTS),
-        None => Ok(None),
-    }
+    Ledger::read_at(&environment.ledger, |ledger| ledger.latest_events(EVENTS).map(Some))
 }

@@ -1,12 +1,13 @@
 //! The wake-up summary: what happened since the session last paused, for prompts that ask for it.
 
-use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::answer::Remarks;
 use super::session_context::section;
 use crate::ledger::sessions::{News, WhichSessions};
 use crate::ledger::{Ledger, LedgerError};
 use crate::model::event::HookCall;
+use crate::model::relative_time::timestamp as time;
 use crate::model::session::{Session, State, SubagentRow};
 use crate::redact::shortened;
 use crate::runtime::environment::Environment;
@@ -120,7 +121,7 @@ fn session_line(session: &Session) -> String {
     };
     let at = session.ended.or(session.last_seen).map_or_else(|| "unknown time".to_owned(), time);
     let role = session.role.as_deref().map_or_else(|| "-".to_owned(), |role| shortened(role, 32));
-    let status = session.status.as_ref().map(|(text, _)| format!(" | {}", shortened(text, MESSAGE_CHARS)));
+    let status = session.status.as_ref().map(|text| format!(" | {}", shortened(text, MESSAGE_CHARS)));
     format!("  {at} | {} | {role} | {state}{}", shortened(&session.id, 40), status.unwrap_or_default())
 }
 
@@ -144,10 +145,6 @@ fn news_line(news: &News, own: &str) -> String {
         shortened(kind, 40),
         shortened(words, MESSAGE_CHARS)
     )
-}
-
-fn time(time: DateTime<Utc>) -> String {
-    time.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
 #[cfg(test)]
@@ -203,7 +200,7 @@ mod tests {
             role: Some(nasty.clone()),
             end_reason: Some(nasty.clone()),
             state: State::Ended,
-            status: Some((nasty, None)),
+            status: Some(nasty),
             ..Session::default()
         };
         let happened = Summary {

@@ -16,6 +16,5 @@ pub mod text;
 mod units;
 mod variables;
 
-pub use draft::Draft;
 pub use error::ImportError;
 pub use source::{Source, read};

@@ -3,8 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::format::{Family, Kind, Sample};
+use crate::guard::budgets::{KindBudget, ServiceBudget};
+use crate::guard::spending::Spending;
 use crate::ledger::counters::{BUCKETS, Counters, Counts};
 use crate::model::spend::Usd;
+use crate::probe::hosts::Found;
+use crate::probe::icmp::Reachability;
 
 /// The maximum number of values of a label that the agent or another program can choose. Further ones are counted as `other`.
 const MOST_VALUES: usize = 100;
@@ -27,153 +31,200 @@ pub struct Values {
     /// Failures of the guard that are not in the ledger.
     pub unrecorded_failures: u64,
     /// The budgets.
-    pub budgets: Vec<BudgetValue>,
-    /// Whether hosts answer, by name. A host whose state is unknown is left out.
-    pub hosts: Vec<(String, bool)>,
-    /// What was spent in the last 24 hours.
-    pub spent: Usd,
-    /// The limits by name: `day` and `session`.
-    pub spend_limits: Vec<(&'static str, Usd)>,
+    pub budgets: Vec<ServiceBudget>,
+    /// The reachability of hosts.
+    pub hosts: Vec<Found>,
+    /// What was spent in the last 24 hours, and the limits.
+    pub spending: Spending,
 }
 
-/// The usage of one budget.
-#[derive(Debug, Clone, PartialEq)]
-pub struct BudgetValue {
-    /// The service.
-    pub service: String,
-    /// The agent, where each has a budget of its own.
-    pub agent: Option<String>,
-    /// `restart` or `redeployment`.
-    pub kind: &'static str,
-    /// The number of actions that count.
-    pub used: usize,
-    /// The limit.
-    pub limit: u32,
+/// A metric: how it is named and described, and where its samples come from.
+#[derive(Debug)]
+pub struct Metric {
+    /// Its name, which ends with the unit; without `_total`.
+    pub name: &'static str,
+    /// The names of its labels.
+    pub labels: &'static [&'static str],
+    /// What it states, in one sentence.
+    pub help: &'static str,
+    source: Source,
 }
 
-/// All metrics, in the order of the documentation.
+/// Where samples come from.
+#[derive(Debug)]
+enum Source {
+    /// A counter of the ledger by the name that it has there, with the size of a unit.
+    Counter(&'static str, f64),
+    /// Counts by the values of the labels, which only increase.
+    Counts(fn(&Counters) -> Counts),
+    /// The histogram of hook durations.
+    Durations,
+    /// One value.
+    Value(fn(&Values) -> f64),
+    /// Values with their labels.
+    Samples(fn(&Values) -> Vec<Sample>),
+}
+
+/// All metrics, in the order of the documentation. A new one stands here and, if the ledger counts it, in its queries.
+pub const METRICS: &[Metric] = &[
+    metric("opsctl_build_info", &["version"], "The release of opsctl; always 1.", Source::Samples(version)),
+    metric(
+        "opsctl_ledger_readable",
+        &[],
+        "Whether the ledger can be read or does not exist yet.",
+        Source::Value(|values| number(values.ledger_readable.into())),
+    ),
+    metric(
+        "opsctl_decisions",
+        &["verdict", "effect"],
+        "Decisions on commands and tools.",
+        Source::Counter("decisions", 1.0),
+    ),
+    metric(
+        "opsctl_denials",
+        &["rule", "effect"],
+        "Denials by rule; a call that several rules deny counts for each.",
+        Source::Counts(by_rule),
+    ),
+    metric(
+        "opsctl_hook_duration_seconds",
+        &["event"],
+        "Duration of hooks on commands that act, without the time to record it.",
+        Source::Durations,
+    ),
+    metric(
+        "opsctl_guard_failures",
+        &["verdict"],
+        "Calls that could not be judged: fail-open or fail-closed.",
+        Source::Counts(guard_failures),
+    ),
+    metric(
+        "opsctl_guard_failures_unrecorded",
+        &[],
+        "Failures of the guard that the ledger does not contain yet.",
+        Source::Value(|values| number(values.unrecorded_failures)),
+    ),
+    metric(
+        "opsctl_budget_used",
+        &["service", "kind", "agent"],
+        "Actions that count against a budget now; with `per: agent`, by agent.",
+        Source::Samples(|values| budgets(values, |kind| number(kind.used as u64))),
+    ),
+    metric(
+        "opsctl_budget_limit",
+        &["service", "kind", "agent"],
+        "The limit of a budget.",
+        Source::Samples(|values| budgets(values, |kind| f64::from(kind.limit))),
+    ),
+    metric(
+        "opsctl_host_reachable",
+        &["host"],
+        "Whether a host of hosts.yaml answers a ping; missing if that is unknown.",
+        Source::Samples(hosts),
+    ),
+    metric(
+        "opsctl_sessions",
+        &["tier", "outcome"],
+        "Ended sessions of `opsctl session`.",
+        Source::Counter("sessions", 1.0),
+    ),
+    metric(
+        "opsctl_sessions_running",
+        &[],
+        "Sessions that are recorded as running.",
+        Source::Value(|values| number(values.running_sessions)),
+    ),
+    metric(
+        "opsctl_session_cost_usd",
+        &["tier"],
+        "Cost of ended sessions, as the client estimates it.",
+        Source::Counter("session_cost", 1e-6),
+    ),
+    metric(
+        "opsctl_api_requests",
+        &["model"],
+        "Requests to the model that the guard forwarded.",
+        Source::Counter("api_requests", 1.0),
+    ),
+    metric(
+        "opsctl_api_tokens",
+        &["model", "kind"],
+        "Tokens of these requests: input, output, cache_write, cache_write_1h, cache_read.",
+        Source::Counter("api_tokens", 1.0),
+    ),
+    metric("opsctl_api_cost_usd", &["model"], "Cost of these requests.", Source::Counter("api_cost", 1e-6)),
+    metric(
+        "opsctl_spent_day_usd",
+        &[],
+        "Cost of the requests of the last 24 hours, which policy.spend.day limits.",
+        Source::Value(|values| values.spending.day.dollars()),
+    ),
+    metric("opsctl_spend_limit_usd", &["limit"], "The limits of policy.spend.", Source::Samples(limits)),
+    metric(
+        "opsctl_questions_open",
+        &[],
+        "Questions to a person that are not answered.",
+        Source::Value(|values| number(values.open_questions)),
+    ),
+    metric("opsctl_events", &["level"], "Events by level.", Source::Counter("events", 1.0)),
+    metric(
+        "opsctl_notifications_undelivered",
+        &[],
+        "Notifications of the last day that are not delivered.",
+        Source::Value(|values| number(values.undelivered)),
+    ),
+];
+
+const fn metric(
+    name: &'static str,
+    labels: &'static [&'static str],
+    help: &'static str,
+    source: Source,
+) -> Metric {
+    Metric { name, labels, help, source }
+}
+
+/// All metrics with their samples.
 pub fn of(values: &Values) -> Vec<Family> {
-    let mut families = of_the_guard(values);
-    families.extend(of_sessions(values));
-    families
+    METRICS.iter().map(|metric| metric.family(values)).collect()
 }
 
-/// Decisions, hooks, failures, budgets and hosts.
-fn of_the_guard(values: &Values) -> Vec<Family> {
-    let Values { counters, .. } = values;
-    let version = vec![Sample::new(vec![("version", values.version.to_owned())], 1.0)];
-    vec![
-        Family {
-            name: "opsctl_build_info",
-            kind: Kind::Gauge,
-            unit: "",
-            help: "The release of opsctl; always 1.",
-            samples: version,
-        },
-        gauge("opsctl_ledger_readable", "Whether the ledger can be read.", values.ledger_readable.into()),
-        counter(
-            "opsctl_decisions",
-            "Decisions on commands and tools, by verdict and effect.",
-            samples(&counters.decisions, &["verdict", "effect"], 1.0),
-        ),
-        counter(
-            "opsctl_denials",
-            "Denials by rule; a call that several rules deny counts for each.",
-            samples(&by_rule(&counters.denials), &["rule", "effect"], 1.0),
-        ),
-        durations(counters),
-        counter(
-            "opsctl_guard_failures",
-            "Calls that could not be judged, by verdict: fail-open or fail-closed.",
-            guard_failures(&counters.decisions),
-        ),
-        gauge(
-            "opsctl_guard_failures_unrecorded",
-            "Failures of the guard that the ledger does not contain yet.",
-            values.unrecorded_failures,
-        ),
-        budget("opsctl_budget_used", "Actions that count against a budget now.", values, |budget| {
-            number(budget.used as u64)
-        }),
-        budget("opsctl_budget_limit", "The limit of a budget.", values, |budget| f64::from(budget.limit)),
-        Family {
-            name: "opsctl_host_reachable",
-            kind: Kind::Gauge,
-            unit: "",
-            help: "Whether a host of hosts.yaml answers a ping.",
-            samples: hosts(values),
-        },
-    ]
+impl Metric {
+    /// Its kind.
+    pub const fn kind(&self) -> Kind {
+        match self.source {
+            Source::Counter(..) | Source::Counts(_) => Kind::Counter,
+            Source::Durations => Kind::Histogram,
+            Source::Value(_) | Source::Samples(_) => Kind::Gauge,
+        }
+    }
+
+    fn family(&self, values: &Values) -> Family {
+        let Self { name, labels, help, source } = self;
+        let counters = &values.counters;
+        let samples = match source {
+            Source::Counter(counter, unit) => samples(&counters.of(counter), labels, *unit),
+            Source::Counts(counts) => samples(&counts(counters), labels, 1.0),
+            Source::Durations => durations(counters),
+            Source::Value(value) => vec![Sample::new(vec![], value(values))],
+            Source::Samples(samples) => samples(values),
+        };
+        let unit = ["usd", "seconds"].into_iter().find(|unit| name.ends_with(unit)).unwrap_or_default();
+        Family { name, kind: self.kind(), unit, help, samples }
+    }
 }
 
-/// Sessions, requests to the model, and what waits for a person.
-fn of_sessions(values: &Values) -> Vec<Family> {
-    let Values { counters, .. } = values;
-    vec![
-        counter(
-            "opsctl_sessions",
-            "Ended sessions by tier and outcome.",
-            samples(&counters.sessions, &["tier", "outcome"], 1.0),
-        ),
-        gauge("opsctl_sessions_running", "Sessions that are recorded as running.", values.running_sessions),
-        in_usd(
-            "opsctl_session_cost_usd",
-            "Cost of ended sessions by tier, as the client estimates it.",
-            samples(&counters.session_cost, &["tier"], 1e-6),
-        ),
-        counter(
-            "opsctl_api_requests",
-            "Requests to the model that the guard forwarded, by model.",
-            samples(&counters.api_requests, &["model"], 1.0),
-        ),
-        counter(
-            "opsctl_api_tokens",
-            "Tokens of these requests by model and kind.",
-            samples(&counters.api_tokens, &["model", "kind"], 1.0),
-        ),
-        in_usd(
-            "opsctl_api_cost_usd",
-            "Cost of these requests by model.",
-            samples(&counters.api_cost, &["model"], 1e-6),
-        ),
-        Family {
-            name: "opsctl_spent_day_usd",
-            kind: Kind::Gauge,
-            unit: "usd",
-            help: "Cost of the requests of the last 24 hours, which policy.spend.day limits.",
-            samples: vec![Sample::new(vec![], values.spent.dollars())],
-        },
-        Family {
-            name: "opsctl_spend_limit_usd",
-            kind: Kind::Gauge,
-            unit: "usd",
-            help: "The limits of policy.spend.",
-            samples: values
-                .spend_limits
-                .iter()
-                .map(|(name, limit)| Sample::new(vec![("limit", (*name).to_owned())], limit.dollars()))
-                .collect(),
-        },
-        gauge("opsctl_questions_open", "Questions to a person that are not answered.", values.open_questions),
-        counter("opsctl_events", "Events by level.", samples(&counters.events, &["level"], 1.0)),
-        gauge(
-            "opsctl_notifications_undelivered",
-            "Notifications of the last day that are not delivered.",
-            values.undelivered,
-        ),
-    ]
+fn version(values: &Values) -> Vec<Sample> {
+    vec![Sample::new(vec![("version", values.version.to_owned())], 1.0)]
 }
 
-fn gauge(name: &'static str, help: &'static str, value: u64) -> Family {
-    Family { name, kind: Kind::Gauge, unit: "", help, samples: vec![Sample::new(vec![], number(value))] }
-}
-
-fn counter(name: &'static str, help: &'static str, samples: Vec<Sample>) -> Family {
-    Family { name, kind: Kind::Counter, unit: "", help, samples }
-}
-
-fn in_usd(name: &'static str, help: &'static str, samples: Vec<Sample>) -> Family {
-    Family { name, kind: Kind::Counter, unit: "usd", help, samples }
+fn limits(values: &Values) -> Vec<Sample> {
+    let Spending { day_limit, session_limit, .. } = values.spending;
+    let limits = [("day", day_limit), ("session", session_limit)];
+    let sample = |(name, limit): (&str, Option<Usd>)| {
+        Some(Sample::new(vec![("limit", name.to_owned())], limit?.dollars()))
+    };
+    limits.into_iter().filter_map(sample).collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
@@ -214,9 +265,9 @@ fn scaled(count: u64, unit: f64) -> f64 {
 }
 
 /// Counts of single rules from those of lists of rules.
-fn by_rule(denials: &Counts) -> Counts {
+fn by_rule(counters: &Counters) -> Counts {
     let mut found = Counts::new();
-    for (labels, count) in denials {
+    for (labels, count) in &counters.of("denials") {
         let [rules, effect] = labels.as_slice() else { continue };
         for rule in rules.split_whitespace() {
             *found.entry(vec![rule.to_owned(), effect.clone()]).or_default() += count;
@@ -225,21 +276,21 @@ fn by_rule(denials: &Counts) -> Counts {
     found
 }
 
-fn guard_failures(decisions: &Counts) -> Vec<Sample> {
-    let of = |verdict: &str| {
-        let matching =
-            decisions.iter().filter(|(labels, _)| labels.first().is_some_and(|label| label == verdict));
-        matching.map(|(_, count)| *count).sum()
-    };
-    ["fail-closed", "fail-open"]
-        .map(|verdict| Sample::new(vec![("verdict", verdict.to_owned())], number(of(verdict))))
-        .to_vec()
+fn guard_failures(counters: &Counters) -> Counts {
+    let mut found = Counts::from(["fail-closed", "fail-open"].map(|verdict| (vec![verdict.to_owned()], 0)));
+    for (labels, count) in &counters.of("decisions") {
+        if let Some(failures) = found.get_mut(labels.get(..1).unwrap_or_default()) {
+            *failures += count;
+        }
+    }
+    found
 }
 
 /// The histogram of hook durations, by event.
-fn durations(counters: &Counters) -> Family {
+fn durations(counters: &Counters) -> Vec<Sample> {
+    let (hooks, all_micros) = (counters.of("hooks"), counters.of("hook_micros"));
     let mut events: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
-    for (labels, count) in &counters.hooks {
+    for (labels, count) in &hooks {
         let [event, bucket] = labels.as_slice() else { continue };
         let buckets = events.entry(event).or_insert_with(|| vec![0; BUCKETS.len() + 1]);
         if let Some(slot) = bucket.parse().ok().and_then(|bucket: usize| buckets.get_mut(bucket)) {
@@ -262,38 +313,34 @@ fn durations(counters: &Counters) -> Family {
                 value: number(sum),
             });
         }
-        let micros = counters.hook_micros.get(&vec![event.to_owned()]).copied().unwrap_or(0);
+        let micros = all_micros.get(&vec![event.to_owned()]).copied().unwrap_or(0);
         samples.push(Sample { suffix: "_sum", labels: vec![label()], value: scaled(micros, 1e-6) });
         samples.push(Sample { suffix: "_count", labels: vec![label()], value: number(sum) });
     }
-    Family {
-        name: "opsctl_hook_duration_seconds",
-        kind: Kind::Histogram,
-        unit: "seconds",
-        help: "Duration of hooks on commands that act, without the time to record it.",
-        samples,
-    }
+    samples
 }
 
-fn budget(
-    name: &'static str,
-    help: &'static str,
-    values: &Values,
-    value: impl Fn(&BudgetValue) -> f64,
-) -> Family {
-    let samples = values.budgets.iter().map(|budget| {
-        let mut labels = vec![("service", budget.service.clone()), ("kind", budget.kind.to_owned())];
-        labels.extend(budget.agent.clone().map(|agent| ("agent", agent)));
-        Sample::new(labels, value(budget))
-    });
-    Family { name, kind: Kind::Gauge, unit: "", help, samples: samples.collect() }
+fn budgets(values: &Values, value: impl Fn(&KindBudget) -> f64) -> Vec<Sample> {
+    let of_service = |budget: &ServiceBudget| {
+        [("restart", &budget.restart), ("redeployment", &budget.redeployment)].map(|(kind, found)| {
+            let mut labels = vec![("service", budget.service.clone()), ("kind", kind.to_owned())];
+            labels.extend(budget.agent.clone().map(|agent| ("agent", agent)));
+            Sample::new(labels, value(found))
+        })
+    };
+    values.budgets.iter().flat_map(of_service).collect()
 }
 
 fn hosts(values: &Values) -> Vec<Sample> {
-    let sample = |(host, is_up): &(String, bool)| {
-        Sample::new(vec![("host", host.clone())], if *is_up { 1.0 } else { 0.0 })
+    let sample = |Found { name, reachability, .. }: &Found| {
+        let is_up = match reachability {
+            Reachability::Reachable(_) => 1.0,
+            Reachability::Unreachable | Reachability::Unresolved => 0.0,
+            Reachability::Unknown => return None,
+        };
+        Some(Sample::new(vec![("host", name.clone())], is_up))
     };
-    values.hosts.iter().map(sample).collect()
+    values.hosts.iter().filter_map(sample).collect()
 }
 
 #[cfg(test)]
@@ -307,6 +354,10 @@ mod tests {
             .collect()
     }
 
+    fn values<const N: usize>(counters: [(&'static str, Counts); N]) -> Values {
+        Values { counters: Counters::from(counters), ..Values::default() }
+    }
+
     fn lines(values: &Values, name: &str) -> Vec<String> {
         let text = text(&of(values), Format::OpenMetrics);
         text.lines().filter(|line| line.starts_with(name)).map(str::to_owned).collect()
@@ -316,7 +367,7 @@ mod tests {
     fn a_denial_by_two_rules_counts_for_both() {
         let denials =
             counts(&[(&["never tier", "changes"], 2), (&["tier", "changes"], 3), (&["tier", ""], 1)]);
-        let values = Values { counters: Counters { denials, ..Counters::default() }, ..Values::default() };
+        let values = values([("denials", denials)]);
         assert_eq!(
             lines(&values, "opsctl_denials"),
             [
@@ -331,8 +382,7 @@ mod tests {
     fn buckets_of_a_histogram_are_cumulative() {
         let hooks = counts(&[(&["stop", "0"], 2), (&["stop", "2"], 3), (&["stop", "12"], 1)]);
         let hook_micros = counts(&[(&["stop"], 61_500_000)]);
-        let values =
-            Values { counters: Counters { hooks, hook_micros, ..Counters::default() }, ..Values::default() };
+        let values = values([("hooks", hooks), ("hook_micros", hook_micros)]);
         let lines = lines(&values, "opsctl_hook_duration_seconds");
         assert_eq!(lines.len(), BUCKETS.len() + 3);
         let found: Vec<&str> =
@@ -353,8 +403,7 @@ mod tests {
         let api_requests: Counts =
             (0..500_u64).map(|number| (vec![format!("model-{number:03}")], number + 1)).collect();
         let total: u64 = api_requests.values().sum();
-        let values =
-            Values { counters: Counters { api_requests, ..Counters::default() }, ..Values::default() };
+        let values = values([("api_requests", api_requests)]);
         let lines = lines(&values, "opsctl_api_requests");
         assert_eq!(lines.len(), MOST_VALUES + 1);
         assert!(lines.contains(&"opsctl_api_requests_total{model=\"model-499\"} 500".to_owned()));

@@ -7,15 +7,13 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use crate::guard::budgets::{self, ServiceBudget};
-use crate::guard::failures;
+use crate::guard::spending::Spending;
+use crate::guard::{budgets, failures};
 use crate::ledger::{Ledger, LedgerError};
-use crate::model::spend::Usd;
 use crate::probe::hosts;
-use crate::probe::icmp::Reachability;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
-use families::{BudgetValue, Values};
+use families::Values;
 use format::Format;
 
 /// The content type of [`text`].
@@ -39,29 +37,17 @@ fn values(environment: &Environment, now: DateTime<Utc>, ping_hosts: bool) -> Va
     // `opsctl status` shows the warnings.
     let mut warnings = Vec::new();
     let installation = installation::in_force(environment, &mut warnings).installation;
-    let found =
-        if ping_hosts { hosts::look(&installation.inventory.hosts, HOSTS_DEADLINE).0 } else { vec![] };
-    let hosts = found.into_iter().filter_map(|found| {
-        let is_up = match found.reachability {
-            Reachability::Reachable(_) => true,
-            Reachability::Unreachable | Reachability::Unresolved => false,
-            Reachability::Unknown => return None,
-        };
-        Some((found.host.name.clone(), is_up))
-    });
-    let spend = &installation.policy.spend;
-    let limits = [("day", spend.day), ("session", spend.session)];
+    let (day_limit, session_limit) = (installation.policy.spend.day, installation.policy.spend.session);
     let mut values = Values {
         version: env!("CARGO_PKG_VERSION"),
         unrecorded_failures: failures::kept(environment) as u64,
-        hosts: hosts.collect(),
-        spend_limits: limits.into_iter().filter_map(|(name, limit)| Some((name, limit?))).collect(),
-        budgets: budgets::of_agents(environment, &installation, None, now, &mut warnings)
-            .iter()
-            .flat_map(of_service)
-            .collect(),
+        budgets: budgets::of_agents(environment, &installation, None, now, &mut warnings),
+        spending: Spending { day_limit, session_limit, ..Spending::default() },
         ..Values::default()
     };
+    if ping_hosts {
+        values.hosts = hosts::look(&installation.inventory.hosts, HOSTS_DEADLINE).0;
+    }
     values.ledger_readable = add_ledger(&mut values, environment, now).is_ok();
     values
 }
@@ -72,16 +58,6 @@ fn add_ledger(values: &mut Values, environment: &Environment, now: DateTime<Utc>
     values.running_sessions = ledger.running_sessions()?;
     values.open_questions = ledger.open_questions(now)?;
     values.undelivered = ledger.undelivered_notices(now)?.into();
-    values.spent = ledger.costs_of_the_day(now)?.into_iter().fold(Usd(0), |sum, (_, cost)| sum.plus(cost));
+    values.spending.day = ledger.spent("", now)?.day;
     Ok(())
-}
-
-fn of_service(budget: &ServiceBudget) -> [BudgetValue; 2] {
-    [("restart", &budget.restart), ("redeployment", &budget.redeployment)].map(|(kind, found)| BudgetValue {
-        service: budget.service.clone(),
-        agent: budget.agent.clone(),
-        kind,
-        used: found.counted.len(),
-        limit: found.budget.limit,
-    })
 }

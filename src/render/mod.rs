@@ -13,7 +13,7 @@ mod weakening;
 
 pub use own_hooks::{has_readable_matcher, is_hook_readable, is_marked, is_readable};
 pub use settings::{REPLACED, VERIFIER};
-pub use weakening::{Danger, Weakening};
+pub use weakening::Weakening;
 
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,10 @@
 //! The section with what needs attention.
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
 use super::data::ReportData;
-use super::format::{Moment, count, plain};
+use super::format::{count, plain};
 use crate::ledger::client_runs::Run;
 use crate::ledger::decisions::Decision;
 use crate::probe::icmp::Reachability;
@@ -26,7 +26,7 @@ struct Item {
     urgent: bool,
     what: &'static str,
     text: String,
-    at: Option<Moment>,
+    at: Option<DateTime<Utc>>,
     /// A word before the time, such as `next`.
     lead: &'static str,
     /// A command for details or for a remedy.
@@ -75,12 +75,12 @@ fn urgent(data: &ReportData<'_>) -> Vec<Item> {
     if let Some(last) = failed.first() {
         let text =
             format!("{} could not be checked in the last day", count(failed.len(), "command", "commands"));
-        let at = last.at.map(|at| Moment::of(at, now));
-        items.push(Item { at, ..Item::new(true, "guard", text) }.ask("opsctl audit --verdict fail-open"));
+        items.push(
+            Item { at: last.at, ..Item::new(true, "guard", text) }.ask("opsctl audit --verdict fail-open"),
+        );
     }
     for problem in &data.problems {
-        let at = problem.at.map(|at| Moment::of(at, now));
-        items.push(Item { at, ..Item::new(true, "problem", plain(&problem.title)) });
+        items.push(Item { at: problem.at, ..Item::new(true, "problem", plain(&problem.title)) });
     }
     for found in data.hosts.iter().flatten() {
         let state = match found.reachability {
@@ -88,7 +88,7 @@ fn urgent(data: &ReportData<'_>) -> Vec<Item> {
             Reachability::Unresolved => "has no address",
             Reachability::Reachable(_) | Reachability::Unknown => continue,
         };
-        let text = format!("{} ({}) {state}", plain(&found.host.name), plain(&found.host.address));
+        let text = format!("{} ({}) {state}", plain(&found.name), plain(&found.address));
         items.push(Item::new(true, "host", text));
     }
     if data.undelivered > 0 {
@@ -99,14 +99,12 @@ fn urgent(data: &ReportData<'_>) -> Vec<Item> {
 }
 
 fn less_urgent(data: &ReportData<'_>) -> Vec<Item> {
-    let now = data.now;
     let mut items = Vec::new();
     for budget in &data.budgets {
         for (kind, of_kind) in [("restart", &budget.restart), ("redeployment", &budget.redeployment)] {
             if let Some(next) = of_kind.next_allowed {
                 let text = format!("{} has no {kind} left", plain(&budget.name()));
-                let at = Some(Moment::of(next, now));
-                items.push(Item { at, lead: "next ", ..Item::new(false, "cooldown", text) });
+                items.push(Item { at: Some(next), lead: "next ", ..Item::new(false, "cooldown", text) });
             }
         }
     }
@@ -114,8 +112,10 @@ fn less_urgent(data: &ReportData<'_>) -> Vec<Item> {
     if let Some(run) = data.runs.rows.first().filter(|run| went_wrong(run)) {
         let outcome = run.outcome.replace('_', " ");
         let text = format!("The latest session (tier {}) ended: {}", run.tier, plain(&outcome));
-        let at = run.started_at.map(|at| Moment::of(at, now));
-        items.push(Item { at, ..Item::new(false, "session", text) }.ask("opsctl events --level critical"));
+        items.push(
+            Item { at: run.started_at, ..Item::new(false, "session", text) }
+                .ask("opsctl events --level critical"),
+        );
     }
     items
 }

@@ -18,7 +18,7 @@ use crate::runtime::environment::Environment;
 use crate::runtime::warning::Warning;
 
 /// The maximum number of rows of one kind that are read for a report.
-pub const MOST_ROWS: u32 = 20_000;
+pub(super) const MOST_ROWS: u32 = 20_000;
 
 /// The data of a report.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub struct ReportData<'a> {
     /// The usage of budgets, most important first.
     pub budgets: Vec<ServiceBudget>,
     /// The reachability of hosts; `None` if it was not checked.
-    pub hosts: Option<Vec<Found<'a>>>,
+    pub hosts: Option<Vec<Found>>,
     /// The critical notices of the last day.
     pub problems: Vec<Problem>,
     /// The number of undelivered notices of the last day.
@@ -113,8 +113,8 @@ impl<'a> ReportData<'a> {
         let which = Which { since: Some(since), agent, ..Which::default() };
         self.decisions = ledger.decisions_of_period(which, MOST_ROWS)?;
         self.events = ledger.events_of(agent, since, MOST_ROWS)?;
-        self.runs = ledger.runs_of(agent, Some(since), MOST_ROWS)?;
-        self.statistics = ledger.statistics_of(agent, Some(since))?;
+        self.runs = ledger.runs(agent, Some(since), MOST_ROWS)?;
+        self.statistics = ledger.statistics(agent, Some(since))?;
         Ok(())
     }
 

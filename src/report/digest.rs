@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Days, NaiveDateTime, NaiveTime, TimeDelta, Utc};
 
+use super::data::ReportData;
 use super::format::{Moment, count, dollars, plain, span};
 use crate::guard::budgets::ServiceBudget;
-use crate::ledger::client_runs::Run;
+use crate::ledger::LastCheck;
 use crate::ledger::decisions::Statistics;
-use crate::ledger::history::ActionRecord;
-use crate::ledger::{Event, LastCheck};
 use crate::model::event::Level;
 use crate::model::notice::{Body, Notice};
-use crate::model::policy::Policy;
 use crate::policy::report::verification;
 
 /// The key of its notice.
@@ -27,29 +25,6 @@ const LATE: TimeDelta = TimeDelta::hours(12);
 /// The maximum number of listed services and of listed events of a level; further ones are counted.
 const MOST: usize = 10;
 
-/// What happened since the last digest, newest first.
-#[derive(Debug)]
-pub struct DigestData<'a> {
-    /// The time of the digest.
-    pub now: DateTime<Utc>,
-    /// The time of the last digest.
-    pub since: DateTime<Utc>,
-    /// The policy in force.
-    pub policy: &'a Policy,
-    /// The usage of budgets, of all services.
-    pub budgets: Vec<ServiceBudget>,
-    /// The actions of the period.
-    pub actions: Vec<ActionRecord>,
-    /// The events of the period, of all writers.
-    pub events: Vec<Event>,
-    /// The sessions that started in the period.
-    pub runs: Vec<Run>,
-    /// The decisions of the period.
-    pub statistics: Statistics,
-    /// The last recorded health check of each service, of any time.
-    pub checks: Vec<LastCheck>,
-}
-
 /// Whether a digest of the time of day `at` is due. All times are local. `last`: when the last one was raised.
 ///
 /// Local times without an offset are sufficient: an hour that occurs twice does not make a digest due again, and a time
@@ -62,10 +37,11 @@ pub fn is_due(at: NaiveTime, now: NaiveDateTime, last: Option<NaiveDateTime>) ->
     is_missed && (wanted.date() == today || now - wanted <= LATE)
 }
 
-/// The notice with the digest.
-pub fn notice(data: &DigestData<'_>) -> Notice {
-    let DigestData { now, since, .. } = *data;
-    let sections = [sessions(data), actions(data), denials(data), events(data), unhealthy(data)];
+/// The notice with the digest of the time since the last one. `checks`: the last recorded health check of each service, of any
+/// time.
+pub fn notice(data: &ReportData<'_>, checks: &[LastCheck]) -> Notice {
+    let ReportData { now, since, .. } = *data;
+    let sections = [sessions(data), actions(data), denials(data), events(data), unhealthy(data, checks)];
     let body =
         format!("Since {} ({}):\n\n{}", Moment::of(since, now).shown, span(now - since), sections.join("\n"));
     Notice {
@@ -92,11 +68,10 @@ fn section(heading: &str, items: Vec<String>) -> String {
     text
 }
 
-fn sessions(data: &DigestData<'_>) -> String {
+fn sessions(data: &ReportData<'_>) -> String {
     let mut tiers: BTreeMap<u8, (BTreeMap<String, usize>, f64)> = BTreeMap::new();
-    for run in &data.runs {
-        let is_cut_off = run.is_cut_off(data.policy, data.now);
-        let outcome = if is_cut_off { "cut off".to_owned() } else { run.outcome.replace('_', " ") };
+    for run in &data.runs.rows {
+        let outcome = run.outcome_in_words(&data.installation.policy, data.now);
         let (outcomes, cost) = tiers.entry(run.tier).or_default();
         *outcomes.entry(outcome).or_default() += 1;
         *cost += run.cost_usd.unwrap_or_default();
@@ -107,13 +82,13 @@ fn sessions(data: &DigestData<'_>) -> String {
             outcomes.iter().map(|(outcome, number)| format!("{number} {}", plain(outcome))).collect();
         format!("tier {tier}: {}, {}", outcomes.join(", "), dollars(cost))
     };
-    let heading = format!("Sessions: {}, {cost}", data.runs.len());
+    let heading = format!("Sessions: {}, {cost}", data.runs.rows.len());
     section(&heading, tiers.into_iter().map(of_tier).collect())
 }
 
-fn actions(data: &DigestData<'_>) -> String {
+fn actions(data: &ReportData<'_>) -> String {
     let mut services: BTreeMap<&str, BTreeMap<&str, (usize, usize)>> = BTreeMap::new();
-    for action in &data.actions {
+    for action in &data.actions.rows {
         let kinds = services.entry(&action.service).or_default();
         let (all, failed) = kinds.entry(&action.kind).or_default();
         *all += 1;
@@ -130,7 +105,7 @@ fn actions(data: &DigestData<'_>) -> String {
         parts.extend(data.budgets.iter().find(|budget| budget.service == service).map(left));
         format!("{}: {}", plain(service), parts.join(", "))
     };
-    let heading = format!("Actions: {}", data.actions.len());
+    let heading = format!("Actions: {}", data.actions.rows.len());
     section(&heading, services.into_iter().map(of_service).collect())
 }
 
@@ -138,23 +113,24 @@ fn actions(data: &DigestData<'_>) -> String {
 fn left(budget: &ServiceBudget) -> String {
     let of_kind =
         [("restarts", &budget.restart), ("redeployments", &budget.redeployment)].map(|(kind, used)| {
-            let limit = used.budget.limit as usize;
-            format!("{} of {limit} {kind}", limit.saturating_sub(used.counted.len()))
+            let limit = used.limit as usize;
+            format!("{} of {limit} {kind}", limit.saturating_sub(used.used))
         });
     format!("left: {}", of_kind.join(" and "))
 }
 
-fn denials(data: &DigestData<'_>) -> String {
+fn denials(data: &ReportData<'_>) -> String {
     let Statistics { verdicts, rules, .. } = &data.statistics;
     let of = |verdict: &str| verdicts.get(verdict).copied().unwrap_or_default();
     let heading = format!("Denials: {}", of("deny") + of("fail-closed"));
     section(&heading, rules.iter().map(|(rule, number)| format!("{}: {number}", plain(rule))).collect())
 }
 
-fn events(data: &DigestData<'_>) -> String {
+fn events(data: &ReportData<'_>) -> String {
     let of_level = |level: Level| {
         let items: Vec<String> = data
             .events
+            .rows
             .iter()
             .filter(|event| event.level == level.as_str())
             .map(|event| {
@@ -172,11 +148,12 @@ fn events(data: &DigestData<'_>) -> String {
 }
 
 /// The services whose last check or verification in the period found them unhealthy.
-fn unhealthy(data: &DigestData<'_>) -> String {
+fn unhealthy(data: &ReportData<'_>, checks: &[LastCheck]) -> String {
     let mut last: BTreeMap<&str, (DateTime<Utc>, bool)> = BTreeMap::new();
-    let checked = data.checks.iter().map(|check| (check.service.as_str(), check.at, check.healthy));
+    let checked = checks.iter().map(|check| (check.service.as_str(), check.at, check.healthy));
     let verified = data
         .events
+        .rows
         .iter()
         .rev()
         .filter_map(|event| Some((event.service.as_deref()?, event.at?, verification(&event.message)?)));

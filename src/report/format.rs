@@ -1,7 +1,10 @@
 //! Formatting of times, amounts and names.
 
 use chrono::{DateTime, Datelike as _, TimeDelta, Utc};
+use minijinja::value::Serde;
+use minijinja::{Environment, Error, ErrorKind};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::ledger::time;
 use crate::model::relative_time::relative_time;
@@ -27,6 +30,44 @@ impl Moment {
     pub fn of(at: DateTime<Utc>, now: DateTime<Utc>) -> Self {
         let form = if at.year() == now.year() { "%-d %b %H:%M UTC" } else { "%-d %b %Y %H:%M UTC" };
         Self { iso: time::write(at), shown: at.format(form).to_string(), relative: relative_time(at - now) }
+    }
+}
+
+/// Adds the filters that format times, amounts and counts, as of `now`.
+pub fn add_filters(templates: &mut Environment<'_>, now: DateTime<Utc>) {
+    templates.add_filter("moment", move |text: &str| {
+        let at = time::read(text).ok_or_else(|| Error::new(ErrorKind::InvalidOperation, "not a time"))?;
+        Ok::<_, Error>(minijinja::Value::from(Serde(&Moment::of(at, now))))
+    });
+    templates.add_filter("dollars", dollars);
+    templates.add_filter("fixed", |number: f64, decimals: usize| format!("{number:.decimals$}"));
+    templates.add_filter("took", took);
+    templates.add_filter("grouped", grouped);
+    templates.add_filter("counted", |number: usize, one: &str, many: &str| count(number, one, many));
+}
+
+/// Records as a template gets them: each text is [`plain`].
+pub fn shown(records: impl Serialize) -> Value {
+    let mut value = serde_json::to_value(records).unwrap_or_default();
+    for_texts(&mut value, &plain);
+    value
+}
+
+/// An object with further entries.
+pub fn with(mut object: Value, more: Value) -> Value {
+    if let (Value::Object(object), Value::Object(more)) = (&mut object, more) {
+        object.extend(more);
+    }
+    object
+}
+
+/// Changes each text of a value.
+pub fn for_texts(value: &mut Value, change: &impl Fn(&str) -> String) {
+    match value {
+        Value::String(text) => *text = change(text),
+        Value::Array(values) => values.iter_mut().for_each(|value| for_texts(value, change)),
+        Value::Object(entries) => entries.values_mut().for_each(|value| for_texts(value, change)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

@@ -136,16 +136,16 @@ impl Environment {
         Self {
             hosts: path("CLAUDEOPS_HOSTS"),
             ignore_compiled: false,
-            ledger: Location {
-                place: match text("CLAUDEOPS_DB_URL") {
+            ledger: Location::new(
+                match text("CLAUDEOPS_DB_URL") {
                     Some(url) => Place::Server(ServerAddress::new(url, path("CLAUDEOPS_DB_PASSWORD_FILE"))),
                     None => Place::File(
                         path("CLAUDEOPS_DB_PATH").unwrap_or_else(|| state_dir.join("claudeops.db")),
                     ),
                 },
-                agent: text("CLAUDEOPS_AGENT").and_then(|name| plain_word(name.trim())),
-                state_dir: Some(state_dir.clone()),
-            },
+                text("CLAUDEOPS_AGENT").and_then(|name| plain_word(name.trim())),
+                Some(state_dir.clone()),
+            ),
             results: path("CLAUDEOPS_RESULTS_DIR"),
             state_dir,
             owns_state_dir,

@@ -20,6 +20,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::approval::rotation;
+use crate::ledger::{Location, Pool};
 use crate::runtime::environment::Environment;
 use crate::runtime::own_files;
 pub use guard::{Guard, Stop, stopped};
@@ -37,8 +38,9 @@ pub struct Listeners {
 
 /// Serves all listeners until a signal ends the process.
 pub async fn run(environment: Environment, listeners: Listeners, tell: &dyn Fn(&str)) -> io::Result<()> {
-    // A guard that is a client of itself would wait for its own answer.
-    let guard = Arc::new(Guard { environment: Environment { guard: None, ..environment } });
+    // A guard keeps its connections to the ledger open, and would wait for its own answer as a client of itself.
+    let ledger = Location { pool: Some(Pool::default()), ..environment.ledger.clone() };
+    let guard = Arc::new(Guard { environment: Environment { ledger, guard: None, ..environment } });
     // The first start of a release that keeps its keys to itself.
     let state_dir = &guard.environment.state_dir;
     guard.environment.create_own_state_dir()?;

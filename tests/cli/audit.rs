@@ -97,22 +97,6 @@ fn a_guard_that_failed_is_in_the_audit_once_the_ledger_is_back() {
 }
 
 #[test]
-fn denials_of_an_earlier_release_stay_in_the_audit() {
-    let sandbox = Sandbox::new();
-    sandbox.ledger_of_migration(8);
-    sandbox.sql(
-        "INSERT INTO hook_decisions VALUES (7, '2026-03-21T14:00:00Z', 's', 't', 'deny', 'tier', 'docker stop x', 'No.')",
-    );
-    denied(&sandbox.before("t6", "docker restart $(docker ps -q)"));
-    let found = decisions(&sandbox, &[]);
-    assert_eq!(found.len(), 2, "{found:?}");
-    assert_eq!(
-        (&found[1]["id"], &found[1]["rules"], &found[1]["micros"]),
-        (&json!(7), &json!(["tier"]), &json!(null))
-    );
-}
-
-#[test]
 fn stats_shows_durations_and_denials() {
     let sandbox = incident();
     let run = sandbox.opsctl(&["stats", "--json"], b"");

@@ -3,7 +3,7 @@
 use chrono::{SecondsFormat, TimeDelta, Utc};
 use serde_json::json;
 
-use crate::sandbox::{Run, Sandbox, call, denied, migrations, passes, sqlite3};
+use crate::sandbox::{Run, Sandbox, call, denied, passes, schema_version, sqlite3};
 
 fn ago(minutes: i64) -> String {
     (Utc::now() - TimeDelta::minutes(minutes)).to_rfc3339_opts(SecondsFormat::Secs, true)
@@ -520,5 +520,8 @@ fn a_new_database_is_in_wal_mode_and_versioned() {
     passes(&sandbox.before("t1", "docker restart jellyfin"));
     let database = sandbox.path("claudeops.db");
     assert_eq!(sqlite3(&database, "PRAGMA journal_mode"), "wal");
-    assert_eq!(sqlite3(&database, "SELECT max(version) FROM opsctl_migrations"), migrations().to_string());
+    assert_eq!(
+        sqlite3(&database, "SELECT max(version) FROM opsctl_migrations"),
+        schema_version().to_string()
+    );
 }

@@ -203,3 +203,14 @@ fn a_lock_that_is_never_released_fails_after_a_timeout() {
     drop(stdin);
     holder.wait().unwrap();
 }
+
+#[test]
+fn a_ledger_of_a_development_version_is_refused_with_the_remedy() {
+    let sandbox = with_ledger(Some(1), "closed");
+    sqlite3(&sandbox.path("state/claudeops.db"), "UPDATE opsctl_migrations SET version = 24");
+    for run in [sandbox.opsctl(&["events"], b""), sandbox.before("t1", "docker restart jellyfin")] {
+        for part in ["tables have version 24", "move the file away; opsctl creates a new ledger"] {
+            assert!(run.stderr.contains(part), "{part}: {run:?}");
+        }
+    }
+}

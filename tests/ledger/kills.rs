@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::random::Random;
-use crate::sandbox::{Run, Sandbox, call, migrations};
+use crate::sandbox::{Run, Sandbox, call, schema_version};
 
 const ROUNDS: usize = 500;
 
@@ -158,7 +158,10 @@ fn a_kill_during_creation_leaves_a_complete_ledger_or_none() {
         let sandbox = Sandbox::new();
         delays.kill(&sandbox, &["hook", "pre-tool-use"], &call("t1", "docker restart jellyfin"));
         if sandbox.has_ledger() {
-            assert_eq!(sandbox.sql("SELECT max(version) FROM opsctl_migrations"), migrations().to_string());
+            assert_eq!(
+                sandbox.sql("SELECT max(version) FROM opsctl_migrations"),
+                schema_version().to_string()
+            );
         } else {
             none += 1;
         }

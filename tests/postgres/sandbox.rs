@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
-pub use on_file::{Run, call, denied, migrations, passes, through};
+pub use on_file::{Run, call, denied, passes, schema_version, through};
 
 use crate::shared_server::{Database, server};
 

@@ -1,4 +1,4 @@
-//! `docs/guarantees.md` and `docs/conformance.md` name tests that exist, every guarantee that is rehearsed, and every
+//! `docs/guarantees.md` and `tests/conformance/README.md` name tests that exist, every guarantee that is rehearsed, and every
 //! requirement.
 
 use std::path::{Path, PathBuf};
@@ -26,12 +26,12 @@ fn missing_tests(document: &str) -> Vec<String> {
 
 #[test]
 fn every_named_test_exists() {
-    for document in ["docs/guarantees.md", "docs/conformance.md"] {
+    for document in ["docs/guarantees.md", "tests/conformance/README.md"] {
         assert_eq!(missing_tests(&read(document)), [""; 0], "{document}");
     }
 }
 
-/// The rows of `docs/conformance.md`: number, requirement and proof.
+/// The rows of `tests/conformance/README.md`: number, requirement and proof.
 fn requirements(document: &str) -> Vec<[&str; 3]> {
     let rows = document.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
     let cells = rows.map(|row| {
@@ -43,7 +43,7 @@ fn requirements(document: &str) -> Vec<[&str; 3]> {
 
 #[test]
 fn every_requirement_has_a_row() {
-    let (document, table) = (read("docs/conformance.md"), read("tests/conformance/requirements.txt"));
+    let (document, table) = (read("tests/conformance/README.md"), read("tests/conformance/requirements.txt"));
     let listed: Vec<&str> = table.lines().filter_map(|line| line.split(' ').next()).collect();
     let of = |letter: &str| listed.iter().filter(|number| number.starts_with(letter)).count();
     let expected: Vec<String> = ["G-", "O-", "C-"]
@@ -57,7 +57,7 @@ fn every_requirement_has_a_row() {
 
 #[test]
 fn every_row_of_a_requirement_states_it_and_its_proof() {
-    let document = read("docs/conformance.md");
+    let document = read("tests/conformance/README.md");
     let incomplete: Vec<&str> = requirements(&document)
         .iter()
         .filter(|[_, requirement, proof]| {

@@ -1,24 +1,38 @@
 //! The documentation and the dashboard of the metrics name those that exist, and all of them.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use opsctl::metrics::families::{Values, of};
+use opsctl::metrics::families::{METRICS, Metric};
 use opsctl::metrics::format::Kind;
 use regex_lite::Regex;
 use serde_json::Value;
 
-/// The names of samples: those of counters end with `_total`.
+/// The name of the samples of a metric: that of a counter ends with `_total`.
+fn name(metric: &Metric) -> String {
+    let total = if metric.kind() == Kind::Counter { "_total" } else { "" };
+    format!("{}{total}", metric.name)
+}
+
 fn names() -> BTreeSet<String> {
-    let name = |name: &str, kind| match kind {
-        Kind::Counter => format!("{name}_total"),
-        Kind::Gauge | Kind::Histogram => name.to_owned(),
+    METRICS.iter().map(name).collect()
+}
+
+/// The rows of the table in the documentation.
+fn rows() -> String {
+    let row = |metric: &Metric| {
+        let labels: Vec<String> = metric.labels.iter().map(|label| format!("`{label}`")).collect();
+        format!("| `{}` | {} | {} |\n", name(metric), labels.join(", "), metric.help)
     };
-    of(&Values::default()).into_iter().map(|family| name(family.name, family.kind)).collect()
+    METRICS.iter().map(row).collect()
+}
+
+fn path(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(file)
 }
 
 fn read(file: &str) -> String {
-    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
+    std::fs::read_to_string(path(file)).unwrap()
 }
 
 /// The metrics that a text mentions, without the suffixes of a histogram.
@@ -31,9 +45,13 @@ fn mentioned(text: &str) -> BTreeSet<String> {
 #[test]
 fn the_documentation_lists_every_metric() {
     let text = read("docs/metrics.md");
-    let rows: String =
-        text.lines().filter(|line| line.starts_with("| `opsctl_")).collect::<Vec<_>>().join("\n");
-    assert_eq!(mentioned(&rows), names());
+    let (listed, others): (Vec<&str>, Vec<&str>) =
+        text.split_inclusive('\n').partition(|line| line.starts_with("| `opsctl_"));
+    if std::env::var_os("UPDATE_REFERENCE").is_some() {
+        let others = others.concat().replacen("|---|---|---|\n", &format!("|---|---|---|\n{}", rows()), 1);
+        return std::fs::write(path("docs/metrics.md"), others).unwrap();
+    }
+    assert_eq!(listed.concat(), rows(), "run UPDATE_REFERENCE=1 cargo test --test project metrics");
     assert!(mentioned(&text).is_subset(&names()));
 }
 

@@ -54,13 +54,13 @@ impl Acting {
         let target = match self.does.to.kind {
             TargetKind::Workload if self.does.first.is_empty() => "deployment/jellyfin",
             TargetKind::Playbook => "redeploy-jellyfin.yml",
-            TargetKind::People => "anna@example.net",
+            TargetKind::Recipients => "anna@example.net",
             TargetKind::Apprise => "-b down json://localhost",
             TargetKind::Requests if self.program.key == "httpie" => {
                 "POST https://hooks.slack.com/services/T0/B0/x"
             }
             TargetKind::Requests => "-d x https://hooks.slack.com/services/T0/B0/x",
-            TargetKind::NoTarget => "--title x",
+            TargetKind::Nothing => "--title x",
             _ => "jellyfin",
         };
         if let Words::ValueOf(options) = self.does.to.at {
@@ -150,7 +150,7 @@ fn every_program_that_runs_a_command_shows_it_under_each_name() {
 fn wrapped(words: &str, runs: &Runs) -> String {
     const RESTART: &str = "docker restart jellyfin";
     let need = runs.words_need.first().map(|option| format!(" {option} root")).unwrap_or_default();
-    match (runs.after, runs.script.first(), runs.at_once.first()) {
+    match (runs.after.0, runs.script.first(), runs.at_once.first()) {
         (None, Some(script), _) => format!("{words} {script} '{RESTART}'"),
         (None, _, Some(option)) => format!("{words} {option} {RESTART}"),
         (None, None, None) => format!("echo {RESTART} | {words} now"),

@@ -1,13 +1,14 @@
 //! Every row of `tests/effects` says whether a command only reads or changes something. A change is never taken for a
 //! read; hardly a read is taken for anything else.
 //!
-//! `EFFECTS=zfs,disks cargo test --test reader effects` checks only these files, and prints every row that is not
-//! proved.
+//! `FAMILY=zfs,disks cargo test --test reader effects -- --nocapture` checks only these files, and prints every read that
+//! is not proved.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use crate::corpus;
 use opsctl::actions::read_command;
 use opsctl::model::effect::Effect;
 use opsctl::policy::effect::{PartEffect, Scratch, parts, strongest};
@@ -32,12 +33,11 @@ enum Expected {
 /// The rows of each file, by its stem.
 fn rows() -> BTreeMap<String, Vec<Row>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/effects");
-    let wanted = std::env::var("EFFECTS").ok();
     let mut families = BTreeMap::new();
     for file in fs::read_dir(folder).unwrap() {
         let path = file.unwrap().path();
         let family = path.file_stem().unwrap().to_string_lossy().into_owned();
-        if wanted.as_ref().is_some_and(|wanted| !wanted.split(',').any(|one| one == family)) {
+        if !corpus::is_selected(&family) {
             continue;
         }
         let text = fs::read_to_string(&path).unwrap();
@@ -88,10 +88,12 @@ fn nearly_every_read_is_proved_to_read() {
             }
         }
     }
-    assert!(
-        wrong.len() * 100 <= count,
-        "{} of {count} reads: {by_family:?}\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
+    let summary =
+        format!("{} of {count} reads are not proved: {by_family:?}\n{}\n", wrong.len(), wrong.join("\n"));
+    // A single family is too small for the limit: its rows are only listed.
+    if std::env::var_os("FAMILY").is_some() {
+        println!("{summary}");
+    } else {
+        assert!(wrong.len() * 100 <= count, "{summary}");
+    }
 }

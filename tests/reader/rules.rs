@@ -10,7 +10,7 @@ use opsctl::model::mode::Mode;
 use opsctl::model::rules::Rules;
 use opsctl::policy::files::{self, guarded::Locations};
 use opsctl::policy::modes;
-use opsctl::policy::never::{self, packs::defaults};
+use opsctl::policy::never::{self, defaults};
 use opsctl::policy::word_paths::{LocalMachine, UnknownMachine};
 use opsctl::shell;
 use serde::Deserialize;

@@ -25,6 +25,11 @@ pub struct Run {
     pub stderr: String,
 }
 
+/// The program: that of `OPSCTL_PROGRAM`, with which benchmarks measure a release, or the one that cargo has built.
+pub fn program() -> OsString {
+    std::env::var_os("OPSCTL_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_opsctl").into())
+}
+
 impl Sandbox {
     pub fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap(), variables: vec![] }
@@ -57,7 +62,7 @@ impl Sandbox {
     }
 
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_opsctl"));
+        let mut command = Command::new(program());
         command
             .args(arguments)
             .current_dir(self.folder.path())
@@ -127,19 +132,6 @@ impl Sandbox {
     /// A command after it has run.
     pub fn after(&self, id: &str, command: &str) -> Run {
         self.hook("post-tool-use", &call(id, command))
-    }
-
-    /// The ledger as the release left it whose last migration this was.
-    pub fn ledger_of_migration(&self, last: usize) {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/crates/ledger/src/migrations/sqlite");
-        let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
-        let mut files: Vec<PathBuf> = files.collect();
-        files.sort();
-        self.sql("CREATE TABLE opsctl_migrations (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)");
-        for (version, file) in (1..=last).zip(files) {
-            self.sql(&std::fs::read_to_string(file).unwrap());
-            self.sql(&format!("INSERT INTO opsctl_migrations VALUES ({version}, '2026-03-21T14:00:00Z')"));
-        }
     }
 
     /// A query answered by sqlite3 itself.
@@ -250,9 +242,7 @@ pub fn denied(run: &Run) -> String {
     reason
 }
 
-/// How many migrations there are: the version of a ledger that is up to date.
-pub fn migrations() -> usize {
-    std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/crates/ledger/src/migrations/sqlite"))
-        .unwrap()
-        .count()
+/// The version of a ledger that is up to date.
+pub const fn schema_version() -> u32 {
+    1
 }

@@ -16,7 +16,6 @@ use opsctl_policy as policy;
 use opsctl_policy::model;
 use opsctl_reader::{actions, catalogue, shell};
 
-use crate::catalogue::entry::Entries;
 use crate::model::client_setting::ClientSetting;
 use crate::model::context::ContextPolicy;
 use crate::model::hooks::OwnHook;
@@ -35,8 +34,6 @@ pub struct Installation {
     pub hooks: Vec<OwnHook>,
     /// The files that sessions load when they start.
     pub context: ContextPolicy,
-    /// The descriptions of the operator's own programs; the catalogue of the rules contains the programs.
-    pub programs: Entries,
     /// The MCP servers of repositories that may run.
     pub repository_servers: Vec<RepositoryServer>,
     /// Settings of the client's project that the operator states.

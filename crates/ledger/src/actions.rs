@@ -4,10 +4,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::call_id::CallId;
 use super::database::Change;
-use super::engine;
-use super::engine::{OptionalExtension as _, Row, params};
-use super::error::LedgerError;
-use super::manager::SessionColumn;
+use super::engine::{self, LedgerError, Row, insert, params};
+use super::manager::session_column;
 use super::time;
 use crate::model::event::ToolResult;
 use crate::model::policy::Tier;
@@ -26,9 +24,8 @@ pub(super) const RESERVED_FOR_ACTION: &str = "SELECT id, service, kind, counts, 
          AND service = ?2 AND kind = ?3 AND verb = ?4 AND host IS ?5
      ORDER BY state = 'reserved' AND expires_at > ?6 DESC, id";
 
-/// A row from an older release has no actions.
 pub(super) const ALREADY_SETTLED: &str =
-    "SELECT 1 FROM hook_settled WHERE session_id IS ?1 AND tool_use_id = ?2 AND actions IN (?3, '') LIMIT 1";
+    "SELECT 1 FROM hook_settled WHERE session_id IS ?1 AND tool_use_id = ?2 AND actions = ?3 LIMIT 1";
 
 pub(super) const RELEASE: &str =
     "UPDATE hook_actions SET state = 'released' WHERE session_id = ?1 AND state = 'reserved'";
@@ -54,8 +51,7 @@ impl Change<'_> {
         now: DateTime<Utc>,
     ) -> Result<(), LedgerError> {
         for reservation in reservations {
-            self.insert_hook_action(call, reservation, "reserved", now, None)
-                .map_err(|cause| self.error(cause))?;
+            self.insert_hook_action(call, reservation, "reserved", now, None)?;
         }
         Ok(())
     }
@@ -74,18 +70,6 @@ impl Change<'_> {
         tier: Option<Tier>,
         now: DateTime<Utc>,
     ) -> Result<Settled, LedgerError> {
-        self.try_settle(call, evidence, actions, result, tier, now).map_err(|cause| self.error(cause))
-    }
-
-    fn try_settle(
-        &self,
-        call: CallId<'_>,
-        evidence: &str,
-        actions: &[Reservation],
-        result: &ToolResult,
-        tier: Option<Tier>,
-        now: DateTime<Utc>,
-    ) -> engine::Result<Settled> {
         let (state, _) = outcome(result);
         let (reserved, unreserved) = match call.tool_use {
             Some(_) => {
@@ -101,7 +85,7 @@ impl Change<'_> {
         };
         let mut counted = Vec::new();
         for (id, key, counts, agent) in reserved {
-            self.transaction.run(
+            self.run(
                 "UPDATE hook_actions SET state = ?2, settled_at = ?3 WHERE id = ?1",
                 params![id, state, time::write(now)],
             )?;
@@ -123,16 +107,13 @@ impl Change<'_> {
 
     /// Whether anything was reserved for a call that is not settled yet.
     pub fn has_reserved(&self, call: CallId<'_>) -> Result<bool, LedgerError> {
-        self.reserved_for_call(call).map(|reserved| !reserved.is_empty()).map_err(|cause| self.error(cause))
+        self.reserved_for_call(call).map(|reserved| !reserved.is_empty())
     }
 
     /// The reservations of a call that are not settled yet, expired and released ones included: an action that ran
     /// counts.
     fn reserved_for_call(&self, call: CallId<'_>) -> engine::Result<Vec<Reserved>> {
-        self.transaction
-            .prepare(RESERVED_FOR_CALL)?
-            .query_map(params![call.session, call.tool_use], read_reserved)?
-            .collect()
+        self.query(RESERVED_FOR_CALL, params![call.session, call.tool_use], read_reserved)
     }
 
     /// Matches the actions of a call without an id to reservations: the oldest open one of the same action, else an
@@ -143,14 +124,12 @@ impl Change<'_> {
         actions: &'a [Reservation],
         now: DateTime<Utc>,
     ) -> engine::Result<(Vec<Reserved>, Vec<&'a Reservation>)> {
-        let mut statement = self.transaction.prepare(RESERVED_FOR_ACTION)?;
         let (mut found, mut left): (Vec<Reserved>, Vec<&Reservation>) = (vec![], vec![]);
         for action in actions {
             let BudgetKey { service, kind } = &action.key;
             let known =
                 params![call.session, service, kind, action.verb.as_str(), action.host, time::write(now)];
-            let candidates: Vec<Reserved> =
-                statement.query_map(known, read_reserved)?.collect::<engine::Result<_>>()?;
+            let candidates = self.query(RESERVED_FOR_ACTION, known, read_reserved)?;
             match candidates.into_iter().find(|(id, ..)| found.iter().all(|(taken, ..)| taken != id)) {
                 Some(reserved) => found.push(reserved),
                 None => left.push(action),
@@ -162,16 +141,11 @@ impl Change<'_> {
     /// Records that a call has been settled. `false` if it had been settled before.
     fn note_settled(&self, call: CallId<'_>, evidence: &str, now: DateTime<Utc>) -> engine::Result<bool> {
         let evidence = redact::text(evidence);
-        let settled = self
-            .transaction
-            .query_row(ALREADY_SETTLED, params![call.session, call.tool_use, evidence], |_| Ok(()))
-            .optional()?
-            .is_some();
+        let settled = self.exists(ALREADY_SETTLED, params![call.session, call.tool_use, evidence])?;
         if !settled {
-            self.transaction.run(
-                "INSERT INTO hook_settled (session_id, tool_use_id, actions, settled_at) VALUES (?1, ?2, ?3, ?4)",
-                params![call.session, call.tool_use, evidence, time::write(now)],
-            )?;
+            insert!(self.run into hook_settled {
+                session_id: call.session, tool_use_id: call.tool_use, actions: evidence, settled_at: time::write(now)
+            })?;
         }
         Ok(!settled)
     }
@@ -184,25 +158,12 @@ impl Change<'_> {
         now: DateTime<Utc>,
         settled: Option<DateTime<Utc>>,
     ) -> engine::Result<()> {
-        self.transaction.run(
-            "INSERT INTO hook_actions (session_id, tool_use_id, service, kind, verb, host, counts, state,
-                                           reserved_at, expires_at, settled_at, agent)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-            params![
-                call.session,
-                call.tool_use,
-                action.key.service,
-                action.key.kind,
-                action.verb.as_str(),
-                action.host,
-                action.counts,
-                state,
-                time::write(now),
-                time::write(now + RESERVATION_LIFE),
-                settled.map(time::write),
-                self.agent(),
-            ],
-        )
+        insert!(self.run into hook_actions {
+            session_id: call.session, tool_use_id: call.tool_use, service: action.key.service, kind: action.key.kind,
+            verb: action.verb.as_str(), host: action.host, counts: action.counts, state: state,
+            reserved_at: time::write(now), expires_at: time::write(now + RESERVATION_LIFE),
+            settled_at: settled.map(time::write), agent: self.agent()
+        })
     }
 
     /// Records an action that was reported by hand, without a tool call.
@@ -216,7 +177,6 @@ impl Change<'_> {
     ) -> Result<(), LedgerError> {
         let call = CallId { session, tool_use: None };
         self.insert_cooldown_action(call, (key, &self.agent()), result, tier, at, true)
-            .map_err(|cause| self.error(cause))
     }
 
     fn insert_cooldown_action(
@@ -229,41 +189,25 @@ impl Change<'_> {
         by_hand: bool,
     ) -> engine::Result<()> {
         let (state, error) = outcome(result);
-        let session = SessionColumn::of(&self.transaction, "cooldown_actions", call.session)?;
-        let id: i64 = self.transaction.query_row(
-            "INSERT INTO cooldown_actions (service, action_type, timestamp, success, tier, error, session_id)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING id",
-            params![
-                key.service,
-                key.kind,
-                time::write(now),
-                state == "done",
-                tier.map_or(0, Tier::number),
-                error.map(redact::text),
-                session.value(),
-            ],
-            |row| row.get(0),
-        )?;
-        self.transaction
-            .run(
-                &format!(
-                    "INSERT INTO recorded_actions (action_id, session_id, by_hand, agent) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (action_id) {}",
-                    // The ids of a server are used once, and its agents change no history.
-                    if self.transaction.is_server() { "DO NOTHING" } else { "DO UPDATE SET session_id = ?2, by_hand = ?3, agent = ?4" },
-                ),
-                params![id, call.session, by_hand, agent],
-            )
+        let session = session_column(&self.transaction, "cooldown_actions", call.session)?;
+        let id: i64 = insert!(self.add into cooldown_actions {
+            service: key.service, action_type: key.kind, timestamp: time::write(now), success: state == "done",
+            tier: tier.map_or(0, Tier::number), error: error.map(redact::text), session_id: session
+        })?;
+        insert!(self.run into recorded_actions {
+            action_id: id, session_id: call.session, by_hand: by_hand, agent: agent
+        }, self.again("action_id", "session_id = excluded.session_id, by_hand = excluded.by_hand, agent = excluded.agent"))
     }
 
     /// Releases the open reservations of a session that are not later than `until`.
     pub fn release_session_until(&self, session: &str, until: DateTime<Utc>) -> Result<(), LedgerError> {
         let sql = format!("{RELEASE} AND reserved_at <= ?2");
-        self.transaction.run(&sql, params![session, time::write(until)]).map_err(|cause| self.error(cause))
+        self.run(&sql, params![session, time::write(until)])
     }
 
     /// Releases the open reservations of a session. Returns how many there were.
     pub fn release_session(&self, session: &str) -> Result<usize, LedgerError> {
-        self.transaction.execute(RELEASE, [session]).map_err(|cause| self.error(cause))
+        self.execute(RELEASE, params![session])
     }
 }
 

@@ -3,12 +3,8 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::database::{Change, Ledger};
-use super::engine::{self, Row, params};
-use super::error::LedgerError;
-use super::{migrate, time};
-
-/// The number of consecutive healthy checks that clear a service's counters (SPEC-0007 of Claude Ops).
-pub const HEALTHY_CHECKS: u32 = 2;
+use super::engine::{self, LedgerError, Row, insert, params};
+use super::time;
 
 /// The shortest time between two checks that clear counters: the ids of sessions are stated by the agent's side, time is not.
 pub const APART: TimeDelta = TimeDelta::minutes(30);
@@ -80,19 +76,12 @@ const ACTED_SINCE: &str = "SELECT 1 FROM hook_actions WHERE service = ?1 AND sta
 impl Ledger {
     /// The last recorded health check of each service.
     pub fn last_checks(&self) -> Result<Vec<LastCheck>, LedgerError> {
-        let look = || -> engine::Result<Vec<LastCheck>> {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
-            let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get::<String>(2)?));
-            let rows = self.connection.prepare(LAST_CHECKS)?.query_map([], read)?;
-            let rows = rows.collect::<engine::Result<Vec<(String, bool, String)>>>()?;
-            let checks = rows.into_iter().filter_map(|(service, healthy, at)| {
-                Some(LastCheck { service, healthy, at: time::read(&at)? })
-            });
-            Ok(checks.collect())
-        };
-        look().map_err(|cause| self.error(cause))
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.time(2)?));
+        let rows: Vec<(String, bool, Option<DateTime<Utc>>)> = self.query(LAST_CHECKS, &[], read)?;
+        let checks = rows
+            .into_iter()
+            .filter_map(|(service, healthy, at)| Some(LastCheck { service, healthy, at: at? }));
+        Ok(checks.collect())
     }
 }
 
@@ -100,19 +89,13 @@ impl Change<'_> {
     /// Records a check of a service. Its counters are cleared if opsctl has made two healthy checks of it, in two sessions that
     /// the ledger knows, at least [`APART`], without an unhealthy check or an action in between.
     pub fn note_check(&self, check: &NewCheck<'_>, now: DateTime<Utc>) -> Result<Streak, LedgerError> {
-        self.try_note_check(check, now).map_err(|cause| self.error(cause))
-    }
-
-    fn try_note_check(&self, check: &NewCheck<'_>, now: DateTime<Utc>) -> engine::Result<Streak> {
         let &NewCheck { service, healthy, by, session } = check;
         let earlier = if healthy { self.healthy_before(service)? } else { vec![] };
-        let id: i64 = self.transaction.query_row(
-            "INSERT INTO service_checks (service, healthy, at, session_id, agent) VALUES (?1, ?2, ?3, ?4, ?5) RETURNING id",
-            params![service, healthy, time::write(now), session, self.agent()],
-            |row| row.get(0),
-        )?;
+        let id: i64 = insert!(self.add into service_checks {
+            service: service, healthy: healthy, at: time::write(now), session_id: session, agent: self.agent()
+        })?;
         if healthy && by == Checker::Opsctl && self.may_verify()? && self.is_known(session)? {
-            self.transaction.run("INSERT INTO verified_checks (check_id) VALUES (?1)", [id])?;
+            insert!(self.run into verified_checks { check_id: id })?;
             if self.confirms(service, session, &earlier, now)? {
                 self.clear(service, "healthy", now)?;
                 self.set_streak(service, 0, now)?;
@@ -126,16 +109,11 @@ impl Change<'_> {
 
     /// The healthy checks of a service since the last unhealthy one and the last reset, the latest first.
     fn healthy_before(&self, service: &str) -> engine::Result<Vec<Earlier>> {
-        let mut statement = self.transaction.prepare(SINCE_RESET)?;
-        let mut rows = statement.query([service])?;
-        let mut found = Vec::new();
-        while let Some(row) = rows.next()?
-            && row.get(0)?
-        {
-            let at = time::read(&row.get::<String>(3)?);
-            found.push(Earlier { session: row.get(1)?, is_verified: row.get(2)?, at });
-        }
-        Ok(found)
+        let checks = self.query(SINCE_RESET, params![service], |row| {
+            let earlier = Earlier { session: row.get(1)?, is_verified: row.get(2)?, at: row.time(3)? };
+            Ok((row.get::<bool>(0)?, earlier))
+        })?;
+        Ok(checks.into_iter().take_while(|(healthy, _)| *healthy).map(|(_, earlier)| earlier).collect())
     }
 
     /// Whether a check that opsctl has made now is the second one that clears the counters.
@@ -153,31 +131,28 @@ impl Change<'_> {
         };
         // The latest one: the fewest actions have run since.
         let Some(first) = earlier.iter().find(is_first).and_then(|check| check.at) else { return Ok(false) };
-        Ok(!self.transaction.prepare(ACTED_SINCE)?.exists(params![service, time::write(first)])?)
+        Ok(!self.exists(ACTED_SINCE, params![service, time::write(first)])?)
     }
 
     fn is_known(&self, session: Option<&str>) -> engine::Result<bool> {
         let Some(session) = session else { return Ok(false) };
-        self.transaction.prepare(IS_KNOWN)?.exists([session])
+        self.exists(IS_KNOWN, params![session])
     }
 
     /// Whether this connection may add checks that clear counters: on a server, the role of agents may not.
     fn may_verify(&self) -> engine::Result<bool> {
-        if !self.transaction.is_server() {
+        if !self.is_server() {
             return Ok(true);
         }
         let sql = "SELECT has_table_privilege('verified_checks', 'INSERT')";
-        self.transaction.query_row(sql, [], |row| row.get(0))
+        self.query_row(sql, &[], |row| row.get(0))
     }
 
     /// Stores the number of consecutive healthy checks where the session manager and dashboards read it.
     pub(super) fn set_streak(&self, service: &str, streak: u32, now: DateTime<Utc>) -> engine::Result<()> {
-        self.transaction.run(
-            "INSERT INTO service_health_streak (service, consecutive_healthy, last_checked_at)
-                 VALUES (?1, ?2, ?3)
-                 ON CONFLICT (service) DO UPDATE SET consecutive_healthy = ?2, last_checked_at = ?3",
-            params![service, streak, time::write(now)],
-        )
+        insert!(self.run into service_health_streak {
+            service: service, consecutive_healthy: streak, last_checked_at: time::write(now)
+        }, "ON CONFLICT (service) DO UPDATE SET consecutive_healthy = excluded.consecutive_healthy, last_checked_at = excluded.last_checked_at")
     }
 }
 
@@ -212,7 +187,7 @@ mod tests {
                 .transaction
                 .run(
                     "INSERT INTO hook_sessions (session_id, started_at, last_seen_at, state) VALUES (?1, ?2, ?2, 'idle')",
-                    [session, "2026-03-21T14:00:00Z"],
+                    params![session, "2026-03-21T14:00:00Z"],
                 )
                 .unwrap();
         }
@@ -267,7 +242,7 @@ mod tests {
             .run(
                 "INSERT INTO hook_actions (service, kind, verb, counts, state, reserved_at, expires_at)
                  VALUES ('jellyfin', 'restart', 'restart', TRUE, 'done', ?1, ?1)",
-                ["2026-03-21T14:10:00Z"],
+                params!["2026-03-21T14:10:00Z"],
             )
             .unwrap();
         change.commit().unwrap();

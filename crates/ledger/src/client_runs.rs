@@ -1,13 +1,12 @@
 //! The `client_runs` table: the sessions that `opsctl session` started, with outcome and cost.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use serde::Serialize;
 
 use super::database::{Change, Ledger};
-use super::engine;
-use super::engine::{OptionalExtension as _, Row, Statement, params};
-use super::error::LedgerError;
+use super::engine::{self, Connection, LedgerError, OptionalExtension as _, Row, from_row, params};
 use super::history::Period;
-use super::{migrate, time};
+use super::time;
 use crate::model::policy::{Policy, Tier};
 use crate::model::session::Chain;
 
@@ -78,10 +77,12 @@ pub struct WaitingRun {
 }
 
 /// A stored session.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Run {
     /// Its id, also used by hooks and events.
     pub session: String,
+    /// The agent; `None` if it is not known.
+    pub agent: Option<String>,
     /// The tier that it ran at.
     pub tier: u8,
     /// The model that it was started with.
@@ -89,6 +90,7 @@ pub struct Run {
     /// The start time; `None` if it cannot be parsed.
     pub started_at: Option<DateTime<Utc>>,
     /// When it was resumed last.
+    #[serde(skip)]
     pub resumed_at: Option<DateTime<Utc>>,
     /// `running`, or an outcome of [`RunEnd`].
     pub outcome: String,
@@ -99,10 +101,10 @@ pub struct Run {
     /// Its duration in milliseconds.
     pub duration_ms: Option<i64>,
     /// The chain of hand-overs that it belongs to, if any.
+    #[serde(skip)]
     pub chain: Option<Chain>,
-    /// The agent; `None` if it is not known.
-    pub agent: Option<String>,
     /// Whether a program of the agent's side states all this.
+    #[serde(rename = "stated")]
     pub is_stated: bool,
 }
 
@@ -118,6 +120,11 @@ impl Run {
         self.resumed_at
             .or(self.started_at)
             .is_some_and(|at| now - at > policy.tier(tier).deadline.delta() + TO_END)
+    }
+
+    /// Its outcome as people read it.
+    pub fn outcome_in_words(&self, policy: &Policy, now: DateTime<Utc>) -> String {
+        if self.is_cut_off(policy, now) { "cut off".to_owned() } else { self.outcome.replace('_', " ") }
     }
 }
 
@@ -136,29 +143,28 @@ const LATEST: &str =
      FROM client_runs WHERE (started_at >= ?1 OR ?1 IS NULL) AND (agent = ?3 OR ?3 IS NULL) ORDER BY id DESC LIMIT ?2";
 
 /// The chain of the session `?1` or `?2`.
-pub(super) const CHAIN: &str =
+const CHAIN: &str =
     "SELECT own.parent_session, count(*) FILTER (WHERE link.id <= own.id), count(*), sum(link.cost_usd)
      FROM client_runs AS own JOIN client_runs AS link ON link.first_session = own.first_session
      WHERE own.session_id IN (?1, ?2) GROUP BY own.id HAVING count(*) > 1 ORDER BY own.id DESC LIMIT 1";
 
-/// The chain of a session with one of these ids. `statement` is [`CHAIN`], prepared.
+/// The chain of a session with one of these ids.
 pub(super) fn chain(
-    statement: &mut Statement<'_>,
+    connection: &Connection,
     id: &str,
     other_id: Option<&str>,
 ) -> engine::Result<Option<Chain>> {
     let read = |row: &Row<'_>| {
         Ok(Chain { parent: row.get(0)?, place: row.get(1)?, sessions: row.get(2)?, cost_usd: row.get(3)? })
     };
-    statement.query_row(params![id, other_id], read).optional()
+    connection.query_row(CHAIN, params![id, other_id], read).optional()
 }
 
 impl Change<'_> {
     /// Adds the row of a session that is about to start. Returns the row's id.
     pub fn begin_run(&self, run: &NewRun<'_>) -> Result<i64, LedgerError> {
         let NewRun { session, tier, model, log, parent, peer, at } = run;
-        self.transaction
-            .query_row(
+        self.query_row(
                 "INSERT INTO client_runs
                      (session_id, tier, model, log_path, started_at, outcome, parent_session, agent, peer, first_session)
                  VALUES (?1, ?2, ?3, ?4, ?5, 'running', ?6, ?7, ?8, coalesce(
@@ -167,46 +173,41 @@ impl Change<'_> {
                 params![session, tier.number(), model, log, time::write(*at), parent, self.agent(), peer],
                 |row| row.get(0),
             )
-            .map_err(|e| self.error(e))
     }
 
     /// Sets a session that waits to running again. Returns false if it does not wait any more.
     pub fn resume_run(&self, row: i64, at: DateTime<Utc>) -> Result<bool, LedgerError> {
-        self.transaction
-            .execute(
+        self.execute(
                 "UPDATE client_runs SET outcome = 'running', resumed_at = ?2 WHERE id = ?1 AND outcome = 'waiting'",
                 params![row, time::write(at)],
             )
             .map(|changed| changed == 1)
-            .map_err(|e| self.error(e))
     }
 
     /// Completes the row of a session that has ended, or waits.
     pub fn end_run(&self, row: i64, end: &RunEnd<'_>) -> Result<(), LedgerError> {
-        self.transaction
-            .run(
-                "UPDATE client_runs SET outcome = ?2, exit_code = ?3, cost_usd = coalesce(?4, cost_usd),
+        self.run(
+            "UPDATE client_runs SET outcome = ?2, exit_code = ?3, cost_usd = coalesce(?4, cost_usd),
                      turns = coalesce(turns + ?5, ?5, turns),
                      input_tokens = coalesce(input_tokens + ?6, ?6, input_tokens),
                      output_tokens = coalesce(output_tokens + ?7, ?7, output_tokens),
                      duration_ms = coalesce(duration_ms, 0) + ?8, ended_at = ?9,
                      waiting_call = ?10, transcript = ?11
                  WHERE id = ?1 AND (outcome = 'running' OR coalesce(?10, '') = '')",
-                params![
-                    row,
-                    end.outcome,
-                    end.exit_code,
-                    end.cost_usd,
-                    end.turns,
-                    end.input_tokens,
-                    end.output_tokens,
-                    end.duration_ms,
-                    time::write(end.at),
-                    end.waiting.map(|waiting| &waiting.call),
-                    end.waiting.map(|waiting| &waiting.transcript),
-                ],
-            )
-            .map_err(|e| self.error(e))
+            params![
+                row,
+                end.outcome,
+                end.exit_code,
+                end.cost_usd,
+                end.turns,
+                end.input_tokens,
+                end.output_tokens,
+                end.duration_ms,
+                time::write(end.at),
+                end.waiting.map(|waiting| &waiting.call),
+                end.waiting.map(|waiting| &waiting.transcript),
+            ],
+        )
     }
 }
 
@@ -215,99 +216,52 @@ impl Ledger {
     pub fn is_run_of(&self, row: i64, peer: u32) -> Result<bool, LedgerError> {
         let sql = "SELECT 1 FROM client_runs WHERE id = ?1 AND peer = ?2 AND agent = ?3";
         let agent = self.agent();
-        let found =
-            self.connection.prepare(sql).and_then(|mut query| query.exists(params![row, peer, agent]));
-        found.map_err(|cause| self.error(cause))
+        self.exists(sql, params![row, peer, agent])
     }
 
     /// The session with this id, if it waits for a person.
     pub fn waiting_run(&self, session: &str) -> Result<Option<WaitingRun>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(None);
-            }
-            let query =
-                format!("{WAITING} WHERE outcome = 'waiting' AND session_id = ?1 ORDER BY id DESC LIMIT 1");
-            self.connection.query_row(&query, [session], waiting_run).optional()
-        };
-        look().map_err(|cause| self.error(cause))
+        let query =
+            format!("{WAITING} WHERE outcome = 'waiting' AND session_id = ?1 ORDER BY id DESC LIMIT 1");
+        self.query_row(&query, params![session], waiting_run).optional()
     }
 
     /// The sessions whose question has been answered or has expired, the longest waiting first.
     pub fn answered_runs(&self, now: DateTime<Utc>) -> Result<Vec<WaitingRun>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
-            let mut statement = self.connection.prepare(&format!("{WAITING} {ANSWERED}"))?;
-            statement.query_map([time::write(now)], waiting_run)?.collect()
-        };
-        look().map_err(|cause| self.error(cause))
+        self.query(&format!("{WAITING} {ANSWERED}"), params![time::write(now)], waiting_run)
     }
 
     /// The id of the latest session of this tier; of the one with the id `stated`, if there is such a session.
     pub fn latest_run(&self, tier: Tier, stated: Option<&str>) -> Result<Option<String>, LedgerError> {
         let query = "SELECT session_id FROM client_runs WHERE tier = ?1
              ORDER BY session_id = coalesce(?2, '') DESC, id DESC LIMIT 1";
-        self.connection
-            .query_row(query, params![tier.number(), stated], |row| row.get(0))
-            .optional()
-            .map_err(|cause| self.error(cause))
-    }
-
-    /// The latest sessions, at most `most`, that started at or after `since`; newest first.
-    pub fn runs(&self, since: Option<DateTime<Utc>>, most: u32) -> Result<Period<Run>, LedgerError> {
-        self.runs_of(None, since, most)
+        self.query_row(query, params![tier.number(), stated], |row| row.get(0)).optional()
     }
 
     /// The latest sessions of an agent (`None`: of all agents), at most `most`, that started at or after `since`; newest first.
-    pub fn runs_of(
+    pub fn runs(
         &self,
         agent: Option<&str>,
         since: Option<DateTime<Utc>>,
         most: u32,
     ) -> Result<Period<Run>, LedgerError> {
-        let look = || {
-            // A read-only connection does not migrate.
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
-            let wanted = params![since.map(time::write), i64::from(most) + 1, agent];
-            let mut statement = self.connection.prepare(LATEST)?;
-            let mut runs = statement.query_map(wanted, run)?.collect::<engine::Result<Vec<_>>>()?;
-            let mut chains = self.connection.prepare(CHAIN)?;
-            for run in &mut runs {
-                run.chain = chain(&mut chains, &run.session, None)?;
-            }
-            Ok(runs)
-        };
-        look().map(|rows| Period::of(rows, most)).map_err(|cause| self.error(cause))
+        let wanted = params![since.map(time::write), i64::from(most) + 1, agent];
+        let mut runs = self.query(LATEST, wanted, run)?;
+        for run in &mut runs {
+            run.chain = chain(&self.connection, &run.session, None)?;
+        }
+        Ok(Period::of(runs, most))
     }
 }
 
 fn waiting_run(row: &Row<'_>) -> engine::Result<WaitingRun> {
-    Ok(WaitingRun {
-        row: row.get(0)?,
-        session: row.get(1)?,
-        tier: row.get(2)?,
-        parent: row.get(3)?,
-        waiting: Waiting { call: row.get(4)?, transcript: row.get(5)? },
-    })
+    let waiting = Waiting { call: row.get(4)?, transcript: row.get(5)? };
+    Ok(from_row!(row => WaitingRun { row, session, tier, parent; waiting }))
 }
 
 fn run(row: &Row<'_>) -> engine::Result<Run> {
-    Ok(Run {
-        session: row.get(0)?,
-        tier: row.get(1)?,
-        model: row.get(2)?,
-        started_at: time::read(&row.get::<String>(3)?),
-        outcome: row.get(4)?,
-        cost_usd: row.get(5)?,
-        turns: row.get(6)?,
-        duration_ms: row.get(7)?,
-        resumed_at: row.get::<Option<String>>(8)?.and_then(|at| time::read(&at)),
-        chain: None,
-        agent: row.get(9)?,
-        is_stated: row.get(10)?,
-    })
+    Ok(from_row!(row => Run {
+        session, tier, model, started_at: time, outcome, cost_usd, turns, duration_ms, resumed_at: time, agent, is_stated;
+        chain: None
+    }))
 }

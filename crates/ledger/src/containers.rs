@@ -3,10 +3,8 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::database::{Change, Ledger};
-use super::engine;
-use super::engine::params;
-use super::error::LedgerError;
-use super::{migrate, time};
+use super::engine::{LedgerError, insert, params};
+use super::time;
 use crate::model::container::Container;
 
 /// A container is kept for this time after its engine has named it.
@@ -35,21 +33,12 @@ impl Ledger {
         id: &str,
         now: DateTime<Utc>,
     ) -> Result<Option<Container>, LedgerError> {
-        let look = || {
-            // The ledger of an older release, which a reader does not migrate.
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(None);
-            }
-            let mut statement = self.connection.prepare(BY_ID)?;
-            let values = params![host.unwrap_or_default(), engine, id, time::write(now - KEPT)];
-            let found: Vec<String> =
-                statement.query_map(values, |row| row.get(0))?.collect::<engine::Result<_>>()?;
-            Ok(match found.as_slice() {
-                [one] => Container::read(one),
-                _ => None,
-            })
-        };
-        look().map_err(|cause| self.error(cause))
+        let values = params![host.unwrap_or_default(), engine, id, time::write(now - KEPT)];
+        let found: Vec<String> = self.query(BY_ID, values, |row| row.get(0))?;
+        Ok(match found.as_slice() {
+            [one] => Container::read(one),
+            _ => None,
+        })
     }
 }
 
@@ -59,23 +48,18 @@ impl Change<'_> {
         if known.is_empty() {
             return Ok(());
         }
-        let keep = || {
-            let outdated = "DELETE FROM engine_containers WHERE seen_at < ?1";
-            self.transaction.run(outdated, [time::write(now - KEPT)])?;
-            // In one order, so that two agents do not wait for each other.
-            let mut known: Vec<_> = known.iter().collect();
-            known.sort_by_key(|known| (&known.host, known.engine.to_string(), &known.container.id));
-            for KnownContainer { host, engine, container } in known {
-                let host = host.as_deref().unwrap_or_default();
-                self.transaction.run(
-                    "INSERT INTO engine_containers (host, engine, id, container, seen_at) VALUES (?1, ?2, ?3, ?4, ?5)
-                     ON CONFLICT (host, engine, id) DO UPDATE SET container = ?4, seen_at = ?5",
-                    params![host, engine, container.id, container.line(), time::write(now)],
-                )?;
-            }
-            Ok(())
-        };
-        keep().map_err(|cause| self.error(cause))
+        let outdated = "DELETE FROM engine_containers WHERE seen_at < ?1";
+        self.run(outdated, params![time::write(now - KEPT)])?;
+        // In one order, so that two agents do not wait for each other.
+        let mut known: Vec<_> = known.iter().collect();
+        known.sort_by_key(|known| (&known.host, known.engine.to_string(), &known.container.id));
+        for KnownContainer { host, engine, container } in known {
+            let host = host.as_deref().unwrap_or_default();
+            insert!(self.run into engine_containers {
+                host: host, engine: engine, id: container.id, container: container.line(), seen_at: time::write(now)
+            }, "ON CONFLICT (host, engine, id) DO UPDATE SET container = excluded.container, seen_at = excluded.seen_at")?;
+        }
+        Ok(())
     }
 }
 

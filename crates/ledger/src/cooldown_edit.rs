@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Utc};
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
-use jsonc_parser::errors::ParseError;
 use rustix::fs::Access;
 use rustix::io::Errno;
 
@@ -21,6 +20,8 @@ use crate::write_limit;
 
 /// The content of a new file: that with which Claude Ops begins.
 const INITIAL: &str = "{\n  \"services\": {},\n  \"last_run\": null,\n  \"last_daily_digest\": null\n}\n";
+
+const NOT_AN_OBJECT: &str = "it is not an object";
 
 /// The temporary name of the file while it is written.
 const UNFINISHED: &str = ".cooldown.json.new";
@@ -64,51 +65,23 @@ impl Moment {
     }
 }
 
-/// Why the file is not changed.
+/// Why the file is not changed. The text names the file, the cause and the remedy.
 #[derive(Debug, thiserror::Error)]
-pub enum EditError {
-    /// It cannot be read or written.
-    #[error("{path} cannot be written ({error})")]
-    Io {
-        /// The file.
-        path: String,
-        /// What went wrong.
-        error: io::Error,
-    },
-    /// Its content is not a cooldown file; overwriting it would lose the content.
-    #[error("{path} is not changed, because it is not a cooldown file ({error}); fix it or move it away")]
-    Foreign {
-        /// The file.
-        path: String,
-        /// What is wrong with its content.
-        error: ContentError,
-    },
-}
+#[error("{0}")]
+pub struct EditError(String);
 
-/// What is wrong with the content of a cooldown file.
-#[derive(Debug, thiserror::Error)]
-pub enum ContentError {
-    /// It is larger than [`MAX_BYTES`].
-    #[error("it has {0} bytes")]
-    TooLarge(u64),
-    /// It is not UTF-8.
-    #[error(transparent)]
-    NotUtf8(#[from] std::string::FromUtf8Error),
-    /// It is not strict JSON.
-    #[error(transparent)]
-    NotJson(#[from] serde_json::Error),
-    /// The editor cannot read it.
-    #[error(transparent)]
-    NotEditable(#[from] ParseError),
-    /// The file is JSON, but not an object.
-    #[error("it is not an object")]
-    NotAnObject,
-    /// A key does not hold an object.
-    #[error("its `{0}` is not an object")]
-    KeyNotAnObject(String),
-    /// A list of a service does not hold a list.
-    #[error("a list of `{0}` is not a list")]
-    NotAList(String),
+impl EditError {
+    fn io(path: &Path, error: &io::Error) -> Self {
+        Self(format!("{} cannot be written ({error})", path.display()))
+    }
+
+    /// Its content is not a cooldown file; overwriting it would lose the content.
+    fn foreign(path: &Path, why: &str) -> Self {
+        let path = path.display();
+        Self(format!(
+            "{path} is not changed, because it is not a cooldown file ({why}); fix it or move it away"
+        ))
+    }
 }
 
 /// Applies each edit to its service and replaces the file atomically, under the folder lock. An empty or missing file
@@ -124,7 +97,7 @@ pub fn edit(path: &Path, edits: &[(&str, Edit)]) -> Result<(), EditError> {
 pub fn note(path: &Path, moment: Moment, at: DateTime<Utc>) -> Result<(), EditError> {
     rewrite(path, |text| {
         let root = parsed(if text.trim().is_empty() { INITIAL } else { text })?;
-        let file = root.object_value().ok_or(ContentError::NotAnObject)?;
+        let file = root.object_value().ok_or(NOT_AN_OBJECT)?;
         set(&file, moment.key(), CstInputValue::String(time::write(at)));
         Ok(root.to_string())
     })
@@ -141,16 +114,17 @@ pub fn create_if_missing(path: &Path) -> Result<(), EditError> {
 }
 
 /// Replaces the file atomically, under the folder lock, by what `change` makes of its content.
-fn rewrite(path: &Path, change: impl FnOnce(&str) -> Result<String, ContentError>) -> Result<(), EditError> {
+fn rewrite(path: &Path, change: impl FnOnce(&str) -> Result<String, String>) -> Result<(), EditError> {
     write_limit::fail_beyond();
-    let fail = |error| EditError::Io { path: path.display().to_string(), error };
-    let foreign = |error| EditError::Foreign { path: path.display().to_string(), error };
+    let named = path;
+    let fail = |error: io::Error| EditError::io(named, &error);
+    let foreign = |why: String| EditError::foreign(named, &why);
     let _turn = turn_in_folder_of(path, BUSY_TIMEOUT).map_err(fail)?;
     let path = &behind_link(path).map_err(fail)?;
     let before = existing(path).map_err(fail)?;
     let text = match plain_file::read(path, MAX_BYTES) {
-        Ok(Content::Bytes(bytes)) => String::from_utf8(bytes).map_err(|error| foreign(error.into()))?,
-        Ok(Content::TooLarge(bytes)) => return Err(foreign(ContentError::TooLarge(bytes))),
+        Ok(Content::Bytes(bytes)) => String::from_utf8(bytes).map_err(|error| foreign(error.to_string()))?,
+        Ok(Content::TooLarge(bytes)) => return Err(foreign(format!("it has {bytes} bytes"))),
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
         Err(error) => return Err(fail(error)),
     };
@@ -199,10 +173,10 @@ fn replace(path: &Path, before: Option<&Metadata>, text: &str) -> io::Result<()>
 }
 
 /// The text with the edits applied.
-fn apply(text: &str, edits: &[(&str, Edit)]) -> Result<String, ContentError> {
+fn apply(text: &str, edits: &[(&str, Edit)]) -> Result<String, String> {
     let is_new = text.trim().is_empty();
     let root = parsed(if is_new { INITIAL } else { text })?;
-    let file = root.object_value().ok_or(ContentError::NotAnObject)?;
+    let file = root.object_value().ok_or(NOT_AN_OBJECT)?;
     let services = object_of(&file, "services")?;
     let objects = !is_new && uses_objects(&services);
     for (name, edit) in edits {
@@ -211,20 +185,20 @@ fn apply(text: &str, edits: &[(&str, Edit)]) -> Result<String, ContentError> {
             continue;
         }
         let service = object_of(&services, name)?;
-        change(&service, *edit, objects).ok_or_else(|| ContentError::NotAList((*name).to_owned()))?;
+        change(&service, *edit, objects).ok_or_else(|| format!("a list of `{name}` is not a list"))?;
     }
     Ok(root.to_string())
 }
 
 /// Parses strict JSON: content that other readers reject must not be accepted here.
-fn parsed(text: &str) -> Result<CstRootNode, ContentError> {
-    serde_json::from_str::<serde::de::IgnoredAny>(text)?;
-    Ok(CstRootNode::parse(text, &ParseOptions::default())?)
+fn parsed(text: &str) -> Result<CstRootNode, String> {
+    serde_json::from_str::<serde::de::IgnoredAny>(text).map_err(|error| error.to_string())?;
+    CstRootNode::parse(text, &ParseOptions::default()).map_err(|error| error.to_string())
 }
 
 /// The object under a key, created if the key is missing.
-fn object_of(parent: &CstObject, key: &str) -> Result<CstObject, ContentError> {
-    parent.object_value_or_create(key).ok_or_else(|| ContentError::KeyNotAnObject(key.to_owned()))
+fn object_of(parent: &CstObject, key: &str) -> Result<CstObject, String> {
+    parent.object_value_or_create(key).ok_or_else(|| format!("its `{key}` is not an object"))
 }
 
 /// Whether a new service stores objects (`restarts`) rather than plain timestamps (`restart_timestamps`): as another service

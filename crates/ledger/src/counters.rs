@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 
 use super::database::{Change, Ledger};
-use super::engine;
-use super::engine::params;
-use super::error::LedgerError;
-use super::{migrate, time};
+use super::engine::{self, LedgerError, insert, params};
+use super::time;
 
 /// The upper bounds of the buckets of hook durations, in microseconds. There is one more bucket, without a bound.
 pub const BUCKETS: [i64; 12] = [
@@ -18,35 +16,23 @@ pub const BUCKETS: [i64; 12] = [
 /// Counts by labels.
 pub type Counts = BTreeMap<Vec<String>, u64>;
 
-/// The counters of a ledger.
+/// The counters of a ledger, by the names of its queries.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Counters {
-    /// Decisions by verdict and effect.
-    pub decisions: Counts,
-    /// Denials by the rules that denied, separated by spaces, and effect.
-    pub denials: Counts,
-    /// Hooks by event and number of the bucket of their duration in [`BUCKETS`].
-    pub hooks: Counts,
-    /// Durations of hooks by event, in microseconds.
-    pub hook_micros: Counts,
-    /// Ended sessions by tier and outcome.
-    pub sessions: Counts,
-    /// Costs of ended sessions by tier, in millionths of a US dollar, as the client estimates them.
-    pub session_cost: Counts,
-    /// Events by level.
-    pub events: Counts,
-    /// Forwarded requests by model.
-    pub api_requests: Counts,
-    /// Their costs by model, in millionths of a US dollar.
-    pub api_cost: Counts,
-    /// Their tokens by model and kind.
-    pub api_tokens: Counts,
+pub struct Counters(BTreeMap<String, Counts>);
+
+impl<const N: usize> From<[(&str, Counts); N]> for Counters {
+    fn from(counters: [(&str, Counts); N]) -> Self {
+        Self(counters.into_iter().map(|(name, counts)| (name.to_owned(), counts)).collect())
+    }
 }
 
 /// The separator of labels in a row.
 const SEPARATOR: char = '\u{1f}';
 
-/// A counter's name in `pruned_counts`, and the rows before ?1 that it counts: labels and count.
+/// A counter's name, which is also that in `pruned_counts`, and the rows before ?1 that it counts: labels and count.
+///
+/// Denials are counted by the rules that denied, separated by spaces; hooks by the number of the bucket of their duration
+/// in [`BUCKETS`]; costs in millionths of a US dollar.
 fn queries() -> [(&'static str, String); 10] {
     let bucket = |micros: &str| {
         let cases: String = BUCKETS
@@ -64,7 +50,7 @@ fn queries() -> [(&'static str, String); 10] {
         )
     };
     let tokens = ["input", "output", "cache_write", "cache_write_1h", "cache_read"].map(|kind| {
-        format!("SELECT model || '\u{1f}' || '{kind}', sum({kind}_tokens) FROM api_requests WHERE at < ?1 GROUP BY 1")
+        format!("SELECT model || '\u{1f}' || '{kind}', CAST(sum({kind}_tokens) AS BIGINT) FROM api_requests WHERE at < ?1 GROUP BY 1")
     });
     [
         (
@@ -79,7 +65,7 @@ fn queries() -> [(&'static str, String); 10] {
                 .to_owned(),
         ),
         ("hooks", hooks(&format!("event || '\u{1f}' || {}", bucket("micros")), "count(*)")),
-        ("hook_micros", hooks("event", "sum(micros)")),
+        ("hook_micros", hooks("event", "CAST(sum(micros) AS BIGINT)")),
         (
             "sessions",
             "SELECT tier || '\u{1f}' || outcome, count(*) FROM client_runs
@@ -94,70 +80,48 @@ fn queries() -> [(&'static str, String); 10] {
         ),
         ("events", "SELECT level, count(*) FROM events WHERE created_at < ?1 GROUP BY 1".to_owned()),
         ("api_requests", "SELECT model, count(*) FROM api_requests WHERE at < ?1 GROUP BY 1".to_owned()),
-        ("api_cost", "SELECT model, sum(cost_micros) FROM api_requests WHERE at < ?1 GROUP BY 1".to_owned()),
+        ("api_cost", "SELECT model, CAST(sum(cost_micros) AS BIGINT) FROM api_requests WHERE at < ?1 GROUP BY 1".to_owned()),
         ("api_tokens", tokens.join(" UNION ALL ")),
     ]
 }
 
 impl Counters {
-    fn slot(&mut self, name: &str) -> Option<&mut Counts> {
-        Some(match name {
-            "decisions" => &mut self.decisions,
-            "denials" => &mut self.denials,
-            "hooks" => &mut self.hooks,
-            "hook_micros" => &mut self.hook_micros,
-            "sessions" => &mut self.sessions,
-            "session_cost" => &mut self.session_cost,
-            "events" => &mut self.events,
-            "api_requests" => &mut self.api_requests,
-            "api_cost" => &mut self.api_cost,
-            "api_tokens" => &mut self.api_tokens,
-            _ => return None,
-        })
+    /// The counts of this name.
+    pub fn of(&self, name: &str) -> Counts {
+        self.0.get(name).cloned().unwrap_or_default()
     }
 
     fn add(&mut self, name: &str, labels: &str, count: i64) {
         let labels = labels.split(SEPARATOR).map(str::to_owned).collect();
-        if let Some(counts) = self.slot(name) {
-            let sum = counts.entry(labels).or_default();
-            *sum = sum.saturating_add(u64::try_from(count).unwrap_or(0));
-        }
+        let sum = self.0.entry(name.to_owned()).or_default().entry(labels).or_default();
+        *sum = sum.saturating_add(u64::try_from(count).unwrap_or(0));
     }
 }
 
 impl Ledger {
     /// All counters since the ledger was created. Reads all rows.
     pub fn counters(&self) -> Result<Counters, LedgerError> {
-        self.try_counters().map_err(|cause| self.error(cause))
-    }
-
-    fn try_counters(&self) -> engine::Result<Counters> {
         let mut found = Counters::default();
-        if !migrate::is_latest(&self.connection)? {
-            return Ok(found);
-        }
         // Of one moment, so that nothing is counted both as a row and as deleted.
-        let reading = self.connection.reading()?;
+        let reading = self.reading()?;
         for (name, sql) in queries() {
-            let mut statement = reading.prepare(&sql)?;
             // After every timestamp.
-            let mut rows = statement.query(["9999-12-31T00:00:00Z"])?;
-            while let Some(row) = rows.next()? {
+            reading.query(&sql, params!["9999-12-31T00:00:00Z"], |row| {
                 found.add(name, &row.get::<String>(0)?, row.get(1)?);
-            }
+                Ok(())
+            })?;
         }
-        let mut statement = reading.prepare("SELECT counter, labels, count FROM pruned_counts")?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
+        reading.query("SELECT counter, labels, count FROM pruned_counts", &[], |row| {
             found.add(&row.get::<String>(0)?, &row.get::<String>(1)?, row.get(2)?);
-        }
+            Ok(())
+        })?;
         Ok(found)
     }
 
     /// The number of sessions that are recorded as running.
     pub fn running_sessions(&self) -> Result<u64, LedgerError> {
         let sql = "SELECT count(*) FROM client_runs WHERE outcome = ?1";
-        self.count("client_runs", sql, "running")
+        self.count(sql, "running")
     }
 
     /// The number of questions to a person that are neither answered nor expired.
@@ -165,18 +129,11 @@ impl Ledger {
         let sql =
             "SELECT count(*) FROM questions WHERE expires_at > ?1 AND used_at IS NULL AND NOT at_terminal
              AND id NOT IN (SELECT question_id FROM question_answers)";
-        self.count("questions", sql, &time::write(now))
+        self.count(sql, &time::write(now))
     }
 
-    /// The result of a query, or 0 without the table.
-    fn count(&self, table: &str, sql: &str, value: &str) -> Result<u64, LedgerError> {
-        let look = || {
-            if !migrate::has_table(&self.connection, table)? {
-                return Ok(0);
-            }
-            self.connection.query_row(sql, [value], |row| row.get::<i64>(0))
-        };
-        look().map(|count| u64::try_from(count).unwrap_or(0)).map_err(|cause| self.error(cause))
+    fn count(&self, sql: &str, value: &str) -> Result<u64, LedgerError> {
+        self.query_row(sql, params![value], |row| row.count(0))
     }
 }
 
@@ -184,16 +141,12 @@ impl Change<'_> {
     /// Keeps the counts of rows before `cutoff`, which are about to be deleted.
     pub(super) fn keep_counts(&self, cutoff: &str) -> engine::Result<()> {
         for (name, sql) in queries() {
-            let mut statement = self.transaction.prepare(&sql)?;
-            let mut rows = statement.query([cutoff])?;
-            while let Some(row) = rows.next()? {
+            self.query(&sql, params![cutoff], |row| {
                 let (labels, count): (String, i64) = (row.get(0)?, row.get(1)?);
-                self.transaction.run(
-                    "INSERT INTO pruned_counts (counter, labels, count) VALUES (?1, ?2, ?3)
-                     ON CONFLICT (counter, labels) DO UPDATE SET count = pruned_counts.count + excluded.count",
-                    params![name, labels, count],
-                )?;
-            }
+                insert!(self.run into pruned_counts {
+                    counter: name, labels: labels, count: count
+                }, "ON CONFLICT (counter, labels) DO UPDATE SET count = pruned_counts.count + excluded.count")
+            })?;
         }
         Ok(())
     }
@@ -250,16 +203,16 @@ mod tests {
         }
         change.commit().unwrap();
         let before = ledger.counters().unwrap();
-        assert_eq!(get(&before.decisions, &["deny", "changes"]), 3);
-        assert_eq!(get(&before.denials, &["never tier", "changes"]), 3);
+        assert_eq!(get(&before.of("decisions"), &["deny", "changes"]), 3);
+        assert_eq!(get(&before.of("denials"), &["never tier", "changes"]), 3);
         // The bound of a bucket belongs to it.
-        assert_eq!(get(&before.hooks, &["pre-tool-use", "1"]), 3);
-        assert_eq!(get(&before.hooks, &["stop", "12"]), 3);
-        assert_eq!(get(&before.hook_micros, &["stop"]), 180_000_000);
-        assert_eq!(get(&before.events, &["warning"]), 3);
-        assert_eq!(get(&before.api_requests, &["m"]), 3);
-        assert_eq!(get(&before.api_cost, &["m"]), 21);
-        assert_eq!(get(&before.api_tokens, &["m", "cache_write_1h"]), 12);
+        assert_eq!(get(&before.of("hooks"), &["pre-tool-use", "1"]), 3);
+        assert_eq!(get(&before.of("hooks"), &["stop", "12"]), 3);
+        assert_eq!(get(&before.of("hook_micros"), &["stop"]), 180_000_000);
+        assert_eq!(get(&before.of("events"), &["warning"]), 3);
+        assert_eq!(get(&before.of("api_requests"), &["m"]), 3);
+        assert_eq!(get(&before.of("api_cost"), &["m"]), 21);
+        assert_eq!(get(&before.of("api_tokens"), &["m", "cache_write_1h"]), 12);
         for cutoff in ["2026-01-15T00:00:00Z", "2026-02-15T00:00:00Z"] {
             let change = ledger.change().unwrap();
             assert!(change.prune(cutoff.parse().unwrap()).unwrap() >= 4);

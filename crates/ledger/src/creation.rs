@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::ErrorCode;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use super::engine::{Connection, Result};
+use super::engine::{Connection, Engine, Error, LedgerError, Place, Result};
 use super::{folder_lock, migrate};
 
 /// Creates the ledger under a temporary name and renames it, so that a full disk or a kill never leaves a partial
@@ -26,13 +26,15 @@ pub fn create(path: &Path) -> Result<()> {
     let new = Unfinished(beside(path, ".new"));
     new.remove();
     // Not every file system supports the shared memory that WAL needs; only using it shows that.
-    let made = make(&new.0, "WAL").or_else(|_| {
+    let made = make(&new.0, path, "WAL").or_else(|_| {
         new.remove();
-        make(&new.0, "DELETE")
+        make(&new.0, path, "DELETE")
     });
     match made {
         Ok(()) => {}
-        Err(error) if error.file_code() == Some(ErrorCode::CannotOpen) => return Ok(()),
+        Err(error) if error.engine().and_then(Error::file_code) == Some(ErrorCode::CannotOpen) => {
+            return Ok(());
+        }
         Err(error) => return Err(error),
     }
     if renameat_with(CWD, &new.0, CWD, path, RenameFlags::NOREPLACE).is_ok() {
@@ -42,16 +44,19 @@ pub fn create(path: &Path) -> Result<()> {
     Ok(())
 }
 
-fn make(path: &Path, mode: &str) -> Result<()> {
-    let file = rusqlite::Connection::open(path)?;
-    file.pragma_update(None, "synchronous", "FULL")?;
-    let mut connection = Connection::File(file);
-    migrate::to_latest(&mut connection)?;
-    let Connection::File(file) = connection else { return Ok(()) };
-    file.pragma_update(None, "journal_mode", mode)?;
-    file.execute_batch("BEGIN IMMEDIATE; COMMIT")?;
+/// Makes the file `new` of what will be the ledger at `path`.
+fn make(new: &Path, path: &Path, mode: &str) -> Result<()> {
+    let place = Place::File(path.to_owned());
+    let fail = |cause| LedgerError::new(&place, cause);
+    let file = rusqlite::Connection::open(new).map_err(fail)?;
+    file.pragma_update(None, "synchronous", "FULL").map_err(fail)?;
+    let connection = Connection::new(place.clone(), Engine::File(file))?;
+    migrate::to_latest(&connection)?;
+    let Engine::File(file) = connection.engine else { return Ok(()) };
+    file.pragma_update(None, "journal_mode", mode).map_err(fail)?;
+    file.execute_batch("BEGIN IMMEDIATE; COMMIT").map_err(fail)?;
     // Closing copies the WAL into the file and removes it, so that one file is moved.
-    file.close().map_err(|(_, error)| error.into())
+    file.close().map_err(|(_, error)| fail(error))
 }
 
 fn beside(path: &Path, ending: &str) -> PathBuf {

@@ -2,27 +2,30 @@
 
 use std::fs::File;
 use std::io::ErrorKind;
+use std::ops::Deref;
 use std::path::Path;
-use std::rc::Rc;
 
 use chrono::{DateTime, Utc};
 use rusqlite::OpenFlags;
 use rusqlite::config::DbConfig;
 
-use super::engine::address::{Location, Place};
-use super::engine::{Connection, Error, Server, Transaction};
-use super::error::LedgerError;
-use super::lock_timeout::{LockTimeout, look_again};
+use super::engine::{Connection, Engine, EngineResult, LedgerError, Place, Server, Transaction};
+use super::location::Location;
+use super::lock_timeout::LockTimeout;
 use super::locks::{self, Scope};
-use super::{creation, engine, folder_lock, kept_open, log, migrate, turns};
+use super::pool::Identity;
+use super::{creation, folder_lock, log, migrate, turns};
 use crate::write_limit;
 
 /// An open ledger.
 #[derive(Debug)]
 pub struct Ledger {
-    pub(super) connection: Rc<Connection>,
+    pub(super) connection: Connection,
     location: Location,
     lock_timeout: LockTimeout,
+    read_only: bool,
+    /// The ledger of the connection, if it stays open.
+    kept: Option<Identity>,
 }
 
 /// A transaction that changes the ledger. It is rolled back unless it is committed.
@@ -51,28 +54,17 @@ impl Ledger {
         if let Place::File(path) = &location.place {
             write_limit::fail_beyond();
             if path.symlink_metadata().is_err() {
-                creation::create(path).map_err(|cause| LedgerError::new(&location, cause))?;
+                creation::create(path)?;
             }
         }
-        if let Some(connection) = kept_open::take(&location.place, false) {
-            lock_timeout.apply();
-            return Ok(Self { connection, location, lock_timeout });
-        }
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_CREATE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut ledger = Self::connect(location, flags, lock_timeout)?;
-        if !migrate::is_latest(&ledger.connection).map_err(|cause| ledger.error(cause))? {
+        let ledger = Self::connect(location, false, lock_timeout)?;
+        if ledger.kept.is_none() && !migrate::is_latest(&ledger)? {
             // Without the folder lock, SQLite's own lock still applies; it is only less fair.
-            let _turn = ledger
-                .location
-                .file()
-                .and_then(|path| folder_lock::turn_in_folder_of(path, lock_timeout.limit()).ok());
-            let to_latest = Rc::get_mut(&mut ledger.connection).map(migrate::to_latest);
-            to_latest.transpose().map_err(|cause| ledger.error(cause))?;
+            let path = ledger.location.file();
+            let _turn = path.and_then(|path| folder_lock::turn_in_folder_of(path, lock_timeout.limit()).ok());
+            migrate::to_latest(&ledger)?;
         }
-        kept_open::put(&ledger.location.place, false, &ledger.connection);
-        Ok(ledger)
+        Ok(ledger.keep())
     }
 
     /// Opens the ledger for reading; `None` if it does not exist. Never creates it.
@@ -89,25 +81,38 @@ impl Ledger {
                 Ok(_) | Err(_) => {}
             }
         }
-        if let Some(connection) = kept_open::take(&location.place, true) {
-            LockTimeout::Normal.apply();
-            return Ok(Some(Self { connection, location, lock_timeout: LockTimeout::Normal }));
+        let ledger = Self::connect(location, true, LockTimeout::Normal)?;
+        if ledger.kept.is_none() && !migrate::is_latest(&ledger)? {
+            if !ledger.connection.is_server() {
+                migrate::lend_tables(&ledger)?;
+                return Ok(Some(ledger));
+            }
+            if migrate::version(&ledger)? == 0 {
+                return Ok(None);
+            }
         }
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let ledger = Self::connect(location, flags, LockTimeout::Normal)?;
-        if ledger.connection.is_server()
-            && !migrate::is_latest(&ledger.connection).map_err(|cause| ledger.error(cause))?
-            && migrate::version(&ledger.connection).map_err(|cause| ledger.error(cause))? == 0
-        {
-            return Ok(None);
+        Ok(Some(ledger.keep()))
+    }
+
+    /// What `look` finds in the ledger at this location; nothing if it does not exist.
+    pub fn read_at<T: Default>(
+        location: &Location,
+        look: impl FnOnce(&Self) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        Self::open_existing(location)?.as_ref().map_or_else(|| Ok(T::default()), look)
+    }
+
+    /// Lets the connection stay open when this is dropped, if the location has a pool.
+    fn keep(mut self) -> Self {
+        if self.location.pool.is_some() {
+            self.kept = self.kept.or_else(|| Identity::at(&self.location.place));
         }
-        kept_open::put(&ledger.location.place, true, &ledger.connection);
-        Ok(Some(ledger))
+        self
     }
 
     /// Connects to a server, whether or not it has the tables of opsctl.
     pub(super) fn to_check(location: &Location) -> Result<Self, LedgerError> {
-        Self::connect(location.clone(), OpenFlags::SQLITE_OPEN_READ_ONLY, LockTimeout::Normal)
+        Self::connect(location.clone(), true, LockTimeout::Normal)
     }
 
     /// Whether there is a ledger: a file of this path, or its tables on the server.
@@ -118,30 +123,40 @@ impl Ledger {
         }
     }
 
-    fn connect(location: Location, flags: OpenFlags, lock_timeout: LockTimeout) -> Result<Self, LedgerError> {
-        lock_timeout.apply();
-        let connection = match &location.place {
-            Place::File(path) => open_file(path, flags).map(Connection::File),
+    /// A kept connection, or a new one.
+    fn connect(location: Location, read_only: bool, lock_timeout: LockTimeout) -> Result<Self, LedgerError> {
+        let Location { place, state_dir, patience, pool, .. } = &location;
+        if let Some((mut connection, identity)) = pool.as_ref().and_then(|pool| pool.take(place, read_only)) {
+            connection.lock_wait.set(lock_timeout);
+            if let Engine::Server(server) = &mut connection.engine {
+                server.patience = patience.clone();
+            }
+            return Ok(Self { connection, location, lock_timeout, read_only, kept: Some(identity) });
+        }
+        let engine = match place {
+            Place::File(path) => open_file(path, read_only).map(Engine::File),
             Place::Server(address) => {
-                let state_dir = location.state_dir.as_deref();
+                let state_dir = state_dir.as_deref();
                 let connect = || {
                     let first = turns::last_host(state_dir);
-                    let server = Server::connect(address, location.agent_name().as_ref(), first)?;
+                    let server = Server::connect(address, &location.agent_name(), first, patience)?;
                     turns::note_host(state_dir, first, server.host);
                     Ok(server)
                 };
-                turns::in_turn(state_dir, connect).map(|server| Connection::Server(Box::new(server)))
+                turns::in_turn(state_dir, connect).map(|server| Engine::Server(Box::new(server)))
             }
         };
-        let connection = Rc::new(connection.map_err(|cause| LedgerError::new(&location, cause))?);
-        Ok(Self { connection, location, lock_timeout })
+        let engine = engine.map_err(|cause| LedgerError::new(place, cause))?;
+        let connection = Connection::new(place.clone(), engine)?;
+        connection.lock_wait.set(lock_timeout);
+        Ok(Self { connection, location, lock_timeout, read_only, kept: None })
     }
 
     /// Does not sync further changes to disk in WAL mode: a power cut may lose them, but cannot damage the database.
     /// For records that no decision depends on.
     #[must_use]
     pub fn for_the_record(self) -> Self {
-        if let Some(file) = self.connection.file() {
+        if let Some(file) = self.file() {
             let journal = file.query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0));
             if journal.is_ok_and(|mode| mode == "wal") {
                 // If this fails, changes are only slower.
@@ -159,23 +174,20 @@ impl Ledger {
     /// Begins a transaction that reads and changes what `scope` names, and otherwise only adds rows. On a server, changes
     /// of other scopes go on at the same time.
     pub fn change_in(&mut self, scope: Scope<'_>) -> Result<Change<'_>, LedgerError> {
-        let Self { connection, location, lock_timeout } = self;
-        let fail = |cause| LedgerError::new(location, cause);
-        lock_timeout.apply();
-        let connection = &**connection;
-        match connection {
-            Connection::File(_) => {
+        let Self { connection, location, lock_timeout, .. } = self;
+        let (connection, lock_timeout) = (&*connection, *lock_timeout);
+        match &connection.engine {
+            Engine::File(_) => {
                 // Without the folder lock, SQLite's own lock still applies; it is only less fair.
                 let turn = location
                     .file()
                     .and_then(|path| folder_lock::turn_in_folder_of(path, lock_timeout.limit()).ok());
                 // There is no other transaction: a change borrows the ledger exclusively.
-                let transaction = Transaction::begin(connection, "BEGIN IMMEDIATE").map_err(fail)?;
+                let transaction = Transaction::begin(connection, "BEGIN IMMEDIATE")?;
                 Ok(Change { transaction, location, now: None, _turn: turn })
             }
-            Connection::Server(server) => {
-                let (transaction, now) =
-                    locks::begin(connection, server, scope, lock_timeout.limit()).map_err(fail)?;
+            Engine::Server(server) => {
+                let (transaction, now) = locks::begin(connection, server, scope, lock_timeout.limit())?;
                 Ok(Change { transaction, location, now: Some(now), _turn: None })
             }
         }
@@ -184,37 +196,62 @@ impl Ledger {
     /// The time of the ledger: of the server, so that machines with different clocks agree; of this machine (`here`), if the
     /// ledger is a file.
     pub fn now(&self, here: DateTime<Utc>) -> Result<DateTime<Utc>, LedgerError> {
-        let Connection::Server(server) = &*self.connection else { return Ok(here) };
-        server.batch(locks::CLOCK).and_then(|rows| locks::time_of(&rows)).map_err(|e| self.error(e))
+        let Engine::Server(server) = &self.connection.engine else { return Ok(here) };
+        let time = server.batch(locks::CLOCK).and_then(|rows| locks::time_of(&rows));
+        time.map_err(|cause| self.failure(cause))
     }
 
     /// The name of the agent that uses the ledger.
     pub(super) fn agent(&self) -> String {
         self.location.agent_name()
     }
+}
 
-    pub(super) fn error(&self, cause: Error) -> LedgerError {
-        LedgerError::new(&self.location, cause)
+impl Deref for Ledger {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        &self.connection
     }
 }
 
-fn open_file(path: &Path, flags: OpenFlags) -> engine::Result<rusqlite::Connection> {
+impl Drop for Ledger {
+    fn drop(&mut self) {
+        if let (Some(pool), Some(identity)) = (&self.location.pool, self.kept) {
+            let ended = Connection::ended(self.location.place.clone());
+            pool.put(std::mem::replace(&mut self.connection, ended), identity, self.read_only);
+        }
+    }
+}
+
+fn open_file(path: &Path, read_only: bool) -> EngineResult<rusqlite::Connection> {
     // SQLite would wait for input from a pipe for ever.
     if std::fs::metadata(path).is_ok_and(|file| !file.is_file()) {
         let cannot_open = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
         let why = Some("it is not a regular file".to_owned());
         return Err(rusqlite::Error::SqliteFailure(cannot_open, why).into());
     }
-    let mut connection = rusqlite::Connection::open_with_flags(path, flags)?;
-    connection
-        .busy_handler(Some(look_again))
-        // The session manager's tables refer to its own integer session ids; hooks have the client's.
-        .and_then(|()| connection.pragma_update(None, "foreign_keys", false))
-        // A reservation must survive a power cut.
-        .and_then(|()| connection.pragma_update(None, "synchronous", "FULL"))
-        // Otherwise every hook would copy the WAL into the database when it closes its connection.
-        .and_then(|()| connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true))?;
+    let how = if read_only {
+        OpenFlags::SQLITE_OPEN_READ_ONLY
+    } else {
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE
+    };
+    let connection = rusqlite::Connection::open_with_flags(path, how | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    // The session manager's tables refer to its own integer session ids; hooks have the client's.
+    connection.pragma_update(None, "foreign_keys", false)?;
+    // A reservation must survive a power cut.
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    // Otherwise every hook would copy the WAL into the database when it closes its connection.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     Ok(connection)
+}
+
+impl<'a> Deref for Change<'a> {
+    type Target = Transaction<'a>;
+
+    fn deref(&self) -> &Transaction<'a> {
+        &self.transaction
+    }
 }
 
 impl<'a> Change<'a> {
@@ -228,6 +265,13 @@ impl<'a> Change<'a> {
         self.location.agent_name()
     }
 
+    /// The end of a statement that adds a row whose key may have one from before: a file may use an id again. The ids of a server
+    /// are used once, and its agents change no history.
+    pub(super) fn again(&self, key: &str, change: &str) -> String {
+        let change = if self.is_server() { "NOTHING".to_owned() } else { format!("UPDATE SET {change}") };
+        format!("ON CONFLICT ({key}) DO {change}")
+    }
+
     /// Commits the transaction.
     pub fn commit(self) -> Result<(), LedgerError> {
         self.commit_by(Transaction::commit)
@@ -236,18 +280,12 @@ impl<'a> Change<'a> {
     /// Ends the transaction with `commit`, while the folder is still locked.
     pub(super) fn commit_by<T>(
         self,
-        commit: impl FnOnce(Transaction<'a>) -> engine::Result<T>,
+        commit: impl FnOnce(Transaction<'a>) -> Result<T, LedgerError>,
     ) -> Result<T, LedgerError> {
-        let Self { transaction, location, _turn, .. } = self;
+        let Self { transaction, _turn, .. } = self;
         let connection = transaction.connection();
-        let done = commit(transaction).map_err(|cause| LedgerError::new(location, cause))?;
-        if let Some(file) = connection.file() {
-            log::keep_short(file);
-        }
+        let done = commit(transaction)?;
+        log::keep_short(connection);
         Ok(done)
-    }
-
-    pub(super) fn error(&self, cause: Error) -> LedgerError {
-        LedgerError::new(self.location, cause)
     }
 }

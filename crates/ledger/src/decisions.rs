@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use serde::{Serialize, Serializer};
 
 use super::call_id::CallId;
 use super::database::{Change, Ledger};
-use super::engine;
-use super::engine::{Row, params};
-use super::error::LedgerError;
+use super::engine::{self, LedgerError, Row, from_row, insert, params};
 use super::history::Period;
-use super::{migrate, time};
+use super::time;
 use crate::model::effect::Effect;
+use crate::model::percentile::{milliseconds, percentile};
 use crate::model::policy::Tier;
 use crate::redact;
 
@@ -45,7 +45,7 @@ pub struct NewDecision<'a> {
 }
 
 /// A stored decision.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Decision {
     /// Its row id, which ascends.
     pub id: i64,
@@ -53,37 +53,46 @@ pub struct Decision {
     pub at: Option<DateTime<Utc>>,
     /// The id of the session.
     pub session: Option<String>,
+    /// The agent; `None` if it is not known.
+    pub agent: Option<String>,
     /// The number of the session's tier.
     pub tier: Option<u8>,
     /// `allow`, `deny`, `fail-open` or `fail-closed`.
     pub verdict: String,
     /// The rules that denied it, separated by spaces.
+    #[serde(rename = "rules", serialize_with = "words")]
     pub rule: String,
     /// A description of the actions.
     pub actions: String,
     /// The target services, separated by spaces.
+    #[serde(serialize_with = "words")]
     pub services: String,
     /// A description of the budgets at the time of the decision.
     pub budgets: String,
     /// The reason, as shown to the model.
     pub reason: String,
-    /// The time until the decision, in microseconds.
-    pub micros: Option<i64>,
     /// What it does to the world: `reads`, `acts`, `changes` or `unknown`; `None`: nothing asked for it.
     pub effect: Option<String>,
-    /// The agent; `None` if it is not known.
-    pub agent: Option<String>,
+    /// The time until the decision, in microseconds.
+    pub micros: Option<i64>,
 }
 
-/// Selects decisions; `None` selects all.
-#[derive(Debug, Clone, Copy, Default)]
+/// Serialises words that are separated by spaces as a list.
+fn words<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(text.split_whitespace())
+}
+
+/// Selects decisions or events; `None` selects all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Which<'a> {
     /// Those with this target service.
     pub service: Option<&'a str>,
-    /// Those with this verdict.
+    /// Those with this verdict; only decisions have one.
     pub verdict: Option<&'a str>,
-    /// Those of this rule.
+    /// Those of this rule; only decisions have one.
     pub rule: Option<&'a str>,
+    /// Those of this level; only events have one.
+    pub level: Option<&'a str>,
     /// Those of this session.
     pub session: Option<&'a str>,
     /// Those at or after this time.
@@ -105,6 +114,50 @@ pub struct Statistics {
     pub rules: BTreeMap<String, u64>,
 }
 
+/// The durations of a hook in milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Durations {
+    /// The event, in kebab case.
+    pub event: String,
+    /// The number of recorded calls.
+    pub calls: usize,
+    /// The median.
+    pub p50_ms: f64,
+    /// The 95th percentile.
+    pub p95_ms: f64,
+    /// The 99th percentile.
+    pub p99_ms: f64,
+}
+
+impl Statistics {
+    /// The durations of each hook.
+    pub fn durations(&self) -> Vec<Durations> {
+        let of_event = |(event, micros): (&String, &Vec<i64>)| {
+            let [p50_ms, p95_ms, p99_ms] =
+                [50, 95, 99].map(|percent| milliseconds(percentile(micros, percent)));
+            Durations { event: event.clone(), calls: micros.len(), p50_ms, p95_ms, p99_ms }
+        };
+        self.times.iter().map(of_event).collect()
+    }
+}
+
+/// A name with its count.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Counted {
+    /// The name.
+    pub name: String,
+    /// The count.
+    pub count: u64,
+}
+
+/// Counts, the largest first.
+pub fn most_first(counts: &BTreeMap<String, u64>) -> Vec<Counted> {
+    let mut counts: Vec<_> =
+        counts.iter().map(|(name, count)| Counted { name: name.clone(), count: *count }).collect();
+    counts.sort_by_key(|counted| std::cmp::Reverse(counted.count));
+    counts
+}
+
 const MATCHING: &str =
     "SELECT id, at, session_id, tier, verdict, rule, actions, services, budgets, reason, micros, effect, agent
      FROM hook_decisions
@@ -119,54 +172,28 @@ impl Change<'_> {
     pub fn note_decision(&self, decision: &NewDecision<'_>, now: DateTime<Utc>) -> Result<(), LedgerError> {
         let NewDecision { call, tier, verdict, rule, actions, services, budgets, reason, effect, took } =
             *decision;
-        self.transaction
-            .run(
-                "INSERT INTO hook_decisions (at, session_id, tool_use_id, tier, verdict, rule, actions, services,
-                                             budgets, reason, micros, effect, agent)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-                params![
-                    time::write(now),
-                    call.session,
-                    call.tool_use,
-                    tier.map(Tier::number),
-                    verdict,
-                    rule,
-                    redact::text(actions),
-                    redact::text(services),
-                    redact::text(budgets),
-                    redact::text(reason),
-                    took.map(micros),
-                    effect.map(Effect::as_str),
-                    self.agent(),
-                ],
-            )
-            .map_err(|cause| self.error(cause))
+        insert!(self.run into hook_decisions {
+            at: time::write(now), session_id: call.session, tool_use_id: call.tool_use, tier: tier.map(Tier::number),
+            verdict: verdict, rule: rule, actions: redact::text(actions), services: redact::text(services),
+            budgets: redact::text(budgets), reason: redact::text(reason), micros: took.map(micros),
+            effect: effect.map(Effect::as_str), agent: self.agent()
+        })
     }
 
     /// Records the duration of a hook, without the time to record it.
     pub fn note_time(&self, event: &str, took: Duration, now: DateTime<Utc>) -> Result<(), LedgerError> {
-        self.transaction
-            .run(
-                "INSERT INTO hook_times (at, event, micros, agent) VALUES (?1, ?2, ?3, ?4)",
-                params![time::write(now), event, micros(took), self.agent()],
-            )
-            .map_err(|cause| self.error(cause))
+        insert!(self.run into hook_times {
+            at: time::write(now), event: event, micros: micros(took), agent: self.agent()
+        })
     }
 }
 
 impl Ledger {
     /// The latest matching decisions, at most `count`, newest first.
     pub fn decisions(&self, which: Which<'_>, count: u32) -> Result<Vec<Decision>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
-            let Which { service, verdict, rule, session, since, after, agent } = which;
-            let wanted =
-                params![service, verdict, rule, session, since.map(time::write), count, after, agent];
-            self.connection.prepare(MATCHING)?.query_map(wanted, decision)?.collect()
-        };
-        look().map_err(|cause| self.error(cause))
+        let Which { service, verdict, rule, session, since, after, agent, .. } = which;
+        let wanted = params![service, verdict, rule, session, since.map(time::write), count, after, agent];
+        self.query(MATCHING, wanted, decision)
     }
 
     /// The latest matching decisions, at most `most`, newest first, and whether there are more.
@@ -174,36 +201,18 @@ impl Ledger {
         self.decisions(which, most.saturating_add(1)).map(|rows| Period::of(rows, most))
     }
 
-    /// Statistics of the latest decisions and hooks at or after `since`.
-    pub fn statistics(&self, since: Option<DateTime<Utc>>) -> Result<Statistics, LedgerError> {
-        self.statistics_of(None, since)
-    }
-
     /// Statistics of the latest decisions and hooks of an agent (`None`: of all agents) at or after `since`.
-    pub fn statistics_of(
+    pub fn statistics(
         &self,
         agent: Option<&str>,
         since: Option<DateTime<Utc>>,
     ) -> Result<Statistics, LedgerError> {
-        self.try_statistics(agent, since).map_err(|cause| self.error(cause))
-    }
-
-    fn try_statistics(
-        &self,
-        agent: Option<&str>,
-        since: Option<DateTime<Utc>>,
-    ) -> engine::Result<Statistics> {
         let mut found = Statistics::default();
-        if !migrate::is_latest(&self.connection)? {
-            return Ok(found);
-        }
         let since = since.map_or_else(|| time::BEFORE_ALL.to_owned(), time::write);
-        let mut decisions = self.connection.prepare(
+        let decisions =
             "SELECT verdict, rule, micros FROM hook_decisions WHERE at >= ?1 AND (agent = ?3 OR ?3 IS NULL)
-             ORDER BY id DESC LIMIT ?2",
-        )?;
-        let mut rows = decisions.query(params![since, SAMPLE, agent])?;
-        while let Some(row) = rows.next()? {
+             ORDER BY id DESC LIMIT ?2";
+        self.query(decisions, params![since, SAMPLE, agent], |row| {
             let (verdict, rules): (String, String) = (row.get(0)?, row.get(1)?);
             for rule in rules.split_whitespace() {
                 *found.rules.entry(rule.to_owned()).or_default() += 1;
@@ -212,15 +221,14 @@ impl Ledger {
             if let Some(micros) = row.get(2)? {
                 found.times.entry("pre-tool-use".to_owned()).or_default().push(micros);
             }
-        }
-        let mut times = self.connection.prepare(
-            "SELECT event, micros FROM hook_times WHERE at >= ?1 AND (agent = ?3 OR ?3 IS NULL)
-             ORDER BY id DESC LIMIT ?2",
-        )?;
-        let mut rows = times.query(params![since, SAMPLE, agent])?;
-        while let Some(row) = rows.next()? {
+            Ok(())
+        })?;
+        let times = "SELECT event, micros FROM hook_times WHERE at >= ?1 AND (agent = ?3 OR ?3 IS NULL)
+             ORDER BY id DESC LIMIT ?2";
+        self.query(times, params![since, SAMPLE, agent], |row| {
             found.times.entry(row.get(0)?).or_default().push(row.get(1)?);
-        }
+            Ok(())
+        })?;
         for times in found.times.values_mut() {
             times.sort_unstable();
         }
@@ -229,21 +237,9 @@ impl Ledger {
 }
 
 fn decision(row: &Row<'_>) -> engine::Result<Decision> {
-    Ok(Decision {
-        id: row.get(0)?,
-        at: time::read(&row.get::<String>(1)?),
-        session: row.get(2)?,
-        tier: row.get(3)?,
-        verdict: row.get(4)?,
-        rule: row.get(5)?,
-        actions: row.get(6)?,
-        services: row.get(7)?,
-        budgets: row.get(8)?,
-        reason: row.get(9)?,
-        micros: row.get(10)?,
-        effect: row.get(11)?,
-        agent: row.get(12)?,
-    })
+    Ok(from_row!(row => Decision {
+        id, at: time, session, tier, verdict, rule, actions, services, budgets, reason, micros, effect, agent
+    }))
 }
 
 fn micros(took: Duration) -> i64 {

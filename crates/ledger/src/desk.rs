@@ -4,10 +4,9 @@
 use chrono::{DateTime, Utc};
 
 use super::database::{Change, Ledger};
-use super::engine::address::Location;
-use super::engine::{OptionalExtension as _, params};
-use super::error::LedgerError;
-use super::{migrate, time};
+use super::engine::{LedgerError, OptionalExtension as _, insert, params};
+use super::location::Location;
+use super::time;
 
 /// A login at the desk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,21 +22,16 @@ pub struct Login {
 impl Change<'_> {
     /// Records a login, and removes those that have expired.
     pub fn add_login(&self, login: &Login, now: DateTime<Utc>) -> Result<(), LedgerError> {
-        let add = || {
-            self.transaction.run("DELETE FROM desk_logins WHERE expires_at <= ?1", [time::write(now)])?;
-            self.transaction.run(
-                "INSERT INTO desk_logins (digest, who, created_at, expires_at) VALUES (?1, ?2, ?3, ?4)",
-                params![login.digest, login.who, time::write(now), time::write(login.expires_at)],
-            )
-        };
-        add().map_err(|cause| self.error(cause))
+        self.run("DELETE FROM desk_logins WHERE expires_at <= ?1", params![time::write(now)])?;
+        insert!(self.run into desk_logins {
+            digest: login.digest, who: login.who, created_at: time::write(now),
+            expires_at: time::write(login.expires_at)
+        })
     }
 
     /// Removes a login.
     pub fn remove_login(&self, digest: &str) -> Result<(), LedgerError> {
-        self.transaction
-            .run("DELETE FROM desk_logins WHERE digest = ?1", [digest])
-            .map_err(|cause| self.error(cause))
+        self.run("DELETE FROM desk_logins WHERE digest = ?1", params![digest])
     }
 }
 
@@ -49,51 +43,38 @@ impl Ledger {
         let now = time::write(change.now(Utc::now()));
         let sql = "INSERT INTO desk_check (id, checked_at) VALUES (1, ?1)
              ON CONFLICT (id) DO UPDATE SET checked_at = ?1";
-        change.transaction.run(sql, [now]).map_err(|cause| change.error(cause))?;
+        change.run(sql, params![now])?;
         change.commit()
     }
 
     /// The login of this digest, unless it has expired.
     pub fn login(&self, digest: &str, now: DateTime<Utc>) -> Result<Option<Login>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(None);
-            }
-            self.connection
-                .query_row(
-                    "SELECT who, expires_at FROM desk_logins WHERE digest = ?1 AND expires_at > ?2",
-                    [digest, &time::write(now)],
-                    |row| {
-                        let expires_at = time::read(&row.get::<String>(1)?).unwrap_or(now);
-                        Ok(Login { digest: digest.to_owned(), who: row.get(0)?, expires_at })
-                    },
-                )
-                .optional()
-        };
-        look().map_err(|cause| self.error(cause))
+        self.query_row(
+            "SELECT who, expires_at FROM desk_logins WHERE digest = ?1 AND expires_at > ?2",
+            params![digest, &time::write(now)],
+            |row| {
+                let expires_at = time::read(&row.get::<String>(1)?).unwrap_or(now);
+                Ok(Login { digest: digest.to_owned(), who: row.get(0)?, expires_at })
+            },
+        )
+        .optional()
     }
 
     /// The path of the log of a session that `opsctl session` ran.
     pub fn log_of(&self, session: &str) -> Result<Option<String>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(None);
-            }
-            let log = "SELECT log_path FROM client_runs WHERE session_id = ?1 AND log_path IS NOT NULL
-                 ORDER BY id DESC LIMIT 1";
-            self.connection.query_row(log, [session], |row| row.get(0)).optional()
-        };
-        look().map_err(|cause| self.error(cause))
+        let log = "SELECT log_path FROM client_runs WHERE session_id = ?1 AND log_path IS NOT NULL
+             ORDER BY id DESC LIMIT 1";
+        self.query_row(log, params![session], |row| row.get(0)).optional()
     }
 
     /// A number that differs after another connection has changed the ledger.
     pub fn data_version(&self) -> Result<i64, LedgerError> {
         // On a server, the number of the next transaction: any change of the database may be one of the ledger.
-        let version = if self.connection.is_server() {
+        let version = if self.is_server() {
             "SELECT CAST(CAST(pg_snapshot_xmax(pg_current_snapshot()) AS TEXT) AS BIGINT)"
         } else {
             "PRAGMA data_version"
         };
-        self.connection.query_row(version, [], |row| row.get(0)).map_err(|cause| self.error(cause))
+        self.query_row(version, &[], |row| row.get(0))
     }
 }

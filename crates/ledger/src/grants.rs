@@ -4,10 +4,8 @@ use chrono::{DateTime, Utc};
 
 use super::call_id::CallId;
 use super::database::{Change, Ledger};
-use super::engine;
-use super::engine::{Connection, Row, ToSql, params};
-use super::error::LedgerError;
-use super::{migrate, time};
+use super::engine::{self, LedgerError, Row, from_row, insert, params};
+use super::time;
 use crate::model::question::Grant;
 use crate::policy::decide::BudgetKey;
 
@@ -31,40 +29,21 @@ impl Change<'_> {
         grant: Grant,
         sign: impl FnOnce(&Grant) -> Result<String, E>,
     ) -> Result<Grant, E> {
-        let insert = || {
-            self.transaction.query_row(
-                "INSERT INTO grants (service, kind, count, granted_by, granted_at, expires_at, note, signature)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, '') RETURNING id",
-                params![
-                    grant.service,
-                    grant.kind,
-                    grant.count,
-                    grant.by,
-                    time::write(grant.at),
-                    time::write(grant.expires_at),
-                    grant.note,
-                ],
-                |row| row.get(0),
-            )
-        };
-        let id = insert().map_err(|cause| self.error(cause))?;
+        let id = insert!(self.add into grants {
+            service: grant.service, kind: grant.kind, count: grant.count, granted_by: grant.by,
+            granted_at: time::write(grant.at), expires_at: time::write(grant.expires_at), note: grant.note, signature: ""
+        })?;
         let mut grant = Grant { id, ..grant };
         grant.signature = sign(&grant)?;
-        self.transaction
-            .execute("UPDATE grants SET signature = ?2 WHERE id = ?1", params![id, grant.signature])
-            .map_err(|cause| self.error(cause))?;
+        self.execute("UPDATE grants SET signature = ?2 WHERE id = ?1", params![id, grant.signature])?;
         Ok(grant)
     }
 
     /// The unexpired grants of a budget, the one that expires first first. Their signatures are not verified.
     pub fn grants_of(&self, key: &BudgetKey, now: DateTime<Utc>) -> Result<Vec<Grant>, LedgerError> {
-        let look = || {
-            let sql = format!(
-                "{COLUMNS} WHERE service = ?2 AND kind = ?3 AND expires_at > ?1 ORDER BY expires_at, id"
-            );
-            read(&self.transaction, &sql, params![time::write(now), key.service, key.kind])
-        };
-        look().map_err(|cause| self.error(cause))
+        let sql =
+            format!("{COLUMNS} WHERE service = ?2 AND kind = ?3 AND expires_at > ?1 ORDER BY expires_at, id");
+        self.query(&sql, params![time::write(now), key.service, key.kind], grant)
     }
 
     /// Records that the last `count` reservations of a call in a budget use these grants, each as far as stated.
@@ -75,58 +54,29 @@ impl Change<'_> {
         uses: &[(i64, u32)],
         now: DateTime<Utc>,
     ) -> Result<(), LedgerError> {
-        let note = || -> engine::Result<()> {
-            let mut actions: Vec<i64> = self
-                .transaction
-                .prepare(RESERVED)?
-                .query_map(params![call.session, call.tool_use, key.service, key.kind], |row| row.get(0))?
-                .collect::<engine::Result<_>>()?;
-            for (grant, count) in uses {
-                for action in actions.drain(..actions.len().min(*count as usize)) {
-                    self.transaction.run(
-                        "INSERT INTO grant_uses (grant_id, action_id, used_at) VALUES (?1, ?2, ?3)
-                         ON CONFLICT DO NOTHING",
-                        params![grant, action, time::write(now)],
-                    )?;
-                }
+        let of_call = params![call.session, call.tool_use, key.service, key.kind];
+        let mut actions: Vec<i64> = self.query(RESERVED, of_call, |row| row.get(0))?;
+        for (grant, count) in uses {
+            for action in actions.drain(..actions.len().min(*count as usize)) {
+                insert!(self.run into grant_uses {
+                    grant_id: grant, action_id: action, used_at: time::write(now)
+                }, "ON CONFLICT DO NOTHING")?;
             }
-            Ok(())
-        };
-        note().map_err(|cause| self.error(cause))
+        }
+        Ok(())
     }
 }
 
 impl Ledger {
-    /// The unexpired grants, the one that expires first first; none in a ledger of an older release. Their signatures are
-    /// not verified.
+    /// The unexpired grants, the one that expires first first. Their signatures are not verified.
     pub fn grants(&self, now: DateTime<Utc>) -> Result<Vec<Grant>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
-            let sql = format!("{COLUMNS} WHERE expires_at > ?1 ORDER BY expires_at, id");
-            read(&self.connection, &sql, params![time::write(now)])
-        };
-        look().map_err(|cause| self.error(cause))
+        let sql = format!("{COLUMNS} WHERE expires_at > ?1 ORDER BY expires_at, id");
+        self.query(&sql, params![time::write(now)], grant)
     }
 }
 
-fn read(connection: &Connection, sql: &str, values: &[&dyn ToSql]) -> engine::Result<Vec<Grant>> {
-    connection.prepare(sql)?.query_map(values, grant)?.collect()
-}
-
 fn grant(row: &Row<'_>) -> engine::Result<Grant> {
-    let at = |column| row.get::<String>(column).map(|text| time::read(&text).unwrap_or_default());
-    Ok(Grant {
-        id: row.get(0)?,
-        service: row.get(1)?,
-        kind: row.get(2)?,
-        count: row.get(3)?,
-        used: row.get(4)?,
-        by: row.get(5)?,
-        at: at(6)?,
-        expires_at: at(7)?,
-        note: row.get(8)?,
-        signature: row.get(9)?,
-    })
+    Ok(from_row!(row => Grant {
+        id, service, kind, count, used, by, at: moment, expires_at: moment, note, signature
+    }))
 }

@@ -5,11 +5,10 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::database::Ledger;
-use super::engine::address::{Location, Place};
-use super::engine::{Connection, OptionalExtension as _, Server};
-use super::error::LedgerError;
+use super::engine::{Connection, Engine, EngineResult, LedgerError, OptionalExtension as _, Place, Server};
+use super::location::Location;
 use super::rights::{self, Rights};
-use super::{engine, locks, manager, migrate};
+use super::{engine, locks, migrate};
 
 /// The oldest release of PostgreSQL that is tested.
 pub const OLDEST_SERVER: u32 = 15;
@@ -34,8 +33,6 @@ pub struct FileHealth {
     pub version: u32,
     /// The schema version of this release.
     pub newest: u32,
-    /// Whether the session manager cannot create its tables beside those of an earlier release of opsctl.
-    pub blocks_manager: bool,
 }
 
 /// What a server reports.
@@ -85,40 +82,39 @@ impl Ledger {
             },
             Place::Server(_) => Self::to_check(location)?,
         };
-        let health = match &*ledger.connection {
-            Connection::File(_) => of_file(&ledger.connection, thorough).map(Health::File),
-            Connection::Server(server) => {
+        let health = match &ledger.connection.engine {
+            Engine::File(_) => of_file(&ledger.connection, thorough).map(Health::File),
+            Engine::Server(server) => {
                 let has_password =
                     matches!(&location.place, Place::Server(address) if address.has_password());
                 of_server(&ledger.connection, server, has_password)
                     .map(|health| Health::Server(Box::new(health)))
             }
         };
-        health.map(Some).map_err(|cause| ledger.error(cause))
+        health.map(Some)
     }
 }
 
 fn of_file(connection: &Connection, thorough: bool) -> engine::Result<FileHealth> {
-    let text = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<String>(0));
+    let text = |pragma: &str| connection.query_row(pragma, &[], |row| row.get::<String>(0));
     let damage = if thorough { Some(text("PRAGMA integrity_check(1)")?) } else { None };
     Ok(FileHealth {
         damage: damage.filter(|found| found != "ok"),
         journal: text("PRAGMA journal_mode")?,
         version: migrate::version(connection)?,
         newest: migrate::newest(),
-        blocks_manager: manager::is_blocked(connection)?,
     })
 }
 
 fn of_server(connection: &Connection, server: &Server, has_password: bool) -> engine::Result<ServerHealth> {
-    let (round_trip, clock_ahead) = clock(server)?;
+    let (round_trip, clock_ahead) = clock(server).map_err(|cause| connection.failure(cause))?;
     let (release, role, is_local) = connection.query_row(
         "SELECT current_setting('server_version_num')::integer / 10000, current_user::text, inet_server_addr() IS NULL",
-        [],
+        &[],
         |row| Ok((row.get(0)?, row.get(1)?, row.get::<bool>(2)?)),
     )?;
     let tls: Option<String> = connection
-        .query_row("SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl", [], |row| {
+        .query_row("SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl", &[], |row| {
             row.get(0)
         })
         .optional()?;
@@ -139,7 +135,7 @@ fn of_server(connection: &Connection, server: &Server, has_password: bool) -> en
 }
 
 /// The shortest round trip, and by how much the clock of the server is ahead.
-fn clock(server: &Server) -> engine::Result<(Duration, TimeDelta)> {
+fn clock(server: &Server) -> EngineResult<(Duration, TimeDelta)> {
     let mut best: Option<(Duration, TimeDelta)> = None;
     for _ in 0..5 {
         let (began, here): (Instant, DateTime<Utc>) = (Instant::now(), Utc::now());
@@ -157,22 +153,17 @@ fn clock(server: &Server) -> engine::Result<(Duration, TimeDelta)> {
 fn behind(connection: &Connection) -> engine::Result<Option<Option<f64>>> {
     let sql =
         "SELECT pg_is_in_recovery(), extract(epoch FROM now() - pg_last_xact_replay_timestamp())::float8";
-    connection.query_row(sql, [], |row| Ok(if row.get(0)? { Some(row.get(1)?) } else { None }))
+    connection.query_row(sql, &[], |row| Ok(if row.get(0)? { Some(row.get(1)?) } else { None }))
 }
 
 fn standbys(connection: &Connection) -> engine::Result<Option<Vec<Standby>>> {
     let sql = "SELECT coalesce(nullif(application_name, ''), host(client_addr), 'standby'), state,
              coalesce(extract(epoch FROM replay_lag)::float8, 0.0::float8)
          FROM pg_stat_replication ORDER BY 1";
-    let mut standbys = Vec::new();
-    let mut statement = connection.prepare(sql)?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
+    let standbys = connection.query(sql, &[], |row| {
         // Without rights, a row has no state.
-        if row.get::<Option<String>>(1)?.is_none() {
-            return Ok(None);
-        }
-        standbys.push(Standby { name: row.get(0)?, behind: row.get(2)? });
-    }
-    Ok(Some(standbys))
+        let state: Option<String> = row.get(1)?;
+        Ok(if state.is_some() { Some(Standby { name: row.get(0)?, behind: row.get(2)? }) } else { None })
+    })?;
+    Ok(standbys.into_iter().collect())
 }

@@ -1,13 +1,10 @@
-//! Actions and events within a period, for reports.
+//! Actions within a period, for reports.
 
 use chrono::{DateTime, Utc};
 
 use super::database::Ledger;
-use super::engine;
-use super::engine::{Row, params};
-use super::error::LedgerError;
-use super::events::Event;
-use super::{events, migrate, time};
+use super::engine::{LedgerError, Row, params};
+use super::time;
 use crate::policy::budget::is_same_action;
 
 /// An action that has run, successfully or not.
@@ -66,10 +63,6 @@ const BY_OTHERS: &str =
      FROM cooldown_actions LEFT JOIN recorded_actions ON action_id = id
      WHERE timestamp >= ?1 AND by_hand IS NOT FALSE ORDER BY id DESC LIMIT ?2";
 
-/// The rows of a database without the tables of opsctl.
-const BY_ANYONE: &str = "SELECT timestamp, service, action_type, NULL, NULL, success, session_id, NULL, FALSE
-     FROM cooldown_actions WHERE timestamp >= ?1 ORDER BY id DESC LIMIT ?2";
-
 impl Ledger {
     /// The latest actions at or after `since`, at most `most`, recorded by hooks, people or other programs.
     pub fn actions_since(
@@ -77,55 +70,18 @@ impl Ledger {
         since: DateTime<Utc>,
         most: u32,
     ) -> Result<Period<ActionRecord>, LedgerError> {
-        self.try_actions_since(since, most).map_err(|cause| self.error(cause))
-    }
-
-    fn try_actions_since(&self, since: DateTime<Utc>, most: u32) -> engine::Result<Period<ActionRecord>> {
-        let mut actions = Vec::new();
         let wanted = params![time::floor(since), i64::from(most) + 1];
-        let is_latest = migrate::is_latest(&self.connection)?;
-        if is_latest {
-            let mut statement = self.connection.prepare(BY_HOOKS)?;
-            let mut rows = statement.query(wanted)?;
-            while let Some(row) = rows.next()? {
-                actions.extend(action(&row));
-            }
-        }
-        if migrate::has_table(&self.connection, "cooldown_actions")? {
-            let mut statement = self.connection.prepare(if is_latest { BY_OTHERS } else { BY_ANYONE })?;
-            let mut again = Vec::new();
-            let mut rows = statement.query(wanted)?;
-            while let Some(row) = rows.next()? {
-                // Columns of other writers may have any type; rows that cannot be read are ignored.
-                let Some(action) = action(&row) else { continue };
-                if row.get(8)? { &mut again } else { &mut actions }.push(action);
-            }
-            again.retain(|record| !actions.iter().any(|action| is_same(action, record)));
-            actions.append(&mut again);
-        }
+        let (mut actions, mut again) = (Vec::new(), Vec::new());
+        // Columns of other writers may have any type; rows that cannot be read are ignored.
+        self.query(BY_HOOKS, wanted, |row| Ok(actions.extend(action(row))))?;
+        self.query(BY_OTHERS, wanted, |row| {
+            Ok(if row.get(8)? { &mut again } else { &mut actions }.extend(action(row)))
+        })?;
+        again.retain(|record| !actions.iter().any(|action| is_same(action, record)));
+        actions.append(&mut again);
         actions.retain(|action| action.at >= since);
         actions.sort_by_key(|action| std::cmp::Reverse(action.at));
         Ok(Period::of(actions, most))
-    }
-
-    /// The latest events at or after `since`, at most `most`, newest first.
-    pub fn events_since(&self, since: DateTime<Utc>, most: u32) -> Result<Period<Event>, LedgerError> {
-        self.events_of(None, since, most)
-    }
-
-    /// The latest events of an agent (`None`: of all agents) at or after `since`, at most `most`, newest first.
-    pub fn events_of(
-        &self,
-        agent: Option<&str>,
-        since: DateTime<Utc>,
-        most: u32,
-    ) -> Result<Period<Event>, LedgerError> {
-        let which = events::WhichEvents { since: Some(since), agent, ..events::WhichEvents::default() };
-        let wanted = usize::try_from(most).unwrap_or(usize::MAX).saturating_add(1);
-        let found = self.events(which, wanted)?.unwrap_or_default();
-        let mut rows: Vec<Event> = found.into_iter().map(|(_, event)| event).collect();
-        rows.sort_by_key(|event| std::cmp::Reverse(event.at));
-        Ok(Period::of(rows, most))
     }
 }
 
@@ -136,7 +92,7 @@ fn is_same(action: &ActionRecord, record: &ActionRecord) -> bool {
 
 fn action(row: &Row<'_>) -> Option<ActionRecord> {
     Some(ActionRecord {
-        at: time::read(&row.get::<String>(0).ok()?)?,
+        at: row.time(0).ok()??,
         service: row.get(1).ok()?,
         kind: row.get(2).ok()?,
         verb: row.get(3).ok()?,

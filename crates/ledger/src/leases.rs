@@ -1,11 +1,11 @@
 //! Leases: which agent remediates a service now, where `policy.exclusive` lets only one of them do it at a time.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use serde::Serialize;
 
 use super::database::{Change, Ledger};
-use super::engine::{self, Row, params};
-use super::error::LedgerError;
-use super::{migrate, time};
+use super::engine::{self, LedgerError, Row, params};
+use super::time;
 use crate::policy::budget::Holder;
 use crate::policy::decide::Reservation;
 
@@ -22,7 +22,7 @@ const TAKE: &str = "INSERT INTO leases (service, agent, session_id, expires_at) 
      WHERE leases.agent = excluded.agent OR leases.expires_at <= ?5";
 
 /// A lease.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Lease {
     /// The service.
     pub service: String,
@@ -49,66 +49,44 @@ impl Change<'_> {
         services.dedup();
         let (agent, until, now) = (self.agent(), time::write(now + length), time::write(now));
         for service in services {
-            self.transaction
-                .run(TAKE, params![service, agent, session, until, now])
-                .map_err(|cause| self.error(cause))?;
+            self.run(TAKE, params![service, agent, session, until, now])?;
         }
         Ok(())
     }
 
     /// Releases the leases of a session that has ended.
     pub fn release_leases(&self, session: &str) -> Result<(), LedgerError> {
-        self.transaction
-            .run("DELETE FROM leases WHERE session_id = ?1", [session])
-            .map_err(|cause| self.error(cause))
+        self.run("DELETE FROM leases WHERE session_id = ?1", params![session])
     }
 
     /// Releases the lease of a service.
     pub(super) fn release_lease_of(&self, service: &str) -> engine::Result<()> {
-        self.transaction.run("DELETE FROM leases WHERE service = ?1", [service])
+        self.run("DELETE FROM leases WHERE service = ?1", params![service])
     }
 }
 
 impl Ledger {
     /// The names of the agents that have had sessions or have leases, sorted.
     pub fn agents(&self) -> Result<Vec<String>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
-            let sql = "SELECT agent FROM hook_sessions WHERE agent IS NOT NULL
-                 UNION SELECT agent FROM client_runs WHERE agent IS NOT NULL
-                 UNION SELECT agent FROM leases ORDER BY agent";
-            self.connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
-        };
-        look().map_err(|cause| self.error(cause))
+        let sql = "SELECT agent FROM hook_sessions WHERE agent IS NOT NULL
+             UNION SELECT agent FROM client_runs WHERE agent IS NOT NULL
+             UNION SELECT agent FROM leases ORDER BY agent";
+        self.query(sql, &[], |row| row.get(0))
     }
 
     /// The leases at `now`, by service.
     pub fn leases(&self, now: DateTime<Utc>) -> Result<Vec<Lease>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
-            let mut statement = self.connection.prepare(
-                "SELECT service, agent, session_id, expires_at FROM leases WHERE expires_at > ?1 ORDER BY service",
-            )?;
-            let mut rows = statement.query([time::write(now)])?;
-            let mut found = Vec::new();
-            while let Some(row) = rows.next()? {
-                if let Some(until) = time::read(&row.get::<String>(3)?) {
-                    let (service, agent, session) = (row.get(0)?, row.get(1)?, row.get(2)?);
-                    found.push(Lease { service, agent, session, until });
-                }
-            }
-            Ok(found)
-        };
-        look().map_err(|cause| self.error(cause))
+        let sql = "SELECT service, agent, session_id, expires_at FROM leases WHERE expires_at > ?1 ORDER BY service";
+        let found = self.query(sql, params![time::write(now)], |row| {
+            let (service, agent, session) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok(row.time(3)?.map(|until| Lease { service, agent, session, until }))
+        })?;
+        Ok(found.into_iter().flatten().collect())
     }
 }
 
 /// The other agent that has the lease of a service, from a row of [`OF_OTHERS`].
 pub(super) fn holder(row: &Row<'_>) -> engine::Result<Option<Holder>> {
-    let (agent, until) = (row.get(0)?, row.get::<String>(1)?);
-    Ok(time::read(&until).map(|until| Holder { agent, until }))
+    let agent = row.get(0)?;
+    Ok(row.time(1)?.map(|until| Holder { agent, until }))
 }

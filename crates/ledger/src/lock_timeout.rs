@@ -1,14 +1,18 @@
-//! Lock wait limits and the busy handler.
+//! How long a connection to a file waits for the locks of other programs.
 
-use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
 
 /// How long a writer waits for another one, such as the session manager of Claude Ops.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long an optional write waits for another writer.
-const SHORT_TIMEOUT: Duration = Duration::from_millis(250);
+/// The pause between two attempts. SQLite's own handler slows down to ten attempts a second, which can miss every gap
+/// of a program that writes continuously.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// How long a connection waits for a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,40 +28,50 @@ impl LockTimeout {
     pub const fn limit(self) -> Duration {
         match self {
             Self::Normal => BUSY_TIMEOUT,
-            Self::Short => SHORT_TIMEOUT,
+            Self::Short => Duration::from_millis(250),
         }
     }
+}
 
-    /// Applies to all connections of this thread from now on.
-    pub fn apply(self) {
-        LIMIT.set(self.limit());
+/// How long a connection waits now.
+#[derive(Debug)]
+pub struct LockWait(Arc<AtomicU64>);
+
+impl Default for LockWait {
+    fn default() -> Self {
+        let wait = Self(Arc::default());
+        wait.set(LockTimeout::Normal);
+        wait
     }
 }
 
-/// Runs `work` without waiting for locks.
-pub fn without_waiting(work: impl FnOnce()) {
-    let limit = LIMIT.replace(Duration::ZERO);
-    work();
-    LIMIT.set(limit);
-}
-
-/// The pause between two attempts. SQLite's own handler slows down to ten attempts a second, which can miss every gap
-/// of a program that writes continuously.
-const PAUSE: Duration = Duration::from_millis(1);
-
-thread_local! {
-    static LIMIT: Cell<Duration> = const { Cell::new(BUSY_TIMEOUT) };
-    static WAITING_SINCE: Cell<Option<Instant>> = const { Cell::new(None) };
-}
-
-/// SQLite's busy handler: gets the number of attempts so far, returns whether to try again.
-pub fn look_again(times: i32) -> bool {
-    let now = Instant::now();
-    let since = WAITING_SINCE.get().filter(|_| times > 0).unwrap_or(now);
-    WAITING_SINCE.set(Some(since));
-    let patient = now.duration_since(since) < LIMIT.get();
-    if patient {
-        sleep(PAUSE);
+impl LockWait {
+    /// Lets a connection wait as long as this states.
+    pub fn install(&self, connection: &mut Connection) -> rusqlite::Result<()> {
+        let (limit, mut since) = (Arc::clone(&self.0), Instant::now());
+        // SQLite gives the number of attempts so far, and asks whether to try again.
+        connection.busy_handler(Some(move |attempts| {
+            if attempts == 0 {
+                since = Instant::now();
+            }
+            let is_patient = since.elapsed() < Duration::from_millis(limit.load(Ordering::Relaxed));
+            if is_patient {
+                sleep(PAUSE);
+            }
+            is_patient
+        }))
     }
-    patient
+
+    /// Waits as long as `timeout` states from now on.
+    pub fn set(&self, timeout: LockTimeout) {
+        let limit = u64::try_from(timeout.limit().as_millis()).unwrap_or(u64::MAX);
+        self.0.store(limit, Ordering::Relaxed);
+    }
+
+    /// Runs `work` without waiting for locks.
+    pub fn without(&self, work: impl FnOnce()) {
+        let limit = self.0.swap(0, Ordering::Relaxed);
+        work();
+        self.0.store(limit, Ordering::Relaxed);
+    }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, Utc};
 
 use super::call_id::CallId;
-use super::engine::{Connection, Error, Result, Server, TextRows, Transaction};
+use super::engine::{Connection, EngineResult, Error, Result, Server, TextRows, Transaction};
 use super::time;
 use crate::policy::decide::BudgetKey;
 
@@ -79,13 +79,13 @@ pub fn begin<'a>(
         answer = server.batch_with_locks(&format!("ROLLBACK; {sql}"), turn);
         waited += turn;
     }
-    let now = time_of(&answer?)?;
+    let now = answer.and_then(|rows| time_of(&rows)).map_err(|cause| connection.failure(cause))?;
     server.clock.set(Some((now, Instant::now())));
     Ok((transaction, now))
 }
 
 /// The time in the last row of a batch.
-pub fn time_of(rows: &TextRows) -> Result<DateTime<Utc>> {
+pub fn time_of(rows: &TextRows) -> EngineResult<DateTime<Utc>> {
     let text = rows.last().and_then(|row| row.first()).and_then(Option::as_deref).unwrap_or_default();
     time::read(text).ok_or_else(|| Error::Server(format!("it stated the time as `{text}`")))
 }

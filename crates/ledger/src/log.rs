@@ -5,9 +5,7 @@
 
 use std::path::PathBuf;
 
-use rusqlite::Connection;
-
-use super::lock_timeout::without_waiting;
+use super::engine::Connection;
 
 /// WAL size in bytes above which a commit truncates it. Reading less takes a fraction of a millisecond.
 pub const LONG: u64 = 512 * 1024;
@@ -15,11 +13,12 @@ pub const LONG: u64 = 512 * 1024;
 /// Copies a long WAL into the database and truncates it. Does not wait for other connections: if one is reading, the
 /// next commit tries again.
 pub fn keep_short(connection: &Connection) {
-    let Some(log) = connection.path().map(|path| PathBuf::from(format!("{path}-wal"))) else { return };
+    let Some(file) = connection.file() else { return };
+    let Some(log) = file.path().map(|path| PathBuf::from(format!("{path}-wal"))) else { return };
     if std::fs::metadata(log).is_ok_and(|log| log.len() > LONG) {
         // The commit is complete, whether or not this succeeds.
-        without_waiting(|| {
-            let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        connection.lock_wait.without(|| {
+            let _ = file.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         });
     }
 }

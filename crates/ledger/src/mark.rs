@@ -7,10 +7,8 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::database::{Change, Ledger};
-use super::engine;
-use super::engine::address::Location;
-use super::engine::{Connection, Row};
-use super::error::LedgerError;
+use super::engine::{self, Connection, LedgerError, Row};
+use super::location::Location;
 use super::{migrate, time};
 use crate::plain_file::{self, Content};
 
@@ -83,7 +81,7 @@ impl Mark {
     fn of(connection: &Connection, ledger: &Location) -> engine::Result<Self> {
         // opsctl creates its tables together.
         let (created, actions, reservations) = if migrate::has_table(connection, "opsctl_migrations")? {
-            connection.query_row(LAST_ROWS, [], Self::last_rows)?
+            connection.query_row(LAST_ROWS, &[], Self::last_rows)?
         } else {
             Default::default()
         };
@@ -126,7 +124,7 @@ impl Ledger {
         let difference = match Self::open_existing(location)? {
             None => Some(Difference::Missing),
             Some(ledger) => {
-                let found = Mark::of(&ledger.connection, location).map_err(|cause| ledger.error(cause))?;
+                let found = Mark::of(&ledger.connection, location)?;
                 found.difference(&marked)
             }
         };
@@ -143,7 +141,7 @@ impl Change<'_> {
     /// What the ledger has lost since its last mark. To be called before a row is added.
     pub fn loss(&self, state_dir: &Path) -> Result<Option<LedgerLoss>, LedgerError> {
         let Some(marked) = Mark::read(state_dir, self.location) else { return Ok(None) };
-        let found = Mark::of(&self.transaction, self.location).map_err(|cause| self.error(cause))?;
+        let found = Mark::of(&self.transaction, self.location)?;
         Ok(found.difference(&marked).map(|difference| loss(self.location, state_dir, difference)))
     }
 

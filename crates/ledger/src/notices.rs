@@ -5,12 +5,11 @@
 //! state that a notice is delivered, only that it has sent it.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use serde::Serialize;
 
 use super::database::{Change, Ledger};
-use super::engine;
-use super::engine::{Connection, OptionalExtension as _, Row, params};
-use super::error::LedgerError;
-use super::{migrate, time};
+use super::engine::{self, Connection, LedgerError, OptionalExtension as _, Row, from_row, insert, params};
+use super::time;
 use crate::model::event::Level;
 use crate::model::notice::{Body, Notice};
 use crate::redact;
@@ -50,16 +49,11 @@ const UNDER_WAY: &str = "SELECT 1 FROM notice_attempts AS claim WHERE claim.clai
      AND claim.id = (SELECT max(id) FROM notice_attempts AS attempt WHERE attempt.notice_id = claim.notice_id)
      AND NOT EXISTS (SELECT 1 FROM notice_deliveries AS result WHERE result.notice_id = claim.notice_id) LIMIT 1";
 
-const LIST: &str =
-    "SELECT id, created_at, level, title, body, format, tags, state, attempts, delivered_at, last_error, key
-     FROM notice_states ORDER BY id DESC LIMIT ?1";
-
-const ONE: &str =
-    "SELECT id, created_at, level, title, body, format, tags, state, attempts, delivered_at, last_error, key
-     FROM notice_states WHERE id = ?1";
+const STORED: &str = "SELECT id, created_at, title, attempts, delivered_at, last_error, key, level, state, body, format, tags FROM notice_states";
 
 /// The delivery state of a notice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NoticeState {
     /// Waits for delivery or for a retry.
     Pending,
@@ -93,7 +87,7 @@ impl NoticeState {
 }
 
 /// A stored notice.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StoredNotice {
     /// Its row id.
     pub id: i64,
@@ -116,11 +110,12 @@ pub struct StoredNotice {
     /// Why the last attempt failed, or which part of it. Contains no URL.
     pub last_error: Option<String>,
     /// Its subject, such as `budget/restart/jellyfin`.
+    #[serde(skip)]
     pub key: String,
 }
 
 /// A critical notice.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// The title, one line.
     pub title: String,
@@ -139,18 +134,8 @@ impl Change<'_> {
         has_target: bool,
         now: DateTime<Utc>,
     ) -> Result<Option<i64>, LedgerError> {
-        self.try_raise(session, notice, has_target, now).map_err(|cause| self.error(cause))
-    }
-
-    fn try_raise(
-        &self,
-        session: Option<&str>,
-        notice: &Notice,
-        has_target: bool,
-        now: DateTime<Utc>,
-    ) -> engine::Result<Option<i64>> {
         let key = redact::text(&notice.key);
-        if self.transaction.prepare(SUPPRESSED)?.exists(params![key, time::write(now)])? {
+        if self.exists(SUPPRESSED, params![key, time::write(now)])? {
             return Ok(None);
         }
         let format = match notice.body {
@@ -158,40 +143,25 @@ impl Change<'_> {
             Body::Plain(_) => "text",
         };
         let state = if has_target { NoticeState::Pending } else { NoticeState::NoTarget };
-        self.transaction.query_row(
-            "INSERT INTO notices (key, quiet_until, session_id, created_at, level, title, body, format, tags, state, agent)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) RETURNING id",
-            params![
-                key,
-                notice.quiet_until.map(time::write),
-                session,
-                time::write(now),
-                notice.level.as_str(),
-                redact::text(&notice.title),
-                redact::text(notice.body.text()),
-                format,
-                redact::text(&notice.tags.join(" ")),
-                state.as_str(),
-                self.agent(),
-            ],
-            |row| row.get(0).map(Some),
-        )
+        insert!(self.add into notices {
+            key: key, quiet_until: notice.quiet_until.map(time::write), session_id: session,
+            created_at: time::write(now), level: notice.level.as_str(), title: redact::text(&notice.title),
+            body: redact::text(notice.body.text()), format: format, tags: redact::text(&notice.tags.join(" ")),
+            state: state.as_str(), agent: self.agent()
+        }).map(Some)
     }
 
     /// Claims a notice for sending; `None` if another process has claimed it or it has been delivered.
     pub fn claim_notice(&self, id: i64, now: DateTime<Utc>) -> Result<Option<StoredNotice>, LedgerError> {
-        let claim = || {
-            let until = now + CLAIM_LIFE;
-            let is_agents = !may_deliver(&self.transaction)?;
-            let since = DateTime::UNIX_EPOCH;
-            let wanted = params![time::write(since), time::write(now), time::write(until), is_agents, id];
-            if !self.transaction.prepare(&format!("{DUE} AND id = ?5"))?.exists(wanted)? {
-                return Ok(None);
-            }
-            self.add_attempt(id, NoticeState::Sending, Some(until), None, now)?;
-            self.transaction.query_row(ONE, [id], stored).optional()
-        };
-        claim().map_err(|cause| self.error(cause))
+        let until = now + CLAIM_LIFE;
+        let is_agents = !may_deliver(&self.transaction)?;
+        let since = DateTime::UNIX_EPOCH;
+        let wanted = params![time::write(since), time::write(now), time::write(until), is_agents, id];
+        if !self.exists(&format!("{DUE} AND id = ?5"), wanted)? {
+            return Ok(None);
+        }
+        self.add_attempt(id, NoticeState::Sending, Some(until), None, now)?;
+        self.query_row(&format!("{STORED} WHERE id = ?1"), params![id], stored).optional()
     }
 
     fn add_attempt(
@@ -202,17 +172,10 @@ impl Change<'_> {
         error: Option<&str>,
         now: DateTime<Utc>,
     ) -> engine::Result<()> {
-        self.transaction.run(
-            "INSERT INTO notice_attempts (notice_id, at, state, claimed_until, error, agent) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            params![
-                id,
-                time::write(now),
-                state.as_str(),
-                until.map(time::write),
-                error.map(redact::text),
-                self.agent()
-            ],
-        )
+        insert!(self.run into notice_attempts {
+            notice_id: id, at: time::write(now), state: state.as_str(), claimed_until: until.map(time::write),
+            error: error.map(redact::text), agent: self.agent()
+        })
     }
 
     /// Records the result of sending a claimed notice. `remark` says why it failed, or that some targets rejected it.
@@ -223,19 +186,15 @@ impl Change<'_> {
         remark: Option<&str>,
         now: DateTime<Utc>,
     ) -> Result<(), LedgerError> {
-        let settle = || {
-            match state {
-            NoticeState::Delivered | NoticeState::NoTarget if may_deliver(&self.transaction)? => {
-                self.transaction.run(
-                    "INSERT INTO notice_deliveries (notice_id, at, state, remark) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
-                    params![id, time::write(now), state.as_str(), remark.map(redact::text)],
-                )
+        match state {
+            NoticeState::Delivered | NoticeState::NoTarget if may_deliver(self)? => {
+                insert!(self.run into notice_deliveries {
+                    notice_id: id, at: time::write(now), state: state.as_str(), remark: remark.map(redact::text)
+                }, "ON CONFLICT DO NOTHING")
             }
             NoticeState::Delivered => self.add_attempt(id, NoticeState::Sent, None, remark, now),
             state => self.add_attempt(id, state, None, remark, now),
         }
-        };
-        settle().map_err(|cause| self.error(cause))
     }
 }
 
@@ -245,108 +204,56 @@ fn may_deliver(connection: &Connection) -> engine::Result<bool> {
         return Ok(true);
     }
     let sql = "SELECT has_table_privilege('notice_deliveries', 'INSERT')";
-    connection.query_row(sql, [], |row| row.get(0))
+    connection.query_row(sql, &[], |row| row.get(0))
 }
 
 impl Ledger {
     /// The ids of the notices of the last day that wait for delivery, oldest first.
     pub fn due_notices(&self, now: DateTime<Utc>) -> Result<Vec<i64>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
-            let is_agents = !may_deliver(&self.connection)?;
-            let (since, until) = (time::write(now - STILL_NEWS), time::write(now + CLAIM_LIFE));
-            let wanted = params![since, time::write(now), until, is_agents];
-            self.connection
-                .prepare(&format!("{DUE} ORDER BY id"))?
-                .query_map(wanted, |row| row.get(0))?
-                .collect()
-        };
-        look().map_err(|cause| self.error(cause))
+        let is_agents = !may_deliver(&self.connection)?;
+        let (since, until) = (time::write(now - STILL_NEWS), time::write(now + CLAIM_LIFE));
+        let wanted = params![since, time::write(now), until, is_agents];
+        self.query(&format!("{DUE} ORDER BY id"), wanted, |row| row.get(0))
     }
 
     /// Whether a notice has a claim that has not expired.
     pub fn notices_under_way(&self, now: DateTime<Utc>) -> Result<bool, LedgerError> {
-        let look = || {
-            Ok(migrate::is_latest(&self.connection)?
-                && self.connection.prepare(UNDER_WAY)?.exists([time::write(now)])?)
-        };
-        look().map_err(|cause| self.error(cause))
+        self.exists(UNDER_WAY, params![time::write(now)])
     }
 
     /// The number of notices of the last day that are not delivered.
     pub fn undelivered_notices(&self, now: DateTime<Utc>) -> Result<u32, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(0);
-            }
-            self.connection.query_row(UNDELIVERED, [time::write(now - STILL_NEWS)], |row| row.get(0))
-        };
-        look().map_err(|cause| self.error(cause))
+        self.query_row(UNDELIVERED, params![time::write(now - STILL_NEWS)], |row| row.get(0))
     }
 
     /// The critical notices of the last day, the latest of each key, newest first.
     pub fn problems(&self, now: DateTime<Utc>) -> Result<Vec<Problem>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
-            let since = time::write(now - STILL_NEWS);
-            let read = |row: &Row<'_>| {
-                let at = time::read(&row.get::<String>(1)?);
-                Ok(Problem { title: row.get(0)?, at, agent: row.get(2)? })
-            };
-            self.connection.prepare(PROBLEMS)?.query_map([since], read)?.collect()
-        };
-        look().map_err(|cause| self.error(cause))
+        self.query(PROBLEMS, params![time::write(now - STILL_NEWS)], |row| {
+            Ok(Problem { title: row.get(0)?, at: row.time(1)?, agent: row.get(2)? })
+        })
     }
 
     /// When the latest notice with this key was raised.
     pub fn last_raised(&self, key: &str) -> Result<Option<DateTime<Utc>>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(None);
-            }
-            let latest: Option<String> = self.connection.query_row(LAST_RAISED, [key], |row| row.get(0))?;
-            Ok(latest.as_deref().and_then(time::read))
-        };
-        look().map_err(|cause| self.error(cause))
+        let latest: Option<String> = self.query_row(LAST_RAISED, params![key], |row| row.get(0))?;
+        Ok(latest.as_deref().and_then(time::read))
     }
 
     /// The latest notices, at most `count`, newest first.
     pub fn latest_notices(&self, count: u32) -> Result<Vec<StoredNotice>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
-            self.connection.prepare(LIST)?.query_map([count], stored)?.collect()
-        };
-        look().map_err(|cause| self.error(cause))
+        self.query(&format!("{STORED} ORDER BY id DESC LIMIT ?1"), params![count], stored)
     }
 }
 
 fn stored(row: &Row<'_>) -> engine::Result<StoredNotice> {
-    let time_of = |column| -> engine::Result<_> {
-        Ok(row.get::<Option<String>>(column)?.as_deref().and_then(time::read))
-    };
-    let (level, state): (String, String) = (row.get(2)?, row.get(7)?);
-    let (body, format): (String, String) = (row.get(4)?, row.get(5)?);
-    let tags: String = row.get(6)?;
-    Ok(StoredNotice {
-        id: row.get(0)?,
-        created_at: time_of(1)?,
+    let text = |column| row.get::<String>(column);
+    let (level, state, body, tags) = (text(7)?, text(8)?, text(9)?, text(11)?);
+    let state = NoticeState::ALL.into_iter().find(|known| known.as_str() == state);
+    Ok(from_row!(row => StoredNotice {
+        id, created_at: time, title, attempts, delivered_at: time, last_error, key;
         level: Level::named(&level).unwrap_or(Level::Critical),
-        title: row.get(3)?,
-        body: if format == "markdown" { Body::Markdown(body) } else { Body::Plain(body) },
-        tags: tags.split(' ').filter(|tag| !tag.is_empty()).map(str::to_owned).collect(),
-        state: NoticeState::ALL
-            .into_iter()
-            .find(|known| known.as_str() == state)
-            .unwrap_or(NoticeState::Failed),
-        attempts: row.get(8)?,
-        delivered_at: time_of(9)?,
-        last_error: row.get(10)?,
-        key: row.get(11)?,
-    })
+        state: state.unwrap_or(NoticeState::Failed),
+        body: if text(10)? == "markdown" { Body::Markdown(body) } else { Body::Plain(body) },
+        tags: tags.split_whitespace().map(str::to_owned).collect()
+    }))
 }

@@ -3,8 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::database::{Change, Ledger};
-use super::engine::{OptionalExtension as _, ToSql, params};
-use super::error::LedgerError;
+use super::engine::{LedgerError, OptionalExtension as _, ToSql, params};
 use super::events::Source;
 use super::{migrate, time};
 
@@ -25,26 +24,14 @@ const HAS_RECORDED_EVENT: &str =
 impl Ledger {
     /// Whether the client keeps no transcript of the session.
     pub fn has_no_record(&self, session: &str) -> Result<bool, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(false);
-            }
-            let sql = "SELECT 1 FROM session_reminders WHERE session_id = ?1 AND record_missing";
-            self.connection.prepare(sql)?.exists([session])
-        };
-        look().map_err(|cause| self.error(cause))
+        let sql = "SELECT 1 FROM session_reminders WHERE session_id = ?1 AND record_missing";
+        self.exists(sql, params![session])
     }
 
     /// The context level, in per cent, that the session was last warned about; 0 for none.
     pub fn context_level(&self, session: &str) -> Result<u8, LedgerError> {
-        let look = || {
-            if !migrate::has_table(&self.connection, "session_reminders")? {
-                return Ok(0);
-            }
-            let sql = "SELECT context_level FROM session_reminders WHERE session_id = ?1";
-            Ok(self.connection.query_row(sql, [session], |row| row.get(0)).optional()?.unwrap_or(0))
-        };
-        look().map_err(|cause| self.error(cause))
+        let sql = "SELECT context_level FROM session_reminders WHERE session_id = ?1";
+        Ok(self.query_row(sql, params![session], |row| row.get(0)).optional()?.unwrap_or(0))
     }
 }
 
@@ -56,64 +43,53 @@ impl Change<'_> {
         level: u8,
         now: DateTime<Utc>,
     ) -> Result<bool, LedgerError> {
-        self.remind(
-            "INSERT INTO session_reminders (session_id, context_level, changed_at) VALUES (?1, ?2, ?3)
-             ON CONFLICT (session_id) DO UPDATE SET context_level = ?2, changed_at = ?3 WHERE session_reminders.context_level < ?2",
-            &[&session, &level, &time::write(now)],
-        )
+        self.remind(session, "context_level", &level, "WHERE session_reminders.context_level < ?2", now)
     }
 
     /// Resets the context level after the context was cleared or compacted, so that every level warns again.
     pub fn forget_context_level(&self, session: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
         let sql = "UPDATE session_reminders SET context_level = 0, changed_at = ?2 WHERE session_id = ?1";
-        self.remind(sql, &[&session, &time::write(now)]).map(|_| ())
+        self.run(sql, params![session, time::write(now)])
     }
 
     /// Records that the client keeps no transcript of the session.
     pub fn note_no_record(&self, session: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
-        self.remind(
-            "INSERT INTO session_reminders (session_id, record_missing, changed_at) VALUES (?1, TRUE, ?2)
-             ON CONFLICT (session_id) DO UPDATE SET record_missing = TRUE, changed_at = ?2",
-            &[&session, &time::write(now)],
-        )
-        .map(|_| ())
+        self.remind(session, "record_missing", &true, "", now).map(|_| ())
     }
 
     /// Records that a session is asked to report. `false` if it was asked before.
     pub fn ask_for_report(&self, session: &str, now: DateTime<Utc>) -> Result<bool, LedgerError> {
-        self.remind(
-            "INSERT INTO session_reminders (session_id, report_asked_at, changed_at) VALUES (?1, ?2, ?2)
-             ON CONFLICT (session_id) DO UPDATE SET report_asked_at = ?2, changed_at = ?2
-             WHERE session_reminders.report_asked_at IS NULL",
-            &[&session, &time::write(now)],
-        )
+        let first = "WHERE session_reminders.report_asked_at IS NULL";
+        self.remind(session, "report_asked_at", &time::write(now), first, now)
     }
 
     /// Records that a session has reported: it sent a notification or wrote a hand-over.
     pub fn note_report(&self, session: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
-        self.remind(
-            "INSERT INTO session_reminders (session_id, reported_at, changed_at) VALUES (?1, ?2, ?2)
-             ON CONFLICT (session_id) DO UPDATE SET reported_at = ?2, changed_at = ?2",
-            &[&session, &time::write(now)],
-        )
-        .map(|_| ())
+        self.remind(session, "reported_at", &time::write(now), "", now).map(|_| ())
     }
 
     /// Whether a session has reported: with a notification, a hand-over or an event of its own.
     pub fn has_reported(&self, session: &str) -> Result<bool, LedgerError> {
-        let look = || {
-            let has_event = |sql: &str| {
-                self.transaction.prepare(sql)?.exists(params![session, Source::Agent.as_str(), LATEST])
-            };
-            Ok(self.transaction.prepare(REPORTED)?.exists([session])?
-                || has_event(HAS_RECORDED_EVENT)?
-                || migrate::has_column(&self.transaction, "events", "source")?
-                    && has_event(HAS_EVENT_OF_ITS_OWN)?)
-        };
-        look().map_err(|cause| self.error(cause))
+        let has_event = |sql: &str| self.exists(sql, params![session, Source::Agent.as_str(), LATEST]);
+        Ok(self.exists(REPORTED, params![session])?
+            || has_event(HAS_RECORDED_EVENT)?
+            || migrate::has_column(&self.transaction, "events", "source")?
+                && has_event(HAS_EVENT_OF_ITS_OWN)?)
     }
 
-    fn remind(&self, sql: &str, values: &[&dyn ToSql]) -> Result<bool, LedgerError> {
-        self.transaction.execute(sql, values).map(|rows| rows > 0).map_err(|cause| self.error(cause))
+    /// Sets a column of a session's row, if `only` lets it. Whether it did.
+    fn remind(
+        &self,
+        session: &str,
+        column: &str,
+        value: &dyn ToSql,
+        only: &str,
+        now: DateTime<Utc>,
+    ) -> Result<bool, LedgerError> {
+        let sql = format!(
+            "INSERT INTO session_reminders (session_id, {column}, changed_at) VALUES (?1, ?2, ?3)
+             ON CONFLICT (session_id) DO UPDATE SET {column} = ?2, changed_at = ?3 {only}"
+        );
+        self.execute(&sql, params![session, value, time::write(now)]).map(|rows| rows > 0)
     }
 }

@@ -5,8 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::call_id::CallId;
 use super::database::Change;
-use super::engine::params;
-use super::error::LedgerError;
+use super::engine::{LedgerError, insert, params};
 use super::time;
 
 /// How long a hook may send its request again; it stops much earlier.
@@ -27,10 +26,9 @@ impl Change<'_> {
     /// Records that a request has allowed its call.
     pub fn note_allowed(&self, request: &HookRequest<'_>, now: DateTime<Utc>) -> Result<(), LedgerError> {
         let HookRequest { id, call, digest } = request;
-        let sql = "INSERT INTO allowed_requests (request, session_id, tool_use_id, digest, at) VALUES (?1, ?2, ?3, ?4, ?5)
-             ON CONFLICT DO NOTHING";
-        let values = params![id, call.session, call.tool_use, digest, time::write(now)];
-        self.transaction.run(sql, values).map_err(|cause| self.error(cause))
+        insert!(self.run into allowed_requests {
+            request: id, session_id: call.session, tool_use_id: call.tool_use, digest: digest, at: time::write(now)
+        }, "ON CONFLICT DO NOTHING")
     }
 
     /// Whether this request has allowed its call a moment ago, and the call is not reported as run.
@@ -41,7 +39,6 @@ impl Change<'_> {
              AND NOT EXISTS (SELECT 1 FROM hook_settled AS settled
                  WHERE settled.session_id IS ?2 AND settled.tool_use_id = ?3)";
         let values = params![id, call.session, call.tool_use, digest, time::write(now - REPEATABLE)];
-        let found = self.transaction.prepare(sql).and_then(|mut query| query.exists(values));
-        found.map_err(|cause| self.error(cause))
+        self.exists(sql, values)
     }
 }

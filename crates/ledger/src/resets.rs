@@ -4,34 +4,23 @@ use chrono::{DateTime, Utc};
 
 use super::database::{Change, Ledger};
 use super::decisions::Which;
-use super::engine;
-use super::engine::params;
-use super::error::LedgerError;
-use super::events::WhichEvents;
-use super::{migrate, time};
+use super::engine::{self, LedgerError, params};
+use super::time;
 
 impl Ledger {
     /// Whether an action, an event, a decision or a health check of this name is recorded.
     pub fn knows_service(&self, name: &str) -> Result<bool, LedgerError> {
         let which = Which { service: Some(name), ..Which::default() };
-        let events = WhichEvents { service: Some(name), ..WhichEvents::default() };
-        if !self.decisions(which, 1)?.is_empty()
-            || self.events(events, 1)?.is_some_and(|found| !found.is_empty())
-        {
+        if !self.decisions(which, 1)?.is_empty() || !self.events(which, 1)?.is_empty() {
             return Ok(true);
         }
-        let look = || -> engine::Result<bool> {
-            for table in ["hook_actions", "cooldown_actions", "service_checks"] {
-                let sql = format!("SELECT 1 FROM {table} WHERE service = ?1 LIMIT 1");
-                if migrate::has_table(&self.connection, table)?
-                    && self.connection.prepare(&sql)?.exists([name])?
-                {
-                    return Ok(true);
-                }
+        for table in ["hook_actions", "cooldown_actions", "service_checks"] {
+            let sql = format!("SELECT 1 FROM {table} WHERE service = ?1 LIMIT 1");
+            if self.exists(&sql, params![name])? {
+                return Ok(true);
             }
-            Ok(false)
-        };
-        look().map_err(|cause| self.error(cause))
+        }
+        Ok(false)
     }
 }
 
@@ -41,26 +30,22 @@ impl Change<'_> {
         self.clear(service, "reset", now)
             .and_then(|()| self.release_lease_of(service))
             .and_then(|()| self.set_streak(service, 0, now))
-            .map_err(|e| self.error(e))
     }
 
     /// Clears the counters of a service and what is known of its health, and releases its lease. Recorded actions and events
     /// stay.
     pub fn forget(&self, service: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
-        let forget = || {
-            self.clear(service, "reset", now)?;
-            self.release_lease_of(service)?;
-            for table in ["service_checks", "service_health_streak"] {
-                self.transaction.run(&format!("DELETE FROM {table} WHERE service = ?1"), [service])?;
-            }
-            Ok(())
-        };
-        forget().map_err(|e| self.error(e))
+        self.clear(service, "reset", now)?;
+        self.release_lease_of(service)?;
+        for table in ["service_checks", "service_health_streak"] {
+            self.run(&format!("DELETE FROM {table} WHERE service = ?1"), params![service])?;
+        }
+        Ok(())
     }
 
     pub(super) fn clear(&self, service: &str, why: &str, now: DateTime<Utc>) -> engine::Result<()> {
         // An open reservation counts again when it is settled.
-        self.transaction.run(
+        self.run(
             "INSERT INTO budget_resets (service, at, why, last_action, last_reservation, last_check, agent)
                  VALUES (?1, ?2, ?3, (SELECT coalesce(max(id), 0) FROM cooldown_actions),
                      (SELECT coalesce(max(id), 0) FROM hook_actions), (SELECT coalesce(max(id), 0) FROM service_checks), ?4)",
@@ -72,7 +57,7 @@ impl Change<'_> {
     pub fn prune(&self, cutoff: DateTime<Utc>) -> Result<usize, LedgerError> {
         let cutoff = time::floor(cutoff);
         let mut deleted = 0;
-        self.keep_counts(&cutoff).map_err(|e| self.error(e))?;
+        self.keep_counts(&cutoff)?;
         for (table, column, which) in [
             ("events", "created_at", ""),
             ("cooldown_actions", "timestamp", ""),
@@ -93,10 +78,8 @@ impl Change<'_> {
             // The last reset of a service determines which of its rows no longer count.
             ("budget_resets", "at", " AND id NOT IN (SELECT max(id) FROM budget_resets GROUP BY service)"),
         ] {
-            deleted += self
-                .transaction
-                .execute(&format!("DELETE FROM {table} WHERE {column} < ?1{which}"), [&cutoff])
-                .map_err(|e| self.error(e))?;
+            deleted +=
+                self.execute(&format!("DELETE FROM {table} WHERE {column} < ?1{which}"), params![&cutoff])?;
         }
         for orphans in [
             "DELETE FROM recorded_actions WHERE action_id NOT IN (SELECT id FROM cooldown_actions)",
@@ -107,9 +90,9 @@ impl Change<'_> {
             "DELETE FROM question_answers WHERE question_id NOT IN (SELECT id FROM questions)",
             "DELETE FROM grant_uses WHERE grant_id NOT IN (SELECT id FROM grants)",
         ] {
-            self.transaction.execute(orphans, []).map_err(|e| self.error(e))?;
+            self.execute(orphans, &[])?;
         }
-        deleted += self.prune_sessions(&cutoff).map_err(|e| self.error(e))?;
+        deleted += self.prune_sessions(&cutoff)?;
         Ok(deleted)
     }
 }

@@ -2,8 +2,7 @@
 //! settled. No agent changes or deletes history.
 
 use super::database::Ledger;
-use super::engine::{self, Connection, Row};
-use super::error::LedgerError;
+use super::engine::{self, Connection, LedgerError, Row};
 
 /// Who uses the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,11 +144,9 @@ pub(super) fn of(connection: &Connection) -> engine::Result<Rights> {
         names.join(", ")
     );
     let mut rights = Rights::default();
-    let mut statement = connection.prepare(&sql)?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
+    connection.query(&sql, &[], |row| {
         let name: String = row.get(0)?;
-        let Some(table) = TABLES.iter().find(|table| table.name == name) else { continue };
+        let Some(table) = TABLES.iter().find(|table| table.name == name) else { return Ok(()) };
         let may = |column| row.get::<bool>(column);
         let wanted = |right: &str| table.agent.split(", ").any(|listed| listed == right);
         for (right, has) in [("SELECT", may(1)?), ("INSERT", may(2)?), ("DELETE", may(5)?)] {
@@ -166,7 +163,8 @@ pub(super) fn of(connection: &Connection) -> engine::Result<Rights> {
         {
             rights.too_much.push(name);
         }
-    }
+        Ok(())
+    })?;
     Ok(rights)
 }
 
@@ -180,11 +178,10 @@ impl Ledger {
         let sql = "SELECT current_database(), tableowner FROM pg_tables
              WHERE schemaname = current_schema() AND tablename = 'opsctl_migrations'";
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        let (name, owner): (String, String) =
-            ledger.connection.query_row(sql, [], read).map_err(|e| ledger.error(e))?;
+        let (name, owner): (String, String) = ledger.query_row(sql, &[], read)?;
         if roles.iter().any(|(role, _)| *role == owner) {
             let why = format!("the role {owner} owns its tables; grant to another role, which agents use");
-            return Err(ledger.error(engine::Error::Server(why)));
+            return Err(ledger.failure(engine::Error::Server(why)));
         }
         Ok(roles.iter().flat_map(|(role, user)| statements(role, *user, Some(&name))).collect())
     }

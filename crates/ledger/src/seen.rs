@@ -3,9 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::database::Ledger;
-use super::engine;
-use super::error::LedgerError;
-use super::{migrate, time};
+use super::engine::LedgerError;
 
 /// A name, with how often and when it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,12 +31,10 @@ const HOSTS: &str =
 impl Ledger {
     /// The names of services in all tables of actions and in events.
     pub fn seen_services(&self) -> Result<Vec<SeenName>, LedgerError> {
-        let mut found = self.seen("hook_actions", OF_HOOKS)?;
-        for (table, sql) in [("cooldown_actions", SERVICES), ("events", OF_EVENTS)] {
-            for seen in self.seen(table, sql)? {
-                if found.iter().all(|known| known.name != seen.name) {
-                    found.push(seen);
-                }
+        let mut found = self.seen(OF_HOOKS)?;
+        for seen in [self.seen(SERVICES)?, self.seen(OF_EVENTS)?].into_iter().flatten() {
+            if found.iter().all(|known| known.name != seen.name) {
+                found.push(seen);
             }
         }
         Ok(found)
@@ -46,30 +42,16 @@ impl Ledger {
 
     /// The hosts of actions.
     pub fn seen_hosts(&self) -> Result<Vec<SeenName>, LedgerError> {
-        self.seen("hook_actions", HOSTS)
+        self.seen(HOSTS)
     }
 
-    fn seen(&self, table: &str, sql: &str) -> Result<Vec<SeenName>, LedgerError> {
-        let look = || -> engine::Result<Vec<SeenName>> {
-            if !migrate::has_table(&self.connection, table)? {
-                return Ok(vec![]);
-            }
-            let mut statement = self.connection.prepare(sql)?;
-            let mut rows = statement.query([])?;
-            let mut found = Vec::new();
-            while let Some(row) = rows.next()? {
-                // Columns of other writers may have any type; rows that cannot be read are ignored.
-                let Ok(name) = row.get::<String>(0) else { continue };
-                let last: Option<String> = row.get(3).unwrap_or(None);
-                found.push(SeenName {
-                    name,
-                    host: row.get(1)?,
-                    times: row.get::<u32>(2)?.into(),
-                    last: last.as_deref().and_then(time::read),
-                });
-            }
-            Ok(found)
-        };
-        look().map_err(|cause| self.error(cause))
+    fn seen(&self, sql: &str) -> Result<Vec<SeenName>, LedgerError> {
+        let found = self.query(sql, &[], |row| {
+            // Columns of other writers may have any type; rows that cannot be read are ignored.
+            let Ok(name) = row.get(0) else { return Ok(None) };
+            let (host, times, last) = (row.get(1)?, row.get::<u32>(2)?.into(), row.time(3).unwrap_or(None));
+            Ok(Some(SeenName { name, host, times, last }))
+        })?;
+        Ok(found.into_iter().flatten().collect())
     }
 }

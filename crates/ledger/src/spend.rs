@@ -1,12 +1,11 @@
 //! The `api_requests` table: forwarded requests to the model and their cost.
 
 use chrono::{DateTime, Utc};
+use serde::{Serialize, Serializer};
 
 use super::database::{Change, Ledger};
-use super::engine;
-use super::engine::params;
-use super::error::LedgerError;
-use super::{migrate, time};
+use super::engine::{LedgerError, from_row, insert, params};
+use super::time;
 use crate::model::spend::{Usage, Usd};
 use crate::policy::spend::{DAY, Spent};
 
@@ -26,74 +25,71 @@ pub struct ApiRequest {
 }
 
 /// What a session has spent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SessionSpend {
     /// The client's id of the session; empty for requests that name none.
     pub session: String,
     /// The number of requests.
     pub requests: u64,
     /// Their cost.
+    #[serde(serialize_with = "dollars")]
     pub usd: Usd,
 }
 
 /// The requests to a model and their cost.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ModelSpend {
     /// The model.
     pub model: String,
     /// The number of requests.
     pub requests: u64,
     /// Input tokens, those of caches included.
-    pub input: u64,
+    pub input_tokens: u64,
     /// Output tokens.
-    pub output: u64,
+    pub output_tokens: u64,
     /// The cost.
+    #[serde(serialize_with = "dollars")]
     pub usd: Usd,
 }
 
+/// Serialises an amount, or an optional one, in dollars.
+pub fn dollars<S: Serializer>(
+    amount: &(impl Copy + Into<Option<Usd>>),
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    (*amount).into().map(Usd::dollars).serialize(serializer)
+}
+
 const BY_MODEL: &str = "SELECT model, count(*),
-         sum(input_tokens + cache_write_tokens + cache_write_1h_tokens + cache_read_tokens), sum(output_tokens), sum(cost_micros)
+         CAST(sum(input_tokens + cache_write_tokens + cache_write_1h_tokens + cache_read_tokens) AS BIGINT),
+         CAST(sum(output_tokens) AS BIGINT), CAST(sum(cost_micros) AS BIGINT)
      FROM api_requests WHERE at >= ?1 GROUP BY model ORDER BY 5 DESC, 1 LIMIT 100";
 
-pub(super) const OF_DAY: &str = "SELECT coalesce(sum(cost_micros), 0) FROM api_requests WHERE at > ?1";
+pub(super) const OF_DAY: &str =
+    "SELECT CAST(coalesce(sum(cost_micros), 0) AS BIGINT) FROM api_requests WHERE at > ?1";
 
 pub(super) const OF_SESSION: &str =
-    "SELECT coalesce(sum(cost_micros), 0) FROM api_requests WHERE session_id = ?1";
+    "SELECT CAST(coalesce(sum(cost_micros), 0) AS BIGINT) FROM api_requests WHERE session_id = ?1";
 
 const COSTS: &str = "SELECT at, cost_micros FROM api_requests WHERE at > ?1 ORDER BY at DESC";
 
-const BY_SESSION: &str = "SELECT session_id, count(*), sum(cost_micros) FROM api_requests
+const BY_SESSION: &str = "SELECT session_id, count(*), CAST(sum(cost_micros) AS BIGINT) FROM api_requests
      WHERE session_id IN (SELECT session_id FROM api_requests WHERE at > ?1)
      GROUP BY session_id ORDER BY 3 DESC LIMIT ?2";
 
 impl Ledger {
     /// What was spent in the last 24 hours, and by this session.
     pub fn spent(&self, session: &str, now: DateTime<Utc>) -> Result<Spent, LedgerError> {
-        let look = || {
-            if !migrate::has_table(&self.connection, "api_requests")? {
-                return Ok(Spent::default());
-            }
-            let sum = |sql: &str, value: &str| {
-                self.connection.query_row(sql, [value], |row| row.get::<i64>(0)).map(usd)
-            };
-            Ok(Spent { day: sum(OF_DAY, &time::write(now - DAY))?, session: sum(OF_SESSION, session)? })
-        };
-        look().map_err(|cause| self.error(cause))
+        let sum = |sql: &str, value: &str| self.query_row(sql, params![value], |row| row.count(0)).map(Usd);
+        Ok(Spent { day: sum(OF_DAY, &time::write(now - DAY))?, session: sum(OF_SESSION, session)? })
     }
 
     /// The costs of the last 24 hours, newest first.
     pub fn costs_of_the_day(&self, now: DateTime<Utc>) -> Result<Vec<(DateTime<Utc>, Usd)>, LedgerError> {
-        let look = || {
-            if !migrate::has_table(&self.connection, "api_requests")? {
-                return Ok(vec![]);
-            }
-            let mut statement = self.connection.prepare(COSTS)?;
-            let rows = statement
-                .query_map([time::write(now - DAY)], |row| Ok((row.get::<String>(0)?, row.get::<i64>(1)?)))?;
-            let rows = rows.collect::<engine::Result<Vec<_>>>()?;
-            Ok(rows.into_iter().filter_map(|(at, cost)| Some((time::read(&at)?, usd(cost)))).collect())
-        };
-        look().map_err(|cause| self.error(cause))
+        let costs = self.query(COSTS, params![time::write(now - DAY)], |row| {
+            Ok(row.time(0)?.zip(Some(Usd(row.count(1)?))))
+        })?;
+        Ok(costs.into_iter().flatten().collect())
     }
 
     /// The sessions with requests since then that have spent most, at most `most`, with all of their requests.
@@ -102,46 +98,18 @@ impl Ledger {
         since: DateTime<Utc>,
         most: u32,
     ) -> Result<Vec<SessionSpend>, LedgerError> {
-        let look = || {
-            if !migrate::has_table(&self.connection, "api_requests")? {
-                return Ok(vec![]);
-            }
-            let mut statement = self.connection.prepare(BY_SESSION)?;
-            let rows = statement.query_map(params![time::write(since), most], |row| {
-                let (requests, cost): (i64, i64) = (row.get(1)?, row.get(2)?);
-                Ok(SessionSpend {
-                    session: row.get(0)?,
-                    requests: u64::try_from(requests).unwrap_or(0),
-                    usd: usd(cost),
-                })
-            })?;
-            rows.collect()
-        };
-        look().map_err(|cause| self.error(cause))
+        self.query(BY_SESSION, params![time::write(since), most], |row| {
+            Ok(SessionSpend { session: row.get(0)?, requests: row.count(1)?, usd: Usd(row.count(2)?) })
+        })
     }
-}
 
-impl Ledger {
-    /// The models since then, the dearest first, at most 100.
+    /// The models since then, the most expensive first, at most 100.
     pub fn spend_by_model(&self, since: Option<DateTime<Utc>>) -> Result<Vec<ModelSpend>, LedgerError> {
-        let look = || {
-            if !migrate::has_table(&self.connection, "api_requests")? {
-                return Ok(vec![]);
-            }
-            let mut statement = self.connection.prepare(BY_MODEL)?;
-            let rows = statement.query_map(
-                [since.map_or_else(|| time::BEFORE_ALL.to_owned(), time::write)],
-                |row| {
-                    let [requests, input, output, cost] =
-                        [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
-                    let [requests, input, output] =
-                        [requests, input, output].map(|count: i64| u64::try_from(count).unwrap_or(0));
-                    Ok(ModelSpend { model: row.get(0)?, requests, input, output, usd: usd(cost) })
-                },
-            )?;
-            rows.collect()
-        };
-        look().map_err(|cause| self.error(cause))
+        let since = since.map_or_else(|| time::BEFORE_ALL.to_owned(), time::write);
+        self.query(BY_MODEL, params![since], |row| {
+            let usd = Usd(row.count(4)?);
+            Ok(from_row!(row => ModelSpend { model, requests: count, input_tokens: count, output_tokens: count; usd }))
+        })
     }
 }
 
@@ -150,43 +118,25 @@ impl Change<'_> {
     pub fn add_api_request(&self, request: &ApiRequest) -> Result<i64, LedgerError> {
         let ApiRequest { at, session, model, usage, cost } = request;
         let tokens = &usage.tokens;
-        self.transaction
-            .query_row(
-                "INSERT INTO api_requests (at, session_id, model, input_tokens, output_tokens, cache_write_tokens,
-                     cache_write_1h_tokens, cache_read_tokens, web_searches, cost_micros, estimated, agent)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) RETURNING id",
-                params![
-                    time::write(*at),
-                    session,
-                    model,
-                    stored(tokens.input),
-                    stored(tokens.output),
-                    stored(tokens.cache_write),
-                    stored(tokens.cache_write_1h),
-                    stored(tokens.cache_read),
-                    stored(usage.web_searches),
-                    stored(cost.0),
-                    usage.estimated,
-                    self.agent(),
-                ],
-                |row| row.get(0),
-            )
-            .map_err(|cause| self.error(cause))
+        insert!(self.add into api_requests {
+            at: time::write(*at), session_id: session, model: model, input_tokens: stored(tokens.input),
+            output_tokens: stored(tokens.output), cache_write_tokens: stored(tokens.cache_write),
+            cache_write_1h_tokens: stored(tokens.cache_write_1h), cache_read_tokens: stored(tokens.cache_read),
+            web_searches: stored(usage.web_searches), cost_micros: stored(cost.0), estimated: usage.estimated,
+            agent: self.agent()
+        })
     }
 
     /// Removes a request that cost nothing.
     pub fn remove_api_request(&self, id: i64) -> Result<(), LedgerError> {
-        self.transaction
-            .run("DELETE FROM api_requests WHERE id = ?1", params![id])
-            .map_err(|cause| self.error(cause))
+        self.run("DELETE FROM api_requests WHERE id = ?1", params![id])
     }
 
     /// Replaces the model, and what a request used and cost.
     pub fn update_api_request(&self, id: i64, request: &ApiRequest) -> Result<(), LedgerError> {
         let ApiRequest { model, usage, cost, .. } = request;
         let tokens = &usage.tokens;
-        self.transaction
-            .run(
+        self.run(
                 "UPDATE api_requests SET input_tokens = ?2, output_tokens = ?3, cache_write_tokens = ?4,
                      cache_write_1h_tokens = ?5, cache_read_tokens = ?6, web_searches = ?7, cost_micros = ?8, estimated = ?9, model = ?10
                  WHERE id = ?1",
@@ -203,17 +153,12 @@ impl Change<'_> {
                     model
                 ],
             )
-            .map_err(|cause| self.error(cause))
     }
 }
 
 /// SQLite's integers are signed. A sum of amounts must not overflow, so one amount is at most a million dollars.
 fn stored(count: u64) -> i64 {
     i64::try_from(count.min(1_000_000_000_000)).unwrap_or(i64::MAX)
-}
-
-fn usd(micros: i64) -> Usd {
-    Usd(u64::try_from(micros).unwrap_or(0))
 }
 
 #[cfg(test)]

@@ -1,14 +1,12 @@
 //! Timestamps in the database: RFC 3339 in UTC from opsctl, other formats from other writers.
 
-use chrono::{DateTime, NaiveDateTime, SecondsFormat, TimeDelta, Utc};
+use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
+use serde::{Serialize as _, Serializer};
+
+pub use crate::model::relative_time::timestamp as write;
 
 /// A text that sorts before every timestamp.
 pub const BEFORE_ALL: &str = "0001-01-01";
-
-/// Formats a time as `2026-03-21T14:22:00Z`.
-pub fn write(time: DateTime<Utc>) -> String {
-    time.to_rfc3339_opts(SecondsFormat::Secs, true)
-}
 
 /// Parses RFC 3339 with any offset and fraction, and SQLite's `YYYY-MM-DD HH:MM:SS`, which is UTC.
 pub fn read(text: &str) -> Option<DateTime<Utc>> {
@@ -20,6 +18,11 @@ pub fn read(text: &str) -> Option<DateTime<Utc>> {
         .iter()
         .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok())
         .map(|time| time.and_utc())
+}
+
+/// Serialises a time as [`write`] formats it, for times of other writers, which may have fractions of a second.
+pub fn serialize<S: Serializer>(at: &Option<DateTime<Utc>>, serializer: S) -> Result<S::Ok, S::Error> {
+    at.map(write).serialize(serializer)
 }
 
 /// A text that sorts before every timestamp at or after `time`, in any format and with any offset: the date two days

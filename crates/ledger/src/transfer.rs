@@ -6,10 +6,9 @@ use std::collections::BTreeMap;
 use rusqlite::types::Value;
 
 use super::database::{Change, Ledger};
-use super::engine::address::Location;
-use super::engine::{self, Connection, ToSql};
-use super::error::LedgerError;
-use super::{migrate, rights, time};
+use super::engine::{self, Connection, LedgerError, ToSql, params};
+use super::location::Location;
+use super::{rights, time};
 
 /// The rows of one statement.
 const BATCH: usize = 300;
@@ -79,16 +78,12 @@ impl Table {
              FROM pg_attribute LEFT JOIN pg_index ON indrelid = attrelid AND indisprimary
              WHERE attrelid = '{name}'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
         );
-        let columns = server.prepare(&sql)?.query_map([], |row| {
+        let mut columns = server.query(&sql, &[], |row| {
             Ok(Column { name: row.get(0)?, kind: row.get(1)?, is_nullable: row.get(2)?, is_key: row.get(3)? })
         })?;
-        let mut columns = columns.collect::<engine::Result<Vec<Column>>>()?;
-        let mut known = Vec::new();
-        for column in &columns {
-            known.push(migrate::has_column(file, name, &column.name)?);
-        }
-        let mut known = known.into_iter();
-        columns.retain(|_| known.next().unwrap_or_default());
+        let known: Vec<String> =
+            file.query("SELECT name FROM pragma_table_info(?1)", params![name], |row| row.get(0))?;
+        columns.retain(|column| known.contains(&column.name));
         Ok(Self { name, columns })
     }
 
@@ -117,9 +112,7 @@ impl Table {
         let values: Vec<&dyn ToSql> =
             after.unwrap_or_default().iter().map(|value| value as &dyn ToSql).collect();
         let count = self.columns.len();
-        from.prepare(&sql)?
-            .query_map(values.as_slice(), |row| (0..count).map(|column| row.get(column)).collect())?
-            .collect()
+        from.query(&sql, &values, |row| (0..count).map(|column| row.get(column)).collect())
     }
 
     /// Parameters from this number on, with the types of the columns on a server.
@@ -150,7 +143,7 @@ impl Table {
             self.rows_of_placeholders(to, rows.len(), false)
         );
         let values: Vec<&dyn ToSql> = rows.iter().flatten().map(|value| value as &dyn ToSql).collect();
-        to.execute(&sql, values.as_slice())
+        to.execute(&sql, &values)
     }
 
     /// The rows of these keys.
@@ -164,9 +157,7 @@ impl Table {
         );
         let values: Vec<&dyn ToSql> = keys.iter().flatten().map(|value| value as &dyn ToSql).collect();
         let count = self.columns.len();
-        to.prepare(&sql)?
-            .query_map(values.as_slice(), |row| (0..count).map(|column| row.get(column)).collect())?
-            .collect()
+        to.query(&sql, &values, |row| (0..count).map(|column| row.get(column)).collect())
     }
 
     /// Whether two rows of one key differ, and may: `None` if one of them is not the other's later state.
@@ -195,7 +186,7 @@ impl Table {
             }
         }
         let sql = format!("UPDATE {} SET {} WHERE {}", self.name, set.join(", "), which.join(" AND "));
-        to.execute(&sql, values.as_slice()).map(|_| ())
+        to.execute(&sql, &values).map(|_| ())
     }
 }
 
@@ -240,17 +231,17 @@ pub fn copy(
         } else {
             (&schema.connection, &source.connection)
         };
-        tables.push(Table::of(name, server, file).map_err(|cause| schema.error(cause))?);
+        tables.push(Table::of(name, server, file)?);
     }
     drop(schema);
-    let reading = source.connection.reading().map_err(|cause| source.error(cause))?;
+    let reading = source.connection.reading()?;
     let change = target.change()?;
     let mut all = Vec::new();
     for table in &tables {
         let mut copied = Copied { table: table.name, ..Copied::default() };
         let mut after: Option<Vec<Value>> = None;
         loop {
-            let page = table.page(&reading, after.as_deref()).map_err(|cause| source.error(cause))?;
+            let page = table.page(&reading, after.as_deref())?;
             let Some(last) = page.last() else { break };
             after = Some(table.key_of(last));
             let rows = readable(table, page, &mut copied);
@@ -261,15 +252,15 @@ pub fn copy(
         }
         all.push(copied);
     }
-    if change.transaction.is_server() {
-        advance(&change, &tables).map_err(|cause| change.error(cause))?;
+    if change.is_server() {
+        advance(&change, &tables)?;
     }
     change.commit()?;
     drop(reading);
     if let Some(file) = target.connection.file() {
         // The file is complete without its write-ahead log.
         let whole = file.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-        whole.map_err(|cause| target.error(cause.into()))?;
+        whole.map_err(|cause| target.connection.failure(cause))?;
     }
     Ok(all)
 }
@@ -300,14 +291,13 @@ fn write(
     change: &Change<'_>,
     copied: &mut Copied,
 ) -> Result<(), TransferError> {
-    let fail = |cause| change.error(cause);
-    let new = table.add(&change.transaction, rows).map_err(fail)?;
+    let new = table.add(&change.transaction, rows)?;
     copied.new += new;
     if new == rows.len() {
         return Ok(());
     }
     let keys: Vec<Vec<Value>> = rows.iter().map(|row| table.key_of(row)).collect();
-    let there = table.there(&change.transaction, &keys).map_err(fail)?;
+    let there = table.there(&change.transaction, &keys)?;
     let there = there.into_iter().map(|row| {
         let row: Vec<Value> = table
             .columns
@@ -324,7 +314,7 @@ fn write(
         match there.get(&key).and_then(|theirs| table.is_changed(row, theirs)) {
             Some(false) => {}
             Some(true) => {
-                table.change(&change.transaction, row).map_err(fail)?;
+                table.change(&change.transaction, row)?;
                 changed += 1;
             }
             None => {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::engine::{Error, Result};
+use super::engine::{EngineResult as Result, Error};
 use super::folder_lock;
 
 /// How long to wait for a turn, which takes some milliseconds. A process that has been stopped in its turn delays the others.

@@ -5,19 +5,14 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 
 use super::database::{Change, Ledger};
-use super::engine;
-use super::engine::{Connection, Row, ToSql};
-use super::error::LedgerError;
+use super::engine::{self, Connection, LedgerError, Row, ToSql, params};
 use super::{leases, migrate, time};
 use crate::model::policy::{Per, Policy};
 use crate::policy::budget::Usage;
 use crate::policy::decide::{BudgetKey, Snapshot};
 
-pub(super) const ACTIONS: &str = "SELECT timestamp, id, TRUE FROM cooldown_actions
-     WHERE service = ?1 AND action_type = ?2 AND timestamp >= ?3";
-
 /// The last column: whether opsctl wrote the row. Rows of the agent `?4`, and of unknown ones; `NULL`: of all agents.
-pub(super) const ACTIONS_BY_WRITER: &str =
+pub(super) const ACTIONS: &str =
     "SELECT timestamp, id, action_id IS NOT NULL FROM cooldown_actions LEFT JOIN recorded_actions ON action_id = id
      WHERE service = ?1 AND action_type = ?2 AND timestamp >= ?3 AND (recorded_actions.agent = ?4 OR recorded_actions.agent IS NULL OR ?4 IS NULL)";
 
@@ -72,9 +67,7 @@ impl Change<'_> {
         policy: &Policy,
         now: DateTime<Utc>,
     ) -> Result<Snapshot, LedgerError> {
-        let agent = self.agent();
-        let look = || Reader::new(&self.transaction, (policy, &agent), now)?.usage_of(keys);
-        look().map_err(|cause| self.error(cause))
+        Reader::new(&self.transaction, policy, &self.agent(), now).usage_of(keys)
     }
 }
 
@@ -86,12 +79,8 @@ impl Ledger {
         policy: &Policy,
         now: DateTime<Utc>,
     ) -> Result<Snapshot, LedgerError> {
-        let agent = self.agent();
-        let look = || {
-            let view = self.connection.reading()?;
-            Reader::new(&view, (policy, &agent), now)?.usage_of(keys)
-        };
-        look().map_err(|cause| self.error(cause))
+        let view = self.reading()?;
+        Reader::new(&view, policy, &self.agent(), now).usage_of(keys)
     }
 
     /// The usage of all budgets within the longest window before `now`, as they are for `agent` (`None`: the agent that reads
@@ -103,20 +92,17 @@ impl Ledger {
         now: DateTime<Utc>,
     ) -> Result<Option<Snapshot>, LedgerError> {
         let agent = agent.map_or_else(|| self.agent(), str::to_owned);
-        let look = || {
-            // One transaction: otherwise each of hundreds of queries would take a lock.
-            let view = self.connection.reading()?;
-            let reader = Reader::new(&view, (policy, &agent), now)?;
-            if reader.is_empty()? {
-                return Ok(None);
-            }
-            reader.usage_of(&reader.keys()?).map(Some)
-        };
-        look().map_err(|cause| self.error(cause))
+        // One transaction: otherwise each of hundreds of queries would take a lock.
+        let view = self.reading()?;
+        let reader = Reader::new(&view, policy, &agent, now);
+        if reader.is_empty()? {
+            return Ok(None);
+        }
+        reader.usage_of(&reader.keys()?).map(Some)
     }
 }
 
-/// Reads usage from a database of opsctl or of another program.
+/// Reads usage.
 struct Reader<'a> {
     connection: &'a Connection,
     /// The start of the longest window.
@@ -125,28 +111,12 @@ struct Reader<'a> {
     policy: &'a Policy,
     /// Whose usage it is.
     agent: &'a str,
-    /// Whether `cooldown_actions` exists.
-    shared: bool,
-    /// Whether all tables of opsctl exist.
-    own: bool,
 }
 
 impl<'a> Reader<'a> {
-    fn new(
-        connection: &'a Connection,
-        (policy, agent): (&'a Policy, &'a str),
-        now: DateTime<Utc>,
-    ) -> engine::Result<Self> {
+    fn new(connection: &'a Connection, policy: &'a Policy, agent: &'a str, now: DateTime<Utc>) -> Self {
         let window = policy.restart.window.delta().max(policy.redeployment.window.delta());
-        Ok(Self {
-            connection,
-            since: now - window,
-            now,
-            policy,
-            agent,
-            shared: migrate::has_table(connection, "cooldown_actions")?,
-            own: migrate::is_latest(connection)?,
-        })
+        Self { connection, since: now - window, now, policy, agent }
     }
 
     /// The agent whose actions count; `None`: those of all agents count.
@@ -157,36 +127,24 @@ impl<'a> Reader<'a> {
     }
 
     fn is_empty(&self) -> engine::Result<bool> {
-        let holds_a_row = |table: &str| {
-            let mut statement = self.connection.prepare(&format!("SELECT 1 FROM {table} LIMIT 1"))?;
-            statement.exists([])
-        };
-        Ok(!(self.shared && holds_a_row("cooldown_actions")? || self.own && holds_a_row("hook_actions")?))
+        let sql = "SELECT 1 FROM cooldown_actions UNION ALL SELECT 1 FROM hook_actions LIMIT 1";
+        Ok(!self.connection.exists(sql, &[])?)
     }
 
     /// The budgets with usage in the longest window.
     fn keys(&self) -> engine::Result<Vec<BudgetKey>> {
+        let indexed = migrate::has_index_on(self.connection, "cooldown_actions", "service")?;
+        let actions = if indexed { KEYS_BY_SKIPPING } else { KEYS_BY_READING };
         let mut keys = BTreeSet::new();
-        let mut collect = |sql: &str, since: String| -> engine::Result<()> {
-            let mut statement = self.connection.prepare(sql)?;
-            let mut rows = statement.query([since])?;
-            while let Some(row) = rows.next()? {
-                // Columns of other writers may have any type; a value that is not text is not a service.
-                if let (Ok(service), Some(kind)) =
-                    (row.get(0), row.get::<String>(1).ok().as_deref().and_then(known_kind))
-                {
-                    keys.insert(BudgetKey { service, kind });
-                }
-            }
-            Ok(())
-        };
-        if self.shared {
-            let indexed = migrate::has_index_on(self.connection, "cooldown_actions", "service")?;
-            let sql = if indexed { KEYS_BY_SKIPPING } else { KEYS_BY_READING };
-            collect(sql, time::floor(self.since))?;
-        }
-        if self.own {
-            collect(KEYS_WITH_RESERVATIONS, time::write(self.now))?;
+        for (sql, since) in
+            [(actions, time::floor(self.since)), (KEYS_WITH_RESERVATIONS, time::write(self.now))]
+        {
+            // Columns of other writers may have any type; a value that is not text is not a service.
+            let found = self.connection.query(sql, params![since], |row| {
+                let kind = row.get::<String>(1).ok().as_deref().and_then(known_kind);
+                Ok(row.get(0).ok().zip(kind))
+            })?;
+            keys.extend(found.into_iter().flatten().map(|(service, kind)| BudgetKey { service, kind }));
         }
         Ok(keys.into_iter().collect())
     }
@@ -201,20 +159,14 @@ impl<'a> Reader<'a> {
                 parts.push((place, part));
                 queries.push((sql, values));
             };
-            if self.own {
-                add(Part::Reset, LAST_RESET, vec![&key.service]);
-                add(Part::Reserved, OPEN_RESERVATIONS, vec![&key.service, &key.kind, &now, only]);
-                add(Part::Uncounted, UNCOUNTED, vec![&key.service, &key.kind, only]);
-                add(Part::LastVerb, LAST_VERB, vec![&key.service, &key.kind, &now]);
-                if self.policy.exclusive.is_some() {
-                    add(Part::Holder, leases::OF_OTHERS, vec![&key.service, &self.agent, &now]);
-                }
+            add(Part::Reset, LAST_RESET, vec![&key.service]);
+            add(Part::Reserved, OPEN_RESERVATIONS, vec![&key.service, &key.kind, &now, only]);
+            add(Part::Uncounted, UNCOUNTED, vec![&key.service, &key.kind, only]);
+            add(Part::LastVerb, LAST_VERB, vec![&key.service, &key.kind, &now]);
+            if self.policy.exclusive.is_some() {
+                add(Part::Holder, leases::OF_OTHERS, vec![&key.service, &self.agent, &now]);
             }
-            if self.shared && self.own {
-                add(Part::Action, ACTIONS_BY_WRITER, vec![&key.service, &key.kind, &since, only]);
-            } else if self.shared {
-                add(Part::Action, ACTIONS, vec![&key.service, &key.kind, &since]);
-            }
+            add(Part::Action, ACTIONS, vec![&key.service, &key.kind, &since, only]);
         }
         let mut found: Vec<Found> = keys.iter().map(|_| Found::default()).collect();
         self.connection.read_all(&queries, |query, row| {
@@ -249,25 +201,23 @@ impl Found {
         let usage = &mut self.usage;
         match part {
             Part::Reset => {
-                if let Some(at) = time::read(&row.get::<String>(0)?) {
+                if let Some(at) = row.time(0)? {
                     usage.reset = Some(at);
                     self.last_cleared = (row.get(1)?, row.get(2)?);
                 }
             }
             Part::Reserved => {
-                let at = time::read(&row.get::<String>(0)?);
+                let at = row.time(0)?;
                 if row.get::<i64>(1)? > self.last_cleared.1 {
                     usage.entries.extend(at);
                 }
             }
-            Part::Uncounted => usage.uncounted.extend(time::read(&row.get::<String>(0)?)),
+            Part::Uncounted => usage.uncounted.extend(row.time(0)?),
             Part::LastVerb => usage.stopped = row.get::<String>(0)? == "stop",
             Part::Holder => usage.holder = leases::holder(row)?,
             Part::Action => {
                 // A row whose time cannot be parsed is ignored.
-                let Some(at) = row.get::<String>(0).ok().as_deref().and_then(time::read) else {
-                    return Ok(());
-                };
+                let Ok(Some(at)) = row.time(0) else { return Ok(()) };
                 let times = if row.get::<i64>(1)? <= self.last_cleared.0 {
                     &mut usage.uncounted
                 } else if row.get(2)? {

@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 
 use super::database::{Change, Ledger};
-use super::engine;
-use super::engine::{Connection, params};
-use super::error::LedgerError;
-use super::{migrate, time};
+use super::engine::{Connection, LedgerError, insert, params};
+use super::time;
 
 pub(super) const REMEDIED: &str = "SELECT service, settled_at FROM hook_actions
      WHERE session_id = ?1 AND state IN ('done', 'failed') ORDER BY id";
@@ -64,22 +62,23 @@ pub struct VerificationState {
 impl Ledger {
     /// The settled actions of the session. Reservations are not included.
     pub fn session_actions(&self, session: &str) -> Result<SessionActions, LedgerError> {
-        session_actions(&self.connection, session).map_err(|cause| self.error(cause))
-    }
-
-    /// The verifications of the session so far.
-    pub fn verification_state(&self, session: &str) -> Result<VerificationState, LedgerError> {
-        verification_state(&self.connection, session).map_err(|cause| self.error(cause))
+        let mut acted = SessionActions::default();
+        // An action that was recorded by hand has no row of a hook.
+        for sql in [REMEDIED, RECORDED] {
+            self.query(sql, params![session], |row| {
+                acted.actions += 1;
+                // Columns of other writers may have any type.
+                if let Ok(service) = row.get(0) {
+                    note(&mut acted, service, row.time(1).unwrap_or(None));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(acted)
     }
 }
 
 impl Change<'_> {
-    /// The verifications of the session so far, read in this transaction, so that two concurrent verifications do not
-    /// count as one.
-    pub fn verification_state(&self, session: &str) -> Result<VerificationState, LedgerError> {
-        verification_state(&self.transaction, session).map_err(|cause| self.error(cause))
-    }
-
     /// Records the result of a verification. `actions` is the number of the session's actions that it covered.
     pub fn note_verification(
         &self,
@@ -88,72 +87,37 @@ impl Change<'_> {
         actions: usize,
         now: DateTime<Utc>,
     ) -> Result<(), LedgerError> {
-        self.transaction
-            .run(
-                "INSERT INTO verifications (session_id, at, outcome, actions, agent) VALUES (?1, ?2, ?3, ?4, ?5)",
-                params![
-                    session,
-                    time::write(now),
-                    outcome.as_str(),
-                    i64::try_from(actions).unwrap_or(i64::MAX),
-                    self.agent(),
-                ],
-            )
-            .map_err(|cause| self.error(cause))
+        insert!(self.run into verifications {
+            session_id: session, at: time::write(now), outcome: outcome.as_str(),
+            actions: i64::try_from(actions).unwrap_or(i64::MAX), agent: self.agent()
+        })
     }
 }
 
-fn session_actions(connection: &Connection, session: &str) -> engine::Result<SessionActions> {
-    let mut acted = SessionActions::default();
-    if migrate::has_table(connection, "hook_actions")? {
-        let mut statement = connection.prepare(REMEDIED)?;
-        let mut rows = statement.query([session])?;
-        while let Some(row) = rows.next()? {
-            acted.actions += 1;
-            note(&mut acted, row.get(0)?, row.get::<Option<String>>(1)?.as_deref());
-        }
-    }
-    // An action that was recorded by hand has no row of a hook.
-    if migrate::has_table(connection, "recorded_actions")? {
-        let mut statement = connection.prepare(RECORDED)?;
-        let mut rows = statement.query([session])?;
-        let mut recorded = 0;
-        while let Some(row) = rows.next()? {
-            recorded += 1;
-            if let Ok(service) = row.get(0) {
-                note(&mut acted, service, row.get::<String>(1).ok().as_deref());
-            }
-        }
-        acted.actions += recorded;
-    }
-    Ok(acted)
-}
-
-fn note(acted: &mut SessionActions, service: String, at: Option<&str>) {
-    let at = at.and_then(time::read).unwrap_or(DateTime::UNIX_EPOCH);
+fn note(acted: &mut SessionActions, service: String, at: Option<DateTime<Utc>>) {
+    let at = at.unwrap_or(DateTime::UNIX_EPOCH);
     let last = acted.services.entry(service).or_insert(at);
     *last = at.max(*last);
 }
 
-fn verification_state(connection: &Connection, session: &str) -> engine::Result<VerificationState> {
-    let mut state = VerificationState::default();
-    if !migrate::has_table(connection, "verifications")? {
-        return Ok(state);
-    }
-    let mut statement = connection.prepare(VERIFICATIONS)?;
-    let mut rows = statement.query([session])?;
-    while let Some(row) = rows.next()? {
-        let actions = usize::try_from(row.get::<i64>(1)?).unwrap_or_default();
-        match row.get::<String>(0)?.as_str() {
-            "healthy" => state.attempts = 0,
-            "given-up" => {}
-            _ => {
-                state.attempts += 1;
-                continue;
+/// Verifications are read in the transaction that adds one, too, so that two concurrent ones do not count as one.
+impl Connection {
+    /// The verifications of the session so far.
+    pub fn verification_state(&self, session: &str) -> Result<VerificationState, LedgerError> {
+        let mut state = VerificationState::default();
+        self.query(VERIFICATIONS, params![session], |row| {
+            match row.get::<String>(0)?.as_str() {
+                "healthy" => state.attempts = 0,
+                "given-up" => {}
+                _ => {
+                    state.attempts += 1;
+                    return Ok(());
+                }
             }
-        }
-        state.settled_actions = Some(actions);
-        state.settled_at = time::read(&row.get::<String>(2)?);
+            state.settled_actions = Some(usize::try_from(row.get::<i64>(1)?).unwrap_or_default());
+            state.settled_at = row.time(2)?;
+            Ok(())
+        })?;
+        Ok(state)
     }
-    Ok(state)
 }

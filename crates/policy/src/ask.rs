@@ -1,10 +1,9 @@
 //! Questions to a person: which denials are asked about, and what becomes of a call that one is about.
 
-use chrono::{DateTime, SecondsFormat, Utc};
-
 use crate::model::ask::Ask;
 use crate::model::policy::{Policy, Window};
 use crate::model::question::{Question, QuestionState};
+use crate::model::relative_time::timestamp as time;
 use crate::model::verdict::Reason;
 
 /// The entries of `policy.ask` for these objections. `None` unless there is one for each: an objection that is not asked
@@ -186,10 +185,6 @@ fn deny(text: String) -> Step {
 
 fn reason(text: String) -> Reason {
     Reason { rule: "ask", topic: None, text }
-}
-
-fn time(time: DateTime<Utc>) -> String {
-    time.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
 #[cfg(test)]

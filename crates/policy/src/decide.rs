@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 
 use super::budget::{Fit, Holder, Usage, fit};
 use super::tier;
@@ -11,6 +11,7 @@ use crate::model::action::{ActionKind, Family, Verb};
 use crate::model::ask::Topic;
 use crate::model::plain_text::capitalised;
 use crate::model::policy::{Budget, Per, Policy, Tier, Unlisted, Unresolved};
+use crate::model::relative_time::timestamp;
 use crate::model::verdict::{Reason, ResolvedAction, Verdict};
 
 /// The service name in the ledger of actions whose target service cannot be determined; `@HOST` follows for a remote
@@ -242,7 +243,7 @@ fn exclusive_objections(
         let of_service = snapshot.iter().filter(|(key, _)| key.service == *service);
         let mut holders = of_service.filter_map(|(_, usage)| usage.holder.as_ref());
         let Some(Holder { agent, until }) = holders.find(|holder| holder.until > now) else { continue };
-        let until = until.to_rfc3339_opts(SecondsFormat::Secs, true);
+        let until = timestamp(*until);
         let text = format!(
             "{service} is being remediated by agent {agent} until {until}. Do not act on it: report what you have found, or try again after that time."
         );
@@ -300,7 +301,7 @@ fn refusal(
 ) -> Option<String> {
     let when = match answer {
         Fit::Fits => return None,
-        Fit::From(time) => format!("Next allowed at {}.", time.to_rfc3339_opts(SecondsFormat::Secs, true)),
+        Fit::From(time) => format!("Next allowed at {}.", timestamp(time)),
         Fit::Never if budget.limit == 0 => "The limit is 0: no action is allowed.".to_owned(),
         Fit::Never => "The command alone exceeds the limit.".to_owned(),
     };

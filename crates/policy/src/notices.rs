@@ -1,12 +1,13 @@
 //! The texts of notifications to the operators, and their quiet periods.
 
-use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::decide::{BudgetKey, Reservation, Snapshot};
 use crate::model::event::Level;
 use crate::model::notice::{Body, Notice};
 use crate::model::policy::{Budget, Policy, Tier};
 use crate::model::question::NewQuestion;
+use crate::model::relative_time::timestamp as time;
 use crate::policy::budget::{Fit, fit};
 
 /// The quiet period after a failed request to the model: such a failure often affects several sessions.
@@ -300,8 +301,4 @@ fn origin(session: Option<&str>, tier: Option<Tier>) -> String {
     let session = session.map(|session| format!("- session: {session}\n")).unwrap_or_default();
     let tier = tier.map(|tier| format!("- tier: {}\n", tier.number())).unwrap_or_default();
     session + &tier
-}
-
-fn time(time: DateTime<Utc>) -> String {
-    time.to_rfc3339_opts(SecondsFormat::Secs, true)
 }

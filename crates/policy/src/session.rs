@@ -1,6 +1,7 @@
 //! What follows from a session's activity: its state, reminders, and whether it is stale.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use serde::Serialize;
 
 use crate::model::session::{ActivityTimes, ProcessState, Session, State, StatusReminder};
 
@@ -28,7 +29,8 @@ pub fn reminder_is_due(reminded: StatusReminder, now: DateTime<Utc>) -> bool {
 }
 
 /// Why a session is considered stale: it did not end cleanly.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Stale {
     /// Its process is gone, and no hook reported its end.
     Gone,

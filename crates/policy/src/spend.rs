@@ -1,9 +1,10 @@
 //! The spending limits: the cost of a request, what is left, and the texts of warnings and refusals.
 
-use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::model::event::{Level, NewEvent};
 use crate::model::notice::{Body, Notice};
+use crate::model::relative_time::timestamp as time;
 use crate::model::spend::{Price, SpendPolicy, Usage, Usd};
 
 /// The window of the daily limit.
@@ -234,10 +235,6 @@ pub fn unknown_price(model: &str, now: DateTime<Utc>) -> (NewEvent, Notice) {
         tags: vec!["spend".to_owned()],
     };
     (NewEvent { level: Level::Warning, service: None, message }, notice)
-}
-
-fn time(time: DateTime<Utc>) -> String {
-    time.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
 #[cfg(test)]

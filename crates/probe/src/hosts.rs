@@ -3,16 +3,28 @@
 use std::io;
 use std::time::Duration;
 
+use serde::Serialize;
+
 use super::icmp::{NOT_PERMITTED, Reachability, ping_all};
 use crate::model::inventory::Host;
 
 /// A host and its reachability.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found<'a> {
-    /// The host.
-    pub host: &'a Host,
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Found {
+    /// The name of the host.
+    pub name: String,
+    /// Its address.
+    pub address: String,
     /// Whether it answered.
+    #[serde(flatten)]
     pub reachability: Reachability,
+}
+
+impl Found {
+    /// A host and its reachability.
+    pub fn new(host: &Host, reachability: Reachability) -> Self {
+        Self { name: host.name.clone(), address: host.address.clone(), reachability }
+    }
 }
 
 /// Why the reachability of hosts is unknown.
@@ -27,7 +39,7 @@ pub enum PingWarning {
 }
 
 /// Pings all hosts at once and returns when each has answered, at the deadline at the latest.
-pub fn look(hosts: &[Host], deadline: Duration) -> (Vec<Found<'_>>, Option<PingWarning>) {
+pub fn look(hosts: &[Host], deadline: Duration) -> (Vec<Found>, Option<PingWarning>) {
     let addresses: Vec<&str> = hosts.iter().map(|host| host.address.as_str()).collect();
     let (reachability, warning) = match ping_all(&addresses, deadline) {
         Ok(found) => {
@@ -36,6 +48,6 @@ pub fn look(hosts: &[Host], deadline: Duration) -> (Vec<Found<'_>>, Option<PingW
         }
         Err(error) => (vec![Reachability::Unknown; hosts.len()], Some(PingWarning::NotChecked(error))),
     };
-    let found = hosts.iter().zip(reachability).map(|(host, reachability)| Found { host, reachability });
+    let found = hosts.iter().zip(reachability).map(|(host, reachability)| Found::new(host, reachability));
     (found.collect(), warning)
 }

@@ -1,276 +1,70 @@
-//! Formats the status as coloured text.
+//! Formats the status as coloured text: `templates/status.txt.j2` is what it states, this how it looks.
 
 use anstyle::{AnsiColor, Style};
+use minijinja::value::{Serde, Value};
+use serde_json::json;
 
-use super::overview::{Known, Status};
+use super::overview::Status;
 use crate::cli::approvals::granted;
+use crate::cli::failure::Failure;
 use crate::cli::terminal::{cut, wrap};
 use crate::cli::text::{self, Text};
-use crate::cli::{events, time};
-use crate::guard::budgets::{KindBudget, ServiceBudget};
-use crate::guard::spending::Line;
-use crate::ledger::Lease;
 use crate::ledger::client_runs::Run;
-use crate::ledger::notices::Problem;
-use crate::model::inventory::Host;
 use crate::model::question::Question;
-use crate::probe::icmp::Reachability;
+use crate::report::{engine, format};
 
-/// The maximum number of listed services without usage, and of listed reachable hosts; beyond it they are counted.
-const MOST_IDLE: usize = 12;
+const TEMPLATE: &str = include_str!("../../../templates/status.txt.j2");
 
 const TITLE: Style = Style::new().bold();
-const GOOD: Style = AnsiColor::Green.on_default();
-const WARNING: Style = AnsiColor::Yellow.on_default();
-const CRITICAL: Style = AnsiColor::Red.on_default().bold();
-const QUIET: Style = Style::new().dimmed();
 
 /// Formats the status for a terminal of this width; `None` for any width.
-pub fn render(status: &Status, width: Option<usize>) -> Text {
-    let page = Page { width };
-    let mut text = match status.tier {
-        Some(tier) => Text::from_iter([Text::styled(TITLE, "tier:"), (&format!(" {tier}\n")).into()]),
-        None => "no tier set; budgets are enforced\n".into(),
+pub fn render(status: &Status, width: Option<usize>) -> Result<Text, Failure> {
+    let now = status.now;
+    let first = |text: &str| text.lines().next().unwrap_or_default().to_owned();
+    let question = |question: &Question| Question { command: first(&question.command), ..question.clone() };
+    let run = |run: &Run| Run { outcome: run.outcome_in_words(&status.policy, now), ..run.clone() };
+    let more = json!({
+        "questions": status.questions.iter().map(question).collect::<Vec<_>>(),
+        "sessions": status.sessions.iter().map(run).collect::<Vec<_>>(),
+        "grants": status.grants.iter().map(|grant| granted(grant, now)).collect::<Vec<_>>(),
+        "spending": status.spend.lines(),
+        "missing_ledger": status.missing_ledger.as_ref().map(ToString::to_string),
+        "several": status.several,
+    });
+    let mut view = format::with(serde_json::to_value(status)?, more);
+    // Before a line is cut: a secret that is cut may not be recognised.
+    format::for_texts(&mut view, &text::line);
+    let page = engine(now)?.render_str(TEMPLATE, Value::from(Serde(&view)))?;
+    let lines = page.lines().filter_map(|line| line.split_once('|'));
+    Ok(lines.map(|(form, line)| formatted(form, line, width)).collect())
+}
+
+/// A line of the template in its form.
+fn formatted(form: &str, line: &str, width: Option<usize>) -> Text {
+    let mut text = Text::default();
+    let (name, is_cut) = form.strip_suffix("-cut").map_or((form, false), |name| (name, true));
+    let style = match name {
+        "good" => AnsiColor::Green.on_default(),
+        "warning" => AnsiColor::Yellow.on_default(),
+        "critical" => AnsiColor::Red.on_default().bold(),
+        "quiet" => Style::new().dimmed(),
+        "tier" => {
+            text += Text::styled(TITLE, "tier:");
+            text += &format!(" {line}\n");
+            return text;
+        }
+        "title" => {
+            text += "\n";
+            text += styled(TITLE, &cut(line, width));
+            return text;
+        }
+        _ => return format!("{line}\n").as_str().into(),
     };
-    if !status.known.questions.is_empty() {
-        text += page.title("questions that wait for an answer:");
-        text.extend(
-            status.known.questions.iter().map(|question| page.whole(CRITICAL, &asked(question, status))),
-        );
+    let line = format!("  {line}");
+    if is_cut {
+        return styled(style, &cut(&line, width));
     }
-    let attention = attention(status);
-    if !attention.is_empty() {
-        text += page.title("needs attention:");
-        text.extend(attention.iter().map(|line| page.whole(CRITICAL, line)));
-    }
-    text += page.title("budgets:");
-    let (listed, others): (Vec<&ServiceBudget>, Vec<&ServiceBudget>) =
-        status.budgets.iter().partition(|budget| budget.listed);
-    text += page.budgets(&listed, status);
-    if !others.is_empty() {
-        text += page.title("budgets of services that hosts.yaml does not list:");
-        text += page.budgets(&others, status);
-    }
-    if !status.known.leases.is_empty() {
-        text += page.title("services that one agent is remediating:");
-        text.extend(status.known.leases.iter().map(|lease| page.whole(WARNING, &leased(lease, status))));
-    }
-    for grant in &status.known.grants {
-        text += page.whole(WARNING, &granted(grant, status.now));
-    }
-    if let Some(hosts) = status.hosts.as_deref().filter(|hosts| !hosts.is_empty()) {
-        text += page.title("hosts:");
-        text += page.hosts(hosts);
-    }
-    if !status.known.sessions.is_empty() {
-        text += page.title("sessions:");
-        text += page.sessions(status);
-    }
-    let spending = status.spending.lines();
-    if !spending.is_empty() {
-        text += page.title("requests to the model:");
-        text.extend(spending.iter().map(|line| page.spending(line)));
-    }
-    text += page.title("events:");
-    match &status.missing_ledger {
-        Some(path) => {
-            text += page.whole(QUIET, &format!("no events: there is no ledger at {path} yet"));
-        }
-        None if status.events.is_empty() => text += page.line(QUIET, "no events"),
-        None => {}
-    }
-    for event in &status.events {
-        let style = match event.level.as_str() {
-            "critical" => CRITICAL,
-            "warning" => WARNING,
-            _ => QUIET,
-        };
-        text += page.line(style, &events::line(event, false, status.several, status.now));
-    }
-    text
-}
-
-/// `jellyfin: agent nas, until 2026-03-21T14:52:00Z (in 22m)`.
-fn leased(lease: &Lease, status: &Status) -> String {
-    let Lease { service, agent, until, .. } = lease;
-    let (at, left) = (time::timestamp(*until), time::relative_time(*until - status.now));
-    text::line(&format!("{service}: agent {agent}, until {at} ({left})"))
-}
-
-/// `agent nas | `, where the ledger has several agents.
-fn by(agent: Option<&String>, status: &Status) -> String {
-    agent.filter(|_| status.several).map(|agent| format!("agent {agent} | ")).unwrap_or_default()
-}
-
-/// `3 | docker restart jellyfin | open for 29m more | opsctl approve 3`.
-fn asked(question: &Question, status: &Status) -> String {
-    let Question { id, command, expires_at, agent, .. } = question;
-    let by = text::line(&by(agent.as_ref(), status));
-    let command = text::line(command.lines().next().unwrap_or_default());
-    let until = time::relative_time(*expires_at - status.now);
-    format!("{id} | {by}{command} | expires {until} | `opsctl approve {id}` or `opsctl refuse {id}`")
-}
-
-/// What needs attention, one line each.
-fn attention(status: &Status) -> Vec<String> {
-    let Known { problems, undelivered, unchecked, .. } = &status.known;
-    let mut lines: Vec<String> = problems
-        .iter()
-        .map(|Problem { title, at, agent }| {
-            let by = by(agent.as_ref(), status);
-            format!("{} | {}", time::shown(*at, false, status.now), text::line(&format!("{by}{title}")))
-        })
-        .collect();
-    if status.guard_failures > 0 {
-        lines.push(format!("guard failures that are not recorded yet: {}", status.guard_failures));
-    }
-    if *unchecked > 0 {
-        lines.push(format!(
-            "commands of the last day that could not be checked: {unchecked}; `opsctl audit --rule on_failure` lists them"
-        ));
-    }
-    if *undelivered > 0 {
-        lines.push(format!("notifications not delivered: {undelivered}; `opsctl notify` shows why"));
-    }
-    lines
-}
-
-/// The page that is formatted.
-struct Page {
-    width: Option<usize>,
-}
-
-impl Page {
-    fn title(&self, title: &str) -> Text {
-        let mut text = Text::from("\n");
-        text += styled(TITLE, &cut(title, self.width));
-        text
-    }
-
-    /// A line, truncated to the width.
-    fn line(&self, style: Style, line: &str) -> Text {
-        styled(style, &cut(&format!("  {line}"), self.width))
-    }
-
-    /// A line, wrapped to the width.
-    fn whole(&self, style: Style, line: &str) -> Text {
-        let lines = wrap(&format!("  {line}"), self.width);
-        lines.iter().map(|line| styled(style, line)).collect()
-    }
-
-    fn budgets(&self, budgets: &[&ServiceBudget], status: &Status) -> Text {
-        let (used, idle): (Vec<&ServiceBudget>, Vec<&ServiceBudget>) =
-            budgets.iter().partition(|budget| budget.in_use());
-        let mut text = Text::default();
-        for budget in used {
-            let style = if budget.cooldown_until().is_some() { CRITICAL } else { WARNING };
-            text += self.whole(style, &text::line(&budget_in_words(budget, status)));
-        }
-        let shown = if idle.len() > MOST_IDLE { 0 } else { idle.len() };
-        for budget in idle.iter().take(shown) {
-            text += self.whole(GOOD, &text::line(&budget.in_words()));
-        }
-        if let Some(budget) = idle.get(shown) {
-            let more = if text.as_str().is_empty() { "" } else { "more " };
-            text += self.whole(
-                GOOD,
-                &format!("{} {more}services without usage: {} each", idle.len(), budget.idle_in_words()),
-            );
-        }
-        text
-    }
-
-    fn spending(&self, line: &Line) -> Text {
-        let style = match (line.is_near, line.is_reached) {
-            (_, true) => CRITICAL,
-            (true, false) => WARNING,
-            (false, false) => QUIET,
-        };
-        self.whole(style, &text::line(&line.text))
-    }
-
-    /// The hosts, unreachable ones first.
-    fn hosts(&self, hosts: &[(Host, Reachability)]) -> Text {
-        let line = |(host, found): &(Host, Reachability)| {
-            let (style, rtt) = match found {
-                Reachability::Reachable(rtt) => (GOOD, format!(" in {:.2} ms", rtt.as_secs_f64() * 1e3)),
-                Reachability::Unknown => (WARNING, String::new()),
-                Reachability::Unreachable | Reachability::Unresolved => (CRITICAL, String::new()),
-            };
-            let line = format!("{} ({}): {}{rtt}", host.name, host.address, found.as_str());
-            self.line(style, &text::line(&line))
-        };
-        let (up, rest): (Vec<_>, Vec<_>) =
-            hosts.iter().partition(|(_, found)| matches!(found, Reachability::Reachable(_)));
-        let mut text: Text = rest.into_iter().map(line).collect();
-        if up.len() > MOST_IDLE {
-            let more = if text.as_str().is_empty() { "" } else { "more " };
-            text += self.line(GOOD, &format!("{} {more}hosts: reachable", up.len()));
-        } else {
-            text.extend(up.into_iter().map(line));
-        }
-        text
-    }
-
-    fn sessions(&self, status: &Status) -> Text {
-        let Known { sessions, sessions_of_the_day, cost_of_the_day, .. } = &status.known;
-        let mut text = Text::default();
-        for run in sessions {
-            let cut_off = run.is_cut_off(&status.policy, status.now);
-            let style = match run.outcome.as_str() {
-                "completed" => GOOD,
-                "running" if !cut_off => QUIET,
-                "waiting" => WARNING,
-                _ => CRITICAL,
-            };
-            let outcome = if cut_off { "cut off".to_owned() } else { run.outcome.replace('_', " ") };
-            text += self.line(style, &text::line(&session_in_words(run, &outcome, status)));
-        }
-        text +=
-            self.line(QUIET, &format!("the last day: {sessions_of_the_day} sessions, ${cost_of_the_day:.2}"));
-        text
-    }
-}
-
-/// `2/2 restarts (4h), 0/1 redeployments (24h); next restart 2026-03-21T18:00:00Z (in 3h59m)`.
-fn budget_in_words(budget: &ServiceBudget, status: &Status) -> String {
-    let used = |kind: &KindBudget| format!("{}/{}", kind.counted.len(), kind.budget.limit);
-    let ServiceBudget { restart, redeployment, .. } = budget;
-    let service = budget.name();
-    let mut words = format!(
-        "{service}: {} restarts ({}), {} redeployments ({})",
-        used(restart),
-        restart.budget.window,
-        used(redeployment),
-        redeployment.budget.window
-    );
-    for (name, kind) in [("restart", restart), ("redeployment", redeployment)] {
-        if let Some(next) = kind.next_allowed {
-            let at = time::timestamp(next);
-            words += &format!("; next {name} {at} ({})", time::relative_time(next - status.now));
-        }
-    }
-    words
-}
-
-/// `2026-03-21T14:00:00Z | tier 1, haiku | completed | 12 turns, 41s | $0.03`.
-fn session_in_words(run: &Run, outcome: &str, status: &Status) -> String {
-    let at = time::shown(run.started_at, false, status.now);
-    let mut words =
-        format!("{at} | {}tier {}, {} | {outcome}", by(run.agent.as_ref(), status), run.tier, run.model);
-    if let Some(turns) = run.turns {
-        words += &format!(" | {turns} turns");
-    }
-    if let Some(took) = run.duration_ms {
-        words += &format!(" | {}s", took / 1000);
-    }
-    if let Some(cost) = run.cost_usd {
-        words += &format!(" | ${cost:.3}");
-    }
-    if run.is_stated {
-        words += " | stated by the agent";
-    }
-    words
+    wrap(&line, width).iter().map(|line| styled(style, line)).collect()
 }
 
 /// A line in a style.

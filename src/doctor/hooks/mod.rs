@@ -6,5 +6,5 @@ mod sources;
 mod survey;
 
 pub use finding::finding;
-pub use sources::{Locations, Scope, Source, read};
-pub use survey::{Hook, Ignored, Origin, SourceState, Survey, survey};
+pub use sources::{Locations, read};
+pub use survey::{Hook, Origin, SourceState, Survey, survey};

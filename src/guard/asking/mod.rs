@@ -6,7 +6,7 @@ pub mod subject;
 
 use std::cell::OnceCell;
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 
 use super::acting::ActingCall;
 use crate::approval::statement;
@@ -16,6 +16,7 @@ use crate::model::event::{Level, NewEvent};
 use crate::model::notice::Notice;
 use crate::model::policy::Policy;
 use crate::model::question::{AskedCall, NewQuestion, SignedAnswer};
+use crate::model::relative_time::timestamp;
 use crate::model::verdict::Reason;
 use crate::policy::ask::{self, Asked, Known, OfCall, Step, asks, step};
 use crate::policy::notices::{forged_answer, question_asked};
@@ -137,11 +138,7 @@ pub fn outcome(
 /// Who has approved a call: for the audit and for the model.
 pub fn approved(id: i64, answer: &SignedAnswer) -> String {
     let note = answer.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
-    format!(
-        "Question {id} was approved by {} at {}{note}",
-        answer.by,
-        answer.at.to_rfc3339_opts(SecondsFormat::Secs, true)
-    )
+    format!("Question {id} was approved by {} at {}{note}", answer.by, timestamp(answer.at))
 }
 
 /// Whether these objections would be asked about in a session whose client can ask.

@@ -1,13 +1,15 @@
 //! The entries of the timeline.
 
 use chrono::{DateTime, Utc};
+use serde::Serialize;
 
 use crate::policy::report::verification;
 use crate::report::data::ReportData;
 use crate::report::format::plain;
 
-/// The kind of an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// The kind of an entry. Its serialised name is the CSS class of its mark, and the symbol's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// An action ran.
     Done,
@@ -26,18 +28,6 @@ pub enum Kind {
 impl Kind {
     pub const ALL: [Self; 6] =
         [Self::Done, Self::Failed, Self::Denied, Self::Unchecked, Self::Healthy, Self::Unhealthy];
-
-    /// The CSS class of its mark, which is also the symbol's name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Denied => "denied",
-            Self::Unchecked => "unchecked",
-            Self::Healthy => "healthy",
-            Self::Unhealthy => "unhealthy",
-        }
-    }
 
     /// Its name in singular and plural.
     pub const fn words(self) -> (&'static str, &'static str) {
@@ -58,7 +48,7 @@ impl Kind {
 }
 
 /// An entry of the timeline.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Entry {
     pub at: DateTime<Utc>,
     /// The service; `None` if it concerns no single service.

@@ -31,7 +31,7 @@ pub struct Lane {
     /// The counts per kind.
     summary: Vec<Part>,
     marks: Vec<Mark>,
-    rows: Vec<Row>,
+    rows: Vec<Entry>,
     more: usize,
 }
 
@@ -45,19 +45,10 @@ struct Part {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Mark {
     x: f64,
-    kind: &'static str,
+    kind: Kind,
     /// The number of merged entries: `one`, `some` or `many`.
     size: &'static str,
     title: String,
-}
-
-#[derive(Serialize)]
-struct Row {
-    at: Moment,
-    kind: &'static str,
-    words: &'static str,
-    what: String,
-    why: String,
 }
 
 /// A service without a lane, with its counts.
@@ -90,7 +81,7 @@ impl Lane {
             summary: summary(&entries),
             marks: marks(&entries, scale),
             more: entries.len().saturating_sub(MOST_ROWS),
-            rows: entries.into_iter().take(MOST_ROWS).map(|entry| row(entry, scale)).collect(),
+            rows: entries.into_iter().take(MOST_ROWS).collect(),
             service: service.unwrap_or_else(|| NO_SERVICE.to_owned()),
         }
     }
@@ -162,7 +153,7 @@ fn mark(kind: Kind, together: &[&Entry], scale: Scale) -> Option<Mark> {
     Some(Mark {
         // The middle of the merged entries.
         x: ((scale.x(latest.at) + scale.x(earliest.at)) * 50.0).round() / 100.0,
-        kind: kind.as_str(),
+        kind,
         size: match together.len() {
             ..=1 => "one",
             2..5 => "some",
@@ -170,16 +161,6 @@ fn mark(kind: Kind, together: &[&Entry], scale: Scale) -> Option<Mark> {
         },
         title,
     })
-}
-
-fn row(entry: Entry, scale: Scale) -> Row {
-    Row {
-        at: Moment::of(entry.at, scale.now),
-        kind: entry.kind.as_str(),
-        words: entry.kind.words().0,
-        what: entry.what,
-        why: entry.why,
-    }
 }
 
 #[cfg(test)]
@@ -211,8 +192,11 @@ mod tests {
             entry("17T12:00", "a", Kind::Done),
         ];
         let marks = marks(&entries, scale());
-        let shown: Vec<(f64, &str, &str)> = marks.iter().map(|mark| (mark.x, mark.kind, mark.size)).collect();
-        assert_eq!(shown, [(92.86, "done", "one"), (50.05, "done", "some"), (50.05, "denied", "one")]);
+        let shown: Vec<(f64, Kind, &str)> = marks.iter().map(|mark| (mark.x, mark.kind, mark.size)).collect();
+        assert_eq!(
+            shown,
+            [(92.86, Kind::Done, "one"), (50.05, Kind::Done, "some"), (50.05, Kind::Denied, "one")]
+        );
         assert_eq!(marks[1].title, "17 Mar 12:00 UTC to 17 Mar 12:10 UTC\n2 actions");
         assert_eq!(marks[0].title, "20 Mar 12:00 UTC\naction: docker restart x");
     }

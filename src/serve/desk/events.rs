@@ -92,12 +92,7 @@ impl Watched {
 /// Checks all hosts.
 fn look(desk: &Desk) {
     let compiled = installation::in_force(desk.environment(), &mut vec![]);
-    let (found, _) = hosts::look(&compiled.installation.inventory.hosts, HOSTS_DEADLINE);
-    let found: Vec<_> = found
-        .into_iter()
-        .map(|found| (found.host.name.clone(), found.host.address.clone(), found.reachability))
-        .collect();
-    desk.live.set_hosts(found);
+    desk.live.set_hosts(hosts::look(&compiled.installation.inventory.hosts, HOSTS_DEADLINE).0);
 }
 
 /// The stream of events: `version`, once at its beginning and whenever it changes.

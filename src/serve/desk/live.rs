@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{Semaphore, watch};
 
+use crate::probe::hosts::Found;
 use crate::probe::icmp::Reachability;
 
 /// How often hosts are checked while a page is open.
@@ -18,8 +19,8 @@ const MOST: usize = 64;
 struct Reached {
     /// When the last check began.
     begun: Option<Instant>,
-    /// The result of the last check that is complete: name, address, reachability.
-    found: Option<Vec<(String, String, Reachability)>>,
+    /// The result of the last check that is complete.
+    found: Option<Vec<Found>>,
 }
 
 /// The version of what the desk shows.
@@ -58,8 +59,8 @@ impl Live {
     /// The reachability of a host as last checked; `None` before the first check.
     pub fn reachability(&self, name: &str, address: &str) -> Option<Reachability> {
         let hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        let host = hosts.found.as_ref()?.iter().find(|(of, at, _)| of == name && at == address);
-        Some(host.map_or(Reachability::Unknown, |(_, _, reachability)| *reachability))
+        let host = hosts.found.as_ref()?.iter().find(|found| found.name == name && found.address == address);
+        Some(host.map_or(Reachability::Unknown, |found| found.reachability))
     }
 
     /// Begins a check of the hosts if one is due. Returns whether it is.
@@ -72,8 +73,8 @@ impl Live {
         is_due
     }
 
-    /// Ends a check of the hosts: name, address, reachability of each.
-    pub fn set_hosts(&self, found: Vec<(String, String, Reachability)>) {
+    /// Ends a check of the hosts.
+    pub fn set_hosts(&self, found: Vec<Found>) {
         self.hosts.lock().unwrap_or_else(PoisonError::into_inner).found = Some(found);
         self.version.send_modify(|version| *version += 1);
     }

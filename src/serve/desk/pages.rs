@@ -5,22 +5,22 @@ use std::sync::Arc;
 use axum::extract::{Path, Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{TimeDelta, Utc};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::logs;
 use super::problem::Problem;
 use super::state::Desk;
-use super::templates::{Head, PageName};
-use super::views::{QuestionView, path_part};
+use super::templates::Head;
+use super::views::{path_part, view};
 use super::visitor::Visitor;
 use crate::approval::link;
 use crate::ledger::Ledger;
 use crate::ledger::questions::WhichQuestions;
 use crate::model::question::{Question, QuestionState};
 use crate::probe::hosts::Found;
-use crate::report::format::{Moment, count, dollars, plain};
+use crate::report::format::{plain, shown};
 use crate::report::{self, ReportData};
 use crate::runtime::installation;
 
@@ -71,8 +71,8 @@ pub async fn desk(
     // Before the ledger is read: a change in between shows as a newer version.
     let version = desk.live.version();
     let answered = query.answered.and_then(|id| id.parse().ok());
-    let shown = (answered, query.agent);
-    let page = desk.blocking(move |desk| desk_page(desk, &visitor, &version, shown));
+    let wanted = (answered, query.agent);
+    let page = desk.blocking(move |desk| desk_page(desk, &visitor, &version, wanted));
     page.await.unwrap_or_else(|problem| problem)
 }
 
@@ -94,11 +94,11 @@ fn desk_page(
         ReportData::read(environment, &compiled, Some(&ledger), agent.as_deref(), period, &mut warnings)?;
     let hosts = compiled.installation.inventory.hosts.iter().map(|host| {
         let reachability = desk.live.reachability(&host.name, &host.address)?;
-        Some(Found { host, reachability })
+        Some(Found::new(host, reachability))
     });
     data.hosts = hosts.collect();
     let report = report::sections(&data)?;
-    let view = |question: &Question| QuestionView::of(question, now).of_several(agents.len() > 1);
+    let view = |question: &Question| view(question, agents.len() > 1, now);
     let open = ledger.questions(WhichQuestions::Open, MOST_OPEN, now)?;
     let all = ledger.questions(WhichQuestions::All, MOST_OPEN, now)?;
     let recent = all.iter().filter(|question| question.state != QuestionState::Open || question.at_terminal);
@@ -120,7 +120,7 @@ fn desk_page(
     });
     let raw = json!({ "version": version, "sections": report.html });
     let domain = compiled.installation.inventory.domain.as_deref();
-    let head = Head { title: &title, domain, page: PageName::Desk, visitor: Some(visitor) };
+    let head = Head { title: &title, domain, page: "desk", visitor: Some(visitor), now };
     desk.templates.page("desk/desk.html", &desk.key, &head, page, raw)
 }
 
@@ -156,9 +156,9 @@ fn question_page(
         (_, None) if token.is_some() => return Err(Problem::LINK),
         (_, None) => return Err(Problem::LOG_IN),
     };
-    let view = QuestionView::of(&question, now).of_several(ledger.agents()?.len() > 1);
+    let view = view(&question, ledger.agents()?.len() > 1, now);
     let title = format!("Question {id}");
-    let head = Head { title: &title, domain: None, page: PageName::Other, visitor };
+    let head = Head { title: &title, domain: None, page: "other", visitor, now };
     // A visitor answers as such, also through a link.
     let raw = json!({ "token": token.filter(|_| visitor.is_none()) });
     desk.templates.page("desk/one.html", &desk.key, &head, json!({ "question": view }), raw)
@@ -192,27 +192,11 @@ fn sessions_page(desk: &Desk, visitor: &Visitor, agent: Option<String>) -> Resul
     let now = ledger.now(Utc::now())?;
     let agents = ledger.agents()?;
     let agent = agent.filter(|agent| agents.contains(agent));
-    let runs = ledger.runs_of(agent.as_deref(), Some(now - SPAN), MOST_SESSIONS)?;
-    let rows: Vec<_> = runs
-        .rows
-        .iter()
-        .map(|run| {
-            json!({
-                "at": run.started_at.map(|at: DateTime<Utc>| Moment::of(at, now)),
-                "session": plain(&run.session),
-                "path": path_part(&run.session),
-                "agent": run.agent.as_deref().map(plain),
-                "tier": run.tier,
-                "model": plain(&run.model),
-                "outcome": plain(&run.outcome.replace('_', " ")),
-                "cost": run.cost_usd.map(dollars),
-            })
-        })
-        .collect();
-    let lead = count(rows.len(), "session", "sessions");
+    let runs = ledger.runs(agent.as_deref(), Some(now - SPAN), MOST_SESSIONS)?;
     let filter = filter("/sessions", &agents, agent.as_deref());
-    let page = json!({ "rows": rows, "lead": lead, "is_cut": runs.cut, "filter": filter });
-    let head = Head { title: "Sessions", domain: None, page: PageName::Sessions, visitor: Some(visitor) };
+    let page = json!({ "rows": shown(&runs.rows), "is_cut": runs.cut, "filter": filter });
+    let visitor = Some(visitor);
+    let head = Head { title: "Sessions", domain: None, page: "sessions", visitor, now };
     desk.templates.page("desk/sessions.html", &desk.key, &head, page, json!({}))
 }
 
@@ -227,7 +211,8 @@ fn log_page(desk: &Desk, visitor: &Visitor, session: &str) -> Result<Response, P
     let path = Ledger::open(&environment.ledger)?.log_of(session)?.ok_or(Problem::NO_LOG)?;
     let log = logs::read(&environment.results_dir(), &path).ok_or(Problem::NO_LOG)?;
     let page = json!({ "session": plain(session), "lines": log.lines, "is_cut": log.is_cut });
-    let head = Head { title: "Log", domain: None, page: PageName::Sessions, visitor: Some(visitor) };
+    let (visitor, now) = (Some(visitor), Utc::now());
+    let head = Head { title: "Log", domain: None, page: "sessions", visitor, now };
     desk.templates.page("desk/log.html", &desk.key, &head, page, json!({}))
 }
 

@@ -2,14 +2,17 @@
 
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse as _, Response};
+use chrono::{DateTime, Utc};
 use minijinja::value::{Serde, Value};
 use serde_json::{Value as Json, json};
 
 use super::problem::Problem;
+use super::views::path_part;
 use super::visitor::Visitor;
 use crate::approval::desk_key::DeskKey;
 use crate::redact;
 use crate::report;
+use crate::report::format::{add_filters, with};
 
 const TEMPLATES: [(&str, &str); 8] = [
     ("desk/base.html", include_str!("../../../templates/desk/base.html.j2")),
@@ -26,17 +29,6 @@ const TEMPLATES: [(&str, &str); 8] = [
 #[derive(Debug)]
 pub struct Templates(minijinja::Environment<'static>);
 
-/// The page on which a visitor is, as the navigation shows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PageName {
-    /// The open questions and the report.
-    Desk,
-    /// The sessions.
-    Sessions,
-    /// Any other page.
-    Other,
-}
-
 /// What the head of a page shows.
 #[derive(Debug)]
 pub struct Head<'a> {
@@ -44,16 +36,19 @@ pub struct Head<'a> {
     pub title: &'a str,
     /// The domain of the services.
     pub domain: Option<&'a str>,
-    /// The page.
-    pub page: PageName,
+    /// The page on which the visitor is, for the navigation: `desk`, `sessions` or `other`.
+    pub page: &'a str,
     /// Who is logged in.
     pub visitor: Option<&'a Visitor>,
+    /// The time as of which relative times are shown.
+    pub now: DateTime<Utc>,
 }
 
 impl Templates {
     /// Reads the templates. An error is a bug in one.
     pub fn new() -> Result<Self, minijinja::Error> {
-        let mut templates = report::templates()?;
+        let mut templates = report::templates(Utc::now())?;
+        templates.add_filter("path_part", path_part);
         for (name, text) in TEMPLATES {
             templates.add_template(name, text)?;
         }
@@ -82,33 +77,24 @@ impl Templates {
         form: Option<&str>,
     ) -> Result<String, Problem> {
         redact::json(&mut view);
-        let page = match head.page {
-            PageName::Desk => "desk",
-            PageName::Sessions => "sessions",
-            PageName::Other => "other",
-        };
-        let mut all = json!({
+        let all = json!({
             "title": head.title,
             "domain": head.domain,
-            "page": page,
+            "page": head.page,
             "who": head.visitor.map(|visitor| visitor.who.as_str()),
             "can_log_out": head.visitor.is_some_and(|visitor| visitor.login.is_some()),
             "form": form,
             "token": null,
         });
-        if let Json::Object(all) = &mut all {
-            for part in [view, raw] {
-                if let Json::Object(part) = part {
-                    all.extend(part);
-                }
-            }
-        }
-        Ok(self.0.get_template(template)?.render(Value::from(Serde(&all)))?)
+        let all = with(with(all, view), raw);
+        let mut templates = self.0.clone();
+        add_filters(&mut templates, head.now);
+        Ok(templates.get_template(template)?.render(Value::from(Serde(&all)))?)
     }
 
     /// The page for logging in, with the failure of the last attempt and where the token is.
     pub fn login(&self, failure: Option<&str>, place: Option<&str>, status: StatusCode) -> Response {
-        let head = Head { title: "Log in", domain: None, page: PageName::Other, visitor: None };
+        let head = Head { title: "Log in", domain: None, page: "other", visitor: None, now: Utc::now() };
         let raw = json!({ "failure": failure, "has_token": place.is_some(), "place": place });
         match self.render("desk/login.html", &head, json!({}), raw, None) {
             Ok(page) => (status, Html(page)).into_response(),
@@ -118,7 +104,7 @@ impl Templates {
 
     /// The page that reports a problem.
     pub fn problem(&self, problem: &Problem) -> Response {
-        let head = Head { title: problem.title, domain: None, page: PageName::Other, visitor: None };
+        let head = Head { title: problem.title, domain: None, page: "other", visitor: None, now: Utc::now() };
         match self.render("desk/problem.html", &head, json!({ "text": problem.text }), json!({}), None) {
             Ok(page) => (problem.status, Html(page)).into_response(),
             Err(_) => (problem.status, problem.title).into_response(),

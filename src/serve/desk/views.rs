@@ -2,84 +2,32 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use ring::digest::{Context, SHA256};
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::approval::desk_key::encoded;
 use crate::model::plain_text::{capitalised, is_hidden};
 use crate::model::question::{Question, QuestionState};
-use crate::report::format::{Moment, plain};
+use crate::report::format::{for_texts, plain, with};
 
 /// A question that expires within this time is shown as urgent.
 const URGENT: TimeDelta = TimeDelta::minutes(5);
 
-/// What a page shows of a question.
-#[derive(Debug, Serialize)]
-pub struct QuestionView {
-    id: i64,
-    title: String,
-    /// The whole command, in which hidden characters can be seen.
-    command: String,
-    actions: Vec<String>,
-    service: Option<String>,
-    reasons: Vec<String>,
-    tier: Option<u8>,
-    words: Option<String>,
-    session: String,
-    /// The agent, where the ledger has several.
-    agent: Option<String>,
-    /// The session as a part of an address.
-    session_path: String,
-    asked: Moment,
-    expires: Moment,
-    is_open: bool,
-    is_urgent: bool,
-    at_terminal: bool,
-    state: &'static str,
-    outcome: &'static str,
-    answered_by: Option<String>,
-    answered: Option<Moment>,
-    note: Option<String>,
-    shown: String,
-}
-
-impl QuestionView {
-    /// The view of a question as of `now`.
-    pub fn of(question: &Question, now: DateTime<Utc>) -> Self {
-        let actions: Vec<String> = question.actions.iter().map(|action| visible(action)).collect();
-        let title =
-            if actions.is_empty() { "Run a command".to_owned() } else { capitalised(&actions.join(", ")) };
-        let is_open = question.state == QuestionState::Open && !question.at_terminal;
-        Self {
-            id: question.id,
-            title: plain(&title),
-            command: visible(&question.command),
-            actions,
-            service: question.service.as_deref().map(plain),
-            reasons: question.reasons.iter().map(|reason| visible(reason)).collect(),
-            tier: question.tier,
-            words: question.words.as_deref().map(visible),
-            session: plain(&question.session),
-            agent: question.agent.as_deref().map(plain),
-            session_path: path_part(&question.session),
-            asked: Moment::of(question.asked_at, now),
-            expires: Moment::of(question.expires_at, now),
-            is_open,
-            is_urgent: question.expires_at - now < URGENT,
-            at_terminal: question.at_terminal,
-            state: question.state.as_str(),
-            outcome: outcome(question),
-            answered_by: question.answered_by.as_deref().map(plain),
-            answered: question.answered_at.map(|at| Moment::of(at, now)),
-            note: question.note.as_deref().map(visible),
-            shown: seal(question),
-        }
-    }
-
-    /// The view with the name of the agent if the ledger has several.
-    #[must_use]
-    pub fn of_several(self, several: bool) -> Self {
-        Self { agent: self.agent.filter(|_| several), ..self }
-    }
+/// What a page shows of a question as of `now`: its fields, in which hidden characters can be seen, and what follows from
+/// them. The agent is named if the ledger has several.
+pub fn view(question: &Question, several: bool, now: DateTime<Utc>) -> Value {
+    let mut shown = serde_json::to_value(question).unwrap_or_default();
+    for_texts(&mut shown, &visible);
+    let actions = visible(&question.actions.join(", "));
+    let title = if actions.is_empty() { "Run a command".to_owned() } else { capitalised(&actions) };
+    let more = json!({
+        "title": plain(&title),
+        "agent": question.agent.as_deref().filter(|_| several).map(plain),
+        "is_open": question.state == QuestionState::Open && !question.at_terminal,
+        "is_urgent": question.expires_at - now < URGENT,
+        "outcome": outcome(question),
+        "seal": seal(question),
+    });
+    with(shown, more)
 }
 
 fn outcome(question: &Question) -> &'static str {
@@ -131,9 +79,10 @@ mod tests {
     #[test]
     fn a_command_is_shown_whole_and_hidden_characters_as_escapes() {
         let long = format!("echo a\u{202e}b\n{}", "x ".repeat(3000));
-        let view = QuestionView::of(&Question { command: long, ..Question::example() }, Utc::now());
-        assert!(view.command.starts_with("echo a\\u{202e}b\nx x"), "{}", view.command);
-        assert_eq!(view.command.len(), "echo a\\u{202e}b\n".len() + 6000);
+        let view = view(&Question { command: long, ..Question::example() }, false, Utc::now());
+        let command = view["command"].as_str().unwrap();
+        assert!(command.starts_with("echo a\\u{202e}b\nx x"), "{command}");
+        assert_eq!(command.len(), "echo a\\u{202e}b\n".len() + 6000);
     }
 
     #[test]
@@ -156,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_question_is_urgent_in_its_last_minutes() {
-        let urgent = |at: &str| QuestionView::of(&Question::example(), at.parse().unwrap()).is_urgent;
+        let urgent = |at: &str| view(&Question::example(), false, at.parse().unwrap())["is_urgent"] == true;
         assert!(!urgent("2026-03-21T14:54:59Z") && urgent("2026-03-21T14:55:01Z"));
     }
 

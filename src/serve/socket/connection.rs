@@ -80,7 +80,8 @@ pub async fn serve(guard: &Guard, peers: &Peers, limits: &Limits, mut stream: Un
     let veil = Veil::new(&guard.environment, &facts);
     let answer = match call {
         Call::Ping => {
-            let environment = guard.environment.clone();
+            let own = &guard.environment;
+            let environment = Environment { ledger: own.ledger.limited(), ..own.clone() };
             limits.quick.run(move || record::ping(&environment)).await?
         }
         Call::Verb { arguments, columns } => {

@@ -175,10 +175,10 @@ fn environment(facts: &SessionFacts, own: &Environment, runner: &RunnerEnvironme
     }
 }
 
-/// The ledger of the guard, in the name that the agent's side states.
+/// The ledger of the guard for one request, in the name that the agent's side states.
 pub fn ledger_of(facts: &SessionFacts, own: &Environment) -> Location {
     let stated = facts.agent.as_deref().and_then(|name| plain_word(name.trim()));
-    Location { agent: stated.or_else(|| own.ledger.agent.clone()), ..own.ledger.clone() }
+    Location { agent: stated.or_else(|| own.ledger.agent.clone()), ..own.ledger.limited() }
 }
 
 #[cfg(test)]

@@ -7,8 +7,6 @@ use std::thread::Builder;
 
 use tokio::sync::oneshot;
 
-use crate::ledger::{close_connections, keep_connections, limit_waiting};
-
 /// The number of threads. Writers of the ledger wait for each other anyway.
 const THREADS: usize = 4;
 
@@ -48,11 +46,9 @@ impl Workers {
 }
 
 fn run(work: &Mutex<Receiver<Work>>) {
-    keep_connections();
     loop {
         let next = work.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(next) = next else { return close_connections() };
-        limit_waiting();
+        let Ok(next) = next else { return };
         // A panic ends the work, not the thread. The result is then missing.
         let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(next));
     }

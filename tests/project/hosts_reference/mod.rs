@@ -1,5 +1,5 @@
-//! `docs/hosts-yaml.md` is generated from the types in `crates/inventory/src/yaml/` and `crates/reader/src/catalogue/entry/mod.rs`, and their doc
-//! comments.
+//! `docs/hosts-yaml.md` is generated from the types in `crates/inventory/src/yaml/` and in
+//! `crates/reader/src/catalogue/program/`, and their doc comments.
 //! `UPDATE_REFERENCE=1 cargo test --test project hosts_reference` writes it, and the JSON Schema.
 
 mod schema;
@@ -8,7 +8,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use syn::{Attribute, Expr, Fields, GenericArgument, Item, Lit, Meta, PathArguments, Type};
+use syn::parse::ParseStream;
+use syn::{
+    Attribute, Expr, Fields, FieldsNamed, GenericArgument, Ident, Item, ItemStruct, Lit, Meta, PathArguments,
+    PathSegment, Type,
+};
 
 /// A map with fixed keys.
 struct Table {
@@ -75,9 +79,15 @@ fn shape() -> Shape {
     for file in files {
         shape.read(&std::fs::read_to_string(file).unwrap());
     }
-    let catalogue = std::fs::read_to_string(root().join("crates/reader/src/catalogue/entry/mod.rs")).unwrap();
-    // The catalogue's choice of effects has one more word than that of the tiers.
-    shape.read(&catalogue);
+    for file in ["mod", "form", "runs", "words", "files", "../../terms/verb"] {
+        let path = root().join(format!("crates/reader/src/catalogue/program/{file}.rs"));
+        shape.read(&std::fs::read_to_string(path).unwrap());
+    }
+    // The keys of a program stand beside those of its form, and of the parts of the form.
+    for part in ["Form", "EffectTerms", "Does", "Runs", "Lists", "Files"] {
+        let keys = shape.tables.remove(part).unwrap().keys;
+        shape.tables.get_mut("Program").unwrap().keys.extend(keys);
+    }
     shape
 }
 
@@ -90,20 +100,25 @@ impl Shape {
 
     fn add(&mut self, item: Item) {
         match item {
-            Item::Struct(item) => {
-                let keys = match &item.fields {
-                    Fields::Named(fields) if derives_deserialize(&item.attrs) => {
-                        let camel = serde(&item.attrs).contains("camelCase");
-                        fields.named.iter().map(|field| key(field, camel)).collect()
+            Item::Struct(item) if derives_deserialize(&item.attrs) => {
+                let have_defaults = serde(&item.attrs).contains("default");
+                self.add_table(&item, have_defaults);
+            }
+            // `keys! { pub struct PART { … } beside { … } … }`
+            Item::Macro(item) if item.mac.path.segments.last().is_some_and(|last| last.ident == "keys") => {
+                let structs = |tokens: ParseStream<'_>| {
+                    let mut structs: Vec<ItemStruct> = Vec::new();
+                    while !tokens.is_empty() {
+                        structs.push(tokens.parse()?);
+                        if tokens.peek(Ident) {
+                            (tokens.parse::<Ident>()?, tokens.parse::<FieldsNamed>()?);
+                        }
                     }
-                    _ => return,
+                    Ok(structs)
                 };
-                let table = Table {
-                    doc: doc(&item.attrs),
-                    keys,
-                    keys_have_defaults: serde(&item.attrs).contains("default"),
-                };
-                self.tables.insert(item.ident.to_string(), table);
+                for item in item.mac.parse_body_with(structs).unwrap() {
+                    self.add_table(&item, true);
+                }
             }
             Item::Enum(item) if derives_deserialize(&item.attrs) => {
                 let snake = serde(&item.attrs).contains("snake_case");
@@ -125,29 +140,33 @@ impl Shape {
         }
     }
 
+    fn add_table(&mut self, item: &ItemStruct, keys_have_defaults: bool) {
+        let Fields::Named(fields) = &item.fields else { return };
+        let camel = serde(&item.attrs).contains("camelCase");
+        let keys = fields.named.iter().map(|field| key(field, camel)).collect();
+        self.tables.insert(item.ident.to_string(), Table { doc: doc(&item.attrs), keys, keys_have_defaults });
+    }
+
     /// The form of a value of this type; with the table of its keys and the path from the value to them, if any.
     fn form(&self, type_: &Type) -> (String, Option<(String, String)>) {
-        let Type::Path(path) = type_ else { panic!("an unexpected type") };
+        let Type::Path(path) = type_ else { return ("text".to_owned(), None) };
         let last = path.path.segments.last().unwrap();
         let name = last.ident.to_string();
-        let inner = || match &last.arguments {
-            PathArguments::AngleBracketed(arguments) => match arguments.args.first() {
-                Some(GenericArgument::Type(type_)) => self.form(type_),
-                _ => panic!("{name} of nothing"),
-            },
-            _ => panic!("{name} of nothing"),
-        };
+        let inner = || self.form(types_in(last)[0]);
         match name.as_str() {
-            "Option" | "Spanned" | "Box" => inner(),
+            "Option" | "Spanned" | "Box" | "Part" => inner(),
             "Vec" => {
                 let (form, table) = inner();
                 (format!("list of {form}"), table.map(|(name, path)| (name, format!("[]{path}"))))
             }
-            "Map" => ("map".to_owned(), None),
-            "BTreeMap" => ("map from name to list of text".to_owned(), None),
-            // The catalogue's own maps keep the order of the file, and need no type of a value.
-            "Entries" if last.arguments.is_empty() => ("map from verb to text or map".to_owned(), None),
-            "EntryWire" => ("text or map".to_owned(), Some(("Keys".to_owned(), String::new()))),
+            "Value" => ("any value".to_owned(), None),
+            "Map" => match self.form(types_in(last)[1]).0.as_str() {
+                "any value" => ("map".to_owned(), None),
+                value => (format!("map from name to {value}"), None),
+            },
+            // The only list of the catalogue that is not one of texts.
+            "List" => ("map from verb to text or map".to_owned(), None),
+            "Program" => ("text or map".to_owned(), Some((name, String::new()))),
             "Entries" => {
                 let (form, table) = inner();
                 (format!("map from name to {form}"), table.map(|(name, path)| (name, format!(".NAME{path}"))))
@@ -156,10 +175,10 @@ impl Shape {
             "NumberOrMap" => ("number or map".to_owned(), inner().1),
             "Maps" => ("map or list of maps".to_owned(), inner().1),
             "OneOrMore" => ("text or list of text".to_owned(), None),
-            "Texts" => ("list of text".to_owned(), None),
-            "String" => ("text".to_owned(), None),
+            "Texts" | "Options" | "Scripts" => ("list of text".to_owned(), None),
+            "String" | "How" | "Words" | "Target" => ("text".to_owned(), None),
             "bool" => ("`true` or `false`".to_owned(), None),
-            "Amount" | "u8" | "u16" | "u32" | "usize" | "i64" => ("number".to_owned(), None),
+            "Amount" | "After" | "u8" | "u16" | "u32" | "usize" => ("number".to_owned(), None),
             _ => match (self.choices.get(&name), self.tables.get(&name)) {
                 (Some(words), _) => (format!("`{}`", words.join("`, `")), None),
                 (None, Some(_)) => ("map".to_owned(), Some((name, String::new()))),
@@ -210,9 +229,13 @@ fn reference(shape: &Shape) -> String {
 fn key(field: &syn::Field, camel: bool) -> Key {
     let serde = serde(&field.attrs);
     let renamed = serde.split("rename = \"").nth(1).and_then(|rest| rest.split('"').next());
+    let own = field.attrs.iter().find(|attribute| attribute.path().is_ident("key"));
+    let own = own.and_then(|attribute| text(&attribute.meta.require_name_value().ok()?.value));
     let name = field.ident.as_ref().unwrap().to_string().trim_start_matches("r#").to_owned();
     Key {
-        name: renamed.map_or_else(|| if camel { in_camel_case(&name) } else { name }, str::to_owned),
+        name: own
+            .or(renamed.map(str::to_owned))
+            .unwrap_or_else(|| if camel { in_camel_case(&name) } else { name }),
         doc: doc(&field.attrs),
         type_: field.ty.clone(),
         has_default: serde.contains("default"),
@@ -239,16 +262,30 @@ fn serde(attributes: &[Attribute]) -> String {
 /// The doc comment, as one paragraph.
 fn doc(attributes: &[Attribute]) -> String {
     let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
-        Meta::NameValue(value) if value.path.is_ident("doc") => match &value.value {
-            Expr::Lit(literal) => match &literal.lit {
-                Lit::Str(text) => Some(text.value().trim().to_owned()),
-                _ => None,
-            },
-            _ => None,
-        },
+        Meta::NameValue(value) if value.path.is_ident("doc") => text(&value.value),
         _ => None,
     });
     lines.collect::<Vec<_>>().join(" ")
+}
+
+fn text(literal: &Expr) -> Option<String> {
+    match literal {
+        Expr::Lit(literal) => match &literal.lit {
+            Lit::Str(text) => Some(text.value().trim().to_owned()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The types between `<` and `>`.
+fn types_in(segment: &PathSegment) -> Vec<&Type> {
+    let PathArguments::AngleBracketed(arguments) = &segment.arguments else { return vec![] };
+    let types = arguments.args.iter().filter_map(|argument| match argument {
+        GenericArgument::Type(type_) => Some(type_),
+        _ => None,
+    });
+    types.collect()
 }
 
 /// `status_message` → `statusMessage`.

@@ -2,9 +2,9 @@
 
 use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::{Map, Value, json};
-use syn::{GenericArgument, PathArguments, Type};
+use syn::Type;
 
-use super::{Shape, is_option, root, shape};
+use super::{Shape, is_option, root, shape, types_in};
 
 const FILE: &str = "templates/starter/hosts.schema.json";
 
@@ -152,46 +152,37 @@ fn schema(shape: &Shape) -> Value {
 impl Shape {
     /// The schema of a value of this type.
     fn schema(&self, type_: &Type) -> Value {
-        let Type::Path(path) = type_ else { panic!("an unexpected type") };
+        // YAML reads `8096` as a number and `no` as false; they may be names.
+        let text = || json!({"type": ["string", "number", "boolean"]});
+        let Type::Path(path) = type_ else { return text() };
         let last = path.path.segments.last().unwrap();
         let name = last.ident.to_string();
-        let arguments: Vec<&Type> = match &last.arguments {
-            PathArguments::AngleBracketed(arguments) => {
-                let inner = arguments.args.iter().filter_map(|argument| match argument {
-                    GenericArgument::Type(type_) => Some(type_),
-                    _ => None,
-                });
-                inner.collect()
-            }
-            _ => vec![],
-        };
+        let arguments = types_in(last);
         let inner = |at: usize| self.schema(arguments[at]);
         let map = |values: Value| json!({"type": ["object", "null"], "additionalProperties": values});
         let listed = |items: Value| json!({"type": ["array", "null"], "items": items});
-        // YAML reads `8096` as a number and `no` as false; they may be names.
-        let text = || json!({"type": ["string", "number", "boolean"]});
         let whole = |most: u64| json!({"type": "integer", "minimum": 0, "maximum": most});
         match name.as_str() {
-            "Option" | "Spanned" | "Box" => inner(0),
+            "Option" | "Spanned" | "Box" | "Part" => inner(0),
             "Vec" => listed(inner(0)),
-            "Map" => json!({"type": ["object", "null"]}),
-            "BTreeMap" => map(inner(1)),
-            "Entries" if arguments.is_empty() => map(self.program()),
+            "Value" => json!({}),
+            "Map" => map(inner(1)),
+            "List" => map(self.program()),
             "Entries" => map(inner(0)),
-            "EntryWire" => self.program(),
+            "Program" => self.program(),
             "TextOrMap" => json!({"anyOf": [text(), inner(0)]}),
             "NumberOrMap" => json!({"anyOf": [{"type": "number", "minimum": 0}, inner(0)]}),
             "Amount" => json!({"type": "number", "minimum": 0}),
             "Maps" => json!({"anyOf": [inner(0), {"type": "array", "items": inner(0)}]}),
             "OneOrMore" => json!({"anyOf": [text(), listed(text())]}),
-            "Texts" => listed(json!({"anyOf": [text(), listed(text())]})),
-            "String" => text(),
+            "Texts" | "Options" | "Scripts" => listed(json!({"anyOf": [text(), listed(text())]})),
+            "String" | "How" | "Words" | "Target" => text(),
             "bool" => json!({"type": "boolean"}),
             "u8" => whole(u8::MAX.into()),
             "u16" => whole(u16::MAX.into()),
             "u32" => whole(u32::MAX.into()),
             "usize" => json!({"type": "integer", "minimum": 0}),
-            "i64" => json!({"type": "integer"}),
+            "After" => json!({"type": "integer"}),
             _ => match self.choices.get(&name) {
                 Some(words) => json!({"enum": words}),
                 None if self.tables.contains_key(&name) => json!({"$ref": format!("#/definitions/{name}")}),
@@ -202,7 +193,7 @@ impl Shape {
 
     /// A program or one of its verbs: its effect, or its keys.
     fn program(&self) -> Value {
-        json!({"anyOf": [{"enum": self.choices["StatedWire"]}, {"$ref": "#/definitions/Keys"}]})
+        json!({"anyOf": [{"enum": self.choices["Stated"]}, {"$ref": "#/definitions/Program"}]})
     }
 }
 

@@ -9,7 +9,7 @@ use crate::inventory::yaml::policy::AskWire;
 use crate::model::ask::{Ask, Topic};
 use crate::model::public_key::PublicKey;
 use crate::model::rules::Rules;
-use crate::policy::never::packs::defaults;
+use crate::policy::never::defaults;
 
 /// Checks what is asked. Questions need a key, because without one no answer is accepted.
 pub fn check(

@@ -51,7 +51,7 @@ pub fn check(file: HostsFileWire, root: &Node, found: &mut Found) -> Installatio
     }
     found.keep(service::one_owner_per_part(&services, &parts));
     let contacts = contacts::check(file.contacts, found);
-    let (programs, catalogue) = programs::check(file.programs, found);
+    let catalogue = programs::check(file.programs, found);
     let mut policy = policy::check(file.policy.unwrap_or_default(), contacts, found);
     policy.rules.catalogue = catalogue;
     policy.rules.data.extend(rules::check_data(data, found));
@@ -67,7 +67,6 @@ pub fn check(file: HostsFileWire, root: &Node, found: &mut Found) -> Installatio
         policy,
         hooks,
         context,
-        programs,
         repository_servers,
         settings,
     }

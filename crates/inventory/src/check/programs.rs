@@ -4,24 +4,28 @@ use crate::inventory::spanned::Spanned;
 
 use crate::actions::read_command_with;
 use crate::catalogue::Catalogue;
-use crate::catalogue::entry::{self, EntryWire};
-use crate::catalogue::program::Program;
+use crate::catalogue::program::{Program, Texts};
 use crate::inventory::error::{Checked, Found, Mistake, suggestion};
 use crate::inventory::yaml::forms::{Entries, entries};
 use crate::model::effect::Effect;
 use crate::policy::effect::{self, Scratch};
-use crate::policy::never::packs::defaults;
+use crate::policy::never::defaults;
 use crate::policy::pattern::Pattern;
 use crate::policy::word_paths::UnknownMachine;
 
-/// Checks the descriptions; the catalogue contains the built-in programs and these.
-pub fn check(wires: Option<Entries<EntryWire>>, found: &mut Found) -> (entry::Entries, Catalogue) {
-    let wires: Vec<(Spanned<String>, EntryWire)> = entries(wires).collect();
+/// Checks the descriptions; the catalogue contains the built-in programs and these, without their examples.
+pub fn check(described: Option<Entries<Program>>, found: &mut Found) -> Catalogue {
+    let described: Vec<(Spanned<String>, Program)> = entries(described)
+        .map(|(key, program)| {
+            let program = program.keyed(&key.value);
+            (key, program)
+        })
+        .collect();
     let mut programs: Vec<Program> = Vec::new();
     let mut is_complete = true;
-    for (name, wire) in &wires {
-        match check_program(name, wire, &programs) {
-            Ok(program) => programs.push(program),
+    for (key, program) in &described {
+        match check_program(key, program, &programs) {
+            Ok(()) => programs.push(Program { matches: Texts::EMPTY, differs: Texts::EMPTY, ..*program }),
             Err(mistake) => {
                 found.add(mistake);
                 is_complete = false;
@@ -30,17 +34,13 @@ pub fn check(wires: Option<Entries<EntryWire>>, found: &mut Found) -> (entry::En
     }
     let catalogue = Catalogue::with(Vec::leak(programs));
     // An example may run another program.
-    for (name, wire) in wires.iter().filter(|_| is_complete) {
-        found.keep(check_examples(name, wire, catalogue));
+    for (key, program) in described.iter().filter(|_| is_complete) {
+        found.keep(check_examples(key, program, catalogue));
     }
-    let wires = wires.into_iter().map(|(name, wire)| (name.value, wire.proved())).collect();
-    (entry::Entries(wires), catalogue)
+    catalogue
 }
 
-fn check_program(key: &Spanned<String>, wire: &EntryWire, others: &[Program]) -> Checked<Program> {
-    let program = wire.clone().into_program(&key.value).map_err(|error| {
-        Mistake::at(key.referenced, format!("program `{}`: {}", key.value, error.what), error.remedy)
-    })?;
+fn check_program(key: &Spanned<String>, program: &Program, others: &[Program]) -> Checked<()> {
     for own in program.names.iter() {
         check_name(key, own)?;
         if others.iter().any(|other| other.names.contains(own)) {
@@ -48,29 +48,28 @@ fn check_program(key: &Spanned<String>, wire: &EntryWire, others: &[Program]) ->
             return Err(Mistake::of(key, what, "rename one of the two"));
         }
     }
-    check_rules(key, &program)?;
-    Ok(program)
+    check_rules(key, program)
 }
 
 /// The rules that it names exist, their patterns can be read, and so does the program that its verbs lead to.
 fn check_rules(key: &Spanned<String>, program: &Program) -> Checked<()> {
-    for denial in program.never.iter() {
-        if !defaults().any(|rule| rule.name == denial.rule) {
-            let what = format!("names the rule `{}` under `never`, which is not a default rule", denial.rule);
+    for (name, patterns) in program.never.iter() {
+        if !defaults().any(|rule| rule.name == *name) {
+            let what = format!("names the rule `{name}` under `never`, which is not a default rule");
             return Err(Mistake::of(
                 key,
                 what,
-                suggestion(denial.rule, defaults().map(|rule| rule.name).collect::<Vec<_>>()),
+                suggestion(name, defaults().map(|rule| rule.name).collect::<Vec<_>>()),
             ));
         }
-        for pattern in denial.patterns.iter() {
+        for pattern in patterns.iter() {
             if let Err(problem) = Pattern::behind_program(pattern) {
                 let what = format!("has the pattern `{pattern}` under `never`, which {problem}");
                 return Err(Mistake::of(key, what, "docs/policy.md describes patterns"));
             }
         }
     }
-    let next = program.verbs.iter().map(|verb| &verb.form).chain([&program.form]).find_map(|form| form.then);
+    let next = program.forms().find_map(|form| form.then);
     match next.filter(|next| Catalogue::default().find(next).is_none()) {
         Some(next) => Err(Mistake::of(
             key,
@@ -88,11 +87,8 @@ fn check_name(key: &Spanned<String>, name: &str) -> Checked<()> {
         let what = format!("has the name `{name}`, which is not the name of a program");
         return Err(Mistake::of(key, what, "write it without folder and blanks, such as `restart-svc`"));
     }
-    let guarded = Catalogue::default().find(name).is_some_and(|program| {
-        let forms = || program.verbs.iter().map(|verb| &verb.form).chain([&program.form]);
-        !program.never.is_empty()
-            || forms().any(|form| form.does.is_some() || form.runs.is_some() || form.then.is_some())
-    });
+    let guarded =
+        Catalogue::default().find(name).is_some_and(|program| !program.never.is_empty() || acts(program));
     if guarded {
         let what = format!("describes `{name}`, which opsctl knows to act or to run other programs");
         return Err(Mistake::of(
@@ -104,16 +100,21 @@ fn check_name(key: &Spanned<String>, name: &str) -> Checked<()> {
     Ok(())
 }
 
-fn check_examples(name: &Spanned<String>, wire: &EntryWire, catalogue: Catalogue) -> Checked<()> {
-    let (matches, differs) = wire.examples();
-    let statement = if wire.acts() { "carries out an action or runs another command" } else { "only reads" };
-    if matches.is_empty() {
+/// Whether it carries out an action or runs another command in some form.
+fn acts(program: &Program) -> bool {
+    program.acts() || program.forms().any(|form| form.runs.is_some())
+}
+
+fn check_examples(name: &Spanned<String>, program: &Program, catalogue: Catalogue) -> Checked<()> {
+    let acts = acts(program) || !program.commands.is_empty();
+    let statement = if acts { "carries out an action or runs another command" } else { "only reads" };
+    if program.matches.is_empty() {
         let remedy = format!("add a command that {statement}, such as `matches: [{} …]`", name.value);
         return Err(Mistake::of(name, "has no `matches`", remedy));
     }
-    for (examples, expected) in [(matches, true), (differs, false)] {
-        for example in examples {
-            if holds(example, wire.acts(), catalogue) != expected {
+    for (examples, expected) in [(program.matches, true), (program.differs, false)] {
+        for example in examples.iter() {
+            if holds(example, acts, catalogue) != expected {
                 let (list, other) = if expected { ("matches", "differs") } else { ("differs", "matches") };
                 let not = if expected { "not " } else { "" };
                 let what =

@@ -9,11 +9,7 @@ use crate::inventory::yaml::forms::{Entries, OneOrMore, TextOrMap, entries};
 use crate::inventory::yaml::rules::{NeverWire, PathRuleWire, ToolRuleWire};
 use crate::model::policy::Tier;
 use crate::model::rules::{NeverRule, PathRule, Rules, ToolRule, Where};
-use crate::policy::never::{
-    self, bomb,
-    packs::{PACKS, defaults},
-    unread,
-};
+use crate::policy::never::{self, bomb, defaults, unread};
 use crate::policy::pattern::Pattern;
 
 /// Checks the rules.
@@ -34,11 +30,10 @@ pub fn check(
             found.add(Mistake::of(&name, "is the name of two rules", "rename one of the two"));
         }
         if wire.off {
-            let defaults: Vec<&str> = defaults()
-                .map(|rule| rule.name)
-                .chain(PACKS.iter().map(|pack| pack.name))
-                .chain([bomb::NAME, unread::NAME])
-                .collect();
+            let mut packs: Vec<&str> = defaults().map(|rule| rule.pack).collect();
+            packs.dedup();
+            let defaults: Vec<&str> =
+                defaults().map(|rule| rule.name).chain(packs).chain([bomb::NAME, unread::NAME]).collect();
             if !defaults.contains(&name.value.as_str()) {
                 let remedy = suggestion(&name.value, defaults);
                 found.add(Mistake::of(&name, "is not a default rule", remedy));

@@ -1,6 +1,5 @@
 //! Why a compiled policy cannot be used.
 
-use crate::catalogue::entry::EntryError;
 use crate::model::policy::{Tier, Window};
 
 /// Why a compiled policy cannot be used.
@@ -17,9 +16,6 @@ pub enum CompiledError {
         /// The only format that this release reads.
         expected: u32,
     },
-    /// A program's description states what cannot be.
-    #[error("compiled policy with a program that cannot be read: {0}")]
-    Program(#[from] EntryError),
     /// A workload or guest has another form.
     #[error("compiled policy with `{0}`, which is not the name of a workload or guest")]
     Name(String),

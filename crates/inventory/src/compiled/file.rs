@@ -11,7 +11,6 @@ use super::mirrors::{each, mirrors};
 use super::policy::PolicyWire;
 use super::rules::RulesWire;
 use crate::catalogue::Catalogue;
-use crate::catalogue::entry::Entries;
 use crate::inventory::Installation;
 use crate::model::client_setting::ClientSetting;
 use crate::model::hooks::OwnHook;
@@ -80,15 +79,15 @@ struct CompiledWire {
 impl CompiledWire {
     fn of(compiled: Compiled) -> Result<Self, CompiledError> {
         let Compiled { installation, tier } = compiled;
-        let Installation { inventory, policy, hooks, context, programs, repository_servers, settings } =
-            installation;
+        let Installation { inventory, policy, hooks, context, repository_servers, settings } = installation;
         let windows = &context.windows;
+        let catalogue = policy.rules.catalogue;
         Ok(Self {
             format: FORMAT,
             tier: tier.map(Tier::number),
             rules: Some(to_raw_value(&RulesWire::from(&policy))?),
             windows: if windows.is_empty() { None } else { Some(to_raw_value(windows)?) },
-            programs: if programs == Entries::default() { None } else { Some(to_raw_value(&programs)?) },
+            programs: if catalogue == Catalogue::default() { None } else { Some(to_raw_value(&catalogue)?) },
             domain: inventory.domain,
             hosts: each(inventory.hosts),
             services: each(inventory.services),
@@ -105,15 +104,13 @@ impl CompiledWire {
             return Err(CompiledError::Format { found: self.format, expected: FORMAT });
         }
         let mut rules = parsed::<RulesWire>(self.rules)?.into_rules()?;
-        let programs = parsed::<Entries>(self.programs)?;
-        rules.catalogue = Catalogue::describing(&programs)?;
+        rules.catalogue = parsed(self.programs)?;
         let services = self.services.into_iter().map(ServiceWire::into_service).collect::<Result<_, _>>()?;
         let installation = Installation {
             inventory: Inventory { domain: self.domain, hosts: each(self.hosts), services },
             policy: self.policy.into_policy(rules)?,
             hooks: each(self.hooks),
             context: self.context.into_policy(parsed(self.windows)?),
-            programs,
             repository_servers: each(self.repository_servers),
             settings: each(self.settings),
         };

@@ -62,9 +62,7 @@ impl PolicyHeader {
                 ("\"format\"", value) if value.parse() != Ok(FORMAT) => return None,
                 ("\"tier\"", value) => tier = of_number(serde_json::from_str(value).ok()?).ok()?,
                 ("\"rules\"", value) => rules = Some(serde_json::from_str::<RulesWire>(value).ok()?),
-                ("\"programs\"", value) => {
-                    catalogue = Catalogue::describing(&serde_json::from_str(value).ok()?).ok()?;
-                }
+                ("\"programs\"", value) => catalogue = serde_json::from_str(value).ok()?,
                 _ => {}
             }
         }

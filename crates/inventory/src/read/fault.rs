@@ -79,6 +79,9 @@ impl Fault {
                 let remedy = usual::key(text, keys).unwrap_or_else(|| suggestion(text, keys.iter().copied()));
                 (format!("unknown key `{text}`{of}"), remedy)
             }
+            Problem::Form(expected) if expected != "text" => {
+                (format!("`{text}` is not a valid key of {map}"), format!("write {expected}"))
+            }
             _ => (format!("a key of {map} is not text"), "write a name".to_owned()),
         };
         Self::Settled(Some(Mistake::at(key.location, what, remedy)))
@@ -100,7 +103,8 @@ impl Fault {
             Name::File | Name::Entry(_) => map.node.location,
         };
         let mistake = (!is_known).then(|| {
-            Mistake::at(location, format!("{} has no `{missing}`", map.name), format!("add `{missing}:`"))
+            let remedy = usual::missing(missing).map_or_else(|| format!("add `{missing}:`"), str::to_owned);
+            Mistake::at(location, format!("{} has no `{missing}`", map.name), remedy)
         });
         Self::Settled(mistake)
     }

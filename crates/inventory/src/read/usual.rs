@@ -42,6 +42,22 @@ const KEYS: [(&[&str], &str, &str); 15] = [
     (&["apps"], "services", ""),
 ];
 
+/// Keys that others of the map need, each with the remedy.
+const MISSING: [(&str, &str); 4] = [
+    ("to", "add the target, such as `to: service 1`"),
+    ("does", "add the action that `to`, `needs` and similar keys describe, such as `does: restart`"),
+    (
+        "runs",
+        "add how it runs the command that `after`, `script` and similar keys describe, such as `runs: command`",
+    ),
+    ("effect", "add the effect that `changes_with` and similar keys limit: `effect: reads`"),
+];
+
+/// The remedy for a missing key, if that is more than its name.
+pub fn missing(key: &str) -> Option<&'static str> {
+    MISSING.iter().find(|(missing, _)| *missing == key).map(|(_, remedy)| *remedy)
+}
+
 /// The remedy for an unknown key that operators usually write for one of these.
 pub fn key(text: &str, keys: &[&str]) -> Option<String> {
     let text = text.to_ascii_lowercase();

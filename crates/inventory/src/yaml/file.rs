@@ -12,7 +12,7 @@ use super::forms::{Entries, Maps, TextOrMap};
 use super::hooks::HookWire;
 use super::policy::PolicyWire;
 use super::repositories::RepositoryWire;
-use crate::catalogue::entry::EntryWire;
+use crate::catalogue::program::Program;
 use crate::inventory::choices::EngineWire;
 
 /// Every key is optional; an empty file is valid.
@@ -32,7 +32,7 @@ pub struct HostsFileWire {
     pub policy: Option<PolicyWire>,
     /// Programs of your own and what they do, by name; see [programs.md](programs.md).
     #[serde(default)]
-    pub programs: Option<Entries<EntryWire>>,
+    pub programs: Option<Entries<Program>>,
     /// Recipients of messages, by name; see [modes.md](modes.md).
     #[serde(default)]
     pub contacts: Option<Entries<ContactWire>>,

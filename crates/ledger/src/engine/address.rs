@@ -1,7 +1,8 @@
 //! Where a ledger is: the path of a file, or the URL of a PostgreSQL server.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr as _;
 use std::sync::Arc;
 
@@ -10,17 +11,6 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, ConfigBuilder, NamedGroup, RootCertStore, WantsVerifier};
 use tokio_postgres::config::{Host, SslMode};
 use url::form_urlencoded;
-
-/// A ledger, and the agent that uses it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Location {
-    /// Where it is.
-    pub place: Place,
-    /// The name of the agent in all rows that this process adds; without it, the name of this machine.
-    pub agent: Option<String>,
-    /// The state folder, in which processes take turns to connect to a server.
-    pub state_dir: Option<PathBuf>,
-}
 
 /// Where a ledger is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,59 +28,11 @@ pub struct ServerAddress {
     password_file: Option<PathBuf>,
 }
 
-impl Location {
-    /// The file.
-    pub fn file(&self) -> Option<&Path> {
-        match &self.place {
-            Place::File(path) => Some(path),
-            Place::Server(_) => None,
-        }
-    }
-
-    /// Whether a file is missing. A server may be asked.
-    pub fn is_missing(&self) -> bool {
-        self.file().is_some_and(|path| !path.exists())
-    }
-
-    /// The files with secrets of a server; see [`ServerAddress::secret_files`].
-    pub fn secret_files(&self) -> Vec<PathBuf> {
-        match &self.place {
-            Place::File(_) => vec![],
-            Place::Server(address) => address.secret_files(),
-        }
-    }
-
-    /// The name of the agent.
-    pub fn agent_name(&self) -> String {
-        self.agent
-            .clone()
-            .unwrap_or_else(|| rustix::system::uname().nodename().to_string_lossy().into_owned())
-    }
-}
-
-impl From<&Path> for Location {
-    fn from(path: &Path) -> Self {
-        Self { place: Place::File(path.to_owned()), agent: None, state_dir: None }
-    }
-}
-
-impl From<&PathBuf> for Location {
-    fn from(path: &PathBuf) -> Self {
-        path.as_path().into()
-    }
-}
-
-impl From<&Self> for Location {
-    fn from(location: &Self) -> Self {
-        location.clone()
-    }
-}
-
-impl fmt::Display for Location {
+impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.place {
-            Place::File(path) => path.display().fmt(f),
-            Place::Server(server) => server.fmt(f),
+        match self {
+            Self::File(path) => path.display().fmt(f),
+            Self::Server(server) => server.fmt(f),
         }
     }
 }
@@ -137,34 +79,40 @@ impl ServerAddress {
 
     /// The files with secrets: the password, and the key of a client certificate.
     pub fn secret_files(&self) -> Vec<PathBuf> {
-        let query = self.url.split_once('?').map_or("", |(_, query)| query);
-        let of = |wanted: &str| {
-            let mut parameters = form_urlencoded::parse(query.as_bytes());
-            parameters.find(|(name, _)| name == wanted).map(|(_, value)| PathBuf::from(&*value))
-        };
+        let (_, tls, _) = self.parts();
         // Without a file of its own, the key is with the certificate.
-        self.password_file.iter().cloned().chain(of("sslkey").or_else(|| of("sslcert"))).collect()
+        let key = tls.get("sslkey").or_else(|| tls.get("sslcert"));
+        self.password_file.iter().cloned().chain(key.map(PathBuf::from)).collect()
+    }
+
+    /// The URL without parameters, the parameters of TLS, which the client library does not know, and the others as they are
+    /// written.
+    fn parts(&self) -> (&str, TlsParameters, String) {
+        let (place, query) = self.url.split_once('?').unwrap_or((&self.url, ""));
+        // A `+` is no space in these URLs, unlike in forms.
+        let query = query.replace('+', "%2B");
+        let (mut tls, mut others) = (TlsParameters::new(), vec![]);
+        for pair in query.split('&') {
+            match form_urlencoded::parse(pair.as_bytes()).next() {
+                Some((name, value)) if TLS.contains(&&*name) => drop(tls.insert(name.into(), value.into())),
+                _ => others.push(pair),
+            }
+        }
+        (place, tls, others.join("&"))
     }
 
     /// Reads the URL and its files. The server sees the name of the agent. An error names what is wrong, and no secret.
     pub fn access(&self, agent: &str) -> Result<Access, String> {
-        let (place, query) = self.url.split_once('?').unwrap_or((&self.url, ""));
-        let mut ours = TlsParameters::default();
-        // A `+` is no space in these URLs, unlike in forms.
-        let query = query.replace('+', "%2B");
-        let mut theirs: Vec<&str> = vec![];
-        for pair in query.split('&') {
-            let is_ours =
-                form_urlencoded::parse(pair.as_bytes()).any(|(name, value)| ours.take(&name, &value));
-            if !is_ours {
-                theirs.push(pair);
-            }
-        }
-        let theirs = theirs.join("&");
+        let (place, parameters, others) = self.parts();
         let hosts: Result<Vec<_>, _> =
-            of_each_host(place, &theirs).iter().map(|url| tokio_postgres::Config::from_str(url)).collect();
+            of_each_host(place, &others).iter().map(|url| tokio_postgres::Config::from_str(url)).collect();
         let mut hosts = hosts.map_err(|error| format!("its URL is not valid: {}", whole_text(&error)))?;
-        let is_off = ours.is_off()?;
+        // Any mode but `disable` checks the certificate.
+        let is_off = match parameters.get("sslmode").map(String::as_str) {
+            Some("disable") => true,
+            None | Some("allow" | "prefer" | "require" | "verify-ca" | "verify-full") => false,
+            Some(other) => return Err(format!("its sslmode is `{other}`; use disable or verify-full")),
+        };
         let is_unix = |host: &Host| matches!(host, Host::Unix(_));
         let is_local = hosts.iter().all(|config| config.get_hosts().iter().all(is_unix));
         for config in &mut hosts {
@@ -179,7 +127,7 @@ impl ServerAddress {
                 config.password(password.trim_end_matches(['\r', '\n']));
             }
         }
-        let tls = if is_off || is_local { without_roots()? } else { ours.config()? };
+        let tls = if is_off || is_local { without_roots()? } else { config(&parameters)? };
         Ok(Access { hosts, tls })
     }
 }
@@ -197,58 +145,34 @@ fn of_each_host(place: &str, parameters: &str) -> Vec<String> {
     hosts.split(',').map(|host| format!("{scheme}://{user}{host}{database}?{parameters}")).collect()
 }
 
-#[derive(Default)]
-struct TlsParameters {
-    mode: Option<String>,
-    roots: Option<String>,
-    certificate: Option<String>,
-    key: Option<String>,
-}
+/// The parameters of TLS.
+const TLS: [&str; 4] = ["sslmode", "sslrootcert", "sslcert", "sslkey"];
 
-impl TlsParameters {
-    /// Takes a parameter that the client library does not know. Any mode but `disable` checks the certificate.
-    fn take(&mut self, name: &str, value: &str) -> bool {
-        match name {
-            "sslmode" => self.mode = Some(value.to_owned()),
-            "sslrootcert" => self.roots = Some(value.to_owned()).filter(|roots| roots != "system"),
-            "sslcert" => self.certificate = Some(value.to_owned()),
-            "sslkey" => self.key = Some(value.to_owned()),
-            _ => return false,
-        }
-        true
-    }
+/// The values of [`TLS`] that a URL states.
+type TlsParameters = HashMap<String, String>;
 
-    fn is_off(&self) -> Result<bool, String> {
-        match self.mode.as_deref() {
-            Some("disable") => Ok(true),
-            None | Some("allow" | "prefer" | "require" | "verify-ca" | "verify-full") => Ok(false),
-            Some(other) => Err(format!("its sslmode is `{other}`; use disable or verify-full")),
-        }
-    }
-
-    fn config(&self) -> Result<ClientConfig, String> {
-        let mut roots = RootCertStore::empty();
-        match &self.roots {
-            Some(file) => {
-                for certificate in certificates(file)? {
-                    roots
-                        .add(certificate)
-                        .map_err(|error| format!("{file} has an invalid certificate: {error}"))?;
-                }
-            }
-            None => {
-                roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+fn config(parameters: &TlsParameters) -> Result<ClientConfig, String> {
+    let mut roots = RootCertStore::empty();
+    match parameters.get("sslrootcert").filter(|roots| *roots != "system") {
+        Some(file) => {
+            for certificate in certificates(file)? {
+                roots
+                    .add(certificate)
+                    .map_err(|error| format!("{file} has an invalid certificate: {error}"))?;
             }
         }
-        let builder = builder()?.with_root_certificates(roots);
-        let Some(certificate) = &self.certificate else { return Ok(builder.with_no_client_auth()) };
-        let key = self.key.as_ref().unwrap_or(certificate);
-        let own = PrivateKeyDer::from_pem_file(key)
-            .map_err(|error| format!("{key} is not a private key: {error}"))?;
-        builder
-            .with_client_auth_cert(certificates(certificate)?, own)
-            .map_err(|error| format!("{certificate} and {key} cannot be used: {error}"))
+        None => {
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        }
     }
+    let builder = builder()?.with_root_certificates(roots);
+    let Some(certificate) = parameters.get("sslcert") else { return Ok(builder.with_no_client_auth()) };
+    let key = parameters.get("sslkey").unwrap_or(certificate);
+    let own =
+        PrivateKeyDer::from_pem_file(key).map_err(|error| format!("{key} is not a private key: {error}"))?;
+    builder
+        .with_client_auth_cert(certificates(certificate)?, own)
+        .map_err(|error| format!("{certificate} and {key} cannot be used: {error}"))
 }
 
 fn without_roots() -> Result<ClientConfig, String> {

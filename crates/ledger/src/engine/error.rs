@@ -1,12 +1,98 @@
-//! Errors of both engines.
+//! Why the ledger cannot be used.
 
+use std::fmt;
 use std::time::Duration;
 
 use rusqlite::ErrorCode;
 use rusqlite::types::{FromSqlError, Type};
 
-/// The result of a statement.
-pub type Result<T> = std::result::Result<T, Error>;
+use super::address::Place;
+
+/// A failure of the ledger. The text names the file, the server or the guard, the cause and the remedy.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct LedgerError(Cause);
+
+#[derive(Debug)]
+enum Cause {
+    Engine(Box<(Place, Error)>),
+    Guard(String),
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Engine(failure) => {
+                let (place, error) = &**failure;
+                // Some messages of SQLite repeat the path.
+                let reason = error.to_string().replace(&format!(": {place}"), "");
+                write!(f, "the ledger {place} cannot be used: {reason} ({})", remedy(place, error))
+            }
+            Self::Guard(why) => f.write_str(why),
+        }
+    }
+}
+
+impl LedgerError {
+    /// The failure of the ledger at a place.
+    pub(crate) fn new(place: &Place, error: impl Into<Error>) -> Self {
+        Self(Cause::Engine(Box::new((place.clone(), error.into()))))
+    }
+
+    /// The guard, which has the ledger, does not answer, for this reason.
+    pub fn of_guard(why: impl fmt::Display) -> Self {
+        Self(Cause::Guard(why.to_string()))
+    }
+
+    /// What the engine reports.
+    pub(crate) fn engine(&self) -> Option<&Error> {
+        match &self.0 {
+            Cause::Engine(failure) => Some(&failure.1),
+            Cause::Guard(_) => None,
+        }
+    }
+
+    /// Whether other agents hold the locks that are needed.
+    pub fn is_locked(&self) -> bool {
+        matches!(self.engine(), Some(Error::Locked))
+    }
+
+    fn is_no_row(&self) -> bool {
+        matches!(self.engine(), Some(Error::File(rusqlite::Error::QueryReturnedNoRows)))
+    }
+}
+
+fn remedy(place: &Place, error: &Error) -> &'static str {
+    if let Place::Server(_) = place {
+        return match error {
+            Error::Refused(_) => "`opsctl db grant` prints the rights that each role needs",
+            Error::Locked => "wait for them; if one has stopped, the server ends its transaction",
+            Error::Unreleased(_) => "name an empty database in CLAUDEOPS_DB_URL",
+            Error::File(_) | Error::Server(_) => {
+                "check CLAUDEOPS_DB_URL and the server; `opsctl doctor` measures both"
+            }
+        };
+    }
+    if matches!(error, Error::Unreleased(_)) {
+        return "move the file away; opsctl creates a new ledger";
+    }
+    match error.file_code() {
+        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => {
+            "create its folder and let this user write there, or name another with CLAUDEOPS_STATE_DIR"
+        }
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+            "move the file away, or name another with CLAUDEOPS_DB_PATH"
+        }
+        Some(ErrorCode::DiskFull) => "free some space on its disk",
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            "another program has locked it; wait for it or end it"
+        }
+        _ => "check the state folder",
+    }
+}
+
+/// The result of an operation of an engine.
+pub type EngineResult<T> = Result<T, Error>;
 
 /// What an engine reports.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +109,9 @@ pub enum Error {
     /// Other agents hold the locks of an operation.
     #[error("other agents hold its locks")]
     Locked,
+    /// The tables are of a development version, which numbered its migrations otherwise.
+    #[error("its tables have version {0}, of a development version of opsctl that no release migrates")]
+    Unreleased(u32),
 }
 
 impl Error {
@@ -37,10 +126,7 @@ impl Error {
 
     /// SQLite's code.
     pub fn file_code(&self) -> Option<ErrorCode> {
-        match self {
-            Self::File(error) => error.sqlite_error_code(),
-            Self::Server(_) | Self::Refused(_) | Self::Locked => None,
-        }
+        if let Self::File(error) = self { error.sqlite_error_code() } else { None }
     }
 
     /// A server that has not answered within this time.
@@ -55,6 +141,7 @@ impl Error {
             Self::Server(why) => Some(Self::Server(why.clone())),
             Self::Refused(why) => Some(Self::Refused(why.clone())),
             Self::Locked => Some(Self::Locked),
+            Self::Unreleased(version) => Some(Self::Unreleased(*version)),
         }
     }
 }
@@ -62,15 +149,14 @@ impl Error {
 /// A row that may be missing.
 pub trait OptionalExtension<T> {
     /// `None` if there is no row.
-    fn optional(self) -> Result<Option<T>>;
+    fn optional(self) -> Result<Option<T>, LedgerError>;
 }
 
-impl<T> OptionalExtension<T> for Result<T> {
-    fn optional(self) -> Result<Option<T>> {
+impl<T> OptionalExtension<T> for Result<T, LedgerError> {
+    fn optional(self) -> Result<Option<T>, LedgerError> {
         match self {
-            Ok(value) => Ok(Some(value)),
-            Err(Error::File(rusqlite::Error::QueryReturnedNoRows)) => Ok(None),
-            Err(error) => Err(error),
+            Err(error) if error.is_no_row() => Ok(None),
+            found => found.map(Some),
         }
     }
 }

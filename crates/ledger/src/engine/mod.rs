@@ -3,157 +3,191 @@
 //! The statements of the ledger are written once, in the dialect of SQLite; [`dialect`] translates what PostgreSQL writes
 //! differently. Each engine has its own migrations.
 
-#![expect(clippy::needless_pass_by_value, reason = "lists of values are written where they are used")]
-
 pub mod address;
 pub(super) mod dialect;
 mod error;
-pub mod patience;
+mod patience;
 mod server;
 mod values;
 
 use std::cell::Cell;
 use std::ops::Deref;
 
+use chrono::{DateTime, Utc};
 use rusqlite::types::{FromSql, ValueRef};
 
+use super::lock_timeout::LockWait;
 use super::time;
 
-pub use error::{Error, OptionalExtension, Result};
+pub use address::{Place, ServerAddress};
+pub use error::{EngineResult, Error, LedgerError, OptionalExtension};
+pub use patience::Patience;
 pub use rusqlite::{ToSql, params};
 pub use server::{Server, TextRows};
 pub use values::ServerRow;
 
-/// A connection to one of the engines.
+/// The result of an operation on the ledger.
+pub type Result<T> = std::result::Result<T, LedgerError>;
+
+/// A connection to a ledger.
 #[derive(Debug)]
-pub enum Connection {
-    /// A file.
+pub struct Connection {
+    /// Where the ledger is.
+    pub(crate) place: Place,
+    /// The connection of its engine.
+    pub(crate) engine: Engine,
+    /// How long it waits for the locks of other programs.
+    pub(crate) lock_wait: LockWait,
+}
+
+/// A connection of one of the engines.
+#[derive(Debug)]
+pub enum Engine {
+    /// To a file.
     File(rusqlite::Connection),
-    /// A database of a server.
+    /// To a database of a server.
     Server(Box<Server>),
 }
 
-/// A statement that may be run several times.
-pub enum Statement<'a> {
-    /// Of a file.
-    File(rusqlite::Statement<'a>),
-    /// Of a server; the text is that of its dialect.
-    Server(&'a Server, String),
-}
-
-/// The rows of a query, read one after the other.
-pub enum Rows<'a> {
-    /// Of a file.
-    File(rusqlite::Rows<'a>),
-    /// Of a server: those that are left, and the current one.
-    Server(std::vec::IntoIter<ServerRow>, Option<ServerRow>),
-}
-
 /// One row.
-pub enum Row<'a> {
-    /// Of a file.
+pub struct Row<'a> {
+    place: &'a Place,
+    engine: EngineRow<'a>,
+}
+
+enum EngineRow<'a> {
     File(&'a rusqlite::Row<'a>),
-    /// Of a server.
     Server(&'a ServerRow),
 }
 
-/// The values of a statement's parameters.
-pub trait Params {
-    /// In the order of their numbers.
-    fn values(&self) -> Vec<&dyn ToSql>;
-}
-
-macro_rules! of_one_type {
-    ($($count:literal)*) => {
-        $(impl<T: ToSql> Params for [T; $count] {
-            fn values(&self) -> Vec<&dyn ToSql> {
-                self.iter().map(|value| value as &dyn ToSql).collect()
-            }
-        })*
-    };
-}
-
-of_one_type!(1 2 3);
-
-impl Params for [&dyn ToSql; 0] {
-    fn values(&self) -> Vec<&dyn ToSql> {
-        vec![]
-    }
-}
-
-impl Params for &[&dyn ToSql] {
-    fn values(&self) -> Vec<&dyn ToSql> {
-        self.to_vec()
-    }
-}
-
 impl Connection {
-    /// Prepares a statement.
-    pub fn prepare(&self, sql: &str) -> Result<Statement<'_>> {
-        Ok(match self {
-            Self::File(file) => Statement::File(file.prepare(sql)?),
-            Self::Server(server) => Statement::Server(server, dialect::postgresql(sql)),
-        })
+    /// A connection to the ledger at a place.
+    pub(crate) fn new(place: Place, mut engine: Engine) -> Result<Self> {
+        let lock_wait = LockWait::default();
+        if let Engine::File(file) = &mut engine {
+            lock_wait.install(file).map_err(|cause| LedgerError::new(&place, cause))?;
+        }
+        Ok(Self { place, engine, lock_wait })
+    }
+
+    /// A connection that has ended, in the place of one that is in use elsewhere.
+    pub(crate) fn ended(place: Place) -> Self {
+        let engine = Engine::Server(Box::new(Server::ended()));
+        Self { place, engine, lock_wait: LockWait::default() }
+    }
+
+    /// A failure of this ledger.
+    pub(crate) fn failure(&self, cause: impl Into<Error>) -> LedgerError {
+        LedgerError::new(&self.place, cause)
     }
 
     /// Runs a statement without rows. Returns how many rows it has changed.
-    pub fn execute(&self, sql: &str, values: impl Params) -> Result<usize> {
-        match self {
-            Self::File(file) => {
-                Ok(file.prepare(sql)?.execute(rusqlite::params_from_iter(values.values()))?)
-            }
-            Self::Server(server) => server.execute(&dialect::postgresql(sql), &values.values()),
-        }
+    pub(crate) fn execute(&self, sql: &str, values: &[&dyn ToSql]) -> Result<usize> {
+        let changed = match &self.engine {
+            Engine::File(file) => file
+                .prepare_cached(sql)
+                .and_then(|mut statement| statement.execute(rusqlite::params_from_iter(values)))
+                .map_err(Error::from),
+            Engine::Server(server) => server.execute(&dialect::postgresql(sql), values),
+        };
+        changed.map_err(|cause| self.failure(cause))
     }
 
     /// Runs statements that are separated by `;`, as they are written.
-    pub fn execute_batch(&self, sql: &str) -> Result<()> {
-        match self {
-            Self::File(file) => Ok(file.execute_batch(sql)?),
-            Self::Server(server) => server.batch(sql).map(|_| ()),
-        }
+    pub(crate) fn execute_batch(&self, sql: &str) -> Result<()> {
+        let done = match &self.engine {
+            Engine::File(file) => file.execute_batch(sql).map_err(Error::from),
+            Engine::Server(server) => server.batch(sql).map(|_| ()),
+        };
+        done.map_err(|cause| self.failure(cause))
+    }
+
+    /// Runs a query, and reads all of its rows.
+    pub(crate) fn query<T>(
+        &self,
+        sql: &str,
+        values: &[&dyn ToSql],
+        mut read: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        self.find(sql, values, usize::MAX, |row| read(row).map(Some))
+    }
+
+    /// Runs a query, and reads its rows until `read` has accepted `most` of them.
+    pub(crate) fn find<T>(
+        &self,
+        sql: &str,
+        values: &[&dyn ToSql],
+        most: usize,
+        mut read: impl FnMut(&Row<'_>) -> Result<Option<T>>,
+    ) -> Result<Vec<T>> {
+        let mut found = Vec::new();
+        self.read_until(&[(sql, values.to_vec())], |_, row| {
+            found.extend(read(row)?);
+            Ok(found.len() >= most)
+        })?;
+        Ok(found)
     }
 
     /// The first row of a query.
-    pub fn query_row<T>(
+    pub(crate) fn query_row<T>(
         &self,
         sql: &str,
-        values: impl Params,
-        read: impl FnOnce(&Row<'_>) -> Result<T>,
+        values: &[&dyn ToSql],
+        mut read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<T> {
-        self.prepare(sql)?.query_row(values, read)
+        let found = self.find(sql, values, 1, |row| read(row).map(Some))?.pop();
+        found.ok_or_else(|| self.failure(Error::NO_ROW))
     }
 
-    /// Runs queries, and gives each row to `read` with the place of its query. A server gets them together, so that they take
-    /// the way there and back once.
-    pub fn read_all(
+    /// Whether a query has a row.
+    pub(crate) fn exists(&self, sql: &str, values: &[&dyn ToSql]) -> Result<bool> {
+        self.query_row(sql, values, |_| Ok(())).optional().map(|found| found.is_some())
+    }
+
+    /// Runs queries, and gives each row to `read` with the place of its query. A server gets them together, in one round trip.
+    pub(crate) fn read_all(
         &self,
         queries: &[(&str, Vec<&dyn ToSql>)],
         mut read: impl FnMut(usize, &Row<'_>) -> Result<()>,
     ) -> Result<()> {
-        match self {
-            Self::File(file) => {
-                let mut statements: Vec<(&str, rusqlite::Statement<'_>)> = Vec::new();
+        self.read_until(queries, |place, row| read(place, row).map(|()| false))
+    }
+
+    const fn row<'a>(&'a self, engine: EngineRow<'a>) -> Row<'a> {
+        Row { place: &self.place, engine }
+    }
+
+    /// Gives the rows of queries to `read` until it returns true.
+    fn read_until(
+        &self,
+        queries: &[(&str, Vec<&dyn ToSql>)],
+        mut read: impl FnMut(usize, &Row<'_>) -> Result<bool>,
+    ) -> Result<()> {
+        let fail = |cause| self.failure(cause);
+        match &self.engine {
+            Engine::File(file) => {
                 for (place, (sql, values)) in queries.iter().enumerate() {
-                    let known = statements.iter().position(|(of, _)| of == sql);
-                    let known = if let Some(known) = known {
-                        known
-                    } else {
-                        statements.push((sql, file.prepare(sql)?));
-                        statements.len() - 1
-                    };
-                    let Some((_, statement)) = statements.get_mut(known) else { continue };
-                    let mut rows = statement.query(rusqlite::params_from_iter(values))?;
-                    while let Some(row) = rows.next()? {
-                        read(place, &Row::File(row))?;
+                    let mut statement = file.prepare_cached(sql).map_err(fail)?;
+                    let mut rows = statement.query(rusqlite::params_from_iter(values)).map_err(fail)?;
+                    while let Some(found) = rows.next().map_err(fail)? {
+                        if read(place, &self.row(EngineRow::File(found)))? {
+                            return Ok(());
+                        }
                     }
                 }
             }
-            Self::Server(server) => {
+            Engine::Server(server) => {
                 let theirs = |(sql, values): &(&str, Vec<_>)| (dialect::postgresql(sql), values.clone());
                 let theirs: Vec<_> = queries.iter().map(theirs).collect();
-                for (place, rows) in server.query_all(&theirs)?.iter().enumerate() {
-                    rows.iter().try_for_each(|row| read(place, &Row::Server(row)))?;
+                let answers = server.query_all(&theirs).map_err(|cause| self.failure(cause))?;
+                for (place, found) in answers
+                    .iter()
+                    .enumerate()
+                    .flat_map(|(place, rows)| rows.iter().map(move |row| (place, row)))
+                {
+                    if read(place, &self.row(EngineRow::Server(found)))? {
+                        return Ok(());
+                    }
                 }
             }
         }
@@ -161,7 +195,7 @@ impl Connection {
     }
 
     /// A transaction for reading: all of its queries see the same moment.
-    pub fn reading(&self) -> Result<Transaction<'_>> {
+    pub(crate) fn reading(&self) -> Result<Transaction<'_>> {
         Transaction::begin(
             self,
             if self.is_server() { "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" } else { "BEGIN" },
@@ -169,85 +203,79 @@ impl Connection {
     }
 
     /// Whether this is a server.
-    pub const fn is_server(&self) -> bool {
-        matches!(self, Self::Server(_))
+    pub(crate) const fn is_server(&self) -> bool {
+        matches!(self.engine, Engine::Server(_))
     }
 
     /// The SQLite connection of a file.
-    pub const fn file(&self) -> Option<&rusqlite::Connection> {
-        match self {
-            Self::File(file) => Some(file),
-            Self::Server(_) => None,
+    pub(crate) const fn file(&self) -> Option<&rusqlite::Connection> {
+        match &self.engine {
+            Engine::File(file) => Some(file),
+            Engine::Server(_) => None,
         }
-    }
-}
-
-impl Statement<'_> {
-    /// Runs a query.
-    pub fn query(&mut self, values: impl Params) -> Result<Rows<'_>> {
-        Ok(match self {
-            Self::File(statement) => {
-                Rows::File(statement.query(rusqlite::params_from_iter(values.values()))?)
-            }
-            Self::Server(server, sql) => Rows::Server(server.query(sql, &values.values())?.into_iter(), None),
-        })
-    }
-
-    /// Runs a query, and reads all of its rows.
-    pub fn query_map<T>(
-        &mut self,
-        values: impl Params,
-        mut read: impl FnMut(&Row<'_>) -> Result<T>,
-    ) -> Result<std::vec::IntoIter<Result<T>>> {
-        let mut rows = self.query(values)?;
-        let mut found = Vec::new();
-        while let Some(row) = rows.next()? {
-            found.push(read(&row));
-        }
-        Ok(found.into_iter())
-    }
-
-    /// The first row of a query.
-    pub fn query_row<T>(
-        &mut self,
-        values: impl Params,
-        read: impl FnOnce(&Row<'_>) -> Result<T>,
-    ) -> Result<T> {
-        let mut rows = self.query(values)?;
-        let row = rows.next()?.ok_or(Error::NO_ROW)?;
-        read(&row)
-    }
-
-    /// Whether a query has a row.
-    pub fn exists(&mut self, values: impl Params) -> Result<bool> {
-        Ok(self.query(values)?.next()?.is_some())
-    }
-}
-
-impl Rows<'_> {
-    /// The next row.
-    pub fn next(&mut self) -> Result<Option<Row<'_>>> {
-        Ok(match self {
-            Self::File(rows) => rows.next()?.map(Row::File),
-            Self::Server(rows, current) => {
-                *current = rows.next();
-                current.as_ref().map(Row::Server)
-            }
-        })
     }
 }
 
 impl Row<'_> {
     /// The value of a column, counted from 0.
     pub fn get<T: FromSql>(&self, column: usize) -> Result<T> {
-        match self {
-            Self::File(row) => Ok(row.get(column)?),
-            Self::Server(row) => {
-                let value = row.value(column)?;
+        let value = match &self.engine {
+            EngineRow::File(row) => row.get(column).map_err(Error::from),
+            EngineRow::Server(row) => row.value(column).and_then(|value| {
                 T::column_result(ValueRef::from(&value)).map_err(|cause| Error::of_column(column, &cause))
-            }
-        }
+            }),
+        };
+        value.map_err(|cause| LedgerError::new(self.place, cause))
     }
+
+    /// The time in a column; `None` if it is NULL or cannot be parsed.
+    pub fn time(&self, column: usize) -> Result<Option<DateTime<Utc>>> {
+        Ok(self.get::<Option<String>>(column)?.as_deref().and_then(time::read))
+    }
+
+    /// The time in a column that always has one; the epoch if it cannot be parsed.
+    pub fn moment(&self, column: usize) -> Result<DateTime<Utc>> {
+        self.time(column).map(Option::unwrap_or_default)
+    }
+
+    /// The count or amount in a column.
+    pub fn count(&self, column: usize) -> Result<u64> {
+        Ok(u64::try_from(self.get::<i64>(column)?).unwrap_or(0))
+    }
+}
+
+/// A struct whose fields are the columns of a row, in their order. `name: time` reads it
+/// with [`Row::time`]. What follows `;` is set as it is written.
+macro_rules! from_row {
+    ($row:expr => $kind:ident { $($field:ident $(: $how:ident)?),* $(,)? $(; $($rest:tt)*)? }) => {{
+        let mut column = 0..;
+        $kind {
+            $($field: from_row!(@column $row, column.next().unwrap_or_default() $(, $how)?),)*
+            $($($rest)*)?
+        }
+    }};
+    (@column $row:expr, $at:expr) => { $row.get($at)? };
+    (@column $row:expr, $at:expr, $how:ident) => { $row.$how($at)? };
+}
+
+/// Adds a row to a table by a method of a transaction: `run`, `execute` or `add`. A text after the columns ends the statement.
+macro_rules! insert {
+    ($into:tt.$method:ident into $table:ident { $($column:ident: $value:expr),* $(,)? } $(, $ending:expr)?) => {
+        $into.$method(
+            &$crate::engine::insertion(stringify!($table), &[$(stringify!($column)),*], insert!(@end $($ending)?)),
+            $crate::engine::params![$($value),*],
+        )
+    };
+    (@end) => { "" };
+    (@end $ending:expr) => { &*$ending };
+}
+
+pub(crate) use {from_row, insert};
+
+/// The statement that adds a row with these columns to a table.
+pub fn insertion(table: &str, columns: &[&str], ending: &str) -> String {
+    let places: Vec<String> = (1..=columns.len()).map(|number| format!("?{number}")).collect();
+    format!("INSERT INTO {table} ({}) VALUES ({}) {ending}", columns.join(", "), places.join(", "))
 }
 
 /// Fails on a server after a time.
@@ -262,37 +290,44 @@ pub struct Transaction<'a> {
 
 impl<'a> Transaction<'a> {
     /// Begins a transaction with this statement.
-    pub fn begin(connection: &'a Connection, statement: &str) -> Result<Self> {
+    pub(crate) fn begin(connection: &'a Connection, statement: &str) -> Result<Self> {
         connection.execute_batch(statement)?;
         Ok(Self::begun(connection))
     }
 
     /// The transaction that has begun on this connection.
-    pub const fn begun(connection: &'a Connection) -> Self {
+    pub(crate) const fn begun(connection: &'a Connection) -> Self {
         Self { connection, is_open: Cell::new(true) }
     }
 
     /// The connection that it is on.
-    pub const fn connection(&self) -> &'a Connection {
+    pub(crate) const fn connection(&self) -> &'a Connection {
         self.connection
     }
 
     /// Runs a statement without rows. A server gets it with the next one, or with the end of the transaction, which reports
     /// its errors.
-    pub fn run(&self, sql: &str, values: impl Params) -> Result<()> {
-        match self.connection {
-            Connection::File(_) => self.connection.execute(sql, values).map(|_| ()),
-            Connection::Server(server) => server.execute_later(dialect::postgresql(sql), &values.values()),
+    pub(crate) fn run(&self, sql: &str, values: &[&dyn ToSql]) -> Result<()> {
+        match &self.connection.engine {
+            Engine::File(_) => self.connection.execute(sql, values).map(|_| ()),
+            Engine::Server(server) => server
+                .execute_later(dialect::postgresql(sql), values)
+                .map_err(|cause| self.connection.failure(cause)),
         }
     }
 
+    /// Adds a row. Returns its id.
+    pub(crate) fn add(&self, sql: &str, values: &[&dyn ToSql]) -> Result<i64> {
+        self.query_row(&format!("{sql} RETURNING id"), values, |row| row.get(0))
+    }
+
     /// Commits it.
-    pub fn commit(self) -> Result<()> {
+    pub(crate) fn commit(self) -> Result<()> {
         self.commit_after(&[], |_| Ok(()))
     }
 
     /// Commits it after a last query.
-    pub fn commit_with(self, sql: &str, read: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
+    pub(crate) fn commit_with(self, sql: &str, read: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
         self.commit_after(&[(sql, vec![])], read)
     }
 
@@ -302,9 +337,9 @@ impl<'a> Transaction<'a> {
         mut read: impl FnMut(&Row<'_>) -> Result<()>,
     ) -> Result<()> {
         // A server that was frozen must not commit what has been given up meanwhile.
-        let given_up = match self.connection {
-            Connection::Server(server) => server.given_up_at().map(time::write),
-            Connection::File(_) => None,
+        let given_up = match &self.connection.engine {
+            Engine::Server(server) => server.given_up_at().map(time::write),
+            Engine::File(_) => None,
         };
         let in_time = given_up.as_ref().map(|at| (IN_TIME, vec![at as &dyn ToSql]));
         let commit: Vec<_> = last.iter().cloned().chain(in_time).chain([("COMMIT", vec![])]).collect();
@@ -327,9 +362,9 @@ impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if self.is_open.get() {
             // The engine rolls back a transaction whose connection ends.
-            match self.connection {
-                Connection::File(file) => drop(file.execute_batch("ROLLBACK")),
-                Connection::Server(server) => server.roll_back(),
+            match &self.connection.engine {
+                Engine::File(file) => drop(file.execute_batch("ROLLBACK")),
+                Engine::Server(server) => server.roll_back(),
             }
         }
     }

@@ -19,8 +19,8 @@ use tokio_postgres::{Client, SimpleQueryMessage};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::address::{Access, ServerAddress, whole_text};
-use super::error::{Error, Result};
-use super::patience;
+use super::error::{EngineResult as Result, Error};
+use super::patience::{ANSWER, Patience};
 use super::values::{ServerRow, Text, texts, typed};
 
 /// How long to wait for a free connection.
@@ -56,8 +56,8 @@ pub struct Server {
     open: RefCell<Option<Open>>,
     /// The place of its host in the URL.
     pub host: usize,
-    /// The schema version that was last found there.
-    pub schema: Cell<u32>,
+    /// How long the request waits that uses it.
+    pub patience: Patience,
     /// Statements that are sent with the next one.
     later: RefCell<Vec<(String, Vec<Text>)>>,
     /// The time of the server, and when it was that.
@@ -77,8 +77,8 @@ impl Server {
     /// is the same without asking: a guard that serves many hooks does not let each of them wait.
     ///
     /// `first` is the place of the host in the URL that is tried first.
-    pub fn connect(address: &ServerAddress, agent: &str, first: usize) -> Result<Self> {
-        patience::check()?;
+    pub fn connect(address: &ServerAddress, agent: &str, first: usize, patience: &Patience) -> Result<Self> {
+        patience.check()?;
         let mut failure = FAILURE.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(Failure { of, at, why }) = &*failure
             && of == address
@@ -90,11 +90,11 @@ impl Server {
         // Only the memory is shared between threads, and not the attempt.
         *failure = None;
         drop(failure);
-        let limit = patience::for_connection();
-        Self::attempt(address, agent, first, limit).inspect_err(|error| {
-            patience::remember(error);
+        let limit = patience.for_connection();
+        Self::attempt(address, agent, first, patience).inspect_err(|error| {
+            patience.remember(error);
             // An attempt that had less time shows less.
-            if limit == patience::ANSWER
+            if limit == ANSWER
                 && let Some(why) = error.again()
             {
                 let failure = Failure { of: address.clone(), at: Instant::now(), why };
@@ -103,36 +103,37 @@ impl Server {
         })
     }
 
-    fn attempt(address: &ServerAddress, agent: &str, first: usize, limit: Duration) -> Result<Self> {
+    fn attempt(address: &ServerAddress, agent: &str, first: usize, patience: &Patience) -> Result<Self> {
         let access = address.access(agent).map_err(Error::Server)?;
         let failed = |error: io::Error| Error::Server(format!("no runtime for its connection: {error}"));
         let runtime = runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
-        let mut waited = Duration::ZERO;
+        let (limit, mut waited) = (patience.for_connection(), Duration::ZERO);
         match here(&runtime, |runtime| runtime.block_on(connect(&access, first, limit, &mut waited))) {
             Ok((host, client, exchange)) => {
-                let open = RefCell::new(Some(Open { client, exchange, runtime }));
-                Ok(Self {
-                    open,
-                    host,
-                    schema: Cell::new(0),
-                    later: RefCell::default(),
-                    clock: Cell::default(),
-                })
+                let mut server = Self::ended();
+                (server.host, server.patience) = (host, patience.clone());
+                server.open.replace(Some(Open { client, exchange, runtime }));
+                Ok(server)
             }
             Err(error) => {
                 // A name may still be looked up.
                 runtime.shutdown_background();
                 // A server that is only slow to accept one of many connections is not away.
-                patience::spend(waited);
+                patience.spend(waited);
                 Err(error)
             }
         }
     }
 
-    /// The rows of a query.
-    pub fn query(&self, sql: &str, values: &[&dyn ToSql]) -> Result<Vec<ServerRow>> {
-        let mut rows = self.query_all(&[(sql.to_owned(), values.to_vec())])?;
-        Ok(rows.pop().unwrap_or_default())
+    /// A connection that has ended.
+    pub fn ended() -> Self {
+        Self {
+            open: RefCell::default(),
+            host: 0,
+            patience: Patience::default(),
+            later: RefCell::default(),
+            clock: Cell::default(),
+        }
     }
 
     /// The rows of several queries, which are sent together.
@@ -184,7 +185,7 @@ impl Server {
     /// is not known, or the caller has no deadline.
     pub fn given_up_at(&self) -> Option<DateTime<Utc>> {
         let (time, at) = self.clock.get()?;
-        Some(time + at.elapsed() + patience::left()?)
+        Some(time + at.elapsed() + self.patience.left()?)
     }
 
     fn send_later(&self) -> Result<()> {
@@ -199,8 +200,8 @@ impl Server {
 
     /// Runs statements that may wait for the locks of others, after which the server cancels them within `limit`.
     pub fn batch_with_locks(&self, sql: &str, limit: Duration) -> Result<TextRows> {
-        patience::check()?;
-        let left = patience::for_statement().min(patience::ANSWER);
+        self.patience.check()?;
+        let left = self.patience.for_statement().min(ANSWER);
         // A server that answers nothing is away: it is not waited for as long as the locks are.
         let open = self.open.borrow();
         let Some(Open { client, runtime, .. }) = &*open else { return Err(ended()) };
@@ -217,7 +218,7 @@ impl Server {
         });
         drop(open);
         if answer.is_none() {
-            patience::spend(left);
+            self.patience.spend(left);
         }
         self.result_of(answer, left)
     }
@@ -239,16 +240,16 @@ impl Server {
     /// Whether the server still answers, and accepts changes.
     pub fn is_usable(&self) -> bool {
         let ask = async |client: &Client| batch(client, "SHOW transaction_read_only").await;
-        let (read_only, waited) = self.run(patience::for_connection(), ask);
-        patience::spend(waited);
+        let (read_only, waited) = self.run(self.patience.for_connection(), ask);
+        self.patience.spend(waited);
         read_only.is_ok_and(|rows| rows == [vec![Some("off".to_owned())]])
     }
 
     fn ask<T: Send>(&self, work: impl AsyncFnOnce(&Client) -> Answer<T> + Send) -> Result<T> {
-        patience::check()?;
-        let (result, waited) = self.run(patience::for_statement(), work);
-        patience::spend(waited);
-        result.inspect_err(patience::remember)
+        self.patience.check()?;
+        let (result, waited) = self.run(self.patience.for_statement(), work);
+        self.patience.spend(waited);
+        result.inspect_err(|why| self.patience.remember(why))
     }
 
     /// The result of `work`, and how long the server was waited for.
@@ -407,7 +408,7 @@ fn of_server(error: &tokio_postgres::Error) -> Error {
         | SqlState::UNDEFINED_COLUMN
         | SqlState::READ_ONLY_SQL_TRANSACTION => Error::Refused(text),
         // The check before a commit: the caller has given up.
-        SqlState::DIVISION_BY_ZERO => Error::late(patience::ANSWER),
+        SqlState::DIVISION_BY_ZERO => Error::late(ANSWER),
         SqlState::LOCK_NOT_AVAILABLE | SqlState::QUERY_CANCELED => Error::Locked,
         _ => Error::Server(text),
     }

@@ -1,13 +1,13 @@
 //! Values of a server: parameters in its text form, and columns as SQLite would have them.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use rusqlite::ToSql;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{Format, FromSql, IsNull, ToSql as ServerToSql, Type};
 
 use super::address::whole_text;
-use super::error::{Error, Result};
+use super::error::{EngineResult as Result, Error};
 use crate::ledger::time;
 
 /// A row.
@@ -93,55 +93,12 @@ impl<'a> FromSql<'a> for Read {
             Type::INT8 => Value::Integer(i64::from_sql(kind, raw)?),
             Type::FLOAT4 => Value::Real(f32::from_sql(kind, raw)?.into()),
             Type::FLOAT8 => Value::Real(f64::from_sql(kind, raw)?),
-            Type::NUMERIC => whole_number(raw).map(Value::Integer).ok_or("a number with a fraction")?,
-            Type::TIMESTAMPTZ => Value::Text(timestamp(raw).map(time::write).ok_or("a time out of range")?),
+            Type::TIMESTAMPTZ => Value::Text(time::write(DateTime::<Utc>::from_sql(kind, raw)?)),
             _ => Value::Text(String::from_utf8_lossy(raw).into_owned()),
         }))
     }
 
     fn accepts(_: &Type) -> bool {
         true
-    }
-}
-
-/// Microseconds since 2000.
-fn timestamp(raw: &[u8]) -> Option<DateTime<Utc>> {
-    let micros = i64::from_be_bytes(raw.try_into().ok()?);
-    let start = DateTime::from_timestamp(946_684_800, 0)?;
-    start.checked_add_signed(TimeDelta::microseconds(micros))
-}
-
-/// A sum of integers: groups of four digits, and the power of 10,000 of the first.
-fn whole_number(raw: &[u8]) -> Option<i64> {
-    let word = |at: usize| Some(i16::from_be_bytes(raw.get(at * 2..at * 2 + 2)?.try_into().ok()?));
-    let (count, first, sign) = (word(0)?, word(1)?, word(2)?);
-    let mut number: i64 = 0;
-    for place in 0..=i32::from(first) {
-        let digits = if place < i32::from(count) { word(4 + usize::try_from(place).ok()?)? } else { 0 };
-        number = number.checked_mul(10_000)?.checked_add(digits.into())?;
-    }
-    let is_whole = count <= first + 1;
-    is_whole.then_some(if sign == 0 { number } else { -number })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sums_are_read_as_whole_numbers() {
-        let raw = |words: &[i16]| words.iter().flat_map(|word| word.to_be_bytes()).collect::<Vec<u8>>();
-        assert_eq!(whole_number(&raw(&[0, 0, 0, 0])), Some(0));
-        assert_eq!(whole_number(&raw(&[1, 0, 0, 0, 42])), Some(42));
-        assert_eq!(whole_number(&raw(&[2, 1, 0, 0, 12, 34])), Some(120_034));
-        assert_eq!(whole_number(&raw(&[1, 2, 0, 0, 5])), Some(500_000_000));
-        assert_eq!(whole_number(&raw(&[1, 0, 0x4000, 0, 7])), Some(-7));
-        assert_eq!(whole_number(&raw(&[2, 0, 0, 1, 7, 5000])), None);
-    }
-
-    #[test]
-    fn times_are_read_as_the_ledger_writes_them() {
-        let raw = (827_677_800_i64 * 1_000_000).to_be_bytes();
-        assert_eq!(timestamp(&raw).map(time::write).as_deref(), Some("2026-03-24T14:30:00Z"));
     }
 }

@@ -9,8 +9,7 @@ mod orders;
 use chrono::{DateTime, Utc};
 
 use super::database::Change;
-use super::engine::{self, OptionalExtension as _, params};
-use super::error::LedgerError;
+use super::engine::{self, LedgerError, OptionalExtension as _, insert, params};
 use super::time;
 use crate::model::event::Subagent;
 use crate::model::session::{Activity, ActivityTimes, State, StatusReminder};
@@ -53,19 +52,18 @@ pub struct Before {
     pub paused: Option<DateTime<Utc>>,
 }
 
-const MEET: &str =
-    "INSERT INTO hook_sessions (session_id, client_session_id, tier, mode, role, model, cwd, transcript,
-         parent_mission, process, started_at, last_seen_at, state, reminded_at, tmux_pane, agent)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, 'active', ?11, ?12, ?13)
-     ON CONFLICT (session_id) DO UPDATE SET
-         client_session_id = coalesce(excluded.client_session_id, hook_sessions.client_session_id),
-         tier = coalesce(excluded.tier, hook_sessions.tier), mode = coalesce(excluded.mode, hook_sessions.mode),
-         role = coalesce(excluded.role, hook_sessions.role), model = coalesce(excluded.model, hook_sessions.model),
-         cwd = coalesce(hook_sessions.cwd, excluded.cwd), transcript = coalesce(excluded.transcript, hook_sessions.transcript),
-         parent_mission = coalesce(excluded.parent_mission, hook_sessions.parent_mission),
-         process = coalesce(excluded.process, hook_sessions.process),
-         tmux_pane = coalesce(excluded.tmux_pane, hook_sessions.tmux_pane),
-         last_seen_at = max(hook_sessions.last_seen_at, excluded.last_seen_at)";
+/// The columns of which the latest value counts. The working directory is the first one.
+const LATEST: [&str; 9] = [
+    "client_session_id",
+    "tier",
+    "mode",
+    "role",
+    "model",
+    "transcript",
+    "parent_mission",
+    "process",
+    "tmux_pane",
+];
 
 pub(super) const TOOL_RUNS: &str =
     "SELECT EXISTS (SELECT 1 FROM hook_calls LEFT JOIN hook_subagents USING (session_id, agent_id)
@@ -75,53 +73,30 @@ pub(super) const TOOL_RUNS: &str =
 impl Change<'_> {
     /// Creates or updates the session's row. Returns its state before.
     pub fn meet(&self, who: &Who<'_>, now: DateTime<Utc>) -> Result<Before, LedgerError> {
-        self.try_meet(who, now).map_err(|cause| self.error(cause))
-    }
-
-    fn try_meet(&self, who: &Who<'_>, now: DateTime<Utc>) -> engine::Result<Before> {
-        let paused: Option<(i64, String)> = self
-            .transaction
-            .query_row(
-                "SELECT max(idle_us, over_us), started_at FROM hook_sessions WHERE session_id = ?1",
-                [who.session],
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )
-            .optional()?;
-        let Who { session, client_id, tier, mode, role, model, cwd, transcript, mission, tmux_pane, process } =
-            *who;
-        let at = time::write(now);
-        self.transaction.run(
-            MEET,
-            params![
-                session,
-                client_id,
-                tier,
-                mode,
-                role,
-                model,
-                cwd,
-                transcript,
-                mission,
-                process,
-                at,
-                tmux_pane,
-                self.agent()
-            ],
-        )?;
-        let paused = paused.and_then(|(paused, started)| {
-            if paused > 0 { DateTime::from_timestamp_micros(paused) } else { time::read(&started) }
+        let sql = "SELECT max(idle_us, over_us), started_at FROM hook_sessions WHERE session_id = ?1";
+        let paused = self.query_row(sql, params![who.session], |row| {
+            let paused: i64 = row.get(0)?;
+            if paused > 0 { Ok(DateTime::from_timestamp_micros(paused)) } else { row.time(1) }
         });
+        let paused = paused.optional()?.flatten();
+        let latest = LATEST.map(|name| format!("{name} = coalesce(excluded.{name}, hook_sessions.{name})"));
+        let at = time::write(now);
+        insert!(self.run into hook_sessions {
+            session_id: who.session, client_session_id: who.client_id, tier: who.tier, mode: who.mode, role: who.role,
+            model: who.model, cwd: who.cwd, transcript: who.transcript, parent_mission: who.mission, process: who.process,
+            tmux_pane: who.tmux_pane, started_at: at, last_seen_at: at, reminded_at: at, state: "active", agent: self.agent()
+        }, format!(
+            "ON CONFLICT (session_id) DO UPDATE SET {}, cwd = coalesce(hook_sessions.cwd, excluded.cwd),
+                 last_seen_at = max(hook_sessions.last_seen_at, excluded.last_seen_at)",
+            latest.join(", ")
+        ))?;
         Ok(Before { paused })
     }
 
     /// Whether a session was seen after a time.
     pub fn is_seen_after(&self, session: &str, at: DateTime<Utc>) -> Result<bool, LedgerError> {
         let sql = "SELECT 1 FROM hook_sessions WHERE session_id = ?1 AND last_seen_at > ?2";
-        let seen = self
-            .transaction
-            .prepare(sql)
-            .and_then(|mut query| query.exists(params![session, time::write(at)]));
-        seen.map_err(|cause| self.error(cause))
+        self.exists(sql, params![session, time::write(at)])
     }
 
     /// Records an activity. Those that are asynchronous may be recorded in any order.
@@ -131,15 +106,6 @@ impl Change<'_> {
         activity: &Activity<'_>,
         now: DateTime<Utc>,
     ) -> Result<(), LedgerError> {
-        self.try_record_activity(session, activity, now).map_err(|cause| self.error(cause))
-    }
-
-    fn try_record_activity(
-        &self,
-        session: &str,
-        activity: &Activity<'_>,
-        now: DateTime<Utc>,
-    ) -> engine::Result<()> {
         let at = if activity.is_async() {
             now.timestamp_micros()
         } else {
@@ -149,7 +115,7 @@ impl Change<'_> {
         match *activity {
             Activity::Started(beginning) => {
                 let source = beginning.source.as_deref();
-                self.transaction.run(
+                self.run(
                     "UPDATE hook_sessions SET awake_us = ?2, source = coalesce(?3, source), ended_at = NULL,
                          end_reason = NULL WHERE session_id = ?1",
                     params![session, at, source],
@@ -158,7 +124,7 @@ impl Change<'_> {
                     // Its subagents keep running, and its status still applies.
                     return self.tools_done(session, at);
                 }
-                self.transaction.run(
+                self.run(
                     "UPDATE hook_sessions SET status = NULL, status_at = NULL, reminded_at = ?2
                      WHERE session_id = ?1",
                     params![session, moment],
@@ -179,7 +145,7 @@ impl Change<'_> {
             Activity::SubagentStarted(subagent) => self.subagent(session, subagent, Some(&moment), None, 0),
             Activity::SubagentStopped(subagent) => {
                 self.subagent(session, subagent, None, Some(&moment), at)?;
-                self.transaction.run(
+                self.run(
                     "DELETE FROM hook_calls WHERE session_id = ?1 AND agent_id = ?2
                              AND coalesce(began_us, 0) <= ?3",
                     params![session, subagent.id, at],
@@ -190,7 +156,7 @@ impl Change<'_> {
                 self.tools_done(session, at)
             }
             Activity::Ended { reason } => {
-                self.transaction.run(
+                self.run(
                     "UPDATE hook_sessions SET over_us = ?2, ended_at = ?3, end_reason = ?4 WHERE session_id = ?1",
                     params![session, at, moment, reason],
                 )?;
@@ -203,10 +169,9 @@ impl Change<'_> {
     /// activities before, even if the clock was set back.
     fn after_all_before(&self, session: &str, at: i64) -> engine::Result<i64> {
         let latest: Option<i64> = self
-            .transaction
             .query_row(
                 "SELECT max(awake_us, idle_us, over_us) FROM hook_sessions WHERE session_id = ?1",
-                [session],
+                params![session],
                 |row| row.get(0),
             )
             .optional()?;
@@ -214,7 +179,7 @@ impl Change<'_> {
     }
 
     fn set(&self, session: &str, column: &'static str, at: i64) -> engine::Result<()> {
-        self.transaction.run(
+        self.run(
             &format!("UPDATE hook_sessions SET {column} = ?2 WHERE session_id = ?1"),
             params![session, at],
         )
@@ -223,7 +188,7 @@ impl Change<'_> {
     /// Marks all tool calls of the session's own agent that began at or before `at` as done.
     fn tools_done(&self, session: &str, at: i64) -> engine::Result<()> {
         self.set(session, "settled_us", at)?;
-        self.transaction.run(
+        self.run(
             "DELETE FROM hook_calls WHERE session_id = ?1 AND agent_id IS NULL
                      AND coalesce(began_us, 0) <= ?2",
             params![session, at],
@@ -233,8 +198,8 @@ impl Change<'_> {
     /// Marks all tool calls and subagents of the session as done.
     fn all_done(&self, session: &str, at: i64, moment: &str) -> engine::Result<()> {
         self.set(session, "settled_us", at)?;
-        self.transaction.run("DELETE FROM hook_calls WHERE session_id = ?1", [session])?;
-        self.transaction.run(
+        self.run("DELETE FROM hook_calls WHERE session_id = ?1", params![session])?;
+        self.run(
             "UPDATE hook_subagents SET ended_at = coalesce(ended_at, ?2), settled_us = max(settled_us, ?3)
                  WHERE session_id = ?1",
             params![session, moment, at],
@@ -242,26 +207,22 @@ impl Change<'_> {
     }
 
     fn tool_begins(&self, session: &str, call: &str, agent: Option<&str>, at: i64) -> engine::Result<()> {
-        self.transaction.run(
-            "INSERT INTO hook_calls (session_id, tool_use_id, agent_id, began_us, done) VALUES (?1, ?2, ?3, ?4, FALSE)
-             ON CONFLICT (session_id, tool_use_id) DO UPDATE SET began_us = excluded.began_us",
-            params![session, call, agent, at],
-        )?;
+        insert!(self.run into hook_calls {
+            session_id: session, tool_use_id: call, agent_id: agent, began_us: at, done: false
+        }, "ON CONFLICT (session_id, tool_use_id) DO UPDATE SET began_us = excluded.began_us")?;
         self.forget_if_complete(session, call)
     }
 
     fn tool_done(&self, session: &str, call: &str, agent: Option<&str>) -> engine::Result<()> {
-        self.transaction.run(
-            "INSERT INTO hook_calls (session_id, tool_use_id, agent_id, done) VALUES (?1, ?2, ?3, TRUE)
-             ON CONFLICT (session_id, tool_use_id) DO UPDATE SET done = TRUE",
-            params![session, call, agent],
-        )?;
+        insert!(self.run into hook_calls {
+            session_id: session, tool_use_id: call, agent_id: agent, done: true
+        }, "ON CONFLICT (session_id, tool_use_id) DO UPDATE SET done = TRUE")?;
         self.forget_if_complete(session, call)
     }
 
     /// Deletes the row of a tool call that has both begun and ended.
     fn forget_if_complete(&self, session: &str, call: &str) -> engine::Result<()> {
-        self.transaction.run(
+        self.run(
             "DELETE FROM hook_calls WHERE session_id = ?1 AND tool_use_id = ?2 AND done
                      AND began_us IS NOT NULL",
             params![session, call],
@@ -276,76 +237,55 @@ impl Change<'_> {
         ended: Option<&str>,
         settled: i64,
     ) -> engine::Result<()> {
-        self.transaction.run(
-            "INSERT INTO hook_subagents (session_id, agent_id, agent_type, started_at, ended_at, settled_us)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-                 ON CONFLICT (session_id, agent_id) DO UPDATE SET
-                     agent_type = coalesce(excluded.agent_type, hook_subagents.agent_type),
-                     started_at = coalesce(excluded.started_at, hook_subagents.started_at),
-                     ended_at = coalesce(excluded.ended_at, hook_subagents.ended_at),
-                     settled_us = max(hook_subagents.settled_us, excluded.settled_us)",
-            params![session, subagent.id, subagent.kind, started, ended, settled],
-        )
+        insert!(self.run into hook_subagents {
+            session_id: session, agent_id: subagent.id, agent_type: subagent.kind, started_at: started, ended_at: ended,
+            settled_us: settled
+        }, "ON CONFLICT (session_id, agent_id) DO UPDATE SET agent_type = coalesce(excluded.agent_type, hook_subagents.agent_type), started_at = coalesce(excluded.started_at, hook_subagents.started_at), ended_at = coalesce(excluded.ended_at, hook_subagents.ended_at), settled_us = max(hook_subagents.settled_us, excluded.settled_us)")
     }
 
     /// The times that the state of a session follows from.
     pub fn activity_times(&self, session: &str) -> Result<ActivityTimes, LedgerError> {
-        let look = || {
-            let (active, idle, ended, settled) = self.transaction.query_row(
-                "SELECT awake_us, idle_us, over_us, settled_us FROM hook_sessions WHERE session_id = ?1",
-                [session],
-                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get::<i64>(3)?)),
-            )?;
-            let tool_running =
-                self.transaction.query_row(TOOL_RUNS, params![session, settled], |row| row.get(0))?;
-            Ok(ActivityTimes { active, idle, ended, tool_running })
-        };
-        look().map_err(|cause| self.error(cause))
+        let (active, idle, ended, settled) = self.query_row(
+            "SELECT awake_us, idle_us, over_us, settled_us FROM hook_sessions WHERE session_id = ?1",
+            params![session],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get::<i64>(3)?)),
+        )?;
+        let tool_running = self.query_row(TOOL_RUNS, params![session, settled], |row| row.get(0))?;
+        Ok(ActivityTimes { active, idle, ended, tool_running })
     }
 
     /// Stores the state of a session.
     pub fn set_state(&self, session: &str, state: State) -> Result<(), LedgerError> {
-        self.transaction
-            .run(
-                "UPDATE hook_sessions SET state = ?2 WHERE session_id = ?1 AND state <> ?2",
-                params![session, state.as_str()],
-            )
-            .map_err(|cause| self.error(cause))
+        self.run(
+            "UPDATE hook_sessions SET state = ?2 WHERE session_id = ?1 AND state <> ?2",
+            params![session, state.as_str()],
+        )
     }
 
     /// Whether a session has a status, and when it was last reminded to set one.
     pub fn reminded(&self, session: &str) -> Result<StatusReminder, LedgerError> {
-        self.transaction
-            .query_row(
-                "SELECT status IS NOT NULL, reminded_at FROM hook_sessions WHERE session_id = ?1",
-                [session],
-                |row| {
-                    let at: Option<String> = row.get(1)?;
-                    Ok(StatusReminder { has_status: row.get(0)?, at: at.as_deref().and_then(time::read) })
-                },
-            )
-            .map_err(|cause| self.error(cause))
+        self.query_row(
+            "SELECT status IS NOT NULL, reminded_at FROM hook_sessions WHERE session_id = ?1",
+            params![session],
+            |row| Ok(StatusReminder { has_status: row.get(0)?, at: row.time(1)? }),
+        )
     }
 
     /// Records that a session was reminded to set a status.
     pub fn note_reminder(&self, session: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
-        self.transaction
-            .run(
-                "UPDATE hook_sessions SET reminded_at = ?2 WHERE session_id = ?1",
-                params![session, time::write(now)],
-            )
-            .map_err(|cause| self.error(cause))
+        self.run(
+            "UPDATE hook_sessions SET reminded_at = ?2 WHERE session_id = ?1",
+            params![session, time::write(now)],
+        )
     }
 
     /// Sets the status text of a session, which must have a row; an empty text removes it.
     pub fn set_status(&self, session: &str, text: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
         let text = Some(text).filter(|text| !text.is_empty());
-        self.transaction
-            .run(
-                "UPDATE hook_sessions SET status = ?2, status_at = ?3, reminded_at = ?3 WHERE session_id = ?1",
-                params![session, text.map(redact::text), time::write(now)],
-            )
-            .map_err(|cause| self.error(cause))
+        self.run(
+            "UPDATE hook_sessions SET status = ?2, status_at = ?3, reminded_at = ?3 WHERE session_id = ?1",
+            params![session, text.map(redact::text), time::write(now)],
+        )
     }
 
     /// Deletes the sessions last seen before `cutoff`, with their subagents and tool calls. Returns how many rows were
@@ -353,15 +293,15 @@ impl Change<'_> {
     pub(super) fn prune_sessions(&self, cutoff: &str) -> engine::Result<usize> {
         let mut deleted = 0;
         for table in ["hook_calls", "hook_subagents"] {
-            deleted += self.transaction.execute(
+            deleted += self.execute(
                 &format!(
                     "DELETE FROM {table} WHERE session_id IN
                          (SELECT session_id FROM hook_sessions WHERE last_seen_at < ?1)"
                 ),
-                [cutoff],
+                params![cutoff],
             )?;
         }
-        deleted += self.transaction.execute("DELETE FROM hook_sessions WHERE last_seen_at < ?1", [cutoff])?;
+        deleted += self.execute("DELETE FROM hook_sessions WHERE last_seen_at < ?1", params![cutoff])?;
         Ok(deleted)
     }
 }

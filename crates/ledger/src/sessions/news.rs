@@ -3,14 +3,9 @@
 use chrono::{DateTime, SubsecRound as _, Utc};
 
 use super::super::database::Ledger;
-use super::super::engine;
-use super::super::engine::params;
-use super::super::error::LedgerError;
+use super::super::engine::{self, LedgerError, params};
 use super::super::events::OF_SESSION;
-use super::super::{migrate, time};
-
-/// The maximum number of rows that are returned.
-const MOST: usize = 1000;
+use super::super::time;
 
 /// An event or a denied command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,39 +37,28 @@ impl Ledger {
     /// The events at or after `since`, newest first, at most 1,000. Events of `session` itself must be later than the
     /// second of `since`.
     pub fn missed_events(&self, since: DateTime<Utc>, session: &str) -> Result<Vec<News>, LedgerError> {
-        self.news(&latest_events(), "events", since, session).map_err(|cause| self.error(cause))
+        self.news(&latest_events(), since, session)
     }
 
     /// The commands at or after `since` that were denied or could not be checked, newest first, at most 1,000. Those of
     /// `session` itself must be later than the second of `since`.
     pub fn missed_denials(&self, since: DateTime<Utc>, session: &str) -> Result<Vec<News>, LedgerError> {
-        self.news(DENIALS, "hook_decisions", since, session).map_err(|cause| self.error(cause))
+        self.news(DENIALS, since, session)
     }
 
-    fn news(&self, sql: &str, table: &str, since: DateTime<Utc>, own: &str) -> engine::Result<Vec<News>> {
-        if !migrate::has_table(&self.connection, table)? || !migrate::is_latest(&self.connection)? {
-            return Ok(vec![]);
-        }
+    fn news(&self, sql: &str, since: DateTime<Utc>, own: &str) -> engine::Result<Vec<News>> {
         // Times are stored to the second.
         let since = since.trunc_subsecs(0);
-        let mut statement = self.connection.prepare(sql)?;
-        let mut rows = statement.query(params![time::floor(since)])?;
-        let mut found = Vec::new();
-        while found.len() < MOST
-            && let Some(row) = rows.next()?
-        {
+        self.find(sql, params![time::floor(since)], usize::MAX, |row| {
             // Columns of other writers may have any type.
-            let at: Option<String> = row.get(0).ok();
-            let Some(at) = at.as_deref().and_then(time::read) else { continue };
             let session: Option<String> = row.get(1).unwrap_or(None);
             let is_own = session.as_deref() == Some(own);
-            if at > since || (at == since && !is_own) {
-                let [kind, words] = [2, 4].map(|column| row.get(column).unwrap_or_default());
-                let service: Option<String> = row.get(3).unwrap_or(None);
-                let service = service.filter(|service| !service.is_empty());
-                found.push(News { at, session, kind, service, words });
-            }
-        }
-        Ok(found)
+            let is_missed = |at: &DateTime<Utc>| *at > since || (*at == since && !is_own);
+            let Some(at) = row.time(0).unwrap_or(None).filter(is_missed) else { return Ok(None) };
+            let [kind, words] = [2, 4].map(|column| row.get(column).unwrap_or_default());
+            let service: Option<String> = row.get(3).unwrap_or(None);
+            let service = service.filter(|service| !service.is_empty());
+            Ok(Some(News { at, session, kind, service, words }))
+        })
     }
 }

@@ -234,7 +234,7 @@ impl Prover<'_> {
             code || matches!(runs.how, How::Find | How::Fd | How::Ansible | How::Crontab)
         });
         let terms = match usage.form.effect {
-            Some(terms) if runs && !expression && terms.stated == Stated::Looks => EffectTerms {
+            Some(terms) if runs && !expression && terms.stated == Stated::Reads => EffectTerms {
                 unknown_values: terms.unknown_values,
                 changes_with: terms.changes_with,
                 check: terms.check,
@@ -246,7 +246,7 @@ impl Prover<'_> {
             None if usage.form.runs.is_some() => return (Effect::Unknown, Why::RunsUnknown(program)),
             None => return (Effect::Unknown, Why::NotStated(usage.written(&texts))),
         };
-        if !runs && usage.form.runs.is_some() && usage.form.effect.is_some() && terms.stated == Stated::Looks
+        if !runs && usage.form.runs.is_some() && usage.form.effect.is_some() && terms.stated == Stated::Reads
         {
             // A wrapper without the command that it runs: `ssh host`, `watch` with an unknown one.
             let idle = terms.check.is_some() || !terms.reads_with.is_empty() || terms.most_words.is_some();
@@ -255,14 +255,14 @@ impl Prover<'_> {
             }
         }
         match terms.stated {
-            Stated::Looks if runs => match self.conditions(command, &usage, &terms, &texts) {
+            Stated::Reads if runs => match self.conditions(command, &usage, &terms, &texts) {
                 (Effect::Reads, _) => (Effect::Reads, Why::RunsPart),
                 proof => proof,
             },
-            Stated::ChangesSomething => (Effect::Changes, Why::Stated),
-            Stated::CannotBeSaid => (Effect::Unknown, Why::NotStated(usage.written(&texts))),
-            Stated::Looks => self.conditions(command, &usage, &terms, &texts),
-            Stated::WritesFiles => match self.conditions(command, &usage, &terms, &texts) {
+            Stated::Changes => (Effect::Changes, Why::Stated),
+            Stated::Unknown => (Effect::Unknown, Why::NotStated(usage.written(&texts))),
+            Stated::Reads => self.conditions(command, &usage, &terms, &texts),
+            Stated::Writes => match self.conditions(command, &usage, &terms, &texts) {
                 // `-` is the standard output.
                 (Effect::Reads, _) if !self.names_a_file(command) && texts.last() != Some(&"-") => {
                     (Effect::Changes, Why::Stated)

@@ -4,7 +4,7 @@ use super::proof::Proof;
 use super::reason::Why;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Name, Scanner};
-use crate::catalogue::program::{EffectTerms, OptionValues, Options};
+use crate::catalogue::program::{EffectTerms, Options};
 use crate::model::effect::Effect;
 use crate::shell::glob;
 
@@ -58,14 +58,13 @@ pub fn asks_for_help(usage: &Usage, texts: &[&str]) -> bool {
 
 /// Whether an option has a value with which the effect is unknown.
 pub fn is_doubtful(name: Name<'_>, value: Option<&str>, terms: &EffectTerms) -> bool {
-    let doubtful =
-        |one: &OptionValues| name.is(one.option) && value.is_some_and(|value| fits(value, &one.values));
-    terms.unknown_values.iter().any(doubtful)
+    let mut of_option = terms.unknown_values.iter().filter(|(option, _)| name.is(option));
+    of_option.any(|(_, values)| value.is_some_and(|value| fits(value, values)))
 }
 
 /// Whether an option may be the beginning of one with whose values the effect can be unknown.
 pub fn may_be_doubtful(name: Name<'_>, terms: &EffectTerms) -> bool {
-    terms.unknown_values.iter().any(|one| !name.is(one.option) && begins(name, &[one.option]))
+    terms.unknown_values.iter().any(|(option, _)| !name.is(option) && begins(name, &[option]))
 }
 
 pub fn written(name: Name<'_>) -> String {

@@ -166,7 +166,7 @@ fn chosen<T>(words: Words, items: &[T]) -> &[T] {
         Words::From(first) => items.get(first..).unwrap_or_default(),
         Words::Only(index) => items.get(index..=index).unwrap_or_default(),
         Words::Last => items.last().map(std::slice::from_ref).unwrap_or_default(),
-        Words::Nowhere | Words::Starred | Words::OwnName | Words::Constant(_) | Words::ValueOf(_) => &[],
+        Words::None | Words::Starred | Words::OwnName | Words::Constant(_) | Words::ValueOf(_) => &[],
     }
 }
 
@@ -212,7 +212,7 @@ fn written(
     texts: &[&str],
     into: &mut Vec<Access>,
 ) {
-    if files.writes == Words::Nowhere {
+    if files.writes == Words::None {
         return;
     }
     let value: Vec<&str> = value.iter().chain(files.outputs.iter()).copied().collect();
@@ -245,7 +245,7 @@ fn first_is_file(files: &Files, texts: &[&str]) -> bool {
 
 /// The words that may be files that are read.
 fn read(command: &Command, files: &Files, rest: usize, texts: &[&str], into: &mut Vec<Access>) {
-    if files.reads == Words::Nowhere {
+    if files.reads == Words::None {
         return;
     }
     let mut skip_next = false;

@@ -74,7 +74,7 @@ fn writes_words(texts: &[&str], catalogue: Catalogue) -> bool {
     let Some(usage) = catalogue.usage(texts, &|_| false) else { return false };
     let Some(files) = usage.form.files.or(usage.program.form.files) else { return false };
     let is_needed = files.writes_with.is_empty() || usage.has(texts, &files.writes_with);
-    (files.writes != Words::Nowhere && is_needed)
+    (files.writes != Words::None && is_needed)
         || matches!(files.how, Some(FileHow::Rights | FileHow::Dd | FileHow::Mount))
 }
 

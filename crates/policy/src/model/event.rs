@@ -2,8 +2,11 @@
 
 use std::path::PathBuf;
 
+use serde::Serialize;
+
 /// How serious an event row is, as Claude Ops defines it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Routine: a pull request was created, a notification was sent.
     Info,

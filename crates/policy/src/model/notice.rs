@@ -1,6 +1,7 @@
 //! Notifications to the operators.
 
 use chrono::{DateTime, Utc};
+use serde::Serialize;
 
 use super::event::Level;
 
@@ -22,7 +23,8 @@ pub struct Notice {
 }
 
 /// The text of a notice. Markdown must be readable as plain text, because not every target renders it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
 pub enum Body {
     /// Markdown written by opsctl.
     Markdown(String),

@@ -1,9 +1,11 @@
 //! Questions to a person: a call that the policy asks about instead of denying it, and the signed answers.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use serde::Serialize;
 
 /// The state of a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum QuestionState {
     /// It has no answer, and its time has not passed.
     Open,
@@ -18,9 +20,6 @@ pub enum QuestionState {
 }
 
 impl QuestionState {
-    /// All states.
-    pub const ALL: [Self; 5] = [Self::Open, Self::Approved, Self::Refused, Self::Expired, Self::Used];
-
     /// The stored and displayed name.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -70,17 +69,20 @@ pub struct AskedCall {
 }
 
 /// A stored question. Its texts contain no secrets.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Question {
     /// Its number, unique within the ledger.
     pub id: i64,
     /// The session that waits for the answer.
     pub session: String,
+    /// The agent; `None` if it is not known.
+    pub agent: Option<String>,
     /// The client's id of the call, which stays the same when the session is resumed.
     pub call: String,
     /// The command as it was read, or the tool and its file.
     pub command: String,
     /// SHA-256 of the exact call, in hexadecimal.
+    #[serde(skip)]
     pub digest: String,
     /// The actions, as text, one each.
     pub actions: Vec<String>,
@@ -106,8 +108,6 @@ pub struct Question {
     pub answered_at: Option<DateTime<Utc>>,
     /// The note of the answer.
     pub note: Option<String>,
-    /// The agent; `None` if it is not known.
-    pub agent: Option<String>,
 }
 
 impl Question {
@@ -192,7 +192,7 @@ pub struct SignedAnswer {
 }
 
 /// A budget that a person has given in advance.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Grant {
     /// Its number, unique within the ledger.
     pub id: i64,
@@ -207,12 +207,14 @@ pub struct Grant {
     /// Who gave it.
     pub by: String,
     /// When.
+    #[serde(rename = "granted_at")]
     pub at: DateTime<Utc>,
     /// When it expires.
     pub expires_at: DateTime<Utc>,
     /// A note.
     pub note: Option<String>,
     /// The Ed25519 signature, in base64.
+    #[serde(skip)]
     pub signature: String,
 }
 

@@ -1,6 +1,11 @@
-//! Relative times.
+//! Times as text.
 
-use chrono::TimeDelta;
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+
+/// Formats a time as `2026-03-21T14:22:00Z`.
+pub fn timestamp(time: DateTime<Utc>) -> String {
+    time.to_rfc3339_opts(SecondsFormat::Secs, true)
+}
 
 /// Formats a duration relative to now in its largest unit: `3m ago`, `in 2h`.
 pub fn relative_time(delta: TimeDelta) -> String {

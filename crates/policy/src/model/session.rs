@@ -1,6 +1,7 @@
 //! The client's sessions, as the ledger stores them.
 
 use chrono::{DateTime, Utc};
+use serde::Serialize;
 
 use super::event::{SessionStart, Subagent};
 
@@ -13,7 +14,8 @@ pub fn plain_id(id: &str) -> String {
 }
 
 /// The state of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum State {
     /// The model is working.
     #[default]
@@ -123,25 +125,31 @@ pub enum ProcessState {
 }
 
 /// An agent that a session has started.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SubagentRow {
     /// The client's id of the subagent.
+    #[serde(rename = "agent_id")]
     pub id: String,
     /// Its type.
+    #[serde(rename = "agent_type")]
     pub kind: Option<String>,
     /// When it started.
+    #[serde(rename = "started_at")]
     pub started: Option<DateTime<Utc>>,
     /// When it finished; `None` while it runs.
+    #[serde(rename = "ended_at")]
     pub ended: Option<DateTime<Utc>>,
 }
 
 /// A session.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Session {
     /// Its id: `CLAUDE_SESSION_ID`, else the client's session id.
     pub id: String,
     /// The client's session id, if it differs from `id`.
     pub client_id: Option<String>,
+    /// The agent; `None` if it is not known.
+    pub agent: Option<String>,
     /// Its tier.
     pub tier: Option<u8>,
     /// `interactive`, `mission` or `background`.
@@ -160,22 +168,26 @@ pub struct Session {
     pub parent_mission: Option<String>,
     /// `TMUX_PANE`: the tmux pane in which it runs.
     pub tmux_pane: Option<String>,
-    /// The agent; `None` if it is not known.
-    pub agent: Option<String>,
     /// The client's process, as `client_process` names it.
+    #[serde(skip)]
     pub process: Option<String>,
     /// When it first started.
+    #[serde(rename = "started_at")]
     pub started: Option<DateTime<Utc>>,
     /// Its last activity.
+    #[serde(rename = "last_seen_at")]
     pub last_seen: Option<DateTime<Utc>>,
     /// When it ended.
+    #[serde(rename = "ended_at")]
     pub ended: Option<DateTime<Utc>>,
     /// The client's reason for the end.
     pub end_reason: Option<String>,
     /// Its state, as its hooks last reported it.
     pub state: State,
-    /// Its status text and when it was set.
-    pub status: Option<(String, Option<DateTime<Utc>>)>,
+    /// Its status text.
+    pub status: Option<String>,
+    /// When the status was set.
+    pub status_at: Option<DateTime<Utc>>,
     /// Its subagents.
     pub subagents: Vec<SubagentRow>,
     /// Its cost in US dollars, if `opsctl session` started it.
@@ -185,9 +197,10 @@ pub struct Session {
 }
 
 /// The place of a session in a chain of hand-overs, and the chain's cost.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Chain {
     /// The id of the session that handed over to this one; `None` for the first one.
+    #[serde(rename = "parent_session")]
     pub parent: Option<String>,
     /// The place of this session, from 1.
     pub place: u32,

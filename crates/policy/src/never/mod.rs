@@ -1,11 +1,10 @@
-//! Always-denied commands: the default rules of `packs` and the rules of `hosts.yaml`.
+//! Always-denied commands: the default rules of the catalogue and the rules of `hosts.yaml`.
 //!
 //! The rules apply to the commands that would run, at any position of the text and inside any wrapper. Text that is
 //! only printed is not a command.
 
 pub mod bomb;
 mod disguise;
-pub mod packs;
 pub mod unread;
 
 use std::path::Path;
@@ -14,14 +13,14 @@ use super::pattern::{self, Behind, Found, Kind, Pattern};
 use super::word_paths::{LocalMachine, UnknownMachine, normal, text_paths};
 use super::{files, glob};
 use crate::catalogue::lookup::Usage;
+use crate::catalogue::never::DefaultRule;
 use crate::catalogue::program::{Prints, Program};
-use crate::catalogue::{Catalogue, base_name};
+use crate::catalogue::{Catalogue, base_name, default_rules};
 use crate::model::ask::Topic;
 use crate::model::policy::Tier;
 use crate::model::rules::{NeverRule, Rules};
 use crate::model::verdict::Reason;
 use crate::shell::{Command, Construct, Node, Script, Suspicion, Word};
-use packs::defaults;
 
 /// Globs of data folders; `hosts.yaml` may add to them. A glob that ends in `/**` includes everything below the folder.
 pub const DATA: &[&str] = &[
@@ -75,6 +74,11 @@ const DEVICES: &[&str] = &[
 struct Rule<'a> {
     name: &'a str,
     reason: &'a str,
+}
+
+/// The default rules, which `hosts.yaml` may disable by the name of the rule or of its pack.
+pub fn defaults() -> impl Iterator<Item = &'static DefaultRule> {
+    default_rules().iter()
 }
 
 /// The objections to the commands of a script, the first one of each rule.
@@ -139,7 +143,9 @@ fn has_rule(word: &str, rules: &Rules, catalogue: Catalogue) -> bool {
 
 /// Whether a default rule does not apply at this tier, is disabled, or is replaced by a rule with its name.
 fn is_off(rules: &Rules, name: &str) -> bool {
-    packs::is_off(&rules.off, name) || rules.never.iter().any(|rule| rule.name == name)
+    let pack = defaults().find(|rule| rule.name == name).map(|rule| rule.pack);
+    rules.off.iter().any(|off| off == name || pack.is_some_and(|pack| off == pack))
+        || rules.never.iter().any(|rule| rule.name == name)
 }
 
 fn judge(
@@ -190,13 +196,13 @@ fn by_default(
     let texts: Vec<&str> = command.words.iter().skip(start).map(|word| word.text.as_str()).collect();
     let values = pattern::values(program, catalogue);
     let behind = Behind { name, start, values: &values };
-    for rule in defaults().filter(|rule| program.never.iter().any(|denial| denial.rule == rule.name)) {
-        if is_off(rules, rule.name) || !rule.scope.holds(command.host().is_some()) {
+    for rule in defaults().filter(|rule| program.never.iter().any(|(name, _)| *name == rule.name)) {
+        if is_off(rules, rule.name) || (rule.local && command.host().is_some()) {
             continue;
         }
-        let denials = program.never.iter().filter(|denial| denial.rule == rule.name);
+        let denials = program.never.iter().filter(|(name, _)| *name == rule.name);
         let found = denials
-            .flat_map(|denial| denial.patterns.iter())
+            .flat_map(|(_, patterns)| patterns.iter())
             .filter(|pattern| pattern::may_match(pattern, &texts))
             .filter_map(|pattern| Pattern::behind_program(pattern).ok())
             .find_map(|pattern| pattern.find_behind(command, behind, is));
@@ -346,7 +352,7 @@ mod tests {
         for rule in defaults() {
             assert!(!rule.matches.is_empty() && !rule.differs.is_empty(), "{} has no examples", rule.name);
             let named = format!("(rule {})", rule.name);
-            for text in rule.matches {
+            for text in rule.matches.iter() {
                 let found = rules_of(text);
                 assert!(
                     found.iter().any(|reason| reason.contains(&named)),
@@ -354,7 +360,7 @@ mod tests {
                     rule.name
                 );
             }
-            for text in rule.differs {
+            for text in rule.differs.iter() {
                 let found = rules_of(text);
                 assert!(
                     !found.iter().any(|reason| reason.contains(&named)),
@@ -368,16 +374,16 @@ mod tests {
     #[test]
     fn denials_in_the_catalogue_name_default_rules_and_hold_patterns() {
         for program in Catalogue::default().programs() {
-            for denial in program.never.iter() {
-                assert!(defaults().any(|rule| rule.name == denial.rule), "{}: {}", program.key, denial.rule);
-                for pattern in denial.patterns.iter() {
+            for (name, patterns) in program.never.iter() {
+                assert!(defaults().any(|rule| rule.name == *name), "{}: {name}", program.key);
+                for pattern in patterns.iter() {
                     let parsed = Pattern::behind_program(pattern);
                     assert!(parsed.is_ok(), "{}: {pattern}: {parsed:?}", program.key);
                 }
             }
         }
         for rule in defaults() {
-            let denies = |program: &Program| program.never.iter().any(|denial| denial.rule == rule.name);
+            let denies = |program: &Program| program.never.iter().any(|(denied, _)| *denied == rule.name);
             assert!(Catalogue::default().programs().any(denies), "no program has the rule {}", rule.name);
         }
     }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::ser::{Serialize, SerializeStruct as _, Serializer};
+
 /// The reachability of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reachability {
@@ -24,6 +26,20 @@ impl Reachability {
             Self::Unresolved => "unresolved",
             Self::Unknown => "unknown",
         }
+    }
+}
+
+impl Serialize for Reachability {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Milliseconds, rounded to microseconds.
+        let rtt_ms = match self {
+            Self::Reachable(rtt) => Some((rtt.as_secs_f64() * 1e6).round() / 1e3),
+            _ => None,
+        };
+        let mut fields = serializer.serialize_struct("Reachability", 2)?;
+        fields.serialize_field("state", self.as_str())?;
+        fields.serialize_field("rtt_ms", &rtt_ms)?;
+        fields.end()
     }
 }
 

@@ -47,10 +47,10 @@ impl<'a> Call<'a> {
         }
         let outer_quiet =
             usage.before.is_some_and(|(outer_program, _)| outer.has_surely(&outer_program.form.quiet));
-        let ends_early = usage.form.quiet_values.iter().any(|quiet| {
-            let value = own.value(&[quiet.option]).and_then(Word::known);
+        let ends_early = usage.form.quiet_values.iter().any(|(option, quiet)| {
+            let value = own.value(&[option]).and_then(Word::known);
             value.is_some_and(|value| {
-                quiet.values.iter().any(|one| *one == value || *one == value.to_ascii_lowercase())
+                quiet.iter().any(|one| *one == value || *one == value.to_ascii_lowercase())
             })
         });
         if outer_quiet
@@ -68,7 +68,8 @@ impl<'a> Call<'a> {
             return Err(Idle::NoAction);
         }
         own.positionals.retain(|index| !usage.verb.contains(index));
-        let verb = does.with.iter().find(|with| own.has(&with.options)).map_or(does.verb, |with| with.verb);
+        let verb =
+            does.with.iter().find(|(_, options)| own.has(options)).map_or(does.verb, |(verb, _)| *verb);
         Ok(Self { line, usage, does, own, global, outer, needed, verb })
     }
 
@@ -190,7 +191,7 @@ pub(super) fn words_at(at: Words, line: &Line<'_>, usage: &Usage, own: &Argument
     let words = |indexes: &[usize]| indexes.iter().filter_map(|index| line.word(*index).cloned()).collect();
     let positionals = own.positionals.as_slice();
     match at {
-        Words::Nowhere => vec![],
+        Words::None => vec![],
         Words::From(first) => words(positionals.get(first..).unwrap_or_default()),
         Words::Only(index) => words(positionals.get(index..=index).unwrap_or_default()),
         Words::Last => words(positionals.last().map(std::slice::from_ref).unwrap_or_default()),
@@ -204,7 +205,7 @@ pub(super) fn words_at(at: Words, line: &Line<'_>, usage: &Usage, own: &Argument
 /// The end of the program's own words; the command that it runs follows.
 pub(super) fn own_end(line: &Line<'_>, usage: &Usage) -> usize {
     let runs = usage.form.runs.filter(|runs| runs.how == How::Command && runs.words_need.is_empty());
-    let Some(mut left) = runs.and_then(|runs| runs.after) else { return usize::MAX };
+    let Some(mut left) = runs.and_then(|runs| runs.after.0) else { return usize::MAX };
     for item in Scanner::new(line.texts(), usage.rest, &usage.value()) {
         match item {
             Item::Positional(index) if left == 0 => return index,

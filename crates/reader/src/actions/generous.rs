@@ -126,7 +126,7 @@ fn guesses(catalogue: Catalogue, word: &str) -> Vec<&'static Program> {
     // `$RESTART_SVC` may be `restart-svc`.
     let word = word.replace('_', "-");
     let acting = || catalogue.programs().filter(|program| program.acts());
-    let named = acting().filter(|program| program.guess != Guess::NotGuessed).filter_map(|program| {
+    let named = acting().filter(|program| program.guess != Guess::Never).filter_map(|program| {
         let names = program.names.iter().chain(program.hints.iter());
         let held =
             names.filter(|name| name.len() >= SHORTEST_HINT && word.contains(&name.to_ascii_lowercase()));

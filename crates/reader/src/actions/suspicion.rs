@@ -24,7 +24,7 @@ pub(super) fn is_open(line: &Line<'_>) -> bool {
     let form = usage.form;
     form.runs.is_none()
         && form.does.is_none()
-        && form.effect.is_none_or(|terms| terms.stated == Stated::CannotBeSaid)
+        && form.effect.is_none_or(|terms| terms.stated == Stated::Unknown)
 }
 
 /// The actions of the words of a command line, read as commands of their own.

@@ -37,7 +37,7 @@ pub(super) fn act_on(call: &Call<'_>, actions: &mut Vec<Action>) {
         TargetKind::Compose => compose::find_actions(call, actions),
         TargetKind::Workload => kubectl::find_actions(call, actions),
         TargetKind::Playbook => ansible::find_actions(call, actions),
-        TargetKind::People => message::mail(call, actions),
+        TargetKind::Recipients => message::mail(call, actions),
         TargetKind::Apprise => message::apprise(call, actions),
         TargetKind::Requests => {
             let request = Request::of(call);
@@ -45,7 +45,7 @@ pub(super) fn act_on(call: &Call<'_>, actions: &mut Vec<Action>) {
             forge_api::find_actions(call, &request, actions);
             message::web(call, &request, actions);
         }
-        TargetKind::NoTarget => actions.push(without_target(call)),
+        TargetKind::Nothing => actions.push(without_target(call)),
     }
 }
 

@@ -2,31 +2,25 @@
 //! actions and targets. All other modules derive facts about programs from it.
 //!
 //! The YAML files in this folder describe the built-in families; `build.rs` turns them into constants. `programs` in
-//! `hosts.yaml` adds programs in this form ([`entry`]).
+//! `hosts.yaml` adds programs in this form.
 
-pub mod entry;
 pub mod lookup;
+pub mod never;
 pub mod options;
 pub mod program;
 
 use crate::shell::glob;
-use entry::{Entries, EntryError};
-use program::Program;
+use never::DefaultRule;
+use program::{Map, Program, Value};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-#[allow(
-    clippy::enum_glob_use,
-    clippy::wildcard_imports,
-    unused_imports,
-    reason = "the build script writes bare names"
-)]
+#[allow(clippy::wildcard_imports, reason = "the build script writes these names")]
 mod built_in {
     //! The constants that `build.rs` writes from the YAML files.
 
-    use super::program::{
-        Check::*, FileHow::*, Guess::*, HostWords::*, How::*, Language::*, Place::*, Prints::*, Stated::*,
-        Stdin::*, TargetKind::*, Words::*, *,
-    };
-    use crate::model::verb::Verb::*;
+    use super::never::DefaultRule;
+    use super::program::*;
+    use crate::model::verb::Verb;
 
     include!(concat!(env!("OUT_DIR"), "/catalogue.rs"));
 }
@@ -43,10 +37,9 @@ impl Catalogue {
         Self { own }
     }
 
-    /// The built-in programs and those of these descriptions, kept for the life of the process.
-    pub fn describing(entries: &Entries) -> Result<Self, EntryError> {
-        let programs = entries.0.iter().map(|(key, entry)| entry.clone().into_program(key));
-        Ok(Self::with(Vec::leak(programs.collect::<Result<_, _>>()?)))
+    /// The programs of `hosts.yaml`.
+    pub const fn own(self) -> &'static [Program] {
+        self.own
     }
 
     /// The program that the first word of a command names, with or without its folder.
@@ -64,6 +57,27 @@ impl Catalogue {
     pub fn programs(self) -> impl Iterator<Item = &'static Program> {
         self.own.iter().chain(built_in::PROGRAMS)
     }
+}
+
+/// Reads the programs of `hosts.yaml`, which are kept for the life of the process.
+impl<'de> Deserialize<'de> for Catalogue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Value(programs) = Value::<Map<&str, Program>>::deserialize(deserializer)?;
+        let programs = programs.iter().map(|(key, program)| program.keyed(key));
+        Ok(Self::with(Vec::leak(programs.collect())))
+    }
+}
+
+/// Writes the programs of `hosts.yaml`.
+impl Serialize for Catalogue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.own.iter().map(|program| (program.key, program)))
+    }
+}
+
+/// The rules about always-denied commands that come with opsctl, pack by pack.
+pub fn default_rules() -> &'static [DefaultRule] {
+    built_in::DEFAULT_RULES
 }
 
 /// A program's name without its folder.

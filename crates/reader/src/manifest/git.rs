@@ -10,11 +10,6 @@ pub fn hooks_folder(text: &str) -> Option<String> {
     value(text, "core", "hookspath")
 }
 
-/// Whether other files belong to the settings.
-pub fn has_includes(text: &str) -> bool {
-    text.lines().any(|line| line.trim_start().to_ascii_lowercase().starts_with("[include"))
-}
-
 /// The last value of a key in a section without a subsection. Names are compared without case.
 fn value(text: &str, section: &str, key: &str) -> Option<String> {
     let mut found = None;
@@ -72,6 +67,5 @@ mod tests {
         assert_eq!(alias(text, "ST").as_deref(), Some("status"));
         assert_eq!(alias(text, "other"), None);
         assert_eq!(hooks_folder(text).as_deref(), Some(".hooks"));
-        assert!(has_includes(text));
     }
 }

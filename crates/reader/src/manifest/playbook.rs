@@ -20,7 +20,7 @@ pub fn service(text: &str) -> Option<String> {
     let plays: Value = serde_saphyr::from_str(text).ok()?;
     let plays: Vec<&Map> = plays.as_list()?.iter().filter_map(Value::as_map).collect();
     let vars = plays.iter().filter_map(|play| play.get("vars")?.as_map());
-    let stated = vars.filter_map(|vars| SERVICE_KEYS.iter().find_map(|key| vars.get(*key)?.literal()));
+    let stated = vars.filter_map(|vars| SERVICE_KEYS.iter().find_map(|key| vars.get(key)?.literal()));
     only(&stated.collect()).or_else(|| {
         let mut names = BTreeSet::new();
         for play in plays {
@@ -55,7 +55,7 @@ fn only(names: &BTreeSet<&str>) -> Option<String> {
 /// Adds the containers and units that the tasks of a play or block manage with these modules.
 fn tasks<'a>(play: &'a Map, modules: &[&str], names: &mut BTreeSet<&'a str>, depth: usize) {
     const DEEPEST: usize = 4;
-    let lists = TASKS.iter().filter_map(|key| play.get(*key)?.as_list()).flatten();
+    let lists = TASKS.iter().filter_map(|key| play.get(key)?.as_list()).flatten();
     for task in lists.filter_map(Value::as_map) {
         for (module, arguments) in task.iter() {
             let module = module.rsplit('.').next().unwrap_or(module);

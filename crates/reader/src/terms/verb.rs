@@ -1,7 +1,8 @@
 //! The verbs of actions.
 
 /// What an action does to its target. `Stop` opens a cycle that the next `Start` of the same service closes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verb {
     /// Stops and starts the target.
     Restart,

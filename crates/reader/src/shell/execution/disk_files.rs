@@ -344,7 +344,7 @@ fn may_write(command: &Command, means: impl Fn(&str) -> bool, catalogue: Catalog
     {
         return false;
     }
-    let Some(terms) = usage.form.effect.filter(|terms| terms.stated == Stated::Looks) else { return true };
+    let Some(terms) = usage.form.effect.filter(|terms| terms.stated == Stated::Reads) else { return true };
     let value = usage.value();
     let writing = |options: &[&str]| {
         Scanner::new(&texts, usage.rest, &value)

@@ -1,6 +1,6 @@
 //! Commands that programs run beside their own work: `tar --checkpoint-action=exec=…`, `ssh -o ProxyCommand=…`.
 
-use crate::catalogue::program::{Commands, Place, Program};
+use crate::catalogue::program::{Place, Program, Scripts};
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::invocation::Invocation;
 use crate::shell::expansion::pattern::glob;
@@ -18,9 +18,9 @@ const LONGEST_HEAD: usize = 256;
 /// Follows the commands that a program runs beside its own work.
 pub(crate) fn run(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, program: &Program) {
     let mut left = MOST_SCRIPTS;
-    for commands in program.commands.iter() {
-        for text in texts(shell, invocation, commands.place) {
-            let Some(script) = script(&text, commands, invocation) else { continue };
+    for (place, patterns) in program.commands.iter() {
+        for text in texts(shell, invocation, *place) {
+            let Some(script) = script(&text, patterns, invocation) else { continue };
             if left == 0 {
                 evaluator.unread(shell, &script);
                 continue;
@@ -102,8 +102,8 @@ fn value<'t>(word: &'t str, option: &str, next: Option<&'t str>) -> Option<&'t s
 }
 
 /// The script in a text that fits one of the patterns.
-fn script(text: &str, commands: &Commands, invocation: &Invocation) -> Option<String> {
-    commands.patterns.iter().find_map(|pattern| {
+fn script(text: &str, patterns: &Scripts, invocation: &Invocation) -> Option<String> {
+    patterns.iter().find_map(|pattern| {
         let (head, tail) = pattern.rsplit_once('*')?;
         let rest = without_head(text, head)?;
         let script = match tail {

@@ -72,7 +72,7 @@ impl Evaluator {
                 How::Just => Some(tasks::just(self, shell, invocation, (program, usage))),
                 How::RunParts => Some(tasks::run_parts(self, shell, invocation, usage)),
                 How::Git => Some(git::run(self, shell, invocation, usage)),
-                How::UnitFile => Some(unit::run(self, shell, invocation, usage)),
+                How::Unit => Some(unit::run(self, shell, invocation, usage)),
                 How::Code(language) => {
                     Some(interpreter::run(self, shell, invocation, (program, usage, language)))
                 }

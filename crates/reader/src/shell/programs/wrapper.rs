@@ -107,7 +107,7 @@ fn own_words(
     };
     found.inner.repeats |= runs.repeats;
     let valued = usage.value();
-    let skip = runs.after.filter(|_| has_any(texts, usage, &runs.words_need));
+    let skip = runs.after.0.filter(|_| has_any(texts, usage, &runs.words_need));
     let mut skipped = 0;
     let mut scanner = Scanner::new(texts, usage.rest, &valued);
     let value = |at: At| texts.get(at.index).and_then(|word| word.get(at.offset..)).unwrap_or_default();

@@ -1,0 +1,97 @@
+//! A ledger, and how a process uses it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::engine::{Patience, Place};
+use super::pool::Pool;
+
+/// A ledger, the agent that uses it, and what its connections share.
+#[derive(Debug, Clone)]
+pub struct Location {
+    /// Where it is.
+    pub place: Place,
+    /// The name of the agent in all rows that this process adds; without it, the name of this machine.
+    pub agent: Option<String>,
+    /// The state folder, in which processes take turns to connect to a server.
+    pub state_dir: Option<PathBuf>,
+    /// How long the request that uses it waits for a server.
+    pub patience: Patience,
+    /// Where connections stay open; `None`: they are closed after use.
+    pub pool: Option<Pool>,
+}
+
+impl Location {
+    /// The ledger at a place. Connections to a server stay open until this and its clones are dropped.
+    pub fn new(place: Place, agent: Option<String>, state_dir: Option<PathBuf>) -> Self {
+        let pool = matches!(place, Place::Server(_)).then(Pool::default);
+        Self { place, agent, state_dir, patience: Patience::default(), pool }
+    }
+
+    /// This ledger for a hook, all of whose waiting for a server has one limit.
+    #[must_use]
+    pub fn limited(&self) -> Self {
+        Self { patience: Patience::limited(), ..self.clone() }
+    }
+
+    /// The file.
+    pub fn file(&self) -> Option<&Path> {
+        match &self.place {
+            Place::File(path) => Some(path),
+            Place::Server(_) => None,
+        }
+    }
+
+    /// Whether a file is missing. A server may be asked.
+    pub fn is_missing(&self) -> bool {
+        self.file().is_some_and(|path| !path.exists())
+    }
+
+    /// The files with secrets of a server: the password, and the key of a client certificate.
+    pub fn secret_files(&self) -> Vec<PathBuf> {
+        match &self.place {
+            Place::File(_) => vec![],
+            Place::Server(address) => address.secret_files(),
+        }
+    }
+
+    /// The name of the agent.
+    pub fn agent_name(&self) -> String {
+        self.agent
+            .clone()
+            .unwrap_or_else(|| rustix::system::uname().nodename().to_string_lossy().into_owned())
+    }
+}
+
+/// Locations differ in what they name, and not in what their connections share.
+impl PartialEq for Location {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.place, &self.agent, &self.state_dir) == (&other.place, &other.agent, &other.state_dir)
+    }
+}
+
+impl Eq for Location {}
+
+impl From<&Path> for Location {
+    fn from(path: &Path) -> Self {
+        Self::new(Place::File(path.to_owned()), None, None)
+    }
+}
+
+impl From<&PathBuf> for Location {
+    fn from(path: &PathBuf) -> Self {
+        path.as_path().into()
+    }
+}
+
+impl From<&Self> for Location {
+    fn from(location: &Self) -> Self {
+        location.clone()
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.place.fmt(f)
+    }
+}

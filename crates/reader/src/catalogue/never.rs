@@ -1,0 +1,24 @@
+//! The rules about always-denied commands that come with opsctl, by pack, in `never/`.
+
+use super::program::Texts;
+use super::program::keys::keys;
+
+keys! {
+    /// A rule that denies commands at every tier, unless `hosts.yaml` disables it or its pack. The descriptions of programs state which commands.
+    pub struct DefaultRule {
+        /// Why the command is denied, and what to do instead. The agent reads it.
+        pub reason: &'static str,
+        /// Whether it only applies to commands on the agent's own machine. Default: `false`.
+        pub local: bool,
+        /// Commands that it denies.
+        pub matches: Texts,
+        /// Similar commands that it does not deny.
+        pub differs: Texts,
+    }
+    beside {
+        /// Its name, in denials and in `hosts.yaml`.
+        pub name: &'static str,
+        /// The pack, which `hosts.yaml` disables as a whole.
+        pub pack: &'static str,
+    }
+}

@@ -1,0 +1,72 @@
+//! The files that a program reads and writes.
+
+use super::keys;
+use super::list::Options;
+use super::words::Words;
+
+keys::keys! {
+    /// The files that a form reads and writes.
+    pub struct Files {
+        /// Words that are files which it reads: `word...`, `word 2...`, `word 1`, `word last` or `none`. Default: `word...`.
+        #[default(Words::From(0))]
+        pub reads: Words,
+        /// Words that are files which it writes. Default: `none`.
+        #[default(Words::None)]
+        pub writes: Words,
+        /// Options whose value is a file that it writes. With `=` at its end, such as `--archive=`, an option has the file in the same word only.
+        pub outputs: Options,
+        /// Options whose value is a file that it reads and may print.
+        pub inputs: Options,
+        /// Options whose value is a key file that it uses and does not print.
+        pub keys: Options,
+        /// Options of which one is required for words to be written.
+        pub writes_with: Options,
+        /// Options with which it writes no file that words and options name.
+        pub keeps: Options,
+        /// Options with which everything below a word is written.
+        pub deep: Options,
+        /// Options with which the first word is a file, too.
+        pub first_is_file: Options,
+        /// Specific way to name files.
+        #[key = "files"]
+        pub how: Option<FileHow>,
+    }
+}
+
+/// A specific way to name files, apart from words and options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileHow {
+    /// Sources and a target, or `-t TARGET`.
+    Copy,
+    /// `if=` and `of=`.
+    Dd,
+    /// An archive that is unpacked.
+    Archive,
+    /// Files named after the last part of an address, with `-O`.
+    Downloads,
+    /// Starting points, `-delete`, `-exec`, `-fprint`.
+    Search,
+    /// Folders that a container mounts, and `cp` into and out of it.
+    Engine,
+    /// A folder named after the last part of an address, or the word after it.
+    Clone,
+    /// Everything in the working directory is written.
+    WorkingTree,
+    /// Who may use a file, or a folder and with it everything below it.
+    Rights,
+    /// A mount point, and a folder that gets a second path.
+    Mount,
+    /// A database, by its SQL.
+    Sqlite,
+    /// The files that the code names.
+    InCode,
+    /// Variables of the environment, which it prints.
+    Environment,
+    /// Files below folders, with `-r` or the like.
+    TextSearch,
+    /// The scripts of the command that it explains.
+    Explained,
+}
+
+keys::choices! { FileHow }
