@@ -7,7 +7,7 @@ use super::values::{check_model, is_http_url};
 use crate::inventory::error::{Checked, Found, Mistake, suggestion};
 use crate::inventory::yaml::forms::{Entries, entries};
 use crate::inventory::yaml::hooks::{HookTypeWire, HookWire};
-use crate::model::event::EVENT_NAMES;
+use crate::model::event::{EVENTS, event_name};
 use crate::model::hooks::OwnHook;
 
 /// The events of a tool call, which support `if`.
@@ -21,8 +21,9 @@ const MAX_TIMEOUT: u32 = 3600;
 pub fn check(wire: Option<Entries<Vec<Spanned<HookWire>>>>, found: &mut Found) -> Vec<OwnHook> {
     let mut hooks = Vec::new();
     for (event, list) in entries(wire) {
-        if !EVENT_NAMES.contains(&event.value.as_str()) {
-            let near = suggestion(&event.value, EVENT_NAMES);
+        let known = EVENTS.map(event_name);
+        if !known.contains(&event.value) {
+            let near = suggestion(&event.value, known.iter().map(String::as_str));
             found.add(Mistake::of(&event, "is not a hook event", near));
             continue;
         }
