@@ -1,6 +1,9 @@
 //! The metrics of opsctl, from values.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use serde::Deserialize;
 
 use super::format::{Family, Kind, Sample};
 use crate::guard::budgets::{KindBudget, ServiceBudget};
@@ -39,183 +42,62 @@ pub struct Values {
 }
 
 /// A metric: how it is named and described, and where its samples come from.
-#[derive(Debug)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct Metric {
     /// Its name, which ends with the unit; without `_total`.
-    pub name: &'static str,
+    pub name: String,
+    /// Its kind.
+    pub kind: Kind,
+    /// A counter of the ledger or a value, by name.
+    source: String,
     /// The names of its labels.
-    pub labels: &'static [&'static str],
+    #[serde(default)]
+    pub labels: Vec<String>,
     /// What it states, in one sentence.
-    pub help: &'static str,
-    source: Source,
+    pub help: String,
 }
 
-/// Where samples come from.
-#[derive(Debug)]
-enum Source {
-    /// A counter of the ledger by the name that it has there, with the size of a unit.
-    Counter(&'static str, f64),
-    /// Counts by the values of the labels, which only increase.
-    Counts(fn(&Counters) -> Counts),
-    /// The histogram of hook durations.
-    Durations,
-    /// One value.
-    Value(fn(&Values) -> f64),
-    /// Values with their labels.
-    Samples(fn(&Values) -> Vec<Sample>),
-}
-
-/// All metrics, in the order of the documentation. A new one stands here and, if the ledger counts it, in its queries.
-pub const METRICS: &[Metric] = &[
-    metric("opsctl_build_info", &["version"], "The release of opsctl; always 1.", Source::Samples(version)),
-    metric(
-        "opsctl_ledger_readable",
-        &[],
-        "Whether the ledger can be read or does not exist yet.",
-        Source::Value(|values| number(values.ledger_readable.into())),
-    ),
-    metric(
-        "opsctl_decisions",
-        &["verdict", "effect"],
-        "Decisions on commands and tools.",
-        Source::Counter("decisions", 1.0),
-    ),
-    metric(
-        "opsctl_denials",
-        &["rule", "effect"],
-        "Denials by rule; a call that several rules deny counts for each.",
-        Source::Counts(by_rule),
-    ),
-    metric(
-        "opsctl_hook_duration_seconds",
-        &["event"],
-        "Duration of hooks on commands that act, without the time to record it.",
-        Source::Durations,
-    ),
-    metric(
-        "opsctl_guard_failures",
-        &["verdict"],
-        "Calls that could not be judged: fail-open or fail-closed.",
-        Source::Counts(guard_failures),
-    ),
-    metric(
-        "opsctl_guard_failures_unrecorded",
-        &[],
-        "Failures of the guard that the ledger does not contain yet.",
-        Source::Value(|values| number(values.unrecorded_failures)),
-    ),
-    metric(
-        "opsctl_budget_used",
-        &["service", "kind", "agent"],
-        "Actions that count against a budget now; with `per: agent`, by agent.",
-        Source::Samples(|values| budgets(values, |kind| number(kind.used as u64))),
-    ),
-    metric(
-        "opsctl_budget_limit",
-        &["service", "kind", "agent"],
-        "The limit of a budget.",
-        Source::Samples(|values| budgets(values, |kind| f64::from(kind.limit))),
-    ),
-    metric(
-        "opsctl_host_reachable",
-        &["host"],
-        "Whether a host of hosts.yaml answers a ping; missing if that is unknown.",
-        Source::Samples(hosts),
-    ),
-    metric(
-        "opsctl_sessions",
-        &["tier", "outcome"],
-        "Ended sessions of `opsctl session`.",
-        Source::Counter("sessions", 1.0),
-    ),
-    metric(
-        "opsctl_sessions_running",
-        &[],
-        "Sessions that are recorded as running.",
-        Source::Value(|values| number(values.running_sessions)),
-    ),
-    metric(
-        "opsctl_session_cost_usd",
-        &["tier"],
-        "Cost of ended sessions, as the client estimates it.",
-        Source::Counter("session_cost", 1e-6),
-    ),
-    metric(
-        "opsctl_api_requests",
-        &["model"],
-        "Requests to the model that the guard forwarded.",
-        Source::Counter("api_requests", 1.0),
-    ),
-    metric(
-        "opsctl_api_tokens",
-        &["model", "kind"],
-        "Tokens of these requests: input, output, cache_write, cache_write_1h, cache_read.",
-        Source::Counter("api_tokens", 1.0),
-    ),
-    metric("opsctl_api_cost_usd", &["model"], "Cost of these requests.", Source::Counter("api_cost", 1e-6)),
-    metric(
-        "opsctl_spent_day_usd",
-        &[],
-        "Cost of the requests of the last 24 hours, which policy.spend.day limits.",
-        Source::Value(|values| values.spending.day.dollars()),
-    ),
-    metric("opsctl_spend_limit_usd", &["limit"], "The limits of policy.spend.", Source::Samples(limits)),
-    metric(
-        "opsctl_questions_open",
-        &[],
-        "Questions to a person that are not answered.",
-        Source::Value(|values| number(values.open_questions)),
-    ),
-    metric("opsctl_events", &["level"], "Events by level.", Source::Counter("events", 1.0)),
-    metric(
-        "opsctl_notifications_undelivered",
-        &[],
-        "Notifications of the last day that are not delivered.",
-        Source::Value(|values| number(values.undelivered)),
-    ),
-];
-
-const fn metric(
-    name: &'static str,
-    labels: &'static [&'static str],
-    help: &'static str,
-    source: Source,
-) -> Metric {
-    Metric { name, labels, help, source }
-}
+/// All metrics, in the order of the documentation. The tests read the file, so it is valid.
+pub static METRICS: LazyLock<Vec<Metric>> =
+    LazyLock::new(|| serde_saphyr::from_str(include_str!("metrics.yaml")).unwrap_or_default());
 
 /// All metrics with their samples.
-pub fn of(values: &Values) -> Vec<Family> {
-    METRICS.iter().map(|metric| metric.family(values)).collect()
-}
-
-impl Metric {
-    /// Its kind.
-    pub const fn kind(&self) -> Kind {
-        match self.source {
-            Source::Counter(..) | Source::Counts(_) => Kind::Counter,
-            Source::Durations => Kind::Histogram,
-            Source::Value(_) | Source::Samples(_) => Kind::Gauge,
-        }
-    }
-
-    fn family(&self, values: &Values) -> Family {
-        let Self { name, labels, help, source } = self;
-        let counters = &values.counters;
-        let samples = match source {
-            Source::Counter(counter, unit) => samples(&counters.of(counter), labels, *unit),
-            Source::Counts(counts) => samples(&counts(counters), labels, 1.0),
-            Source::Durations => durations(counters),
-            Source::Value(value) => vec![Sample::new(vec![], value(values))],
-            Source::Samples(samples) => samples(values),
+pub fn of(values: &Values) -> Vec<Family<'static>> {
+    let with_samples = |metric: &'static Metric| {
+        let samples = match metric.kind {
+            Kind::Counter => samples(&counts(&metric.source, &values.counters), metric),
+            Kind::Histogram => durations(&values.counters),
+            Kind::Gauge => gauge(&metric.source, values),
         };
-        let unit = ["usd", "seconds"].into_iter().find(|unit| name.ends_with(unit)).unwrap_or_default();
-        Family { name, kind: self.kind(), unit, help, samples }
+        Family { metric, samples }
+    };
+    METRICS.iter().map(with_samples).collect()
+}
+
+fn counts(source: &str, counters: &Counters) -> Counts {
+    match source {
+        "denials" => by_rule(counters),
+        "guard_failures" => guard_failures(counters),
+        source => counters.of(source),
     }
 }
 
-fn version(values: &Values) -> Vec<Sample> {
-    vec![Sample::new(vec![("version", values.version.to_owned())], 1.0)]
+fn gauge(source: &str, values: &Values) -> Vec<Sample> {
+    let one = |value| vec![Sample::new(vec![], value)];
+    match source {
+        "build_info" => vec![Sample::new(vec![("version", values.version.to_owned())], 1.0)],
+        "ledger_readable" => one(number(values.ledger_readable.into())),
+        "guard_failures_unrecorded" => one(number(values.unrecorded_failures)),
+        "budget_used" => budgets(values, |kind| number(kind.used as u64)),
+        "budget_limit" => budgets(values, |kind| f64::from(kind.limit)),
+        "host_reachable" => hosts(values),
+        "sessions_running" => one(number(values.running_sessions)),
+        "spent_day_usd" => one(values.spending.day.dollars()),
+        "spend_limit_usd" => limits(values),
+        "questions_open" => one(number(values.open_questions)),
+        "notifications_undelivered" => one(number(values.undelivered)),
+        _ => vec![],
+    }
 }
 
 fn limits(values: &Values) -> Vec<Sample> {
@@ -233,7 +115,9 @@ const fn number(count: u64) -> f64 {
 }
 
 /// A sample for each labels. Of a label with many values, the most frequent ones are kept.
-fn samples(counts: &Counts, names: &[&'static str], unit: f64) -> Vec<Sample> {
+fn samples(counts: &Counts, metric: &'static Metric) -> Vec<Sample> {
+    let names = &metric.labels;
+    let unit = if metric.name.ends_with("_usd") { 1e-6 } else { 1.0 };
     let mut kept = counts.clone();
     for at in 0..names.len() {
         let mut sums: BTreeMap<String, u64> = BTreeMap::new();
@@ -255,7 +139,7 @@ fn samples(counts: &Counts, names: &[&'static str], unit: f64) -> Vec<Sample> {
         }
         kept = merged;
     }
-    let labelled = |labels: Vec<String>| names.iter().copied().zip(labels).collect();
+    let labelled = |labels: Vec<String>| names.iter().map(String::as_str).zip(labels).collect();
     kept.into_iter().map(|(labels, count)| Sample::new(labelled(labels), scaled(count, unit))).collect()
 }
 
@@ -347,6 +231,7 @@ fn hosts(values: &Values) -> Vec<Sample> {
 mod tests {
     use super::*;
     use crate::metrics::format::{Format, text};
+    use crate::model::policy::Policy;
 
     fn counts(rows: &[(&[&str], u64)]) -> Counts {
         rows.iter()
@@ -413,14 +298,20 @@ mod tests {
     }
 
     #[test]
-    fn names_end_with_their_unit_and_are_unique() {
-        let families = of(&Values::default());
-        let names: BTreeSet<&str> = families.iter().map(|family| family.name).collect();
-        assert_eq!(names.len(), families.len());
-        for Family { name, unit, help, .. } in families {
-            assert!(unit.is_empty() || name.ends_with(&format!("_{unit}")), "{name}");
+    fn names_are_unique_and_every_gauge_has_a_value() {
+        let names: BTreeSet<&str> = METRICS.iter().map(|metric| metric.name.as_str()).collect();
+        assert!(!names.is_empty() && names.len() == METRICS.len(), "{names:?}");
+        let found = Found { name: "h".into(), address: "a".into(), reachability: Reachability::Unreachable };
+        let values = Values {
+            budgets: vec![ServiceBudget::unused("s", &Policy::default())],
+            hosts: vec![found],
+            spending: Spending { day_limit: Some(Usd(1)), ..Spending::default() },
+            ..Values::default()
+        };
+        for Family { metric: Metric { name, kind, help, .. }, samples } in of(&values) {
             assert!(name.starts_with("opsctl_") && !name.ends_with("_total"), "{name}");
             assert!(help.ends_with('.'), "{name}");
+            assert!(*kind != Kind::Gauge || !samples.is_empty(), "{name}");
         }
     }
 }

@@ -1,6 +1,10 @@
 //! Metrics as text: the format of `OpenMetrics`, and the older format of Prometheus, which the textfile collector of `node_exporter`
 //! reads.
 
+use serde::Deserialize;
+
+use super::families::Metric;
+
 /// The format of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -11,7 +15,8 @@ pub enum Format {
 }
 
 /// The kind of a metric.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// It only increases.
     Counter,
@@ -22,16 +27,10 @@ pub enum Kind {
 }
 
 /// A metric with all of its samples.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Family {
-    /// Its name, which ends with the unit; without `_total`.
-    pub name: &'static str,
-    /// The kind.
-    pub kind: Kind,
-    /// The unit; empty for a number without one.
-    pub unit: &'static str,
-    /// One sentence.
-    pub help: &'static str,
+#[derive(Debug)]
+pub struct Family<'a> {
+    /// The metric.
+    pub metric: &'a Metric,
     /// The samples.
     pub samples: Vec<Sample>,
 }
@@ -55,15 +54,15 @@ impl Sample {
 }
 
 /// The text of metrics. Those without samples are left out.
-pub fn text(families: &[Family], format: Format) -> String {
+pub fn text(families: &[Family<'_>], format: Format) -> String {
     let mut text = String::new();
-    for Family { name, kind, unit, help, samples } in
-        families.iter().filter(|family| !family.samples.is_empty())
-    {
+    for Family { metric, samples } in families.iter().filter(|family| !family.samples.is_empty()) {
+        let Metric { name, kind, help, .. } = metric;
+        let unit = ["usd", "seconds"].into_iter().find(|unit| name.ends_with(unit)).unwrap_or_default();
         let total = if *kind == Kind::Counter { "_total" } else { "" };
         // In the older format, the name of a counter ends with `_total` everywhere.
         let declared = match format {
-            Format::OpenMetrics => (*name).to_owned(),
+            Format::OpenMetrics => name.clone(),
             Format::Prometheus => format!("{name}{total}"),
         };
         let kind = match kind {
@@ -104,41 +103,32 @@ fn escaped(text: &str, quotes: bool) -> String {
 mod tests {
     use super::*;
 
-    fn families() -> [Family; 4] {
+    fn texts(format: Format) -> String {
+        let metrics: Vec<Metric> = serde_saphyr::from_str(
+            "- {name: a_cost_usd, kind: counter, source: '', help: 'Says \"x\\y\".'}\n\
+             - {name: b, kind: gauge, source: '', help: B.}\n\
+             - {name: c, kind: gauge, source: '', help: No samples.}\n\
+             - {name: d_seconds, kind: histogram, source: '', help: D.}\n",
+        )
+        .unwrap();
         let sample = |suffix, labels: &[(&'static str, &str)], value| Sample {
             suffix,
             labels: labels.iter().map(|(name, value)| (*name, (*value).to_owned())).collect(),
             value,
         };
-        [
-            Family {
-                name: "a_cost_usd",
-                kind: Kind::Counter,
-                unit: "usd",
-                help: "Says \"x\\y\".",
-                samples: vec![sample("", &[("model", "a\"b\\c\nd"), ("tier", "1")], 0.5)],
-            },
-            Family {
-                name: "b",
-                kind: Kind::Gauge,
-                unit: "",
-                help: "B.",
-                samples: vec![sample("", &[], 3.0)],
-            },
-            Family { name: "c", kind: Kind::Gauge, unit: "", help: "No samples.", samples: vec![] },
-            Family {
-                name: "d_seconds",
-                kind: Kind::Histogram,
-                unit: "seconds",
-                help: "D.",
-                samples: vec![
-                    sample("_bucket", &[("le", "0.1")], 1.0),
-                    sample("_bucket", &[("le", "+Inf")], 2.0),
-                    sample("_sum", &[], 1.25),
-                    sample("_count", &[], 2.0),
-                ],
-            },
-        ]
+        let samples = [
+            vec![sample("", &[("model", "a\"b\\c\nd"), ("tier", "1")], 0.5)],
+            vec![sample("", &[], 3.0)],
+            vec![],
+            vec![
+                sample("_bucket", &[("le", "0.1")], 1.0),
+                sample("_bucket", &[("le", "+Inf")], 2.0),
+                sample("_sum", &[], 1.25),
+                sample("_count", &[], 2.0),
+            ],
+        ];
+        let family = |(metric, samples)| Family { metric, samples };
+        text(&metrics.iter().zip(samples).map(family).collect::<Vec<_>>(), format)
     }
 
     #[test]
@@ -148,12 +138,12 @@ mod tests {
              # TYPE b gauge\n# HELP b B.\nb 3\n\
              # TYPE d_seconds histogram\n# UNIT d_seconds seconds\n# HELP d_seconds D.\n\
              d_seconds_bucket{le=\"0.1\"} 1\nd_seconds_bucket{le=\"+Inf\"} 2\nd_seconds_sum 1.25\nd_seconds_count 2\n# EOF\n";
-        assert_eq!(text(&families(), Format::OpenMetrics), expected);
+        assert_eq!(texts(Format::OpenMetrics), expected);
     }
 
     #[test]
     fn writes_the_older_format() {
-        let text = text(&families(), Format::Prometheus);
+        let text = texts(Format::Prometheus);
         assert!(text.contains(
             "# TYPE a_cost_usd_total counter\n# HELP a_cost_usd_total Says \"x\\\\y\".\na_cost_usd_total{"
         ));

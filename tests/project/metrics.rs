@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// The name of the samples of a metric: that of a counter ends with `_total`.
 fn name(metric: &Metric) -> String {
-    let total = if metric.kind() == Kind::Counter { "_total" } else { "" };
+    let total = if metric.kind == Kind::Counter { "_total" } else { "" };
     format!("{}{total}", metric.name)
 }
 
@@ -21,8 +21,8 @@ fn names() -> BTreeSet<String> {
 /// The rows of the table in the documentation.
 fn rows() -> String {
     let row = |metric: &Metric| {
-        let labels: Vec<String> = metric.labels.iter().map(|label| format!("`{label}`")).collect();
-        format!("| `{}` | {} | {} |\n", name(metric), labels.join(", "), metric.help)
+        let labels: Vec<String> = metric.labels.iter().map(|label| format!(" `{label}`")).collect();
+        format!("| `{}` |{} | {} |\n", name(metric), labels.join(","), metric.help)
     };
     METRICS.iter().map(row).collect()
 }

@@ -6,7 +6,7 @@ use crate::catalogue::lookup::Usage;
 use crate::catalogue::program::{Check, EffectTerms};
 use crate::languages::sources::Sources;
 use crate::languages::sql::{self, Functions};
-use crate::languages::{awk, flux, mongo, sed};
+use crate::languages::{awk, flux, mongo, names, sed};
 use crate::model::effect::Effect;
 use crate::shell::{Command, Word};
 
@@ -57,15 +57,16 @@ pub fn effect(
 
 /// Where the scripts of a command line are.
 fn sources(check: Check, usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Sources {
-    let (scripts, files): (&[&str], &[&str]) = match check {
-        Check::SedScript => (&["-e", "--expression"], &["-f", "--file"]),
-        Check::AwkProgram => {
-            (&["-e", "--source"], &["-f", "--file", "-i", "--include", "-l", "--load", "-E", "--exec"])
-        }
-        Check::Mongo => (&["--eval"], &["--file", "-f", "--shell"]),
-        _ => (&terms.statements, &[]),
+    let library = names::awk::LIBRARY_OPTIONS.0;
+    let (scripts, files) = match check {
+        Check::SedScript => (names::sed::CODE_OPTIONS.0, names::sed::FILE_OPTIONS.0),
+        Check::AwkProgram => (names::awk::CODE_OPTIONS.0, names::awk::FILE_OPTIONS.0),
+        Check::Mongo => (&["--eval"] as &[&str], &["--file", "-f", "--shell"] as &[&str]),
+        _ => (&*terms.statements, &[] as &[&str]),
     };
-    let mut sources = Sources::of(usage, texts, scripts, files, check == Check::AwkProgram);
+    let is_awk = check == Check::AwkProgram;
+    let files = if is_awk { &*[files, library].concat() } else { files };
+    let mut sources = Sources::of(usage, texts, scripts, files, is_awk);
     let text = |word: usize| texts.get(word).copied().unwrap_or_default();
     let words = sources.words.iter().copied();
     match check {

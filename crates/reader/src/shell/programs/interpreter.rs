@@ -3,7 +3,11 @@
 use super::awk_lines;
 use super::interpreter_calls::{Call, find_calls, tokens_of};
 use super::libraries;
+use crate::catalogue::lookup::Usage;
+use crate::catalogue::options::At;
 use crate::catalogue::program::{Language, Program};
+use crate::languages::names::awk;
+use crate::languages::sources::Sources;
 use crate::languages::text::Part;
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
@@ -20,9 +24,12 @@ pub(crate) fn run(
     evaluator: &mut Evaluator,
     shell: &Shell,
     invocation: &Invocation,
-    (program, language): (&str, Language),
+    (program, usage, language): (&str, &Usage, Language),
 ) -> String {
-    let (code, loops) = code_of(invocation, language);
+    let (code, loops) = match language {
+        Language::Awk => (code_of_awk(invocation, usage), true),
+        _ => code_of(invocation, language),
+    };
     if let Some(Code::File(path)) = &code {
         return run_files(evaluator, shell, invocation, (program, path));
     }
@@ -153,10 +160,20 @@ enum Code {
     Program(String),
 }
 
+/// Where the program of awk is.
+fn code_of_awk(invocation: &Invocation, usage: &Usage) -> Option<Code> {
+    let texts = invocation.texts();
+    let sources = Sources::of(usage, &texts, awk::CODE_OPTIONS.0, awk::FILE_OPTIONS.0, true).or_first_word();
+    let text = |at: &At| texts.get(at.index)?.get(at.offset..);
+    let file = sources.files.first().and_then(text).map(|file| Code::Program(file.to_owned()));
+    let scripts: Vec<&str> = sources.scripts.iter().filter_map(text).collect();
+    file.or_else(|| (!scripts.is_empty()).then(|| Code::Text(scripts.join("\n"))))
+}
+
 /// Where the code of an interpreter is, and whether it runs for each line of input.
 fn code_of(invocation: &Invocation, language: Language) -> (Option<Code>, bool) {
     let (php, lua) = (language == Language::Php, language == Language::Lua);
-    let (awk, deno) = (language == Language::Awk, language == Language::Deno);
+    let deno = language == Language::Deno;
     let mut at = 1;
     let mut evaluates = false;
     while let Some(word) = invocation.word(at) {
@@ -168,10 +185,7 @@ fn code_of(invocation: &Invocation, language: Language) -> (Option<Code>, bool) 
             continue;
         }
         let Some(letters) = word.strip_prefix('-') else {
-            // The first word of awk is its program; other interpreters take a file, or `deno eval`.
-            if awk {
-                return (Some(Code::Text(word.to_owned())), true);
-            }
+            // The first word is a file, or `deno eval`.
             if deno && matches!(word, "eval" | "repl") {
                 evaluates = true;
                 continue;
@@ -185,14 +199,6 @@ fn code_of(invocation: &Invocation, language: Language) -> (Option<Code>, bool) 
             return (Some(Code::File(word.to_owned())), false);
         };
         let next = || invocation.word(at).map(|text| Code::Text(text.to_owned()));
-        if awk {
-            at += usize::from(matches!(letters, "F" | "v" | "f"));
-            if letters == "f" {
-                let file = invocation.word(at - 1).map(|file| Code::Program(file.to_owned()));
-                return (file, true);
-            }
-            continue;
-        }
         match letters {
             "-eval" | "-print" => return (next(), false),
             _ if letters.starts_with("-eval=")
@@ -231,7 +237,7 @@ fn code_of(invocation: &Invocation, language: Language) -> (Option<Code>, bool) 
             }
         }
     }
-    (Some(Code::Stdin).filter(|_| !awk), false)
+    (Some(Code::Stdin), false)
 }
 
 impl Evaluator {

@@ -1,6 +1,7 @@
 //! The commands that a script of `sed` runs: `e command`, `e`, and the flag `e` of `s`.
 
 use crate::catalogue::lookup::Usage;
+use crate::languages::names::sed;
 use crate::languages::sed::{Run, edits};
 use crate::languages::sources::Sources;
 use crate::shell::evaluator::Evaluator;
@@ -14,8 +15,7 @@ const MOST_SKIPPED: usize = 65_536;
 
 pub(crate) fn run(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, usage: &Usage) {
     let texts = invocation.texts();
-    let sources =
-        Sources::of(usage, &texts, &["-e", "--expression"], &["-f", "--file"], false).or_first_word();
+    let sources = Sources::of(usage, &texts, sed::CODE_OPTIONS.0, sed::FILE_OPTIONS.0, false).or_first_word();
     let files = sources.files.iter().filter_map(|at| texts.get(at.index)?.get(at.offset..));
     let files = files.filter_map(|file| evaluator.file_content(shell, file));
     let scripts = sources.scripts.iter().filter_map(|at| texts.get(at.index)?.get(at.offset..));

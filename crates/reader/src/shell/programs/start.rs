@@ -73,7 +73,9 @@ impl Evaluator {
                 How::RunParts => Some(tasks::run_parts(self, shell, invocation, usage)),
                 How::Git => Some(git::run(self, shell, invocation, usage)),
                 How::Unit => Some(unit::run(self, shell, invocation, usage)),
-                How::Code(language) => Some(interpreter::run(self, shell, invocation, (program, language))),
+                How::Code(language) => {
+                    Some(interpreter::run(self, shell, invocation, (program, usage, language)))
+                }
                 How::Command | How::Joined | How::Typed => {
                     wrapper::run(self, shell, invocation, (program, usage, runs))
                 }
