@@ -4,7 +4,6 @@
 #[allow(dead_code, reason = "the tests use the rest")]
 mod redact {
     pub mod entry;
-    pub mod rule;
 }
 
 use std::path::PathBuf;
@@ -38,7 +37,7 @@ fn write_secrets() -> Result<(), BuildError> {
     let file = PathBuf::from(SECRETS);
     let Rules { rules: entries, .. } = serde_saphyr::from_str(&fs::read_to_string(&file)?)
         .map_err(|error| BuildError::Yaml { file, error: Box::new(error) })?;
-    let rules: Vec<_> = entries.iter().map(|(name, entry)| entry.rule(name)).collect();
+    let rules: Vec<String> = entries.iter().map(|(name, entry)| entry.expression(name)).collect();
     let mut selectors: Vec<(String, usize)> = entries
         .values()
         .enumerate()
@@ -51,9 +50,9 @@ fn write_secrets() -> Result<(), BuildError> {
             *bits |= 1 << (pair % 64);
         }
     }
-    let rules = format!("{rules:?}").replace(" needs: [", " needs: &[");
+    let rules = rules.join(", ");
     let text = format!(
-        "pub static RULES: &[Rule] = &{rules};\n\
+        "pub static RULES: &[Rule] = &[{rules}];\n\
          pub static SELECTORS: &[(&str, usize)] = &{selectors:?};\n\
          pub static PAIRS: [u64; 1024] = {pairs:?};\n"
     );

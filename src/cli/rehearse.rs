@@ -11,7 +11,7 @@ use super::output::{complain_all, print, print_json};
 use super::progress::during;
 use super::project::environment_in_force;
 use crate::doctor::client;
-use crate::rehearse::{Outcome, Report, rehearse};
+use crate::rehearse::{GuaranteeStatus, Report, rehearse};
 use crate::runtime::installation;
 
 /// Test the guard: a scripted model makes the installed client attempt what must be prevented
@@ -75,9 +75,9 @@ fn in_words(report: &Report) -> String {
     let mut lines = vec![format!("client {} ({})", report.version, report.client.display())];
     for finding in &report.guarantees {
         let outcome = match finding.outcome {
-            Outcome::Pass => "PASS",
-            Outcome::Fail => "FAIL",
-            Outcome::NotApplicable => "SKIP",
+            GuaranteeStatus::Pass => "PASS",
+            GuaranteeStatus::Fail => "FAIL",
+            GuaranteeStatus::NotApplicable => "SKIP",
         };
         lines.push(format!("{outcome}: {}\n    {}", finding.guarantee, finding.seen));
     }

@@ -22,7 +22,7 @@ use crate::runtime::{installation, records};
 use crate::session::handoff::RESULT_SCHEMA;
 use crate::session::handoff::desk::Desk;
 use crate::session::prompt;
-use crate::session::record::{Outcome, Record};
+use crate::session::record::{Record, SessionOutcome};
 use crate::session::run::{self, Session, Voices};
 use crate::session::transcript;
 
@@ -110,7 +110,7 @@ pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
     };
     let voices = Voices { tell: &|line| print(&format!("{line}\n")), complain: &|line| complain(line) };
     let outcome = run::run(&session, &voices)?;
-    Ok(if matches!(outcome, Outcome::Completed | Outcome::Waiting(_)) { OK } else { FAILED })
+    Ok(if matches!(outcome, SessionOutcome::Completed | SessionOutcome::Waiting(_)) { OK } else { FAILED })
 }
 
 fn answered(environment: &Environment) -> Result<u8, Failure> {

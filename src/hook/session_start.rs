@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-
 use super::answer::Answer;
 use super::context_warning;
 use super::registry::{self, Details};

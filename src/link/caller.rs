@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::address::Address;
 use super::lookup::Lookup;
-use super::message::{Found, Greeting, Reply, Request};
+use super::message::{Greeting, LookupAnswer, Reply, Request};
 use super::{Timed, VERSION, frame};
 
 /// How long a caller tries to reach the guard, which may be restarting.
@@ -128,9 +128,9 @@ fn exchange(
     loop {
         let reply = serde_json::from_slice(&frame::read(&mut stream, frame::REPLY)?)?;
         let Reply::Ask(lookup) = reply else { return Ok(reply) };
-        let mut found = serde_json::to_vec(&Found { found: look(&lookup) })?;
+        let mut found = serde_json::to_vec(&LookupAnswer { found: look(&lookup) })?;
         if found.len() > frame::REPLY {
-            found = serde_json::to_vec(&Found { found: Value::Null })?;
+            found = serde_json::to_vec(&LookupAnswer { found: Value::Null })?;
         }
         frame::write(&mut stream, &found)?;
     }

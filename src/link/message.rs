@@ -161,7 +161,7 @@ pub struct SessionFacts {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// A question, which the caller answers with a [`Found`].
+    /// A question, which the caller answers with a [`LookupAnswer`].
     Ask(Lookup),
     /// The answer to a hook.
     Answer(AnswerWire),
@@ -184,7 +184,7 @@ pub enum Reply {
 
 /// The answer of the caller to a question; null where there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Found {
+pub struct LookupAnswer {
     /// The answer.
     pub found: Value,
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::report::{Finding, Outcome};
+use super::report::{Finding, GuaranteeStatus};
 use crate::doctor::Condition;
 use crate::doctor::client::{bare, folder, locations};
 use crate::doctor::hooks::mods::{self, CATALOGUES, FOLDERS};
@@ -24,7 +24,8 @@ pub fn finding(project: &Path) -> Finding {
     let locations = locations(project);
     let sources = read(&locations);
     let found = mods::finding(&survey(&sources, mods::mods(&locations, &sources), bare()));
-    let outcome = if found.condition == Condition::Failed { Outcome::Fail } else { Outcome::Pass };
+    let outcome =
+        if found.condition == Condition::Failed { GuaranteeStatus::Fail } else { GuaranteeStatus::Pass };
     let remedy = found.remedy.map(|remedy| format!("; {remedy}")).unwrap_or_default();
     Finding { guarantee: GUARANTEE, outcome, seen: format!("{}{remedy}", found.what) }
 }

@@ -26,7 +26,7 @@ use std::thread;
 use crate::doctor::client::version;
 use crate::inventory::compiled::Compiled;
 use only::Only;
-pub use report::{Finding, Outcome, RehearsalError, Report};
+pub use report::{Finding, GuaranteeStatus, RehearsalError, Report};
 use scenes::{SCENES, Scene};
 use stage::Props;
 

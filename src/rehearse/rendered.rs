@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::report::{Finding, Outcome};
+use super::report::{Finding, GuaranteeStatus};
 use crate::doctor::guard_files::{CompareError, expected};
 use crate::inventory::compiled::Compiled;
 use crate::inventory::load;
@@ -16,14 +16,14 @@ pub const GUARANTEE: &str = "the client's settings are those that opsctl renders
 pub fn finding(project: &Path, hosts: Option<&Path>, policy: &Compiled) -> Finding {
     let (outcome, seen) = match differing(project, hosts, policy) {
         Ok(differing) if differing.is_empty() => (
-            Outcome::Pass,
+            GuaranteeStatus::Pass,
             hosts.map_or_else(|| "no hosts.yaml".to_owned(), |hosts| format!("from {}", hosts.display())),
         ),
         Ok(differing) => {
             let paths: Vec<String> = differing.iter().map(|path| path.display().to_string()).collect();
-            (Outcome::Fail, format!("different: {}; run `opsctl render`", paths.join(", ")))
+            (GuaranteeStatus::Fail, format!("different: {}; run `opsctl render`", paths.join(", ")))
         }
-        Err(error) => (Outcome::Fail, error.to_string()),
+        Err(error) => (GuaranteeStatus::Fail, error.to_string()),
     };
     Finding { guarantee: GUARANTEE, outcome, seen }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 /// The outcome of rehearsing a guarantee.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum GuaranteeStatus {
     /// The guarantee holds.
     Pass,
     /// The guarantee does not hold.
@@ -22,7 +22,7 @@ pub struct Finding {
     /// The guarantee.
     pub guarantee: &'static str,
     /// The outcome.
-    pub outcome: Outcome,
+    pub outcome: GuaranteeStatus,
     /// What was observed.
     pub seen: String,
 }
@@ -41,7 +41,7 @@ pub struct Report {
 impl Report {
     /// Whether no guarantee failed.
     pub fn is_good(&self) -> bool {
-        self.guarantees.iter().all(|finding| finding.outcome != Outcome::Fail)
+        self.guarantees.iter().all(|finding| finding.outcome != GuaranteeStatus::Fail)
     }
 }
 

@@ -10,7 +10,7 @@ use super::cast::{Cast, name};
 use super::denials::{self, Attack};
 use super::http::{Response, Server};
 use super::only::Only;
-use super::report::{Finding, Outcome};
+use super::report::{Finding, GuaranteeStatus};
 use super::script::{Script, Step};
 use super::seen::{Seen, fail, last_result, not_applicable, pass};
 use super::stage::{Played, Props, Stage};
@@ -98,7 +98,8 @@ impl Scene {
 
     /// Plays the scene for the selected guarantees. An error counts as their failure.
     pub fn play(&self, props: &Props, policy: &Compiled, only: Only<'_>) -> Vec<Finding> {
-        let could_not = |error: io::Error| (Outcome::Fail, format!("the test could not run: {error}"));
+        let could_not =
+            |error: io::Error| (GuaranteeStatus::Fail, format!("the test could not run: {error}"));
         match self {
             Self::Own { guarantee, act } => {
                 let (outcome, seen) = act(props, policy).unwrap_or_else(could_not);

@@ -1,19 +1,19 @@
 //! What a scene observed.
 
-use super::report::Outcome;
+use super::report::GuaranteeStatus;
 use super::stage::Played;
 
 /// The outcome of a guarantee, and what was observed.
-pub type Seen = (Outcome, String);
+pub type Seen = (GuaranteeStatus, String);
 
 /// The guarantee holds.
 pub fn pass(seen: &str) -> Seen {
-    (Outcome::Pass, one_line(seen))
+    (GuaranteeStatus::Pass, one_line(seen))
 }
 
 /// The active policy does not include the guarantee.
 pub fn not_applicable(why: &str) -> Seen {
-    (Outcome::NotApplicable, why.to_owned())
+    (GuaranteeStatus::NotApplicable, why.to_owned())
 }
 
 /// The guarantee does not hold; with details from the session.
@@ -32,7 +32,7 @@ pub fn fail(what: String, played: &Played) -> Seen {
             seen.push_str(&format!("; {name}: {text}"));
         }
     }
-    (Outcome::Fail, one_line(&seen))
+    (GuaranteeStatus::Fail, one_line(&seen))
 }
 
 /// The text of the last result of a tool call; empty without one.

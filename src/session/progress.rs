@@ -1,6 +1,6 @@
 //! The progress of a session on the terminal, one short line per event.
 
-use super::stream::{Outcome, Said};
+use super::stream::{Said, ToolOutcome};
 use crate::redact;
 
 /// The maximum length of a line, in characters.
@@ -11,9 +11,9 @@ pub fn line(said: &Said) -> String {
     match said {
         Said::Text(text) => format!("  {}", short(text)),
         Said::ToolCall(tool, input) => format!("  {tool}: {}", short(input)),
-        Said::ToolResult(Outcome::Ok) => "    ok".to_owned(),
-        Said::ToolResult(Outcome::Denied(why)) => format!("    denied: {}", short(why)),
-        Said::ToolResult(Outcome::Failed(why)) => format!("    failed: {}", short(why)),
+        Said::ToolResult(ToolOutcome::Ok) => "    ok".to_owned(),
+        Said::ToolResult(ToolOutcome::Denied(why)) => format!("    denied: {}", short(why)),
+        Said::ToolResult(ToolOutcome::Failed(why)) => format!("    failed: {}", short(why)),
         Said::End(account) if account.is_error => format!("  the client gave up: {}", short(&account.words)),
         Said::End(_) => String::new(),
     }

@@ -13,7 +13,7 @@ use crate::runtime::{guard_link, records};
 
 /// The outcome of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum SessionOutcome {
     /// The client completed the session.
     Completed,
     /// A call waits for a person; the session ends until it is resumed.
@@ -28,7 +28,7 @@ pub enum Outcome {
     NotStarted(String),
 }
 
-impl Outcome {
+impl SessionOutcome {
     /// The name in the ledger.
     pub const fn as_str(&self) -> &'static str {
         match self {
@@ -73,7 +73,7 @@ impl Record {
         now: DateTime<Utc>,
     ) -> Result<(), LedgerError> {
         let (record, _) = Self::of(environment, &run.session, Ok(run.row));
-        record.end(&Outcome::Failed(why.to_owned()), None, None, 0, now)?;
+        record.end(&SessionOutcome::Failed(why.to_owned()), None, None, 0, now)?;
         let message = format!("Session of tier {} cannot go on: {why}", run.tier);
         let event = NewEvent { level: Level::Critical, service: None, message };
         record.event(Source::Runner, &event, now)
@@ -107,7 +107,7 @@ impl Record {
     /// Completes the row.
     pub fn end(
         &self,
-        outcome: &Outcome,
+        outcome: &SessionOutcome,
         exit_code: Option<i32>,
         account: Option<&Account>,
         duration_ms: i64,
@@ -115,7 +115,7 @@ impl Record {
     ) -> Result<(), LedgerError> {
         let Some(row) = self.row else { return Ok(()) };
         let waiting = match outcome {
-            Outcome::Waiting(waiting) => Some(waiting.clone()),
+            SessionOutcome::Waiting(waiting) => Some(waiting.clone()),
             _ => None,
         };
         let end = RunEnd {

@@ -12,7 +12,7 @@ use super::handoff::{self, FROM_SESSION};
 use super::lines::Line;
 use super::log::{self, Log};
 use super::markers::Ignored;
-use super::record::{Outcome, Record};
+use super::record::{Record, SessionOutcome};
 use super::stream::{self, Account, Said};
 use super::{credentials, markers, pinned, progress, transcript};
 use crate::held_variables::variable;
@@ -71,7 +71,7 @@ pub struct Voices<'a> {
 }
 
 /// Runs a session until it ends or times out, and records its outcome.
-pub fn run(session: &Session<'_>, voices: &Voices<'_>) -> std::io::Result<Outcome> {
+pub fn run(session: &Session<'_>, voices: &Voices<'_>) -> std::io::Result<SessionOutcome> {
     // Signal handlers need the runtime.
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -79,7 +79,7 @@ pub fn run(session: &Session<'_>, voices: &Voices<'_>) -> std::io::Result<Outcom
         .block_on(run_in_runtime(session, voices))
 }
 
-async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::Result<Outcome> {
+async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::Result<SessionOutcome> {
     let Session { tier, model, environment, runner, .. } = session;
     let id = session.resumed.map_or_else(|| uuid::Uuid::new_v4().to_string(), |run| run.session.clone());
     let (started, began) = (Utc::now(), Instant::now());
@@ -259,16 +259,18 @@ impl Desk<'_> {
     }
 
     /// Keeps what the session needs to go on.
-    fn wait(&self, call: String) -> Outcome {
+    fn wait(&self, call: String) -> SessionOutcome {
         let Session { environment, transcripts, .. } = self.session;
         match transcript::keep(transcripts, &environment.state_dir, self.record.session()) {
-            Ok(transcript) => Outcome::Waiting(Waiting { call, transcript }),
-            Err(error) => Outcome::Failed(format!("it waits for a person, and cannot be resumed: {error}")),
+            Ok(transcript) => SessionOutcome::Waiting(Waiting { call, transcript }),
+            Err(error) => {
+                SessionOutcome::Failed(format!("it waits for a person, and cannot be resumed: {error}"))
+            }
         }
     }
 
     /// Records the end of the session.
-    fn close(mut self, ended: std::io::Result<Ended>, took: Duration, now: DateTime<Utc>) -> Outcome {
+    fn close(mut self, ended: std::io::Result<Ended>, took: Duration, now: DateTime<Utc>) -> SessionOutcome {
         let exit_code = match &ended {
             Ok(Ended::Exited(status)) => status.code(),
             Ok(Ended::Deadline | Ended::Asked) | Err(_) => None,
@@ -281,27 +283,31 @@ impl Desk<'_> {
         if let Err(error) = end {
             (self.voices.complain)(&error.to_string());
         }
-        if !matches!(outcome, Outcome::Waiting(_)) {
+        if !matches!(outcome, SessionOutcome::Waiting(_)) {
             transcript::remove(&self.session.environment.state_dir, self.record.session());
             self.hand_over();
         }
         let tier = self.session.tier.number();
         let (level, what) = match &outcome {
-            Outcome::Completed => (None, "completed".to_owned()),
-            Outcome::Waiting(_) => (None, "waits for a person: see `opsctl approvals`".to_owned()),
-            Outcome::Signalled => (None, "was ended: opsctl received a signal to end".to_owned()),
-            Outcome::TimedOut => {
+            SessionOutcome::Completed => (None, "completed".to_owned()),
+            SessionOutcome::Waiting(_) => (None, "waits for a person: see `opsctl approvals`".to_owned()),
+            SessionOutcome::Signalled => (None, "was ended: opsctl received a signal to end".to_owned()),
+            SessionOutcome::TimedOut => {
                 (Some(Level::Warning), format!("was ended at its deadline of {}", self.session.deadline))
             }
-            Outcome::Failed(why) => (Some(Level::Warning), format!("failed: {}", progress::short(why))),
-            Outcome::NotStarted(why) => (Some(Level::Critical), format!("could not be started: {why}")),
+            SessionOutcome::Failed(why) => {
+                (Some(Level::Warning), format!("failed: {}", progress::short(why)))
+            }
+            SessionOutcome::NotStarted(why) => {
+                (Some(Level::Critical), format!("could not be started: {why}"))
+            }
         };
         let message = redact::text(&format!("Session of tier {tier} {what}")).into_owned();
         self.write(&log::own("end", message.as_str(), now));
         if let Some(level) = level {
             self.note(Source::Runner, &NewEvent { level, service: None, message: message.clone() }, now);
         }
-        let notice = if self.session.tier == Tier::Full && !matches!(outcome, Outcome::Waiting(_)) {
+        let notice = if self.session.tier == Tier::Full && !matches!(outcome, SessionOutcome::Waiting(_)) {
             let said = self.account.as_ref().map(|account| account.words.as_str()).unwrap_or_default();
             let ended = summary(&message, self.account.as_ref(), took);
             let (level, id) = (level.unwrap_or(Level::Info), self.record.session());
@@ -332,19 +338,19 @@ fn outcome(
     ended: std::io::Result<Ended>,
     account: Option<&Account>,
     client: &str,
-) -> Result<Outcome, String> {
+) -> Result<SessionOutcome, String> {
     Ok(match ended {
-        Err(error) => Outcome::NotStarted(format!(
+        Err(error) => SessionOutcome::NotStarted(format!(
             "{client} ({error}); install the client, or name it with CLAUDEOPS_CLIENT"
         )),
-        Ok(Ended::Deadline) => Outcome::TimedOut,
-        Ok(Ended::Asked) => Outcome::Signalled,
+        Ok(Ended::Deadline) => SessionOutcome::TimedOut,
+        Ok(Ended::Asked) => SessionOutcome::Signalled,
         Ok(Ended::Exited(status)) => match account {
-            Some(account) if account.is_error => Outcome::Failed(account.words.clone()),
+            Some(account) if account.is_error => SessionOutcome::Failed(account.words.clone()),
             Some(Account { waiting_call: Some(call), .. }) if status.success() => return Err(call.clone()),
-            Some(_) if status.success() => Outcome::Completed,
-            Some(_) => Outcome::Failed(format!("the client ended with {status}")),
-            None => Outcome::Failed(format!("the client ended with {status} and without a result")),
+            Some(_) if status.success() => SessionOutcome::Completed,
+            Some(_) => SessionOutcome::Failed(format!("the client ended with {status}")),
+            None => SessionOutcome::Failed(format!("the client ended with {status} and without a result")),
         },
     })
 }

@@ -10,14 +10,14 @@ pub enum Said {
     /// A tool call: the tool's name, and its most important input.
     ToolCall(String, String),
     /// The result of a tool call.
-    ToolResult(Outcome),
+    ToolResult(ToolOutcome),
     /// The end of the session, as summarised by the client.
     End(Account),
 }
 
 /// The outcome of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ToolOutcome {
     /// It succeeded.
     Ok,
     /// A hook or the client's permissions denied it.
@@ -85,13 +85,13 @@ fn of_tool(block: &Value) -> Option<Said> {
     }
     let failed = block.get("is_error").and_then(Value::as_bool).unwrap_or(false);
     if !failed {
-        return Some(Said::ToolResult(Outcome::Ok));
+        return Some(Said::ToolResult(ToolOutcome::Ok));
     }
     let shown = flat(block.get("content").unwrap_or(&Value::Null));
     let shown = shown.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");
     let refused = shown.starts_with("Permission to") || shown.contains(" hook error: ");
     let shown = shown.to_owned();
-    Some(Said::ToolResult(if refused { Outcome::Denied(shown) } else { Outcome::Failed(shown) }))
+    Some(Said::ToolResult(if refused { ToolOutcome::Denied(shown) } else { ToolOutcome::Failed(shown) }))
 }
 
 /// The text of a string or of a list of text blocks.
@@ -163,10 +163,10 @@ mod tests {
             read(&json!({"type": "user", "message": {"content": [block]}})).pop()
         };
         let hook = "PreToolUse:Bash hook error: [opsctl hook pre-tool-use]: Cooldown limit exceeded";
-        assert_eq!(result(json!(hook), true), Some(Said::ToolResult(Outcome::Denied(hook.into()))));
+        assert_eq!(result(json!(hook), true), Some(Said::ToolResult(ToolOutcome::Denied(hook.into()))));
         let blocks = json!([{"type": "text", "text": "Exit code 1"}]);
-        assert_eq!(result(blocks, true), Some(Said::ToolResult(Outcome::Failed("Exit code 1".into()))));
-        assert_eq!(result(json!("out"), false), Some(Said::ToolResult(Outcome::Ok)));
+        assert_eq!(result(blocks, true), Some(Said::ToolResult(ToolOutcome::Failed("Exit code 1".into()))));
+        assert_eq!(result(json!("out"), false), Some(Said::ToolResult(ToolOutcome::Ok)));
     }
 
     #[test]

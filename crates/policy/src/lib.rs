@@ -28,5 +28,7 @@ mod unidentified;
 pub mod window;
 pub mod word_paths;
 
+pub use opsctl_reader::words;
+
 use crate as policy;
 use opsctl_reader::{actions, catalogue, languages, path, shell};

@@ -82,7 +82,7 @@ enum Condition<'a> {
 
 /// The part of a command that a pattern was found in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct PatternMatch {
     /// The words that matched, in order, without what could be a secret.
     pub evidence: String,
 }
@@ -200,7 +200,7 @@ impl<'a> Pattern<'a> {
         command: &Command,
         catalogue: Catalogue,
         is: &dyn Fn(Kind, &Word) -> bool,
-    ) -> Option<Found> {
+    ) -> Option<PatternMatch> {
         let name = base_name(&command.words.first()?.text);
         if !one_of(self.program, name) {
             return None;
@@ -215,7 +215,7 @@ impl<'a> Pattern<'a> {
         command: &Command,
         behind: Behind<'_>,
         is: &dyn Fn(Kind, &Word) -> bool,
-    ) -> Option<Found> {
+    ) -> Option<PatternMatch> {
         let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
         let valued = Some(behind.values).filter(|values| !values.is_empty());
         let mut evidence = vec![behind.name.to_owned()];
@@ -242,7 +242,7 @@ impl<'a> Pattern<'a> {
                 Condition::Accounts => evidence.push(stated(command, sql::changes_accounts)?.to_owned()),
             }
         }
-        Some(Found { evidence: evidence.join(" ") })
+        Some(PatternMatch { evidence: evidence.join(" ") })
     }
 }
 

@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::rule::Rule;
-
 /// Parts of patterns, by the name in braces.
 const PARTS: [(&str, &str); 4] = [
     ("{word}", r#"(?:'[^']*'|"[^"]*"|\\.|[^\s'"\\;|&<>()])+"#),
@@ -50,27 +48,25 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The rule, for the life of the process.
-    pub fn rule(&self, name: &str) -> Rule {
+    /// The rule as a Rust expression.
+    pub fn expression(&self, name: &str) -> String {
+        let Self { run, mixed, whole, .. } = self;
         let mut pattern = self.pattern.clone();
         for (part, meaning) in PARTS {
             pattern = pattern.replace(part, meaning);
         }
-        let command = if self.programs.is_empty() {
-            String::new()
+        let (command, needs) = if self.programs.is_empty() {
+            (String::new(), &[][..])
         } else {
             let programs: Vec<String> = self.programs.iter().map(|name| name.replace('.', r"\.")).collect();
-            format!(r#"(?:^|[\s/;&|(`'"])(?:{})\s(?:'[^']*'|"[^"]*"|\\\n|[^\n;|&])*"#, programs.join("|"))
+            let programs = programs.join("|");
+            let command = format!(r#"(?:^|[\s/;&|(`'"])(?:{programs})\s(?:'[^']*'|"[^"]*"|\\\n|[^\n;|&])*"#);
+            (command, &self.needs[..])
         };
-        Rule {
-            name: name.to_owned().leak(),
-            command: command.leak(),
-            needs: if self.programs.is_empty() { &[] } else { leaked(&self.needs) },
-            pattern: pattern.leak(),
-            run: self.run,
-            mixed: self.mixed,
-            whole: self.whole,
-        }
+        format!(
+            "Rule {{ name: {name:?}, command: {command:?}, needs: &{needs:?}, pattern: {pattern:?}, run: {run}, \
+             mixed: {mixed}, whole: {whole} }}"
+        )
     }
 
     /// The texts that select the rule for a line, in small letters: the programs, else the needed texts.
@@ -78,8 +74,4 @@ impl Entry {
         let texts = if self.programs.is_empty() { &self.needs } else { &self.programs };
         texts.iter().map(|text| text.to_lowercase())
     }
-}
-
-fn leaked(texts: &[String]) -> &'static [&'static str] {
-    texts.iter().map(|text| &*text.clone().leak()).collect::<Vec<&str>>().leak()
 }

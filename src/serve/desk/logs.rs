@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::model::plain_text::plain_lines;
 use crate::redact;
-use crate::session::stream::{self, Outcome, Said};
+use crate::session::stream::{self, Said, ToolOutcome};
 
 /// The maximum number of bytes that are read, from the end of the log.
 const MOST: u64 = 512 * 1024;
@@ -71,9 +71,9 @@ fn said(said: &Said) -> LogLine {
     match said {
         Said::Text(text) => shown("text", text),
         Said::ToolCall(tool, input) => shown("tool", &format!("{tool}: {input}")),
-        Said::ToolResult(Outcome::Ok) => shown("ok", "  ok"),
-        Said::ToolResult(Outcome::Denied(why)) => shown("failed", &format!("  denied: {why}")),
-        Said::ToolResult(Outcome::Failed(why)) => shown("failed", &format!("  failed: {why}")),
+        Said::ToolResult(ToolOutcome::Ok) => shown("ok", "  ok"),
+        Said::ToolResult(ToolOutcome::Denied(why)) => shown("failed", &format!("  denied: {why}")),
+        Said::ToolResult(ToolOutcome::Failed(why)) => shown("failed", &format!("  failed: {why}")),
         Said::End(account) if account.is_error => {
             shown("failed", &format!("The client gave up: {}", account.words))
         }

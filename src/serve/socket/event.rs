@@ -19,7 +19,7 @@ use crate::hook::forward::to_wire;
 use crate::hook::preview::{Question, preview};
 use crate::ledger::Location;
 use crate::link::lookup::Lookup;
-use crate::link::message::{Found, Reply, SessionFacts};
+use crate::link::message::{LookupAnswer, Reply, SessionFacts};
 use crate::link::{Timed, frame};
 use crate::model::mode::Mode;
 use crate::model::policy::Tier;
@@ -60,7 +60,7 @@ impl Caller {
         }
         let mut stream = Timed::new(&self.stream, began + ASK_TIME.min(left));
         frame::write(&mut stream, &serde_json::to_vec(&Reply::Ask(lookup))?)?;
-        let found: Found = serde_json::from_slice(&frame::read(&mut stream, frame::REPLY)?)?;
+        let found: LookupAnswer = serde_json::from_slice(&frame::read(&mut stream, frame::REPLY)?)?;
         self.spent.set(self.spent.get() + began.elapsed());
         Ok(found.found)
     }

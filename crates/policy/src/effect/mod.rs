@@ -23,7 +23,7 @@ use super::files::{self, Touch};
 use super::glob::matches;
 use super::hosts;
 use super::word_paths::LocalMachine;
-use crate::actions::{Outcome, outcome};
+use crate::actions::{CommandActions, command_actions};
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{ABBREVIATES, Item, Name, Scanner};
 use crate::catalogue::program::{Check, EffectTerms, How, Prints, Stated, TargetKind};
@@ -147,7 +147,8 @@ impl Prover<'_> {
         let is_judged =
             own.0 == Effect::Acts || (own.0 == Effect::Reads && matches!(how, Some(How::Code(_))));
         // In a dry run only the shell writes.
-        let is_quiet = own.0 == Effect::Reads && outcome(command, self.catalogue) == Outcome::Quiet;
+        let is_quiet =
+            own.0 == Effect::Reads && command_actions(command, self.catalogue) == CommandActions::Quiet;
         let mut accesses = if is_judged || is_quiet {
             files::redirected(command)
         } else {
@@ -208,12 +209,12 @@ impl Prover<'_> {
         if usage.program.loads_folder && self.is_in_scratch(command, &usage) {
             return (Effect::Unknown, Why::OwnFolder);
         }
-        match outcome(command, self.catalogue) {
-            Outcome::Acts(actions) => {
+        match command_actions(command, self.catalogue) {
+            CommandActions::Acts(actions) => {
                 return (Effect::Acts, Why::Acts(actions.first().map(|action| action.kind)));
             }
             // With a command to run, the option is one of that command.
-            Outcome::Quiet if !runs => {
+            CommandActions::Quiet if !runs => {
                 // What runs a program runs it in a dry run, too.
                 let doubtful = usage.form.effect.and_then(|terms| doubtful_option(&usage, &terms, &texts));
                 if let Some(file) = self.own_playbook(command, &usage, &texts) {
@@ -222,7 +223,7 @@ impl Prover<'_> {
                 return doubtful
                     .map_or((Effect::Reads, Why::Stated), |option| (Effect::Unknown, Why::Option(option)));
             }
-            Outcome::Quiet | Outcome::NoAction => {}
+            CommandActions::Quiet | CommandActions::NoAction => {}
         }
         if asks_for_help(&usage, &texts) {
             return (Effect::Reads, Why::Stated);

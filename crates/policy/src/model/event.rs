@@ -4,31 +4,17 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// How serious an event row is, as Claude Ops defines it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Level {
-    /// Routine: a pull request was created, a notification was sent.
-    Info,
-    /// A remediation was carried out.
-    Warning,
-    /// A remediation failed, or an operator has to act.
-    Critical,
-}
-
-impl Level {
-    /// The name stored in the `events` table.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Info => "info",
-            Self::Warning => "warning",
-            Self::Critical => "critical",
-        }
-    }
-
-    /// The level of this name; `None` for one that this program does not write.
-    pub fn named(name: &str) -> Option<Self> {
-        [Self::Info, Self::Warning, Self::Critical].into_iter().find(|level| level.as_str() == name)
+opsctl_reader::words! {
+    /// How serious an event row is, as Claude Ops defines it.
+    #[derive(PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Level {
+        /// Routine: a pull request was created, a notification was sent.
+        Info = "info",
+        /// A remediation was carried out.
+        Warning = "warning",
+        /// A remediation failed, or an operator has to act.
+        Critical = "critical",
     }
 }
 

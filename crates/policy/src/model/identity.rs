@@ -3,7 +3,7 @@
 use super::action::Target;
 use super::checks::Engine;
 use super::inventory::{Host, Inventory, Service};
-use super::names::{self, Part};
+use super::names::{self, NamePart};
 use super::reference::Form;
 use super::workload::Workload;
 
@@ -194,7 +194,8 @@ impl Inventory {
             }
             _ => self.by_any_name(target, part.name, host),
         });
-        let certain = || parts.iter().find(|part: &&Part<'_>| part.certain).map_or(name, |part| part.name);
+        let certain =
+            || parts.iter().find(|part: &&NamePart<'_>| part.certain).map_or(name, |part| part.name);
         found
             .or_else(|| self.by_started_unit(target, host))
             .unwrap_or_else(|| Identity::Unlisted(certain().to_owned()))

@@ -24,23 +24,23 @@ const UNIT_TYPES: [&str; 6] = [".service", ".socket", ".timer", ".scope", ".path
 
 /// A name that is contained in another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part<'a> {
+pub struct NamePart<'a> {
     /// The contained name.
     pub name: &'a str,
     /// True if the form of the whole name leaves no doubt; otherwise, it is one only if `hosts.yaml` lists it.
     pub certain: bool,
 }
 
-const fn certain(name: &str) -> Part<'_> {
-    Part { name, certain: true }
+const fn certain(name: &str) -> NamePart<'_> {
+    NamePart { name, certain: true }
 }
 
-const fn possible(name: &str) -> Part<'_> {
-    Part { name, certain: false }
+const fn possible(name: &str) -> NamePart<'_> {
+    NamePart { name, certain: false }
 }
 
 /// The workloads that a pod, a replica set or a job may belong to, most likely first.
-pub fn of_pod(pod: &str) -> Vec<Part<'_>> {
+pub fn of_pod(pod: &str) -> Vec<NamePart<'_>> {
     let Some((front, suffix)) = split_last(pod, '-') else { return vec![] };
     let mut parts = Vec::new();
     if is_generated(suffix) {
@@ -67,7 +67,7 @@ pub fn of_pod(pod: &str) -> Vec<Part<'_>> {
 }
 
 /// The compose or swarm services that a container may belong to, most likely first.
-pub fn of_container(container: &str) -> Vec<Part<'_>> {
+pub fn of_container(container: &str) -> Vec<NamePart<'_>> {
     // `STACK_SERVICE.1.TASK`.
     if let Some((front, task)) = split_last(container, '.')
         && let Some((service, replica)) = split_last(front, '.')
@@ -96,13 +96,13 @@ pub fn of_container(container: &str) -> Vec<Part<'_>> {
 }
 
 /// The services that a swarm service `STACK_SERVICE` may be, most likely first.
-pub fn of_swarm_service(service: &str) -> impl Iterator<Item = Part<'_>> {
+pub fn of_swarm_service(service: &str) -> impl Iterator<Item = NamePart<'_>> {
     tails(service, '_')
 }
 
 /// The names that a unit may stand for, most likely first: that of a container for which a program has generated it, of
 /// a compose project, of the service that a socket or a timer starts.
-pub fn of_unit(unit: &str) -> Vec<Part<'_>> {
+pub fn of_unit(unit: &str) -> Vec<NamePart<'_>> {
     let plain = without_type(unit);
     let mut parts = Vec::new();
     if plain != unit {
@@ -192,7 +192,7 @@ pub fn without_type(unit: &str) -> &str {
 }
 
 /// What follows each separator, longest first.
-fn tails(name: &str, separator: char) -> impl Iterator<Item = Part<'_>> {
+fn tails(name: &str, separator: char) -> impl Iterator<Item = NamePart<'_>> {
     let at = name.match_indices(separator).filter(|(at, _)| *at > 0);
     at.filter_map(move |(at, found)| name.get(at + found.len()..))
         .filter(|tail| !tail.is_empty())
@@ -203,7 +203,7 @@ fn tails(name: &str, separator: char) -> impl Iterator<Item = Part<'_>> {
 mod tests {
     use super::*;
 
-    fn shown(parts: impl IntoIterator<Item = Part<'static>>) -> String {
+    fn shown(parts: impl IntoIterator<Item = NamePart<'static>>) -> String {
         let parts =
             parts.into_iter().map(|part| format!("{}{}", part.name, if part.certain { "!" } else { "" }));
         parts.collect::<Vec<_>>().join(" ")

@@ -9,7 +9,7 @@ pub mod unread;
 
 use std::path::Path;
 
-use super::pattern::{self, Behind, Found, Kind, Pattern};
+use super::pattern::{self, Behind, Kind, Pattern, PatternMatch};
 use super::word_paths::{LocalMachine, UnknownMachine, normal, text_paths};
 use super::{files, glob};
 use crate::catalogue::lookup::Usage;
@@ -222,8 +222,8 @@ fn next_program(command: &Command, program: &Program, catalogue: Catalogue) -> O
 }
 
 /// The text of a denial: the rule, the command, the host and wrappers, and what to do instead.
-fn objection(rule: &Rule<'_>, found: &Found, command: &Command) -> Reason {
-    let Found { evidence } = found;
+fn objection(rule: &Rule<'_>, found: &PatternMatch, command: &Command) -> Reason {
+    let PatternMatch { evidence } = found;
     Reason {
         rule: "never",
         topic: Some(Topic::Never(rule.name.to_owned())),

@@ -95,7 +95,7 @@ fn loosens(command: &Command, catalogue: Catalogue) -> bool {
 
 /// The result of reading one simple command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CommandActions {
     /// It carries out these actions.
     Acts(Vec<Action>),
     /// An option with which it changes nothing: `--help`, `--dry-run`.
@@ -105,16 +105,16 @@ pub enum Outcome {
 }
 
 /// The result of reading one simple command.
-pub fn outcome(command: &Command, catalogue: Catalogue) -> Outcome {
+pub fn command_actions(command: &Command, catalogue: Catalogue) -> CommandActions {
     let line = Line::new(command, catalogue);
-    let Some(usage) = line.usage() else { return Outcome::NoAction };
+    let Some(usage) = line.usage() else { return CommandActions::NoAction };
     match Call::of(&line, &usage) {
-        Err(Idle::Quiet) => Outcome::Quiet,
-        Err(Idle::NoAction) => Outcome::NoAction,
+        Err(Idle::Quiet) => CommandActions::Quiet,
+        Err(Idle::NoAction) => CommandActions::NoAction,
         Ok(call) => {
             let mut actions = Vec::new();
             targets::act_on(&call, &mut actions);
-            if actions.is_empty() { Outcome::NoAction } else { Outcome::Acts(actions) }
+            if actions.is_empty() { CommandActions::NoAction } else { CommandActions::Acts(actions) }
         }
     }
 }

@@ -52,7 +52,7 @@ pub(crate) enum Search {
 
 /// What a search finds.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct FoundFiles {
     pub files: Vec<String>,
     /// The folders that were listed.
     pub folders: Vec<String>,
@@ -61,7 +61,7 @@ pub(crate) struct Found {
 }
 
 impl Search {
-    pub fn files(&self, disk: &dyn Disk) -> Found {
+    pub fn files(&self, disk: &dyn Disk) -> FoundFiles {
         let mut found = match self {
             Self::Below { folders, names } => below(folders, names, disk),
             Self::Glob(pattern) => expand(pattern, disk),
@@ -72,7 +72,7 @@ impl Search {
     }
 }
 
-impl Found {
+impl FoundFiles {
     /// The entries of a folder, none beyond the limit on folders. Too many entries count as all folders at once.
     fn list(&mut self, folder: &str, disk: &dyn Disk) -> Vec<Entry> {
         if self.folders.len() >= MOST_FOLDERS {
@@ -88,8 +88,8 @@ impl Found {
 }
 
 /// The files below folders, those of the outer folders first.
-fn below(folders: &[String], names: &[String], disk: &dyn Disk) -> Found {
-    let mut found = Found::default();
+fn below(folders: &[String], names: &[String], disk: &dyn Disk) -> FoundFiles {
+    let mut found = FoundFiles::default();
     let mut folders: VecDeque<String> = folders.iter().cloned().collect();
     while let Some(folder) = folders.pop_front() {
         for entry in found.list(&folder, disk) {
@@ -105,8 +105,8 @@ fn below(folders: &[String], names: &[String], disk: &dyn Disk) -> Found {
 }
 
 /// The files that a glob matches.
-fn expand(pattern: &str, disk: &dyn Disk) -> Found {
-    let mut result = Found::default();
+fn expand(pattern: &str, disk: &dyn Disk) -> FoundFiles {
+    let mut result = FoundFiles::default();
     let mut found = vec![String::new()];
     for name in pattern.split('/').filter(|name| !name.is_empty()) {
         let mut next = Vec::new();

@@ -38,7 +38,7 @@ fn reference(body: &str) -> Option<Reference<'_>> {
 }
 
 /// The value of a reference before an operator is applied.
-enum Found {
+enum Referenced {
     /// The script does not set it; the environment may.
     Missing,
     Unset,
@@ -65,10 +65,10 @@ pub(crate) fn expand(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -
         && let Some(length) = reference(of).filter(|r| r.operator.is_empty())
     {
         return match find(shell, length.name, length.index) {
-            Found::Texts { texts, list: true, .. } => {
+            Referenced::Texts { texts, list: true, .. } => {
                 Expansion::text(texts.len().to_string(), Origin::Assigned)
             }
-            Found::Texts { texts, .. } if texts.iter().all(|text| is_known(text)) => {
+            Referenced::Texts { texts, .. } if texts.iter().all(|text| is_known(text)) => {
                 let len: usize = texts.iter().map(|text| text.chars().count()).sum();
                 Expansion::text(len.to_string(), Origin::Assigned)
             }
@@ -99,7 +99,7 @@ fn indirect(evaluator: &mut Evaluator, shell: &mut Shell, of: &str) -> Option<Ex
         let names = shell.variables.keys().filter(|name| name.starts_with(target.name));
         return Some(Expansion { texts: names.cloned().collect(), list: true, origin: Origin::Assigned });
     }
-    let Found::Texts { texts, .. } = find(shell, target.name, target.index) else { return None };
+    let Referenced::Texts { texts, .. } = find(shell, target.name, target.index) else { return None };
     let name = texts.first().filter(|name| is_known(name))?;
     // One level only: a name that refers to itself would recurse for ever.
     let found = find(shell, name, None);
@@ -107,44 +107,44 @@ fn indirect(evaluator: &mut Evaluator, shell: &mut Shell, of: &str) -> Option<Ex
     apply(evaluator, shell, &direct, found)
 }
 
-fn find(shell: &Shell, name: &str, index: Option<&str>) -> Found {
-    let one = |text: String| Found::Texts { texts: vec![text], list: false, origin: Origin::Assigned };
+fn find(shell: &Shell, name: &str, index: Option<&str>) -> Referenced {
+    let one = |text: String| Referenced::Texts { texts: vec![text], list: false, origin: Origin::Assigned };
     match name {
-        "@" | "*" | "#" if shell.args_unknown && shell.args.is_empty() => return Found::Missing,
+        "@" | "*" | "#" if shell.args_unknown && shell.args.is_empty() => return Referenced::Missing,
         "@" | "*" => {
             let texts = shell.args.iter().map(|field| field.text.clone()).collect();
-            return Found::Texts { texts, list: name == "@", origin: origin_of(&shell.args) };
+            return Referenced::Texts { texts, list: name == "@", origin: origin_of(&shell.args) };
         }
         "#" => return one(shell.args.len().to_string()),
         "0" => return one(shell.name.as_deref().unwrap_or("bash").to_owned()),
         "PWD" if shell.get(name).is_none() => {
-            return shell.cwd.clone().map_or(Found::Missing, one);
+            return shell.cwd.clone().map_or(Referenced::Missing, one);
         }
         "OLDPWD" if shell.get(name).is_none() => {
-            return shell.old_cwd.clone().map_or(Found::Missing, one);
+            return shell.old_cwd.clone().map_or(Referenced::Missing, one);
         }
         // Each shell sets it at its start, and ignores the environment.
         "IFS" if shell.get(name).is_none() => return one(" \t\n".to_owned()),
-        "?" | "-" | "$" | "!" => return Found::Missing,
+        "?" | "-" | "$" | "!" => return Referenced::Missing,
         _ => {}
     }
     if let Ok(position) = name.parse::<usize>() {
         return match shell.args.get(position.wrapping_sub(1)) {
             Some(field) => {
-                Found::Texts { texts: vec![field.text.clone()], list: false, origin: field.origin }
+                Referenced::Texts { texts: vec![field.text.clone()], list: false, origin: field.origin }
             }
-            None if shell.args_unknown && shell.args.is_empty() => Found::Missing,
-            None => Found::Unset,
+            None if shell.args_unknown && shell.args.is_empty() => Referenced::Missing,
+            None => Referenced::Unset,
         };
     }
-    let Some(variable) = shell.get(name) else { return Found::Missing };
+    let Some(variable) = shell.get(name) else { return Referenced::Missing };
     let origin = variable.origin;
     match (&variable.value, index) {
         (Value::Scalar(text), None | Some("@" | "*" | "0")) => {
-            Found::Texts { texts: vec![text.clone()], list: index == Some("@"), origin }
+            Referenced::Texts { texts: vec![text.clone()], list: index == Some("@"), origin }
         }
-        (Value::Unset, _) | (Value::Scalar(_), Some(_)) => Found::Unset,
-        (Value::Array(items), Some("@" | "*")) => Found::Texts {
+        (Value::Unset, _) | (Value::Scalar(_), Some(_)) => Referenced::Unset,
+        (Value::Array(items), Some("@" | "*")) => Referenced::Texts {
             texts: items.iter().map(|(_, text)| text.clone()).collect(),
             list: index == Some("@"),
             origin,
@@ -160,11 +160,11 @@ fn find(shell: &Shell, name: &str, index: Option<&str>) -> Found {
                 },
             );
             match items.iter().find(|(k, _)| *k == key || k == wanted) {
-                Some((_, text)) => Found::Texts { texts: vec![text.clone()], list: false, origin },
+                Some((_, text)) => Referenced::Texts { texts: vec![text.clone()], list: false, origin },
                 None if is_known(wanted) && items.iter().all(|(k, _)| is_known(k)) && key != wanted => {
-                    Found::Unset
+                    Referenced::Unset
                 }
-                None => Found::Missing,
+                None => Referenced::Missing,
             }
         }
     }
@@ -179,14 +179,14 @@ fn apply(
     evaluator: &mut Evaluator,
     shell: &mut Shell,
     reference: &Reference<'_>,
-    found: Found,
+    found: Referenced,
 ) -> Option<Expansion> {
     let operator = reference.operator;
     if operator.is_empty() {
         return match found {
-            Found::Missing => None,
-            Found::Unset => Some(Expansion::text(String::new(), Origin::Assigned)),
-            Found::Texts { texts, list, origin } => Some(Expansion { texts, list, origin }),
+            Referenced::Missing => None,
+            Referenced::Unset => Some(Expansion::text(String::new(), Origin::Assigned)),
+            Referenced::Texts { texts, list, origin } => Some(Expansion { texts, list, origin }),
         };
     }
     let (colon, rest) = operator.strip_prefix(':').map_or((false, operator), |rest| (true, rest));
@@ -194,8 +194,10 @@ fn apply(
     if let Some(kind @ ('-' | '=' | '?' | '+')) = kind {
         let word = rest.get(1..).unwrap_or_default();
         let empty = match &found {
-            Found::Missing | Found::Unset => true,
-            Found::Texts { texts, .. } => texts.is_empty() || (colon && texts.iter().all(String::is_empty)),
+            Referenced::Missing | Referenced::Unset => true,
+            Referenced::Texts { texts, .. } => {
+                texts.is_empty() || (colon && texts.iter().all(String::is_empty))
+            }
         };
         return match (kind, empty) {
             ('+', true) => Some(Expansion::text(String::new(), Origin::Assigned)),
@@ -211,12 +213,12 @@ fn apply(
                 None
             }
             _ => match found {
-                Found::Texts { texts, list, origin } => Some(Expansion { texts, list, origin }),
+                Referenced::Texts { texts, list, origin } => Some(Expansion { texts, list, origin }),
                 _ => None,
             },
         };
     }
-    let Found::Texts { texts, list, origin } = found else { return None };
+    let Referenced::Texts { texts, list, origin } = found else { return None };
     if colon {
         let first = i64::from(matches!(reference.name, "@" | "*"));
         return slice(evaluator, shell, rest, Sliced { texts, list, origin, first });
