@@ -1,12 +1,11 @@
 //! Turns the names of languages, `src/catalogue/languages/*.yaml`, into constants.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::{fs, io};
+use std::fs;
 
 use serde::Deserialize;
 
-use super::{BuildError, output};
+use super::{BuildError, output, yaml_files};
 
 /// Where the names are.
 const LANGUAGES: &str = "src/catalogue/languages";
@@ -30,11 +29,8 @@ enum List {
 pub fn write() -> Result<(), BuildError> {
     println!("cargo::rerun-if-changed={LANGUAGES}");
     println!("cargo::rerun-if-changed=languages.rs");
-    let files = fs::read_dir(LANGUAGES)?.map(|entry| entry.map(|entry| entry.path()));
-    let mut files: Vec<PathBuf> = files.collect::<io::Result<_>>()?;
-    files.sort();
     let mut text = String::new();
-    for file in files {
+    for file in yaml_files(LANGUAGES)? {
         let lists: Lists = serde_saphyr::from_str(&fs::read_to_string(&file)?)
             .map_err(|error| BuildError::Yaml { file: file.clone(), error: Box::new(error) })?;
         let language = file.file_stem().unwrap_or_default().to_string_lossy();

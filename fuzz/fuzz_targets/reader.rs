@@ -3,6 +3,7 @@
 #![no_main]
 
 use std::path::Path;
+use std::rc::Rc;
 
 use libfuzzer_sys::fuzz_target;
 use opsctl_reader::actions::{read_command, read_command_on};
@@ -58,8 +59,7 @@ impl Disk for Files {
 fuzz_target!(init: abort_unless_caught(), |data: &[u8]| {
     let mut parts = data.split(|byte| *byte == 0).map(|part| String::from_utf8_lossy(part).into_owned());
     let text = parts.next().unwrap_or_default();
-    // Few bytes a run: the reader wants a disk that lives as long as the process.
-    let disk: &'static Files = Box::leak(Box::new(Files(parts.collect())));
+    let disk = Rc::new(Files(parts.collect()));
     if !disk.0.is_empty() {
         read_command_on(&text, Some(Path::new("/app")), Catalogue::default(), Some(disk));
     }

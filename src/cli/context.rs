@@ -13,6 +13,7 @@ use crate::context::Reader;
 use crate::context::text::{Shown, TextFile};
 use crate::hook::session_start::{SessionContext, compose};
 use crate::model::policy::Tier;
+use crate::runtime::request::Request;
 use crate::runtime::warning::Warning;
 
 /// Show which files are in the context of a new session, and how much of each
@@ -42,10 +43,10 @@ pub const FACTS: &[Facts] = &[Facts::reads("context")];
 
 /// Runs the verb.
 pub fn run(args: &ContextArgs) -> Result<u8, Failure> {
-    let environment = environment_in_force();
-    let mut warnings = Warning::of_environment(&environment.warnings);
+    let request = Request::here(environment_in_force(), Utc::now());
+    let mut warnings = Warning::of_environment(&request.warnings);
     let reader = Reader { tier: args.tier.and_then(Tier::from_number), role: args.role.as_deref() };
-    let context = compose(reader, &environment, Utc::now(), &mut warnings);
+    let context = compose(reader, &request, &mut warnings);
     complain_all(warnings);
     if args.text {
         print(&context.text);

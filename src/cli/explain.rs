@@ -21,6 +21,7 @@ use crate::model::effect::Effect;
 use crate::model::policy::Tier;
 use crate::runtime::environment::{Environment, EnvironmentWarning};
 use crate::runtime::guard_link::{self, SLOW};
+use crate::runtime::request::Request;
 
 /// The most input in bytes.
 const MOST_INPUT: u64 = 8 * 1024 * 1024;
@@ -74,7 +75,7 @@ pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     let guard = guarded::in_force().filter(|_| args.hosts.is_none());
     let preview = match guard {
         Some(guard) => ask(&guard, question)?,
-        None => preview(&question, &environment(args)?, Utc::now())?,
+        None => preview(&question, &Request::here(environment(args)?, Utc::now()))?,
     };
     complain_all(&preview.warnings);
     let denied = preview.explained.decision != "allow";
@@ -87,11 +88,11 @@ pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
 }
 
 /// The answer of the guard, which knows the usage of budgets and asks this side about files and variables.
-fn ask((guard, environment): &(Address, Environment), question: Question) -> Result<Preview, Failure> {
+fn ask((guard, request): &(Address, Request), question: Question) -> Result<Preview, Failure> {
     let cwd = question.cwd.map(|cwd| cwd.to_string_lossy().into_owned());
     let call = Call::Explain { cwd, tier: question.tier.map(Tier::number) };
-    let look = &mut |question: &_| lookups::answer(question, environment);
-    match guard_link::call(guard, call, question.text.as_bytes(), environment, SLOW, look)? {
+    let look = &mut |question: &_| lookups::answer(question, request);
+    match guard_link::call(guard, call, question.text.as_bytes(), request, SLOW, look)? {
         Reply::Value(value) => Ok(serde_json::from_value(value)?),
         _ => Err(guard_link::unexpected().into()),
     }

@@ -101,56 +101,40 @@ impl Facts {
     pub const fn operator(verb: &'static str) -> Self {
         Self { caller: Caller::Operator, ..Self::changes(verb) }
     }
+}
 
+/// Facts that most verbs do not have, each as a method that sets its field.
+macro_rules! further_facts {
+    ($($(#[$doc:meta])* $name:ident($($options:ident)?) sets $field:ident: $value:expr;)*) => {
+        impl Facts {
+            $($(#[$doc])* pub const fn $name(self $(, $options: &'static [&'static str])?) -> Self {
+                Self { $field: $value, ..self }
+            })*
+        }
+    };
+}
+
+further_facts! {
     /// With these options it changes something.
-    pub const fn changes_with(self, options: &'static [&'static str]) -> Self {
-        Self { changes: Changes::With(options), ..self }
-    }
-
+    changes_with(options) sets changes: Changes::With(options);
     /// With one of these options it only reads.
-    pub const fn quiet(self, options: &'static [&'static str]) -> Self {
-        Self { quiet: options, ..self }
-    }
-
+    quiet(options) sets quiet: options;
     /// With one of these options it sends a message.
-    pub const fn sends(self, options: &'static [&'static str]) -> Self {
-        Self { sends: options, ..self }
-    }
-
+    sends(options) sets sends: options;
     /// These options name what it writes.
-    pub const fn writes(self, options: &'static [&'static str]) -> Self {
-        Self { writes: options, ..self }
-    }
-
+    writes(options) sets writes: options;
     /// Its words are a command that it runs.
-    pub const fn runs(self) -> Self {
-        Self { runs: Runs::Command, ..self }
-    }
-
+    runs() sets runs: Runs::Command;
     /// It runs in the guard, except with these options.
-    pub const fn in_guard(self, except: &'static [&'static str]) -> Self {
-        Self { side: Side::Guard(except), ..self }
-    }
-
+    in_guard(except) sets side: Side::Guard(except);
     /// It runs on the guard's side only.
-    pub const fn on_guards_side(self) -> Self {
-        Self { side: Side::GuardOnly, ..self }
-    }
-
+    on_guards_side() sets side: Side::GuardOnly;
     /// It uses the ledger.
-    pub const fn with_ledger(self) -> Self {
-        Self { ledger: true, ..self }
-    }
-
+    with_ledger() sets ledger: true;
     /// It may write to the state folder.
-    pub const fn with_state(self) -> Self {
-        Self { state: true, ..self }
-    }
-
+    with_state() sets state: true;
     /// It needs keys.
-    pub const fn with_keys(self) -> Self {
-        Self { keys: true, ..self }
-    }
+    with_keys() sets keys: true;
 }
 
 /// The words of the verb on a command line, and the arguments of its last word.

@@ -12,23 +12,23 @@ use super::text::Text;
 use crate::hook;
 use crate::link::address::Address;
 use crate::link::message::{Call, Reply};
-use crate::runtime::environment::Environment;
 use crate::runtime::guard_link::{self, SLOW};
+use crate::runtime::request::Request;
 use crate::runtime::started;
 
 /// The guard that concerns a verb: one that it runs in, or whose container it belongs to.
-pub fn guard(facts: &Facts) -> Option<(Address, Environment)> {
+pub fn guard(facts: &Facts) -> Option<(Address, Request)> {
     if facts.side == Side::Caller {
         return None;
     }
     in_force()
 }
 
-/// The guard of this process, and the environment with which the session was started.
-pub fn in_force() -> Option<(Address, Environment)> {
-    let environment = Environment::of_process();
-    let environment = started::restored(&environment).unwrap_or(environment);
-    environment.guard.clone().map(|guard| (guard, environment))
+/// The guard of this process, and the limits with which the session was started.
+pub fn in_force() -> Option<(Address, Request)> {
+    let request = Request::of_process();
+    let request = started::restored(&request).unwrap_or(request);
+    request.guard.clone().map(|guard| (guard, request))
 }
 
 /// Whether a caller on the agent's side may use a verb with these arguments.
@@ -50,15 +50,15 @@ pub fn check(
 
 /// Runs a verb in the guard.
 pub fn run(
-    (guard, environment): &(Address, Environment),
+    (guard, request): &(Address, Request),
     colours: Option<bool>,
     arguments: &[OsString],
 ) -> Result<u8, Failure> {
-    let look = &mut |question: &_| hook::lookups::answer(question, environment);
+    let look = &mut |question: &_| hook::lookups::answer(question, request);
     let columns = terminal::width().and_then(|columns| u16::try_from(columns).ok());
     let call = Call::Verb { arguments: words(colours, arguments), columns };
-    complain_all(hook::undelivered::deliver(guard, environment).err());
-    match guard_link::call(guard, call, &[], environment, SLOW, look)? {
+    complain_all(hook::undelivered::deliver(guard, request).err());
+    match guard_link::call(guard, call, &[], request, SLOW, look)? {
         Reply::Output { code, stdout, stderr } => {
             if !stdout.is_empty() {
                 print(Text::of_guard(&stdout));

@@ -212,7 +212,7 @@ fn take(
 
 /// The id of the session that handed over: the one that the hand-over states, otherwise the latest of its tier.
 fn parent(environment: &Environment, from: Tier, stated: Option<&str>) -> Option<String> {
-    records::latest_run(environment, from, stated).unwrap_or_else(|error| {
+    records::latest_run(environment, from, stated, Utc::now()).unwrap_or_else(|error| {
         complain(error);
         None
     })

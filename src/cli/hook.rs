@@ -14,10 +14,10 @@ use super::input;
 use super::output::{complain, complain_all, complain_as_is, print};
 use super::text::Text;
 use crate::hook::answer::{Answer, Output};
-use crate::hook::wire::event_name::{EVENTS, SESSION_STATE};
 use crate::hook::{self, Unserved};
 use crate::ledger::Patience;
-use crate::runtime::environment::Environment;
+use crate::model::event::{EVENTS, SESSION_STATE};
+use crate::runtime::request::Request;
 use crate::write_limit;
 
 /// Serve a hook of the client: its JSON on stdin, exit code 0 (allowed) or 2 (denied or blocked)
@@ -67,7 +67,7 @@ fn after_panic(event: Option<&str>, patience: &Patience) -> u8 {
     // A second panic is ignored: one line is on stderr.
     let _ = catch_unwind(AssertUnwindSafe(|| {
         let deliver = |answer| answered.set(Some(deliver(&answer)));
-        hook::unserved(&Unserved::Defect, event, &environment(patience), Utc::now(), deliver);
+        hook::unserved(&Unserved::Defect, event, &request(patience), deliver);
     }));
     answered.get().unwrap_or_else(|| {
         complain(format_args!("{}; the command was not checked. Please report it.", Unserved::Defect));
@@ -75,20 +75,22 @@ fn after_panic(event: Option<&str>, patience: &Patience) -> u8 {
     })
 }
 
-/// The environment of the process, with the limit of the hook.
-fn environment(patience: &Patience) -> Environment {
-    let mut environment = Environment::of_process();
-    environment.ledger.patience = patience.clone();
-    environment
+/// The request of the process, with the limit of the hook.
+fn request(patience: &Patience) -> Request {
+    let mut request = Request::of_process();
+    request.environment.ledger.patience = patience.clone();
+    request
 }
 
 fn serve_stdin(event: Option<&str>, patience: &Patience, deliver: impl FnOnce(Answer)) {
-    let environment = environment(patience);
-    match input::read_all(environment.started) {
-        Ok(stdin) => hook::serve(&stdin, event, &environment, Utc::now(), deliver),
+    let mut request = request(patience);
+    let read = input::read_all(request.started);
+    request.now = Utc::now();
+    match read {
+        Ok(stdin) => hook::serve(&stdin, event, &request, deliver),
         Err(error) => {
             let problem = Unserved::Incomplete(error.to_string());
-            hook::unserved(&problem, event, &environment, Utc::now(), deliver);
+            hook::unserved(&problem, event, &request, deliver);
         }
     }
 }

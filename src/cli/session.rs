@@ -129,7 +129,7 @@ fn waiting(environment: &Environment, runner: &RunnerEnvironment, id: &str) -> R
     }
     let put = transcript::put_back(&transcripts(), &environment.state_dir, id, &run.waiting.transcript);
     if let Err(error) = &put {
-        Record::give_up(&environment.ledger, &run, &error.to_string(), Utc::now())?;
+        Record::give_up(environment, &run, &error.to_string(), Utc::now())?;
         transcript::remove(&environment.state_dir, id);
     }
     Ok(put.map(|()| run)?)

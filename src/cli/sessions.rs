@@ -15,6 +15,7 @@ use crate::ledger::sessions::{WhichSessions, Who};
 use crate::model::policy::{Tier, Window};
 use crate::model::session::{Chain, Session, State, plain_id};
 use crate::policy::session::{Stale, stale};
+use crate::runtime::agent_side::AgentSide;
 use crate::runtime::client_process;
 use crate::runtime::environment::{Environment, plain_word};
 use crate::runtime::mission;
@@ -141,7 +142,7 @@ fn set_status(args: &StatusArgs, environment: &Environment) -> Result<u8, Failur
     if text.is_empty() && !args.clear {
         return Err(Failure::EmptyStatus);
     }
-    let mission = mission::of_process();
+    let mission = mission::of_session(&AgentSide::HERE);
     let role = environment.role.as_deref().and_then(plain_word);
     let client_id = environment.client_session.as_deref().map(plain_id).filter(|id| *id != session);
     let who = Who {
@@ -154,11 +155,10 @@ fn set_status(args: &StatusArgs, environment: &Environment) -> Result<u8, Failur
         ..Who::default()
     };
     let now = Utc::now();
-    let mut ledger = Ledger::open(&environment.ledger)?.for_the_record();
-    let change = ledger.change()?;
-    change.meet(&who, now)?;
-    change.set_status(&session, text, now)?;
-    change.commit()?;
+    Ledger::note(&environment.ledger, |change| {
+        change.meet(&who, now)?;
+        change.set_status(&session, text, now)
+    })?;
     Ok(OK)
 }
 

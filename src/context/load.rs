@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use super::find::{Walk, is_glob};
 use super::role;
 use super::text::{Reading, Skipped, TextFile};
-use crate::guard::screen;
+use crate::guard::screen::Screen;
 use crate::inventory::compiled::{Compiled, PolicyHeader};
 use crate::model::event::ToolFile;
 use crate::plain_file;
 use crate::policy::{file_entry, glob};
 use crate::redact::shortened;
-use crate::runtime::environment::Environment;
+use crate::runtime::request::Request;
 
 /// The maximum number of bytes that are read of a file, more than the client accepts.
 const HEAD_BYTES: u64 = 16 * 1024;
@@ -35,7 +35,7 @@ pub enum Trust {
 
 /// Reads context files.
 pub struct Loader<'a> {
-    environment: &'a Environment,
+    request: &'a Request,
     header: PolicyHeader,
     project: PathBuf,
     /// The folders that every entry may reach, with links resolved.
@@ -48,14 +48,14 @@ pub struct Loader<'a> {
 
 impl<'a> Loader<'a> {
     /// A loader without files.
-    pub fn new(compiled: &Compiled, environment: &'a Environment) -> Self {
+    pub fn new(compiled: &Compiled, request: &'a Request) -> Self {
         let project =
-            std::path::absolute(&environment.project_dir).unwrap_or_else(|_| environment.project_dir.clone());
+            std::path::absolute(&request.project_dir).unwrap_or_else(|_| request.project_dir.clone());
         let named = std::env::var_os("PROJECT_PATH").map(PathBuf::from).filter(|path| path.is_absolute());
         let roots = [Some(project.clone()), named];
         let header = PolicyHeader::from(compiled.clone());
         Self {
-            environment,
+            request,
             header,
             roots: roots.into_iter().flatten().filter_map(|root| root.canonicalize().ok()).collect(),
             project,
@@ -194,7 +194,7 @@ impl<'a> Loader<'a> {
     /// Whether the rules mark the file, as written or with links resolved, as secret.
     fn is_secret(&self, path: &str) -> bool {
         let file = ToolFile { path: path.to_owned(), writes: false };
-        !screen::file_objections(&file, Some(&self.project), &self.header, self.environment).is_empty()
+        !Screen::new(&self.header, self.request).file_objections(&file, Some(&self.project)).is_empty()
     }
 
     /// The path for display, relative to the project if it is inside.

@@ -15,7 +15,7 @@ use crate::inventory::compiled::Compiled;
 use crate::model::context::{ContextPolicy, is_role};
 use crate::model::policy::Tier;
 use crate::redact::shortened;
-use crate::runtime::environment::Environment;
+use crate::runtime::request::Request;
 use load::{Loader, Trust};
 use text::{Reading, Skipped};
 
@@ -30,13 +30,13 @@ pub struct Reader<'a> {
 
 /// Gathers the context files of a session, in this order: those of all sessions, of its tier, its role file with the files
 /// that it declares, and those of its role. Files that cannot be included are listed with the reason.
-pub fn gather(reader: Reader<'_>, compiled: &Compiled, environment: &Environment) -> Reading {
+pub fn gather(reader: Reader<'_>, compiled: &Compiled, request: &Request) -> Reading {
     let policy = &compiled.installation.context;
     let listed = policy.of_tier(reader.tier);
     if listed.is_empty() && reader.role.is_none() {
         return Reading::default();
     }
-    let mut loader = Loader::new(compiled, environment);
+    let mut loader = Loader::new(compiled, request);
     for entry in listed {
         loader.add(entry, Trust::Operator);
     }

@@ -9,8 +9,8 @@ use super::text::{Frame, QUOTE, Reading, Skipped};
 use crate::inventory::compiled::Compiled;
 use crate::model::plain_text::plain_lines;
 use crate::redact::shortened;
-use crate::runtime::environment::Environment;
 use crate::runtime::repositories::folders;
+use crate::runtime::request::Request;
 
 /// The maximum number of repositories that are searched.
 const MOST_REPOSITORIES: usize = 50;
@@ -41,8 +41,8 @@ const NAMES_BYTES: usize = 400;
 
 /// What the repositories in `folder` contain. Text of a repository is quoted, and names that cannot be shown are replaced:
 /// it is data of others.
-pub fn gather(folder: &Path, compiled: &Compiled, environment: &Environment) -> Reading {
-    let mut loader = Loader::new(compiled, environment);
+pub fn gather(folder: &Path, compiled: &Compiled, request: &Request) -> Reading {
+    let mut loader = Loader::new(compiled, request);
     let mut lines = Vec::new();
     let all = match folders(folder) {
         Ok(all) => all,

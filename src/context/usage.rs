@@ -5,6 +5,7 @@ use std::path::Path;
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
+use crate::link::lookup::Awaited;
 use crate::plain_file;
 
 /// Sizes of the end of a transcript to read, in bytes, tried in order until the last answer is found. The results of tools
@@ -95,25 +96,12 @@ enum Said {
     Nothing,
 }
 
-/// What a transcript must contain to be up to date. The client writes it slightly later than it calls hooks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Awaited<'a> {
-    /// Any content.
-    Nothing,
-    /// The tool call with this id.
-    Call(&'a str),
-    /// This answer to the agent's last input.
-    Answer(&'a str),
-}
-
-impl Awaited<'_> {
-    /// The beginning of the answer in JSON, which distinguishes it from earlier ones.
-    fn beginning(self) -> String {
-        let Self::Answer(words) = self else { return String::new() };
-        let words: String = words.trim().chars().take(40).collect();
-        let json = serde_json::to_string(&words).unwrap_or_default();
-        json.trim_matches('"').to_owned()
-    }
+/// The beginning of an awaited answer in JSON, which distinguishes it from earlier ones.
+fn beginning(awaited: &Awaited) -> String {
+    let Awaited::Answer(words) = awaited else { return String::new() };
+    let words: String = words.trim().chars().take(40).collect();
+    let json = serde_json::to_string(&words).unwrap_or_default();
+    json.trim_matches('"').to_owned()
 }
 
 /// The result of reading the end of a transcript.
@@ -126,7 +114,7 @@ pub struct Look {
 }
 
 /// Reads the end of a transcript; `None` if it cannot be read.
-pub fn look(record: &Path, awaited: Awaited<'_>) -> Option<Look> {
+pub fn look(record: &Path, awaited: &Awaited) -> Option<Look> {
     let mut answered = None;
     for bytes in TAILS {
         let tail = plain_file::read_tail(record, bytes).ok()?;
@@ -138,7 +126,7 @@ pub fn look(record: &Path, awaited: Awaited<'_>) -> Option<Look> {
         for line in lines.iter().rev() {
             let said = said(line);
             if answered.is_none() && !matches!(said, Said::Nothing) {
-                answered = Some(!matches!(said, Said::Heard) && has(line, awaited.beginning().as_bytes()));
+                answered = Some(!matches!(said, Said::Heard) && has(line, beginning(awaited).as_bytes()));
             }
             match said {
                 Said::Answer(answer) => usage = Some(answer),
@@ -216,7 +204,7 @@ mod tests {
     }
 
     fn last(record: &Path) -> Option<u64> {
-        look(record, Awaited::Nothing)?.usage.map(|usage| usage.tokens)
+        look(record, &Awaited::Nothing)?.usage.map(|usage| usage.tokens)
     }
 
     #[test]
@@ -288,19 +276,19 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let up_to_date = |lines: &[&str], awaited| {
             std::fs::write(file.path(), lines.join("\n")).unwrap();
-            look(file.path(), awaited).unwrap().up_to_date
+            look(file.path(), &awaited).unwrap().up_to_date
         };
         let (prompt, answer) = (r#"{"type":"user","message":{"content":"begin"}}"#, &answer(100));
         let call = r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"toolu_2"}],"usage":{"input_tokens":1}}}"#;
         let aside = r#"{"type":"attachment","attachment":{"type":"hook_success","stdout":"\"user\""}}"#;
-        assert!(!up_to_date(&[prompt, answer, aside], Awaited::Call("toolu_2")));
-        assert!(up_to_date(&[prompt, answer, call, aside], Awaited::Call("toolu_2")));
-        assert!(up_to_date(&[prompt, answer, aside], Awaited::Answer(" x\n")));
-        assert!(up_to_date(&[prompt, answer, aside], Awaited::Answer("")));
-        assert!(!up_to_date(&[prompt, answer, aside], Awaited::Answer("another \"x\"")));
-        assert!(!up_to_date(&[prompt, answer, prompt, aside], Awaited::Answer("x")));
-        assert!(!up_to_date(&[""], Awaited::Answer("x")) && up_to_date(&[""], Awaited::Nothing));
-        assert_eq!(look(Path::new("/does/not/exist"), Awaited::Answer("x")), None);
+        assert!(!up_to_date(&[prompt, answer, aside], Awaited::Call("toolu_2".into())));
+        assert!(up_to_date(&[prompt, answer, call, aside], Awaited::Call("toolu_2".into())));
+        assert!(up_to_date(&[prompt, answer, aside], Awaited::Answer(" x\n".into())));
+        assert!(up_to_date(&[prompt, answer, aside], Awaited::Answer("".into())));
+        assert!(!up_to_date(&[prompt, answer, aside], Awaited::Answer("another \"x\"".into())));
+        assert!(!up_to_date(&[prompt, answer, prompt, aside], Awaited::Answer("x".into())));
+        assert!(!up_to_date(&[""], Awaited::Answer("x".into())) && up_to_date(&[""], Awaited::Nothing));
+        assert_eq!(look(Path::new("/does/not/exist"), &Awaited::Answer("x".into())), None);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! A tool call that acts: its actions, resolved with the policy in force.
 
+use std::rc::Rc;
+
 use chrono::{DateTime, Utc};
 
 use crate::actions::{CommandReading, may_depend_on_rules, message, read_command_on};
@@ -11,15 +13,16 @@ use crate::model::event::{HookCall, ToolCall};
 use crate::model::inventory::Inventory;
 use crate::model::policy::{Resolve, Tier};
 use crate::model::rules::Rules;
-use crate::model::verdict::{Reason, ResolvedAction};
+use crate::model::verdict::{Reason, ResolvedAction, Verdict};
+use crate::policy::decide::{Decision, Reservation, Snapshot, decide, every_objection};
 use crate::policy::effect::{PartEffect, strongest};
 use crate::policy::identity::{self, NoSurroundings};
 use crate::policy::tool::find_actions as tool_actions;
 use crate::redact;
 use crate::runtime::disk::LocalDisk;
 use crate::runtime::engines::Engines;
-use crate::runtime::environment::Environment;
 use crate::runtime::installation;
+use crate::runtime::request::Request;
 use crate::runtime::warning::Warning;
 
 /// A tool call that has at least one action, or that a rule denies.
@@ -51,52 +54,36 @@ impl<'a> ActingCall<'a> {
     pub fn after(
         call: &'a HookCall,
         tool: &'a ToolCall,
-        environment: &Environment,
-        now: DateTime<Utc>,
+        request: &Request,
         warnings: &mut Vec<Warning>,
     ) -> Option<Self> {
-        let mut reading = read(call, tool, &Rules::default());
+        let mut reading = read(call, tool, &Rules::default(), request);
         // Few commands need the rules after they have run: they are in a file.
         if tool.mcp.is_some() || may_depend_on_rules(&reading.script) {
-            reading = read(call, tool, &installation::header_in_force(environment).rules);
+            reading = read(call, tool, &installation::header_in_force(request).rules, request);
         }
         warnings.extend(reading.complaints.into_iter().map(Warning::Command));
         // A script may have changed or removed itself; what was reserved for it is settled in any case.
         (!reading.actions.is_empty() || reading.script.looks_at_files).then(|| {
-            let engines = Engines::as_remembered(environment, now);
-            Self::resolved(call, tool, reading.actions, (vec![], &[]), environment, engines, warnings)
+            let engines = Engines::as_remembered(request);
+            Self::resolved(call, tool, reading.actions, &[], engines, request, warnings)
         })
     }
 
-    /// `None` if there is no action, no rule denies the call, and it only reads; the inventory is not read then.
-    pub(super) fn of<'e>(
+    /// A call with these actions and effects, resolved with the inventory. No rule objects to it yet.
+    pub(super) fn resolved(
         call: &'a HookCall,
         tool: &'a ToolCall,
         actions: Vec<Action>,
-        (objections, effects): (Vec<Reason>, &[PartEffect]),
-        environment: &Environment,
-        engines: impl FnOnce() -> Engines<'e>,
-        warnings: &mut Vec<Warning>,
-    ) -> Option<Self> {
-        let is_quiet = actions.is_empty() && objections.is_empty() && !effects.iter().any(changes);
-        (!is_quiet).then(|| {
-            Self::resolved(call, tool, actions, (objections, effects), environment, engines(), warnings)
-        })
-    }
-
-    fn resolved(
-        call: &'a HookCall,
-        tool: &'a ToolCall,
-        actions: Vec<Action>,
-        (objections, effects): (Vec<Reason>, &[PartEffect]),
-        environment: &Environment,
+        effects: &[PartEffect],
         engines: Engines<'_>,
+        request: &Request,
         warnings: &mut Vec<Warning>,
     ) -> Self {
         let mut changing: Vec<String> =
             effects.iter().filter(|part| changes(part)).map(|part| part.form.clone()).collect();
         changing.dedup();
-        let compiled = installation::in_force(environment, warnings);
+        let compiled = installation::in_force(request, warnings);
         let Installation { inventory, policy, .. } = &compiled.installation;
         let mut actions = identity::resolve(actions, inventory, policy.resolve, &engines);
         actions.iter_mut().for_each(redact_action);
@@ -107,15 +94,30 @@ impl<'a> ActingCall<'a> {
                 tool_use: tool.id.as_deref().filter(|id| !id.is_empty()),
             },
             actions,
-            tier: environment.tier.or(compiled.tier),
+            tier: request.tier.or(compiled.tier),
             installation: compiled.installation,
-            objections,
+            objections: vec![],
             effect: (!effects.is_empty()).then(|| strongest(effects)),
             changing,
             shown: None,
-            now: engines.now(),
+            now: request.now,
             known: engines.into_known(),
         }
+    }
+
+    /// The decision of the rules alone: no person has approved or granted anything.
+    pub(super) fn by_rules(&self, snapshot: &Snapshot, now: DateTime<Utc>) -> Decision {
+        if !self.objections.is_empty() {
+            return Decision { verdict: Verdict::Deny(self.objections.clone()), reservations: vec![] };
+        }
+        decide(&self.actions, snapshot, &self.installation.policy, self.tier, now)
+    }
+
+    /// All objections with this usage, and the reservations that the call needs if a person lifts them.
+    pub(super) fn all_objections(&self, snapshot: &Snapshot) -> (Vec<Reason>, Vec<Reservation>) {
+        let policy = &self.installation.policy;
+        let (more, reservations) = every_objection(&self.actions, snapshot, policy, self.tier, self.now);
+        (self.objections.iter().cloned().chain(more).collect(), reservations)
     }
 
     /// The actions as text, as they are recorded.
@@ -146,15 +148,16 @@ fn redact_action(found: &mut ResolvedAction) {
 }
 
 /// Whether a part of a call changes something, or may.
-fn changes(part: &PartEffect) -> bool {
+pub(super) fn changes(part: &PartEffect) -> bool {
     matches!(part.effect, Effect::Changes | Effect::Unknown)
 }
 
 /// Reads the shell command or the call of an MCP tool, with the programs, webhooks and tools that `hosts.yaml` describes.
-pub(super) fn read(call: &HookCall, tool: &ToolCall, rules: &Rules) -> CommandReading {
+pub(super) fn read(call: &HookCall, tool: &ToolCall, rules: &Rules, request: &Request) -> CommandReading {
     let command = tool.command.as_deref();
+    let disk = || Rc::new(LocalDisk(request.agent.clone()));
     let mut reading = command
-        .map(|text| read_command_on(text, call.cwd.as_deref(), rules.catalogue, Some(&LocalDisk)))
+        .map(|text| read_command_on(text, call.cwd.as_deref(), rules.catalogue, Some(disk())))
         .unwrap_or_default();
     message::listed(&reading.script, &rules.webhooks, &mut reading.actions);
     if let Some(call) = &tool.mcp {

@@ -5,7 +5,7 @@ use crate::ledger::{Change, LedgerError};
 use crate::model::policy::Policy;
 use crate::model::verdict::{Asked, Reason, Verdict};
 use crate::policy::decide::Snapshot;
-use crate::runtime::environment::Environment;
+use crate::runtime::request::Request;
 
 use super::acting::ActingCall;
 
@@ -16,7 +16,8 @@ pub fn record(
     acting: &ActingCall<'_>,
     verdict: &Verdict,
     snapshot: &Snapshot,
-    (remark, environment): (Option<&str>, &Environment),
+    remark: Option<&str>,
+    request: &Request,
 ) -> Result<(), LedgerError> {
     // The hook after the call looks its IDs up again.
     change.keep_containers(&acting.known, acting.now)?;
@@ -47,7 +48,7 @@ pub fn record(
             budgets: &budgets(snapshot, &acting.installation.policy, acting),
             reason: &reason,
             effect: acting.effect,
-            took: Some(environment.started.elapsed()),
+            took: Some(request.started.elapsed()),
         },
         acting.now,
     )

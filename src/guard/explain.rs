@@ -1,24 +1,22 @@
-//! Everything known about a tool call before it runs. The hook and `opsctl explain` both start here, so that their
-//! answers cannot differ.
+//! Everything known about a tool call before it runs: the reading, the effects, the objections, the actions. The hook and
+//! `opsctl explain` both start here.
 
-use chrono::{DateTime, Utc};
-
-use super::acting::{ActingCall, read};
+use super::acting::{ActingCall, changes, read};
 use super::asking::subject;
-use super::{judge, screen};
+use super::screen::Screen;
 use crate::model::effect::Effect;
 use crate::model::event::{HookCall, ToolCall};
-use crate::model::verdict::{ResolvedAction, Verdict};
+use crate::model::verdict::ResolvedAction;
 use crate::policy::effect::{PartEffect, strongest};
 use crate::policy::{dry_run, hosts, modes};
 use crate::runtime::engines::Engines;
-use crate::runtime::environment::Environment;
 use crate::runtime::installation;
+use crate::runtime::request::Request;
 use crate::runtime::warning::Warning;
-use crate::shell::Complaint;
-use crate::shell::Script;
+use crate::shell::{Complaint, Script};
 
 /// Everything known about a tool call before it runs.
+#[derive(Default)]
 pub struct Explanation<'a> {
     /// The commands that would run; empty for a tool that is not a shell.
     pub script: Script,
@@ -43,11 +41,6 @@ impl Explanation<'_> {
     pub fn actions(&self) -> &[ResolvedAction] {
         self.acting.as_ref().map_or(&[], |acting| &acting.actions)
     }
-
-    /// The verdict that the hook would give now. Reserves and records nothing.
-    pub fn preview(&mut self, environment: &Environment, warnings: &mut Vec<Warning>) -> Verdict {
-        self.acting.as_mut().map_or(Verdict::Silent, |acting| judge::preview(acting, environment, warnings))
-    }
 }
 
 /// Reads a tool call that is about to run: a shell command, a tool that opens a file, or an MCP tool. Reads only the
@@ -56,64 +49,52 @@ impl Explanation<'_> {
 pub fn explain<'a>(
     call: &'a HookCall,
     tool: &'a ToolCall,
-    environment: &Environment,
-    now: DateTime<Utc>,
+    request: &Request,
     always: bool,
 ) -> Explanation<'a> {
-    let mut warnings = Vec::new();
     if tool.command.is_none() && tool.file.is_none() && tool.mcp.is_none() {
-        return Explanation {
-            script: Script::default(),
-            complaints: vec![],
-            acting: None,
-            effects: vec![],
-            warnings,
-        };
+        return Explanation::default();
     }
-    let header = installation::header_in_force(environment);
-    let reading = read(call, tool, &header.rules);
-    let mut objections = screen::objections(&reading.script, &header, environment);
+    let header = installation::header_in_force(request);
+    let reading = read(call, tool, &header.rules, request);
+    let screen = Screen::new(&header, request);
+    let mut objections = screen.objections(&reading.script);
     if let Some(file) = &tool.file {
-        objections.extend(screen::file_objections(file, call.cwd.as_deref(), &header, environment));
+        objections.extend(screen.file_objections(file, call.cwd.as_deref()));
     }
-    let mut effects = if always || screen::asks_for_effects(&header, environment) {
-        screen::effects(&reading.script, &header, environment)
-    } else {
-        vec![]
+    let mut effects =
+        if always || screen.asks_for_effects() { screen.effects(&reading.script) } else { vec![] };
+    effects.extend(screen.tool_effect(tool));
+    objections.extend(screen.effect_objections(&effects));
+    let mut explanation = Explanation {
+        script: reading.script,
+        complaints: reading.complaints,
+        effects,
+        ..Explanation::default()
     };
-    effects.extend(screen::tool_effect(tool, &header, environment));
-    objections.extend(screen::effect_objections(&effects, &header, environment));
+    let is_quiet =
+        reading.actions.is_empty() && objections.is_empty() && !explanation.effects.iter().any(changes);
+    if is_quiet {
+        return explanation;
+    }
     // A guard resolves the targets itself.
-    let engines = || match environment.guard {
-        None => Engines::new(environment, now),
-        Some(_) => Engines::as_remembered(environment, now),
+    let engines = match request.guard {
+        None => Engines::new(request),
+        Some(_) => Engines::as_remembered(request),
     };
-    let mut acting = ActingCall::of(
-        call,
-        tool,
-        reading.actions,
-        (objections, &effects),
-        environment,
-        engines,
-        &mut warnings,
-    );
-    if let Some(acting) = &mut acting {
-        let policy = &acting.installation.policy;
-        acting.objections.extend(modes::objections(&acting.actions, policy, environment.mode));
-        let inventory = &acting.installation.inventory;
-        acting.objections.extend(hosts::objections(
-            &effects,
-            &acting.actions,
-            inventory,
-            policy,
-            acting.tier,
-        ));
-        if environment.dry_run {
-            acting.objections.extend(dry_run::objections(&acting.actions));
-        }
-        if !acting.installation.policy.ask.is_empty() {
-            acting.shown = Some(subject::shown(tool, &reading.script));
-        }
+    let Explanation { script, effects, warnings, .. } = &mut explanation;
+    let mut acting = ActingCall::resolved(call, tool, reading.actions, effects, engines, request, warnings);
+    let policy = &acting.installation.policy;
+    objections.extend(modes::objections(&acting.actions, policy, request.mode));
+    let inventory = &acting.installation.inventory;
+    objections.extend(hosts::objections(effects, &acting.actions, inventory, policy, acting.tier));
+    if request.dry_run {
+        objections.extend(dry_run::objections(&acting.actions));
     }
-    Explanation { script: reading.script, complaints: reading.complaints, acting, effects, warnings }
+    if !policy.ask.is_empty() {
+        acting.shown = Some(subject::shown(tool, script));
+    }
+    acting.objections = objections;
+    explanation.acting = Some(acting);
+    explanation
 }

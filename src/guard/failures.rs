@@ -1,63 +1,44 @@
 //! Failures of opsctl itself. If the ledger cannot be used, they are kept in a file in its folder; the next hook that
 //! can use the ledger records them as critical events.
 
-use std::fs::OpenOptions;
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
-
 use chrono::{DateTime, TimeDelta, Utc};
-use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use crate::kept_lines::{Claimed, claim};
+use crate::kept_lines::{Claimed, KeptLines};
 use crate::ledger::decisions::NewDecision;
 use crate::ledger::{CallId, Change, Ledger, LedgerError, Source, time};
 use crate::model::event::{Level, NewEvent};
 use crate::model::notice::Notice;
 use crate::model::relative_time::timestamp;
-use crate::plain_file::{self, Content};
 use crate::policy::notices::guard_failed;
 use crate::redact;
 use crate::runtime::environment::Environment;
 use crate::runtime::notify;
 use crate::runtime::warning::Warning;
-use crate::write_limit;
 
 /// One line of the file.
 #[derive(Serialize, Deserialize)]
-struct FailureWire {
+struct Failure {
     at: String,
     session: Option<String>,
     message: String,
     #[serde(default)]
-    decision: Option<DecisionWire>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct DecisionWire {
-    verdict: String,
-    actions: String,
-    services: String,
+    decision: Option<UnrecordedDecision>,
 }
 
 /// A decision that could not be recorded when it was made.
-#[derive(Debug, Clone)]
-pub struct UnrecordedDecision<'a> {
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct UnrecordedDecision {
     /// `fail-open` or `fail-closed`.
-    pub verdict: &'a str,
+    pub verdict: String,
     /// The actions as text.
-    pub actions: &'a str,
+    pub actions: String,
     /// The services of the actions, separated by blanks.
     pub services: String,
 }
 
-fn waiting_file(state_dir: &Path) -> PathBuf {
-    state_dir.join("guard-failures.jsonl")
-}
-
-fn claimed_file(state_dir: &Path) -> PathBuf {
-    state_dir.join("guard-failures.claimed.jsonl")
+fn kept_lines(environment: &Environment) -> KeptLines {
+    KeptLines::new(&environment.state_dir, "guard-failures")
 }
 
 /// Keeps a failure for later and notifies the operators, unless they were notified of one a moment ago. The ledger is not
@@ -66,7 +47,7 @@ pub fn report(
     environment: &Environment,
     session: Option<&str>,
     message: &str,
-    decision: Option<UnrecordedDecision<'_>>,
+    decision: Option<UnrecordedDecision>,
     now: DateTime<Utc>,
 ) -> Option<Warning> {
     let notice = guard_failed(message, session, now);
@@ -83,19 +64,13 @@ pub fn report(
 
 /// How many failures are kept and not yet in the ledger.
 pub fn kept(environment: &Environment) -> usize {
-    read(&waiting_file(&environment.state_dir)).map_or(0, |text| text.lines().count())
-}
-
-/// The text of a file of failures; `None` if it cannot be read. A pipe in its place does not block.
-fn read(path: &Path) -> Option<String> {
-    let Ok(Content::Bytes(bytes)) = plain_file::read(path, u64::MAX) else { return None };
-    String::from_utf8(bytes).ok()
+    kept_lines(environment).text().map_or(0, |text| text.lines().count())
 }
 
 /// When the last kept failure happened.
 fn last_kept(environment: &Environment) -> Option<DateTime<Utc>> {
-    let text = read(&waiting_file(&environment.state_dir))?;
-    let last: FailureWire = serde_json::from_str(text.lines().next_back()?).ok()?;
+    let text = kept_lines(environment).text()?;
+    let last: Failure = serde_json::from_str(text.lines().next_back()?).ok()?;
     time::read(&last.at)
 }
 
@@ -104,34 +79,20 @@ fn keep(
     environment: &Environment,
     session: Option<&str>,
     message: &str,
-    decision: Option<UnrecordedDecision<'_>>,
+    mut decision: Option<UnrecordedDecision>,
     now: DateTime<Utc>,
 ) {
-    let line = FailureWire {
+    if let Some(UnrecordedDecision { actions, .. }) = &mut decision {
+        *actions = redact::text(actions).into_owned();
+    }
+    let failure = Failure {
         at: timestamp(now),
         session: session.map(str::to_owned),
         message: redact::text(message).into_owned(),
-        decision: decision.map(|UnrecordedDecision { verdict, actions, services }| DecisionWire {
-            verdict: verdict.to_owned(),
-            actions: redact::text(actions).into_owned(),
-            services,
-        }),
+        decision,
     };
-    write_limit::fail_beyond();
-    if let Ok(mut line) = serde_json::to_string(&line) {
-        line.push('\n');
-        // One write, so that lines of two processes do not mix.
-        let path = waiting_file(&environment.state_dir);
-        let written = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
-            .open(&path)
-            .and_then(|mut file| file.write_all(line.as_bytes()));
-        // On a full disk a file can be created but not written.
-        if written.is_err() && path.metadata().is_ok_and(|file| file.len() == 0) {
-            let _ = std::fs::remove_file(path);
-        }
+    if let Ok(line) = serde_json::to_string(&failure) {
+        let _ = kept_lines(environment).append(&line);
     }
 }
 
@@ -144,7 +105,7 @@ pub fn record_kept(change: &Change<'_>, environment: &Environment) -> Result<Opt
 
 /// The kept failures in the state folder, to record them or to send them to the guard.
 pub fn take_kept(environment: &Environment) -> Option<Claimed> {
-    claim(&waiting_file(&environment.state_dir), claimed_file(&environment.state_dir))
+    kept_lines(environment).claim()
 }
 
 /// How failures that the agent's side states are marked and bounded.
@@ -167,7 +128,7 @@ pub fn record_sent(
     let change = ledger.change()?;
     let mut new = Vec::new();
     for line in lines {
-        let Ok(mut failure) = serde_json::from_str::<FailureWire>(line) else { continue };
+        let Ok(mut failure) = serde_json::from_str::<Failure>(line) else { continue };
         let Some(at) = time::read(&failure.at).map(stated.moment) else { continue };
         failure.message = (stated.text)(&failure.message);
         failure.session = failure.session.map(|session| session.chars().take(200).collect());
@@ -182,7 +143,7 @@ pub fn record_sent(
         }
     }
     change.commit()?;
-    for (FailureWire { session, message, .. }, at) in new {
+    for (Failure { session, message, .. }, at) in new {
         let Some(notice) = (stated.notice)(guard_failed(&message, session.as_deref(), at)) else { continue };
         // A notice that is not delivered now waits for the next flush.
         let _ = notify::raise(environment, session.as_deref(), &notice, at);
@@ -192,7 +153,7 @@ pub fn record_sent(
 
 /// Records failures as events, and the decisions of which they are part.
 fn record_lines(change: &Change<'_>, text: &str) -> Result<(), LedgerError> {
-    for failure in text.lines().filter_map(|line| serde_json::from_str::<FailureWire>(line).ok()) {
+    for failure in text.lines().filter_map(|line| serde_json::from_str::<Failure>(line).ok()) {
         if let Some(at) = time::read(&failure.at) {
             record_one(change, Source::Hook, &failure, at)?;
         }
@@ -203,11 +164,11 @@ fn record_lines(change: &Change<'_>, text: &str) -> Result<(), LedgerError> {
 fn record_one(
     change: &Change<'_>,
     source: Source,
-    failure: &FailureWire,
+    failure: &Failure,
     at: DateTime<Utc>,
 ) -> Result<(), LedgerError> {
     let session = failure.session.as_deref();
-    if let Some(DecisionWire { verdict, actions, services }) = &failure.decision
+    if let Some(UnrecordedDecision { verdict, actions, services }) = &failure.decision
         && ["fail-open", "fail-closed"].contains(&verdict.as_str())
     {
         let decision = NewDecision {

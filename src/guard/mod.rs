@@ -4,6 +4,7 @@ pub mod acting;
 pub mod asking;
 pub mod audit;
 pub mod budgets;
+pub mod decision;
 pub mod explain;
 pub mod failures;
 pub mod judge;

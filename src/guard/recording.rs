@@ -8,90 +8,89 @@ use crate::ledger::{Change, Ledger, LedgerError, Scope};
 use crate::model::verdict::Verdict;
 use crate::policy::decide::{BudgetKey, Snapshot, reservations};
 use crate::policy::notices::{budget_exhausted, exhausted};
-use crate::runtime::environment::Environment;
 use crate::runtime::notify;
+use crate::runtime::request::Request;
 
 /// Records what [`super::judge::judge`] has left. The verdict applies whether or not it can be recorded: on a full disk, it cannot.
-pub fn record(acting: &ActingCall<'_>, verdict: &Verdict, unrecorded: Unrecorded, environment: &Environment) {
+pub fn record(acting: &ActingCall<'_>, verdict: &Verdict, unrecorded: Unrecorded, request: &Request) {
+    let denial = Denial { acting, verdict, request };
     match unrecorded {
         Unrecorded::Nothing => {}
         Unrecorded::Decision => {
-            let _ = record_alone(acting, verdict, environment);
+            let written = Ledger::open(&request.ledger)
+                .and_then(|ledger| denial.record(&mut ledger.for_the_record(), &Snapshot::new()));
+            let _: Result<(), LedgerError> = written;
         }
         Unrecorded::Exhausted(snapshot, ledger, has_lost_rows) => {
-            let basis = (&snapshot, has_lost_rows);
-            let raised = record_denial(acting, verdict, basis, environment, *ledger);
+            let raised = denial.record_exhausted(*ledger, &snapshot, has_lost_rows);
             for id in raised.into_iter().flatten() {
                 // A notice that is not delivered now waits for the next flush.
-                let _ = notify::hand_over(environment, id);
+                let _ = notify::hand_over(request, id);
             }
         }
         Unrecorded::FailedClosed(text) => {
             // stderr belongs to the denial; the failure is in the file of kept failures.
-            let _ = report(acting, "closed", &text, environment);
+            let _ = report(acting, "closed", &text, request);
         }
     }
 }
 
-/// Records a denial and its notices to the operators, whose ids are returned. Nothing was reserved and nothing will run,
-/// so it need not survive a power failure.
-fn record_denial(
-    acting: &ActingCall<'_>,
-    verdict: &Verdict,
-    (snapshot, has_lost_rows): (&Snapshot, bool),
-    environment: &Environment,
-    ledger: Ledger,
-) -> Result<Vec<i64>, LedgerError> {
-    let mut ledger = ledger.for_the_record();
-    let budgets: Vec<BudgetKey> = snapshot.keys().cloned().collect();
-    let scope = if has_lost_rows { Scope::All } else { Scope::Of { budgets: &budgets, call: None } };
-    let error = match ledger.change_in(scope) {
-        Ok(change) => {
-            return record_denial_in(change, acting, verdict, (snapshot, has_lost_rows), environment);
+/// A verdict that has been answered. Nothing was reserved and nothing rests on the record, so it need not survive a power
+/// failure.
+struct Denial<'a> {
+    acting: &'a ActingCall<'a>,
+    verdict: &'a Verdict,
+    request: &'a Request,
+}
+
+impl Denial<'_> {
+    /// Records the verdict alone.
+    fn record(&self, ledger: &mut Ledger, snapshot: &Snapshot) -> Result<(), LedgerError> {
+        let change = ledger.change_in(Scope::Of { budgets: &[], call: None })?;
+        audit::record(&change, self.acting, self.verdict, snapshot, None, self.request)?;
+        change.commit()
+    }
+
+    /// Records a denial by a budget, and its notices to the operators, whose ids are returned.
+    fn record_exhausted(
+        &self,
+        ledger: Ledger,
+        snapshot: &Snapshot,
+        has_lost_rows: bool,
+    ) -> Result<Vec<i64>, LedgerError> {
+        let mut ledger = ledger.for_the_record();
+        match self.raise_and_record(&mut ledger, snapshot, has_lost_rows) {
+            // Many are denied at once, and only the notice needs the locks: the first of them has raised it.
+            Err(error) if error.is_locked() && !has_lost_rows => {
+                self.record(&mut ledger, snapshot).map(|()| vec![])
+            }
+            raised => raised,
         }
-        Err(error) => error,
-    };
-    if !error.is_locked() || has_lost_rows {
-        return Err(error);
     }
-    // Many are denied at once, and only the notice needs the locks: the first of them has raised it.
-    let change = ledger.change_in(Scope::Of { budgets: &[], call: None })?;
-    audit::record(&change, acting, verdict, snapshot, (None, environment))?;
-    change.commit()?;
-    Ok(vec![])
-}
 
-fn record_denial_in(
-    change: Change<'_>,
-    acting: &ActingCall<'_>,
-    verdict: &Verdict,
-    (snapshot, has_lost_rows): (&Snapshot, bool),
-    environment: &Environment,
-) -> Result<Vec<i64>, LedgerError> {
-    // Another process may have reported it since.
-    let lost = if has_lost_rows { change.loss(&environment.state_dir)? } else { None };
-    audit::record(&change, acting, verdict, snapshot, (None, environment))?;
-    let raised = raise_exhausted(&change, acting, snapshot, environment)?;
-    if lost.is_some() {
-        let by = (&acting.installation.policy, acting.id.session);
-        // stderr belongs to the denial.
-        lost::commit(change, lost, by, environment, acting.now)?;
-    } else {
-        change.commit()?;
+    fn raise_and_record(
+        &self,
+        ledger: &mut Ledger,
+        snapshot: &Snapshot,
+        has_lost_rows: bool,
+    ) -> Result<Vec<i64>, LedgerError> {
+        let &Self { acting, verdict, request } = self;
+        let budgets: Vec<BudgetKey> = snapshot.keys().cloned().collect();
+        let scope = if has_lost_rows { Scope::All } else { Scope::Of { budgets: &budgets, call: None } };
+        let change = ledger.change_in(scope)?;
+        // Another process may have reported it since.
+        let lost = if has_lost_rows { change.loss(&request.state_dir)? } else { None };
+        audit::record(&change, acting, verdict, snapshot, None, request)?;
+        let raised = raise_exhausted(&change, acting, snapshot, request)?;
+        if lost.is_some() {
+            let by = (&acting.installation.policy, acting.id.session);
+            // stderr belongs to the denial.
+            lost::commit(change, lost, by, request, acting.now)?;
+        } else {
+            change.commit()?;
+        }
+        Ok(raised)
     }
-    Ok(raised)
-}
-
-/// Records a verdict that depends on no budget: nothing rests on the record, so it need not survive a power failure.
-fn record_alone(
-    acting: &ActingCall<'_>,
-    verdict: &Verdict,
-    environment: &Environment,
-) -> Result<(), LedgerError> {
-    let mut ledger = Ledger::open(&environment.ledger)?.for_the_record();
-    let change = ledger.change_in(Scope::Of { budgets: &[], call: None })?;
-    audit::record(&change, acting, verdict, &Snapshot::new(), (None, environment))?;
-    change.commit()
 }
 
 /// Raises a notice for each exhausted budget; returns the ids of those to be delivered.
@@ -99,11 +98,11 @@ fn raise_exhausted(
     change: &Change<'_>,
     acting: &ActingCall<'_>,
     snapshot: &Snapshot,
-    environment: &Environment,
+    request: &Request,
 ) -> Result<Vec<i64>, LedgerError> {
     let policy = &acting.installation.policy;
     let wanted = reservations(&acting.actions, snapshot, policy);
-    let has_target = notify::has_target(environment);
+    let has_target = notify::has_target(request);
     let mut raised = Vec::new();
     for exhausted in exhausted(&wanted, snapshot, policy, acting.now) {
         let session = acting.id.session;

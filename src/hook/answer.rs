@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::model::verdict::{Asked, Reason};
 use crate::runtime::warning::Warning;
@@ -29,13 +28,6 @@ pub struct Answer {
     pub output: Output,
     /// Problems, printed to stderr.
     pub warnings: Vec<Warning>,
-}
-
-impl Output {
-    /// A struct of strings always serialises; without it the exit code still denies.
-    fn of(json: &impl Serialize) -> Self {
-        serde_json::to_value(json).map_or(Self::Nothing, Self::Json)
-    }
 }
 
 impl fmt::Display for Output {
@@ -71,14 +63,7 @@ impl Answer {
     pub fn deny(reasons: &[Reason]) -> Self {
         let texts: Vec<&str> = reasons.iter().map(|reason| reason.text.as_str()).collect();
         let reason = texts.join("\n");
-        let json = DenyWire {
-            hook_specific_output: DenyOutputWire {
-                hook_event_name: "PreToolUse",
-                permission_decision: "deny",
-                permission_decision_reason: &reason,
-            },
-        };
-        Self { output: Output::of(&json), denial: Some(reason), warnings: vec![] }
+        Self { output: permission("deny", &reason), denial: Some(reason), warnings: vec![] }
     }
 
     /// A question to a person. Without an answer, the call does not run: the client ends the session until it is resumed
@@ -87,24 +72,14 @@ impl Answer {
         let texts: Vec<&str> = asked.reasons.iter().map(|reason| reason.text.as_str()).collect();
         let number = asked.question.map(|id| format!("Question {id} to a person. ")).unwrap_or_default();
         let reason = format!("{number}{}", texts.join("\n"));
-        let json = DenyWire {
-            hook_specific_output: DenyOutputWire {
-                hook_event_name: "PreToolUse",
-                permission_decision: if asked.at_terminal { "ask" } else { "defer" },
-                permission_decision_reason: &reason,
-            },
-        };
-        match Output::of(&json) {
-            // The client would run a call without an answer.
-            Output::Nothing => Self::deny(&asked.reasons),
-            output => Self { output, denial: None, warnings },
-        }
+        let decision = if asked.at_terminal { "ask" } else { "defer" };
+        Self { output: permission(decision, &reason), denial: None, warnings }
     }
 
     /// Blocks the end of a turn. All releases of the client accept exit code 2 with the reason on stderr.
     pub fn block(reason: String, warnings: Vec<Warning>) -> Self {
-        let json = BlockWire { decision: "block", reason: &reason };
-        Self { output: Output::of(&json), denial: Some(reason), warnings }
+        let json = json!({"decision": "block", "reason": reason});
+        Self { output: Output::Json(json), denial: Some(reason), warnings }
     }
 }
 
@@ -124,44 +99,18 @@ impl Remarks {
             return Answer::allow(self.warnings);
         }
         let text = self.context.join("\n\n");
-        let json = ContextWire {
-            hook_specific_output: ContextOutputWire { hook_event_name: event, additional_context: &text },
-        };
-        Answer { denial: None, output: Output::of(&json), warnings: self.warnings }
+        let json = json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}});
+        Answer { denial: None, output: Output::Json(json), warnings: self.warnings }
     }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ContextWire<'a> {
-    hook_specific_output: ContextOutputWire<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ContextOutputWire<'a> {
-    hook_event_name: &'a str,
-    additional_context: &'a str,
-}
-
-#[derive(Serialize)]
-struct BlockWire<'a> {
-    decision: &'a str,
-    reason: &'a str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct DenyWire<'a> {
-    hook_specific_output: DenyOutputWire<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct DenyOutputWire<'a> {
-    hook_event_name: &'a str,
-    permission_decision: &'a str,
-    permission_decision_reason: &'a str,
+/// The decision on a tool call, as the client reads it. With further keys, some releases ignore it.
+fn permission(decision: &str, reason: &str) -> Output {
+    Output::Json(json!({"hookSpecificOutput": {
+        "hookEventName": "PreToolUse",
+        "permissionDecision": decision,
+        "permissionDecisionReason": reason,
+    }}))
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::guard::acting::ActingCall;
 use crate::guard::{failures, lost};
 use crate::ledger::{CallId, Ledger, LedgerError, Scope, Settled};
-use crate::model::action::{ActionKind, Verb};
-use crate::model::event::{Level, NewEvent, ToolResult};
+use crate::model::action::ActionKind;
+use crate::model::event::{NewEvent, ToolResult};
 use crate::model::policy::{Policy, Tier};
 use crate::model::session::Activity;
 use crate::policy::decide::{BudgetKey, Draw, draws, reservations_of};
@@ -17,7 +17,7 @@ use crate::runtime::environment::Environment;
 use crate::runtime::warning::Warning;
 
 /// A call that has run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finished {
     /// The session.
     pub session: Option<String>,
@@ -37,8 +37,13 @@ pub struct Finished {
     pub tier: Option<Tier>,
     /// When it ran, by the clock of this machine.
     pub at: DateTime<Utc>,
-    /// Whether it is recorded later than it ran.
+    /// Whether it is recorded later than it ran, as every call that is kept in a file.
+    #[serde(skip, default = "is_kept")]
     pub is_late: bool,
+}
+
+const fn is_kept() -> bool {
+    true
 }
 
 impl Finished {
@@ -130,137 +135,34 @@ pub struct Ended {
     /// Why it ended, as the client states it; `None` if it goes on with a new context.
     pub reason: Option<String>,
     /// When it ended.
-    #[serde(with = "moment")]
     pub at: DateTime<Utc>,
 }
 
 impl Ended {
     /// Records it after the ledger was away. Reservations since then stay, and so does a session that goes on.
     pub fn record_late(&self, environment: &Environment) -> Result<(), LedgerError> {
-        let mut ledger = Ledger::open(&environment.ledger)?;
-        let change = ledger.change()?;
-        // A clock that is ahead must not release what was reserved since.
-        let at = self.at.min(change.now(self.at));
-        change.release_session_until(&self.session, at)?;
-        if !change.is_seen_after(&self.session, at)? {
-            change.release_leases(&self.session)?;
-            if let Some(reason) = &self.reason {
-                let ended = Activity::Ended { reason: Some(reason) };
-                change.record_activity(&self.session, &ended, at)?;
-                change.set_state(&self.session, state(change.activity_times(&self.session)?))?;
+        Ledger::write(&environment.ledger, |change| {
+            // A clock that is ahead must not release what was reserved since.
+            let at = self.at.min(change.now(self.at));
+            change.release_session_until(&self.session, at)?;
+            if !change.is_seen_after(&self.session, at)? {
+                change.release_leases(&self.session)?;
+                if let Some(reason) = &self.reason {
+                    let ended = Activity::Ended { reason: Some(reason) };
+                    change.record_activity(&self.session, &ended, at)?;
+                    change.set_state(&self.session, state(change.activity_times(&self.session)?))?;
+                }
             }
-        }
-        change.commit()
-    }
-}
-
-/// A call as it is kept in a file.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct FinishedWire {
-    #[serde(with = "moment")]
-    at: DateTime<Utc>,
-    session: Option<String>,
-    call: Option<String>,
-    evidence: String,
-    draws: Vec<DrawWire>,
-    events: Vec<EventWire>,
-    is_report: bool,
-    failure: Option<String>,
-    tier: Option<u8>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct DrawWire {
-    service: String,
-    kind: String,
-    verb: String,
-    host: Option<String>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct EventWire {
-    level: String,
-    service: Option<String>,
-    message: String,
-}
-
-impl From<&Finished> for FinishedWire {
-    fn from(finished: &Finished) -> Self {
-        let draw = |draw: &Draw| DrawWire {
-            service: draw.key.service.clone(),
-            kind: draw.key.kind.to_owned(),
-            verb: draw.verb.as_str().to_owned(),
-            host: draw.host.clone(),
-        };
-        let event = |event: &NewEvent| EventWire {
-            level: event.level.as_str().to_owned(),
-            service: event.service.clone(),
-            message: event.message.clone(),
-        };
-        Self {
-            at: finished.at,
-            session: finished.session.clone(),
-            call: finished.tool_use.clone(),
-            evidence: finished.evidence.clone(),
-            draws: finished.draws.iter().map(draw).collect(),
-            events: finished.events.iter().map(event).collect(),
-            is_report: finished.is_report,
-            failure: match &finished.result {
-                ToolResult::Succeeded => None,
-                ToolResult::Failed(why) => Some(why.clone()),
-            },
-            tier: finished.tier.map(Tier::number),
-        }
-    }
-}
-
-impl FinishedWire {
-    /// The call; `None` if a later release has written it.
-    pub fn read(self) -> Option<Finished> {
-        let draw = |draw: DrawWire| {
-            let kind = [ActionKind::Restart, ActionKind::Redeployment]
-                .into_iter()
-                .map(ActionKind::as_str)
-                .find(|kind| *kind == draw.kind)?;
-            let key = BudgetKey { service: draw.service, kind };
-            Some(Draw { key, verb: Verb::named(&draw.verb)?, host: draw.host })
-        };
-        let event = |event: EventWire| {
-            let level = Level::named(&event.level)?;
-            Some(NewEvent { level, service: event.service, message: event.message })
-        };
-        Some(Finished {
-            session: self.session,
-            tool_use: self.call,
-            evidence: self.evidence,
-            draws: self.draws.into_iter().map(draw).collect::<Option<_>>()?,
-            events: self.events.into_iter().map(event).collect::<Option<_>>()?,
-            is_report: self.is_report,
-            result: self.failure.map_or(ToolResult::Succeeded, ToolResult::Failed),
-            tier: self.tier.and_then(Tier::from_number),
-            at: self.at,
-            is_late: true,
+            Ok(())
         })
-    }
-}
-
-/// Times in RFC 3339.
-mod moment {
-    use chrono::{DateTime, Utc};
-    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
-
-    pub(super) fn serialize<S: Serializer>(at: &DateTime<Utc>, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&at.to_rfc3339())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<DateTime<Utc>, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::action::Verb;
+    use crate::model::event::Level;
 
     #[test]
     fn a_call_is_kept_as_it_was() {
@@ -277,9 +179,9 @@ mod tests {
             at: "2026-03-21T14:22:00Z".parse().unwrap(),
             is_late: true,
         };
-        let text = serde_json::to_string(&FinishedWire::from(&finished)).unwrap();
-        assert_eq!(serde_json::from_str::<FinishedWire>(&text).unwrap().read(), Some(finished));
+        let text = serde_json::to_string(&finished).unwrap();
+        assert_eq!(serde_json::from_str::<Finished>(&text).unwrap(), finished);
         let later = text.replace("\"stop\"", "\"teleport\"");
-        assert_eq!(serde_json::from_str::<FinishedWire>(&later).unwrap().read(), None);
+        assert!(serde_json::from_str::<Finished>(&later).is_err());
     }
 }

@@ -10,8 +10,8 @@ use crate::link::address::Address;
 use crate::link::caller::LinkError;
 use crate::link::message::{AnswerWire, Call, Reply};
 use crate::redact;
-use crate::runtime::environment::Environment;
 use crate::runtime::guard_link;
+use crate::runtime::request::Request;
 use crate::runtime::warning::Warning;
 
 /// The input of a hook.
@@ -27,12 +27,12 @@ pub struct Input<'a> {
 pub fn serve(
     guard: &Address,
     input: Input<'_>,
-    environment: &Environment,
+    request: &Request,
     limit: Duration,
 ) -> Result<Answer, LinkError> {
     let call = Call::Event { event: input.event.map(str::to_owned) };
-    let mut look = |question: &_| lookups::answer(question, environment);
-    match guard_link::call(guard, call, input.stdin, environment, limit, &mut look)? {
+    let mut look = |question: &_| lookups::answer(question, request);
+    match guard_link::call(guard, call, input.stdin, request, limit, &mut look)? {
         Reply::Answer(answer) => Ok(answer.into()),
         _ => Err(guard_link::unexpected()),
     }

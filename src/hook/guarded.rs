@@ -9,35 +9,34 @@ use super::forward::{Input, serve};
 use super::undelivered;
 use crate::link::address::Address;
 use crate::link::caller::LinkError;
-use crate::runtime::environment::Environment;
 use crate::runtime::guard_link::{QUICK, SLOW};
+use crate::runtime::request::Request;
 use crate::runtime::started;
 use crate::runtime::warning::Warning;
 
-/// The environment with which the session was started, if a guard serves this process.
-pub fn guarded(environment: &Environment) -> Option<(Address, Environment)> {
-    let limited = started::restored(environment).unwrap_or_else(|| environment.clone());
+/// The request with the limits with which the session was started, if a guard serves this process.
+pub fn guarded(request: &Request) -> Option<(Address, Request)> {
+    let limited = started::restored(request).unwrap_or_else(|| request.clone());
     limited.guard.clone().map(|guard| (guard, limited))
 }
 
 /// Asks the guard about a call that is about to run, or reports one that has run.
-pub fn quick(guard: &Address, input: Input<'_>, environment: &Environment) -> Result<Answer, LinkError> {
-    undelivered::deliver(guard, environment)?;
-    serve(guard, input, environment, QUICK)
+pub fn quick(guard: &Address, input: Input<'_>, request: &Request) -> Result<Answer, LinkError> {
+    undelivered::deliver(guard, request)?;
+    serve(guard, input, request, QUICK)
 }
 
 /// Has the guard serve any other event.
-pub fn slow(guard: &Address, input: Input<'_>, environment: &Environment) -> Answer {
-    let served =
-        undelivered::deliver(guard, environment).and_then(|()| serve(guard, input, environment, SLOW));
+pub fn slow(guard: &Address, input: Input<'_>, request: &Request) -> Answer {
+    let served = undelivered::deliver(guard, request).and_then(|()| serve(guard, input, request, SLOW));
     served.unwrap_or_else(|error| Answer::allow(vec![Warning::Unserved(error)]))
 }
 
 /// Reports a call that has run. A report that does not arrive is kept.
-pub fn report(guard: &Address, input: Input<'_>, environment: &Environment) -> Answer {
-    match quick(guard, input, environment) {
+pub fn report(guard: &Address, input: Input<'_>, request: &Request) -> Answer {
+    match quick(guard, input, request) {
         Ok(answer) => answer,
-        Err(error) => Answer::allow(vec![match undelivered::keep(input, environment) {
+        Err(error) => Answer::allow(vec![match undelivered::keep(input, request) {
             Ok(()) => Warning::ReportKept(error),
             Err(cause) => Warning::ReportLost(error, cause),
         }]),

@@ -7,39 +7,36 @@ use serde_json::Value;
 
 use super::session_files;
 use super::{context_warning, transcript};
-use crate::context::Reader;
-use crate::context::usage::{self, Awaited};
-use crate::link::lookup::{self, Lookup};
+use crate::context::{Reader, usage};
+use crate::link::lookup::Lookup;
 use crate::model::mode::Mode;
 use crate::model::policy::Tier;
-use crate::policy::identity::Surroundings as _;
 use crate::policy::word_paths::LocalMachine as _;
-use crate::runtime::client;
-use crate::runtime::disk::{LocalDisk, ScriptWire};
-use crate::runtime::engines::{Engines, run_inspect};
-use crate::runtime::environment::Environment;
-use crate::runtime::installation;
+use crate::runtime::agent_side::AgentSide;
+use crate::runtime::disk::LocalDisk;
+use crate::runtime::engines::{host_name, run_inspect};
 use crate::runtime::machine::Machine;
+use crate::runtime::request::Request;
+use crate::runtime::{client, installation};
 use crate::shell::disk::Disk as _;
 
 /// The programs of container engines that may be asked.
 const ENGINES: [&str; 3] = ["docker", "podman", "nerdctl"];
 
 /// The answer to a question; null where there is none.
-pub fn answer(question: &Lookup, environment: &Environment) -> Value {
+pub fn answer(question: &Lookup, request: &Request) -> Value {
+    let here = &AgentSide::HERE;
+    let (disk, machine) = (LocalDisk(AgentSide::HERE), Machine::of(here));
     match question {
-        Lookup::Variable(name) => value(LocalDisk.variable(name)),
-        Lookup::Function(name) => value(LocalDisk.function(name)),
-        Lookup::Script(path) => value(ScriptWire::from(LocalDisk.read(path))),
-        Lookup::Folder(path) => {
-            let entries = LocalDisk.list(path).into_iter().map(|entry| (entry.name, entry.is_folder));
-            value(entries.collect::<Vec<_>>())
-        }
-        Lookup::Canonical(path) => value(Machine::default().canonical(path)),
-        Lookup::Expand(pattern) => value(Machine::default().expand(pattern)),
-        Lookup::Below { folder, deep } => value(Machine::default().below(folder, *deep)),
-        Lookup::IsFolder(path) => value(Machine::default().is_folder(path)),
-        Lookup::HostName => value(Engines::as_remembered(environment, chrono::Utc::now()).name()),
+        Lookup::Variable(name) => value(disk.variable(name)),
+        Lookup::Function(name) => value(disk.function(name)),
+        Lookup::Script(path) => value(disk.read(path)),
+        Lookup::Folder(path) => value(disk.list(path)),
+        Lookup::Canonical(path) => value(machine.canonical(path)),
+        Lookup::Expand(pattern) => value(machine.expand(pattern)),
+        Lookup::Below { folder, deep } => value(machine.below(folder, *deep)),
+        Lookup::IsFolder(path) => value(machine.is_folder(path)),
+        Lookup::HostName => value(host_name()),
         Lookup::Container { program, sudo, destination, id } => {
             let is_plain = |text: &str| !text.starts_with('-');
             let known = ENGINES.contains(&program.as_str());
@@ -48,16 +45,13 @@ pub fn answer(question: &Lookup, environment: &Environment) -> Value {
             }
             value(run_inspect(program, *sudo, destination.as_deref(), id))
         }
-        Lookup::LastModel(path) => value(transcript::last_model(Path::new(path))),
-        Lookup::LastWords { transcript, call } => value(transcript::last_words(Path::new(transcript), call)),
-        Lookup::Asking(mode) => value(client::asking(mode.as_deref().and_then(Mode::named))),
-        Lookup::LastError(path) => value(transcript::last_error(Path::new(path))),
+        Lookup::LastModel(path) => value(transcript::last_model(Path::new(path), here)),
+        Lookup::LastWords { transcript, call } => {
+            value(transcript::last_words(Path::new(transcript), call, here))
+        }
+        Lookup::Asking(mode) => value(client::asking(mode.as_deref().and_then(Mode::named), here)),
+        Lookup::LastError(path) => value(transcript::last_error(Path::new(path), here)),
         Lookup::Tokens { transcript, awaited, windows, may_come } => {
-            let awaited = match awaited {
-                lookup::Awaited::Nothing => Awaited::Nothing,
-                lookup::Awaited::Call(id) => Awaited::Call(id),
-                lookup::Awaited::Answer(words) => Awaited::Answer(words),
-            };
             let path = Path::new(transcript);
             let expected = || *may_come && context_warning::not_yet(path);
             value(context_warning::up_to_date(path, awaited, windows, expected))
@@ -65,8 +59,8 @@ pub fn answer(question: &Lookup, environment: &Environment) -> Value {
         Lookup::ClientModel { transcript, model } => value(usage::client_name(Path::new(transcript), model)),
         Lookup::SessionFiles { tier, role } => {
             let reader = Reader { tier: tier.and_then(Tier::from_number), role: role.as_deref() };
-            let compiled = installation::in_force(environment, &mut vec![]);
-            value(session_files::of(reader, &compiled, environment))
+            let compiled = installation::in_force(request, &mut vec![]);
+            value(session_files::of(reader, &compiled, request))
         }
     }
 }

@@ -26,17 +26,18 @@ pub mod undelivered;
 mod user_prompt_submit;
 mod wake_up;
 
-use chrono::{DateTime, Utc};
+use std::fmt::Display;
+
 use thiserror::Error;
 
 use crate::guard::failures::{self, UnrecordedDecision};
-use crate::guard::screen;
+use crate::guard::screen::Screen;
 use crate::model::event::{HookCall, HookEvent};
 use crate::model::policy::OnFailure;
 use crate::model::session::Activity;
 use crate::model::verdict::Reason;
-use crate::runtime::environment::Environment;
-use crate::runtime::installation::in_force;
+use crate::runtime::installation::{header_in_force, in_force};
+use crate::runtime::request::Request;
 use crate::runtime::started;
 use crate::runtime::warning::Warning;
 use answer::Answer;
@@ -72,134 +73,104 @@ impl Unserved {
 }
 
 /// Serves one call. A denial is delivered before it is recorded.
-pub fn serve(
-    stdin: &[u8],
-    event: Option<&str>,
-    environment: &Environment,
-    now: DateTime<Utc>,
-    deliver: impl FnOnce(Answer),
-) {
-    match wire::read(stdin, event, environment.session.as_deref()) {
+pub fn serve(stdin: &[u8], event: Option<&str>, request: &Request, deliver: impl FnOnce(Answer)) {
+    match wire::read(stdin, event, request.session.as_deref()) {
         Ok(call) => {
-            let deliver = |answer| deliver(with_warnings(answer, environment));
-            handle(&call, Input { stdin, event }, environment, now, deliver);
+            let deliver = |answer| deliver(with_warnings(answer, request));
+            handle(&call, Input { stdin, event }, request, deliver);
         }
-        Err(error) => unserved(&error.into(), event, environment, now, deliver),
+        Err(error) => unserved(&error.into(), event, request, deliver),
     }
 }
 
 /// Answers an event that cannot be served. What may be a tool call is allowed or denied by `policy.on_failure`, and denied
 /// where only calls may run that are known to only read. The failure is recorded at every event, because nothing else of
 /// the event is.
-pub fn unserved(
-    problem: &Unserved,
-    event: Option<&str>,
-    environment: &Environment,
-    now: DateTime<Utc>,
-    deliver: impl FnOnce(Answer),
-) {
+pub fn unserved(problem: &Unserved, event: Option<&str>, request: &Request, deliver: impl FnOnce(Answer)) {
     // Input that cannot be read may be of any event.
     let is_call = event.is_none_or(|event| event == PRE_TOOL_USE);
-    if let Some(why) = is_call.then(|| reason_to_deny(environment)).flatten() {
-        return deny_unchecked(problem, why, environment, now, deliver);
-    }
-    let (way, warning, decision) = if is_call {
-        let decision = UnrecordedDecision { verdict: "fail-open", actions: "", services: String::new() };
-        ("open", Warning::CallUnread(problem.to_string()), Some(decision))
-    } else {
-        ("to read an event", Warning::EventUnread(problem.to_string()), None)
+    let report = |way: &str, text: &dyn Display| {
+        let decision = UnrecordedDecision { verdict: format!("fail-{way}"), ..UnrecordedDecision::default() };
+        let way = if is_call { way } else { "to read an event" };
+        let message = format!("Guard failed {way}: {text}");
+        let decision = is_call.then_some(decision);
+        failures::report(request, request.session.as_deref(), &message, decision, request.now)
     };
-    let message = format!("Guard failed {way}: {warning}");
-    let unsent = failures::report(environment, environment.session.as_deref(), &message, decision, now);
-    deliver(with_warnings(Answer::allow(std::iter::once(warning).chain(unsent).collect()), environment));
+    if let Some(why) = is_call.then(|| reason_to_deny(request)).flatten() {
+        let remedy = problem.remedy();
+        let text = format!(
+            "Denied: {problem}, so the call cannot be checked, and {why}. An operator has to {remedy}."
+        );
+        deliver(Answer::deny(&[Reason { rule: "on_failure", topic: None, text: text.clone() }]));
+        // The client shows stderr to the model with a denial, so a warning is left out.
+        let _ = report("closed", &text);
+        return;
+    }
+    let warning = if is_call { Warning::CallUnread } else { Warning::EventUnread }(problem.to_string());
+    let unsent = report("open", &warning);
+    deliver(with_warnings(Answer::allow(std::iter::once(warning).chain(unsent).collect()), request));
 }
 
 /// The answer, after the warnings about the environment.
-fn with_warnings(mut answer: Answer, environment: &Environment) -> Answer {
-    answer.warnings.splice(0..0, environment.warnings.iter().cloned().map(Warning::from));
+fn with_warnings(mut answer: Answer, request: &Request) -> Answer {
+    answer.warnings.splice(0..0, request.warnings.iter().cloned().map(Warning::from));
     answer
 }
 
 /// Why a call that cannot be checked is denied; `None` if it is allowed unchecked. The limits with which the session was
 /// started apply.
-fn reason_to_deny(environment: &Environment) -> Option<&'static str> {
-    if in_force(environment, &mut vec![]).installation.policy.on_failure == OnFailure::Closed {
+fn reason_to_deny(request: &Request) -> Option<&'static str> {
+    if in_force(request, &mut vec![]).installation.policy.on_failure == OnFailure::Closed {
         return Some("policy.on_failure is closed");
     }
-    let limited = started::restored(environment);
-    (!screen::allows_unknown(limited.as_ref().unwrap_or(environment)))
+    let limited = started::restored(request);
+    let limited = limited.as_ref().unwrap_or(request);
+    (!Screen::new(&header_in_force(limited), limited).allows_unknown())
         .then_some("this session may only run what is known to only read")
 }
 
-/// Denies a tool call that cannot be checked, with the reason and the remedy, and records the failure.
-fn deny_unchecked(
-    problem: &Unserved,
-    why: &str,
-    environment: &Environment,
-    now: DateTime<Utc>,
-    deliver: impl FnOnce(Answer),
-) {
-    let remedy = problem.remedy();
-    let text =
-        format!("Denied: {problem}, so the call cannot be checked, and {why}. An operator has to {remedy}.");
-    let message = format!("Guard failed closed: {text}");
-    deliver(Answer::deny(&[Reason { rule: "on_failure", topic: None, text }]));
-    let decision = UnrecordedDecision { verdict: "fail-closed", actions: "", services: String::new() };
-    // The client shows stderr to the model with a denial, so a warning is left out.
-    let _ = failures::report(environment, environment.session.as_deref(), &message, Some(decision), now);
-}
-
-fn handle(
-    call: &HookCall,
-    input: Input<'_>,
-    environment: &Environment,
-    now: DateTime<Utc>,
-    deliver: impl FnOnce(Answer),
-) {
+fn handle(call: &HookCall, input: Input<'_>, request: &Request, deliver: impl FnOnce(Answer)) {
     match &call.event {
-        HookEvent::PreToolUse(tool) => pre_tool_use::handle(call, tool, input, environment, now, deliver),
+        HookEvent::PreToolUse(tool) => pre_tool_use::handle(call, tool, input, request, deliver),
         HookEvent::PostToolUse(tool, result) => {
-            post_tool_use::handle(call, tool, result, input, environment, now, deliver);
+            post_tool_use::handle(call, tool, result, input, request, deliver);
         }
         HookEvent::Other(_) => deliver(Answer::silent()),
-        other => deliver(if let Some((guard, environment)) = guarded::guarded(environment) {
-            guarded::slow(&guard, input, &environment)
+        other => deliver(if let Some((guard, request)) = guarded::guarded(request) {
+            guarded::slow(&guard, input, &request)
         } else {
-            undelivered::record(environment);
-            answer(other, call, environment, now)
+            undelivered::record(request);
+            answer(other, call, request)
         }),
     }
 }
 
 /// The answer to an event without a tool call.
-fn answer(event: &HookEvent, call: &HookCall, environment: &Environment, now: DateTime<Utc>) -> Answer {
+fn answer(event: &HookEvent, call: &HookCall, request: &Request) -> Answer {
     match event {
-        HookEvent::SessionStart(start) => session_start::handle(call, start, environment, now),
-        HookEvent::UserPromptSubmit { prompt } => user_prompt_submit::handle(call, prompt, environment, now),
+        HookEvent::SessionStart(start) => session_start::handle(call, start, request),
+        HookEvent::UserPromptSubmit { prompt } => user_prompt_submit::handle(call, prompt, request),
         HookEvent::PostToolBatch { calls, agent } => {
-            post_tool_batch::handle(call, calls, agent.as_deref(), environment, now)
+            post_tool_batch::handle(call, calls, agent.as_deref(), request)
         }
-        HookEvent::SessionEnd { reason } => session_end::handle(call, reason.as_deref(), environment, now),
+        HookEvent::SessionEnd { reason } => session_end::handle(call, reason.as_deref(), request),
         HookEvent::Notification { title, message } => {
-            notification::handle(call, title.as_deref(), message, environment, now)
+            notification::handle(call, title.as_deref(), message, request)
         }
         HookEvent::StopFailure { error, message } => {
-            stop_failure::handle(call, error.as_deref(), message.as_deref(), environment, now)
+            stop_failure::handle(call, error.as_deref(), message.as_deref(), request)
         }
         HookEvent::Stop { blocked_before, last_message } => {
-            stop::handle(call, *blocked_before, last_message, environment, now)
+            stop::handle(call, *blocked_before, last_message, request)
         }
-        HookEvent::ToolStart { call: id, agent } => registry::handle(
-            call,
-            &Activity::ToolStarted { call: id, agent: agent.as_deref() },
-            environment,
-            now,
-        ),
+        HookEvent::ToolStart { call: id, agent } => {
+            registry::handle(call, &Activity::ToolStarted { call: id, agent: agent.as_deref() }, request)
+        }
         HookEvent::SubagentStart(subagent) => {
-            registry::handle(call, &Activity::SubagentStarted(subagent), environment, now)
+            registry::handle(call, &Activity::SubagentStarted(subagent), request)
         }
         HookEvent::SubagentStop(subagent) => {
-            registry::handle(call, &Activity::SubagentStopped(subagent), environment, now)
+            registry::handle(call, &Activity::SubagentStopped(subagent), request)
         }
         HookEvent::PreToolUse(_) | HookEvent::PostToolUse(..) | HookEvent::Other(_) => Answer::silent(),
     }

@@ -1,25 +1,17 @@
 //! The client asks for a person's attention: the notification is forwarded to the operators.
 
-use chrono::{DateTime, Utc};
-
 use super::answer::Answer;
 use crate::model::event::{HookCall, Level};
 use crate::model::notice::{Body, Notice};
 use crate::redact;
-use crate::runtime::environment::Environment;
 use crate::runtime::notify;
+use crate::runtime::request::Request;
 
 /// The longest title that is forwarded, in characters.
 const TITLE_CHARS: usize = 200;
 
 /// Raises the notification as a notice. A failure gives a warning.
-pub fn handle(
-    call: &HookCall,
-    title: Option<&str>,
-    message: &str,
-    environment: &Environment,
-    now: DateTime<Utc>,
-) -> Answer {
+pub fn handle(call: &HookCall, title: Option<&str>, message: &str, request: &Request) -> Answer {
     let title: String = redact::text(title.unwrap_or("Claude Ops")).chars().take(TITLE_CHARS).collect();
     let body = if message.is_empty() { title.clone() } else { message.to_owned() };
     let notice = Notice {
@@ -30,5 +22,5 @@ pub fn handle(
         body: Body::Plain(body),
         tags: vec!["notification".to_owned()],
     };
-    Answer::allow(notify::raise(environment, call.session.as_deref(), &notice, now).into_iter().collect())
+    Answer::allow(notify::raise(request, call.session.as_deref(), &notice, request.now).into_iter().collect())
 }

@@ -1,38 +1,23 @@
 //! All tools of a message have run: context warnings and reminders become context.
 
-use chrono::{DateTime, Utc};
-
 use super::answer::{Answer, Remarks};
 use super::context_warning;
 use super::registry::{self, Details};
-use crate::context::usage::Awaited;
+use crate::link::lookup::Awaited;
 use crate::model::event::HookCall;
 use crate::model::session::Activity;
-use crate::runtime::environment::Environment;
+use crate::runtime::request::Request;
 
 /// Never blocks.
-pub fn handle(
-    call: &HookCall,
-    calls: &[String],
-    agent: Option<&str>,
-    environment: &Environment,
-    now: DateTime<Utc>,
-) -> Answer {
+pub fn handle(call: &HookCall, calls: &[String], agent: Option<&str>, request: &Request) -> Answer {
     let mut remarks = Remarks::default();
     // A subagent has its own context, and the transcript is that of the main agent.
     if agent.is_none() {
-        let awaited = calls.last().map_or(Awaited::Nothing, |id| Awaited::Call(id));
-        remarks.context.extend(context_warning::due(
-            call,
-            awaited,
-            0,
-            environment,
-            now,
-            &mut remarks.warnings,
-        ));
+        let awaited = calls.last().map_or(Awaited::Nothing, |id| Awaited::Call(id.clone()));
+        remarks.context.extend(context_warning::due(call, &awaited, 0, request, &mut remarks.warnings));
     }
     let activity = Activity::ToolsFinished { calls, agent };
-    if let Ok(recorded) = registry::record(call, Some(&activity), Details::default(), environment, now) {
+    if let Ok(recorded) = registry::record(call, Some(&activity), Details::default(), request) {
         remarks.context.extend(recorded.reminder.map(str::to_owned));
     }
     remarks.into_answer("PostToolBatch")

@@ -1,7 +1,5 @@
 //! After a tool has run: its reservations are settled and its actions recorded.
 
-use chrono::{DateTime, Utc};
-
 use super::answer::Answer;
 use super::finished::Finished;
 use super::forward::Input;
@@ -13,7 +11,7 @@ use crate::ledger::cooldown_edit::{self, Edit};
 use crate::model::event::{HookCall, ToolCall, ToolResult};
 use crate::policy::decide::BudgetKey;
 use crate::redact;
-use crate::runtime::environment::Environment;
+use crate::runtime::request::Request;
 use crate::runtime::warning::Warning;
 
 /// Settles the reservations of the call, records one event per action, and updates `cooldown.json`, which agents read.
@@ -23,16 +21,15 @@ pub fn handle(
     tool: &ToolCall,
     result: &ToolResult,
     input: Input<'_>,
-    environment: &Environment,
-    now: DateTime<Utc>,
+    request: &Request,
     deliver: impl FnOnce(Answer),
 ) {
     let mut warnings = Vec::new();
-    let Some(acting) = ActingCall::after(call, tool, environment, now, &mut warnings) else {
+    let Some(acting) = ActingCall::after(call, tool, request, &mut warnings) else {
         return deliver(Answer::silent());
     };
     redact::with_lost_words(tool.command.as_deref(), || {
-        deliver(settle(&acting, result, input, environment, now, warnings));
+        deliver(settle(&acting, result, input, request, warnings));
     });
 }
 
@@ -40,23 +37,22 @@ fn settle(
     acting: &ActingCall<'_>,
     result: &ToolResult,
     input: Input<'_>,
-    environment: &Environment,
-    now: DateTime<Utc>,
+    request: &Request,
     mut warnings: Vec<Warning>,
 ) -> Answer {
-    if let Some((guard, environment)) = guarded::guarded(environment) {
-        return guarded::report(&guard, input, &environment);
+    if let Some((guard, request)) = guarded::guarded(request) {
+        return guarded::report(&guard, input, &request);
     }
-    undelivered::record(environment);
+    undelivered::record(request);
     let finished = Finished::of(acting, result);
-    let (counted, at) = match finished.record(&acting.installation.policy, environment, &mut warnings) {
+    let (counted, at) = match finished.record(&acting.installation.policy, request, &mut warnings) {
         Ok(recorded) => recorded,
-        Err(error) => (unrecorded(&finished, error, environment, &mut warnings), now),
+        Err(error) => (unrecorded(&finished, error, request, &mut warnings), request.now),
     };
     let success = *result == ToolResult::Succeeded;
     let edits: Vec<(&str, Edit)> =
         counted.iter().map(|key| (key.service.as_str(), Edit::Add { kind: key.kind, at, success })).collect();
-    if let Err(error) = cooldown_edit::edit(&environment.cooldown_file(), &edits) {
+    if let Err(error) = cooldown_edit::edit(&request.cooldown_file(), &edits) {
         warnings.push(error.into());
     }
     Answer::allow(warnings)
@@ -67,10 +63,10 @@ fn settle(
 fn unrecorded(
     finished: &Finished,
     error: LedgerError,
-    environment: &Environment,
+    request: &Request,
     warnings: &mut Vec<Warning>,
 ) -> Vec<BudgetKey> {
-    if environment.ledger.file().is_none() && undelivered::keep_finished(finished, environment).is_ok() {
+    if request.ledger.file().is_none() && undelivered::keep_finished(finished, request).is_ok() {
         warnings.push(Warning::RecordKept(error));
         return finished.counted_alone();
     }
@@ -78,6 +74,6 @@ fn unrecorded(
     let message = format!("Guard failed to count: {warning}");
     warnings.push(warning);
     let session = finished.session.as_deref();
-    warnings.extend(failures::report(environment, session, &message, None, finished.at));
+    warnings.extend(failures::report(request, session, &message, None, finished.at));
     vec![]
 }

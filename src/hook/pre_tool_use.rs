@@ -1,22 +1,20 @@
 //! Before a tool runs: the only event at which a call can be denied.
 
-use chrono::{DateTime, Utc};
-
 use super::answer::{Answer, Remarks};
 use super::forward::Input;
 use super::{guarded, transcript, undelivered, wire};
-use crate::guard::asking::{LastWords, Request, subject};
+use crate::guard::asking::{ClientCall, LastWords, subject};
 use crate::guard::explain::{Explanation, explain};
-use crate::guard::judge::{Judgement, judge, judge_alone};
+use crate::guard::judge::{Ending, Judgement, judge};
 use crate::guard::recording::record;
 use crate::ledger::LedgerError;
 use crate::model::event::{HookCall, ToolCall};
 use crate::model::verdict::Verdict;
 use crate::redact;
 use crate::runtime::client::{self, Asking};
-use crate::runtime::environment::Environment;
+use crate::runtime::request::Request;
+use crate::runtime::started;
 use crate::runtime::warning::Warning;
-use crate::runtime::{agent_side, started};
 
 /// Denies the call, or allows it and reserves its budgets. A reservation is committed before the answer, which lets the
 /// command run; a denial is recorded after it, so that a hook that is killed while it records has denied.
@@ -24,24 +22,23 @@ pub fn handle(
     call: &HookCall,
     tool: &ToolCall,
     input: Input<'_>,
-    environment: &Environment,
-    now: DateTime<Utc>,
+    request: &Request,
     deliver: impl FnOnce(Answer),
 ) {
-    let mut explanation = explain(call, tool, environment, now, false);
+    let mut explanation = explain(call, tool, request, false);
     // A call that every tier allows needs no limits. For all others, an environment that settings files may have changed
     // cannot raise those with which the session was started.
-    let is_limited = explanation.acting.is_some() || environment.is_tier_blank;
-    let limited = if is_limited { started::restored(environment) } else { None };
+    let is_limited = explanation.acting.is_some() || request.is_tier_blank;
+    let limited = if is_limited { started::restored(request) } else { None };
     if let Some(limited) = &limited {
-        explanation = explain(call, tool, limited, now, false);
+        explanation = explain(call, tool, limited, false);
     }
     let Explanation { acting, complaints, warnings, .. } = &explanation;
     if acting.is_none() && complaints.is_empty() && warnings.is_empty() {
         return deliver(Answer::allow(vec![]));
     }
     redact::with_lost_words(tool.command.as_deref(), || {
-        answer(call, tool, explanation, input, (environment, limited.as_ref()), deliver);
+        answer(call, tool, explanation, input, limited.as_ref().unwrap_or(request), deliver);
     });
 }
 
@@ -51,35 +48,36 @@ fn answer(
     tool: &ToolCall,
     explanation: Explanation<'_>,
     input: Input<'_>,
-    (environment, limited): (&Environment, Option<&Environment>),
+    request: &Request,
     deliver: impl FnOnce(Answer),
 ) {
     // What could not be read is reported even if nothing in it seems to act.
     let mut warnings: Vec<Warning> = explanation.complaints.into_iter().map(Warning::Command).collect();
     warnings.extend(explanation.warnings);
     let Some(mut acting) = explanation.acting else { return deliver(Answer::allow(warnings)) };
-    let limited = limited.unwrap_or(environment);
-    let last_words = || transcript::last_words(call.transcript.as_deref()?, tool.id.as_deref()?);
-    let request = Request {
+    let agent = &request.agent;
+    let last_words = || transcript::last_words(call.transcript.as_deref()?, tool.id.as_deref()?, agent);
+    let client = ClientCall {
         digest: &|| wire::digest::of_call(input.stdin, &subject::as_read(&explanation.script)),
         words: LastWords::new(&last_words),
-        asking: &|| match client::asking(limited.mode) {
+        asking: &|| match client::asking(request.mode, agent) {
             Asking::Defers if wire::digest::is_of_subagent(input.stdin) => Asking::Subagent,
             asking => asking,
         },
     };
-    let Judgement { verdict, unrecorded, remark } = match &limited.guard {
-        None if agent_side::is_gone() => return,
+    let ending = match &request.guard {
+        None if agent.is_gone() => return,
         None => {
             // What has run while the ledger was away has used budgets.
-            undelivered::record(limited);
-            judge(&mut acting, &request, limited, &mut warnings)
+            undelivered::record(request);
+            Ending::Commit(&client)
         }
-        Some(guard) => match guarded::quick(guard, input, limited) {
+        Some(guard) => match guarded::quick(guard, input, request) {
             Ok(answer) => return deliver(answer),
-            Err(error) => judge_alone(&acting, LedgerError::of_guard(error), limited, &mut warnings),
+            Err(error) => Ending::Alone(LedgerError::of_guard(error)),
         },
     };
+    let Judgement { verdict, unrecorded, remark } = judge(&mut acting, ending, request, &mut warnings);
     deliver(match &verdict {
         Verdict::Silent => {
             let context = remark.into_iter().collect();
@@ -89,6 +87,6 @@ fn answer(
         // The client shows stderr to the model with a denial, so the warnings are left out.
         Verdict::Deny(reasons) => Answer::deny(reasons),
     });
-    environment.ledger.patience.renew();
-    record(&acting, &verdict, unrecorded, environment);
+    request.ledger.patience.renew();
+    record(&acting, &verdict, unrecorded, request);
 }

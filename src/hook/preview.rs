@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::wire::{self, InputError};
 use crate::guard::explain::{Explanation, explain};
+use crate::guard::judge::{Ending, judge};
 use crate::model::event::{HookCall, HookEvent, ToolCall};
 use crate::model::policy::Tier;
 use crate::model::verdict::{Asked, ResolvedAction, Verdict};
@@ -14,6 +14,7 @@ use crate::policy::effect::PartEffect;
 use crate::redact::shortened;
 use crate::redact::{self, Redactor};
 use crate::runtime::environment::Environment;
+use crate::runtime::request::Request;
 use crate::runtime::warning::Warning;
 
 /// The longest path or tool name that is not cut, in characters.
@@ -103,19 +104,17 @@ impl Question {
 }
 
 /// Explains a tool call.
-pub fn preview(
-    question: &Question,
-    environment: &Environment,
-    now: DateTime<Utc>,
-) -> Result<Preview, PreviewError> {
+pub fn preview(question: &Question, request: &Request) -> Result<Preview, PreviewError> {
     let mut call = read(&question.text)?;
     call.cwd = question.cwd.clone().or(call.cwd);
     let HookEvent::PreToolUse(tool) = &call.event else { return Err(PreviewError::NotAToolCall) };
-    let environment = Environment { tier: question.tier.or(environment.tier), ..environment.clone() };
-    let mut warnings = Warning::of_environment(&environment.warnings);
-    let mut explanation = explain(&call, tool, &environment, now, true);
+    let tier = question.tier.or(request.tier);
+    let request = &request.with(Environment { tier, ..request.environment.clone() });
+    let mut warnings = Warning::of_environment(&request.warnings);
+    let mut explanation = explain(&call, tool, request, true);
     warnings.append(&mut explanation.warnings);
-    let verdict = explanation.preview(&environment, &mut warnings);
+    let judged = |acting| judge(acting, Ending::Preview, request, &mut warnings).verdict;
+    let verdict = explanation.acting.as_mut().map_or(Verdict::Silent, judged);
     let subject = subject(tool);
     let redactor = Redactor::of_text(&subject);
     let text = |text: &str| redactor.text(&redact::text(text)).into_owned();

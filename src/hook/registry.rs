@@ -3,8 +3,6 @@
 //! No verdict depends on it, so it costs little: writes are not synced to disk, one that finds the ledger locked is
 //! skipped, and a lost write is corrected by the next one.
 
-use chrono::{DateTime, Utc};
-
 use super::answer::Answer;
 use crate::ledger::sessions::{Before, Who};
 use crate::ledger::{CallId, Ledger, LedgerError, Scope};
@@ -13,7 +11,8 @@ use crate::model::policy::Tier;
 use crate::model::session::Activity;
 use crate::policy::session::{reminder_is_due, state};
 use crate::runtime::client_process;
-use crate::runtime::environment::{Environment, plain_word};
+use crate::runtime::environment::plain_word;
+use crate::runtime::request::Request;
 use crate::runtime::{mission, tmux};
 
 /// The reminder for a session without a status.
@@ -42,22 +41,21 @@ pub fn record(
     call: &HookCall,
     activity: Option<&Activity<'_>>,
     details: Details<'_>,
-    environment: &Environment,
-    now: DateTime<Utc>,
+    request: &Request,
 ) -> Result<Recorded, LedgerError> {
     let Some(session) = call.session.as_deref() else { return Ok(Recorded::default()) };
-    let mission = mission::of_process();
-    let tmux_pane = tmux::pane();
-    let role = environment.role.as_deref().and_then(plain_word);
+    let mission = mission::of_session(&request.agent);
+    let tmux_pane = tmux::pane(&request.agent);
+    let role = request.role.as_deref().and_then(plain_word);
     let is_waited_for = !activity.is_some_and(Activity::is_async);
-    let process = if is_waited_for { client_process::calling() } else { None };
+    let process = if is_waited_for { client_process::calling(&request.agent) } else { None };
     let cwd = call.cwd.as_ref().map(|path| path.to_string_lossy());
     let transcript = call.transcript.as_ref().map(|path| path.to_string_lossy());
     let who = Who {
         session,
         client_id: call.client_session.as_deref(),
-        tier: environment.tier.or(details.tier).map(Tier::number),
-        mode: environment.mode.map(crate::model::mode::Mode::as_str),
+        tier: request.tier.or(details.tier).map(Tier::number),
+        mode: request.mode.map(crate::model::mode::Mode::as_str),
         role: role.as_deref(),
         model: details.model,
         cwd: cwd.as_deref(),
@@ -66,20 +64,20 @@ pub fn record(
         tmux_pane: tmux_pane.as_deref(),
         process: process.as_deref(),
     };
-    let location = &environment.ledger;
+    let location = &request.ledger;
     let ledger = if is_waited_for { Ledger::open_briefly(location) } else { Ledger::open(location) };
     let mut ledger = ledger?.for_the_record();
     let id = CallId { session: Some(session), tool_use: None };
     let change = ledger.change_in(Scope::Of { budgets: &[], call: Some(id) })?;
-    let before = change.meet(&who, now)?;
+    let before = change.meet(&who, request.now)?;
     let mut recorded = Recorded { before, reminder: None };
     if let Some(activity) = activity {
-        change.record_activity(session, activity, now)?;
+        change.record_activity(session, activity, request.now)?;
         change.set_state(session, state(change.activity_times(session)?))?;
         let can_remind =
             matches!(activity, Activity::PromptSubmitted | Activity::ToolsFinished { agent: None, .. });
-        if can_remind && reminder_is_due(change.reminded(session)?, now) {
-            change.note_reminder(session, now)?;
+        if can_remind && reminder_is_due(change.reminded(session)?, request.now) {
+            change.note_reminder(session, request.now)?;
             recorded.reminder = Some(REMINDER);
         }
     }
@@ -88,12 +86,7 @@ pub fn record(
 }
 
 /// A hook that only records activity. A failure is ignored: the start of the session has reported it.
-pub fn handle(
-    call: &HookCall,
-    activity: &Activity<'_>,
-    environment: &Environment,
-    now: DateTime<Utc>,
-) -> Answer {
-    let _ = record(call, Some(activity), Details::default(), environment, now);
+pub fn handle(call: &HookCall, activity: &Activity<'_>, request: &Request) -> Answer {
+    let _ = record(call, Some(activity), Details::default(), request);
     Answer::silent()
 }

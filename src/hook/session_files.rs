@@ -7,8 +7,7 @@ use crate::context::{self, Reader, repositories};
 use crate::inventory::compiled::Compiled;
 use crate::link::lookup::Lookup;
 use crate::model::policy::Tier;
-use crate::runtime::agent_side;
-use crate::runtime::environment::Environment;
+use crate::runtime::request::Request;
 use crate::runtime::runner::RunnerEnvironment;
 
 /// The files that the context of a session includes.
@@ -21,14 +20,13 @@ pub struct SessionFiles {
 }
 
 /// The files of a session, read on the agent's machine.
-pub fn of(reader: Reader<'_>, compiled: &Compiled, environment: &Environment) -> SessionFiles {
-    if agent_side::is_remote() {
-        let (tier, role) = (reader.tier.map(Tier::number), reader.role.map(str::to_owned));
-        return agent_side::ask(Lookup::SessionFiles { tier, role }).unwrap_or_default();
-    }
-    let repos = RunnerEnvironment::of_process().repos_dir;
-    SessionFiles {
-        reading: context::gather(reader, compiled, environment),
-        repositories: repositories::gather(&repos, compiled, environment),
-    }
+pub fn of(reader: Reader<'_>, compiled: &Compiled, request: &Request) -> SessionFiles {
+    let lookup =
+        || Lookup::SessionFiles { tier: reader.tier.map(Tier::number), role: reader.role.map(str::to_owned) };
+    let here = || {
+        let repos = RunnerEnvironment::of_process().repos_dir;
+        let repositories = repositories::gather(&repos, compiled, request);
+        Some(SessionFiles { reading: context::gather(reader, compiled, request), repositories })
+    };
+    request.agent.find(lookup, here).unwrap_or_default()
 }

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
-
 use super::answer::Answer;
 use super::context_warning;
 use super::registry::{self, Details};
@@ -20,8 +18,8 @@ use crate::model::policy::Tier;
 use crate::model::relative_time::timestamp;
 use crate::model::session::Activity;
 use crate::probe::hosts;
-use crate::runtime::environment::Environment;
 use crate::runtime::installation;
+use crate::runtime::request::Request;
 use crate::runtime::started;
 use crate::runtime::warning::Warning;
 
@@ -32,25 +30,20 @@ const PING_DEADLINE: Duration = Duration::from_secs(2);
 const EVENTS: u32 = 10;
 
 /// Prints the session context. A section without data states that.
-pub fn handle(
-    call: &HookCall,
-    start: &SessionStart,
-    environment: &Environment,
-    now: DateTime<Utc>,
-) -> Answer {
-    let limited = started::restored(environment);
-    let environment = limited.as_ref().unwrap_or(environment);
+pub fn handle(call: &HookCall, start: &SessionStart, request: &Request) -> Answer {
+    let limited = started::restored(request);
+    let request = limited.as_ref().unwrap_or(request);
     let mut warnings = Vec::new();
     // The context is empty again, and fills again.
     if matches!(start.source.as_deref(), Some("clear" | "compact")) {
-        warnings.extend(context_warning::reset(call, environment, now).err().map(Warning::from));
+        warnings.extend(context_warning::reset(call, request).err().map(Warning::from));
     }
-    let context = compose(Reader::default(), environment, now, &mut warnings);
+    let context = compose(Reader::default(), request, &mut warnings);
     // Last, so that the files that this may create are not taken for a history.
     let details = Details { tier: context.tier, model: start.model.as_deref() };
-    match registry::record(call, Some(&Activity::Started(start)), details, environment, now) {
+    match registry::record(call, Some(&Activity::Started(start)), details, request) {
         Ok(_) => {
-            let created = cooldown_edit::create_if_missing(&environment.cooldown_file());
+            let created = cooldown_edit::create_if_missing(&request.cooldown_file());
             warnings.extend(created.err().map(Warning::CooldownFileNotCreated));
         }
         Err(error) => warn_once(error, &mut warnings),
@@ -71,30 +64,25 @@ pub struct SessionContext {
 }
 
 /// Composes the session context for `reader`; its tier and role default to those of this session.
-pub fn compose(
-    reader: Reader<'_>,
-    environment: &Environment,
-    now: DateTime<Utc>,
-    warnings: &mut Vec<Warning>,
-) -> SessionContext {
-    let compiled = installation::in_force(environment, warnings);
+pub fn compose(reader: Reader<'_>, request: &Request, warnings: &mut Vec<Warning>) -> SessionContext {
+    let compiled = installation::in_force(request, warnings);
     let installation = &compiled.installation;
-    let snapshot = budgets::snapshot(environment, installation, now, warnings);
+    let snapshot = budgets::snapshot(request, installation, request.now, warnings);
     let budgets = snapshot.map(|(snapshot, now)| budgets::in_order(installation, &snapshot, now));
-    let events = latest_events(environment).unwrap_or_else(|error| {
+    let events = latest_events(request).unwrap_or_else(|error| {
         warn_once(error, warnings);
         None
     });
     let (hosts, ping_warning) = hosts::look(&installation.inventory.hosts, PING_DEADLINE);
     warnings.extend(ping_warning.map(Warning::from));
-    let problems = problems(environment, now);
+    let problems = problems(request);
     let state =
         State { budgets: budgets.as_deref(), problems: &problems, events: events.as_deref(), hosts: &hosts };
     let reader = Reader {
-        tier: reader.tier.or(environment.tier).or(compiled.tier),
-        role: reader.role.or(environment.role.as_deref()),
+        tier: reader.tier.or(request.tier).or(compiled.tier),
+        role: reader.role.or(request.role.as_deref()),
     };
-    let SessionFiles { reading, repositories } = session_files::of(reader, &compiled, environment);
+    let SessionFiles { reading, repositories } = session_files::of(reader, &compiled, request);
     let Composed { text, files_room } = session_context::with_files(&state, &repositories, &reading);
     let shares = reading.shares(files_room);
     SessionContext { text, reading, shares, tier: reader.tier }
@@ -110,20 +98,20 @@ fn warn_once(error: LedgerError, warnings: &mut Vec<Warning>) {
 
 /// Problems of the last day that need a person's attention, and notifications that were not delivered. A ledger that cannot be
 /// read gives none: there is a warning of it already.
-fn problems(environment: &Environment, now: DateTime<Utc>) -> Vec<String> {
+fn problems(request: &Request) -> Vec<String> {
     let mut problems = Vec::new();
-    let kept = failures::kept(environment);
+    let kept = failures::kept(request);
     if kept > 0 {
         problems.push(format!(
             "The guard has failed {kept} times, and the ledger cannot be used; ask an operator to check it"
         ));
     }
-    if let Ok(Some(ledger)) = Ledger::open_existing(&environment.ledger) {
-        for Problem { title, at, .. } in ledger.problems(now).unwrap_or_default() {
+    if let Ok(Some(ledger)) = Ledger::open_existing(&request.ledger) {
+        for Problem { title, at, .. } in ledger.problems(request.now).unwrap_or_default() {
             let at = at.map_or_else(|| "unknown time".to_owned(), timestamp);
             problems.push(format!("{at} | {title}"));
         }
-        match ledger.undelivered_notices(now) {
+        match ledger.undelivered_notices(request.now) {
             Ok(0) | Err(_) => {}
             Ok(count) => {
                 problems.push(format!("Undelivered notifications: {count}; `opsctl notify` shows why"));
@@ -133,6 +121,6 @@ fn problems(environment: &Environment, now: DateTime<Utc>) -> Vec<String> {
     problems
 }
 
-fn latest_events(environment: &Environment) -> Result<Option<Vec<Event>>, LedgerError> {
-    Ledger::read_at(&environment.ledger, |ledger| ledger.latest_events(EVENTS).map(Some))
+fn latest_events(request: &Request) -> Result<Option<Vec<Event>>, LedgerError> {
+    Ledger::read_at(&request.ledger, |ledger| ledger.latest_events(EVENTS).map(Some))
 }

@@ -1,13 +1,11 @@
 //! The turn ended because of an API error: it is recorded as an event, and the operators are notified.
 
-use chrono::{DateTime, Utc};
-
 use super::answer::Answer;
 use crate::model::event::{HookCall, NewEvent};
 use crate::policy::notices::{api_failed, api_level};
 use crate::redact;
-use crate::runtime::environment::Environment;
 use crate::runtime::notify;
+use crate::runtime::request::Request;
 
 /// The longest part of the client's message that is forwarded, in characters.
 const MESSAGE_CHARS: usize = 500;
@@ -17,23 +15,19 @@ const KEY_CHARS: usize = 20;
 
 /// Records an event and raises a notice, both in a detached process: the client does not wait for this hook and ends it when
 /// it exits. [`super::session_end`] reports the error as well, in case this hook did not run; duplicates are dropped.
-pub fn handle(
-    call: &HookCall,
-    error: Option<&str>,
-    message: Option<&str>,
-    environment: &Environment,
-    now: DateTime<Utc>,
-) -> Answer {
+pub fn handle(call: &HookCall, error: Option<&str>, message: Option<&str>, request: &Request) -> Answer {
     let session = call.session.as_deref();
     let error = error_code(error.unwrap_or_default());
     let message = without_keys(message.unwrap_or_default());
-    let notice = api_failed(&error, &message, session, environment.tier, now);
+    let notice = api_failed(&error, &message, session, request.tier, request.now);
     let event = NewEvent {
         level: api_level(&error),
         service: None,
         message: format!("Session stopped: a request to the model failed ({error})"),
     };
-    Answer::allow(notify::raise_apart(environment, session, &notice, Some(&event), now).into_iter().collect())
+    Answer::allow(
+        notify::raise_apart(request, session, &notice, Some(&event), request.now).into_iter().collect(),
+    )
 }
 
 /// The client's error code: at most 64 letters, digits, `_` and `-`; `unknown` if nothing is left.

@@ -9,11 +9,10 @@ use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
 use crate::link::lookup::Lookup;
-use crate::model::plain_text::shortened;
 use crate::model::session::plain_id;
 use crate::plain_file;
 use crate::redact;
-use crate::runtime::agent_side;
+use crate::runtime::agent_side::AgentSide;
 
 /// How much of the end is read, in bytes. The records after the last answer are small, and so is an error.
 const TAIL_BYTES: u64 = 256 * 1024;
@@ -60,16 +59,13 @@ struct ContentWire {
 }
 
 /// The API error that ended the session; `None` if it ended otherwise or the transcript cannot be read.
-pub fn last_error(path: &Path) -> Option<ApiError> {
-    if agent_side::is_remote() {
-        return agent_side::ask(Lookup::LastError(path.to_string_lossy().into_owned()));
-    }
+pub fn last_error(path: &Path, agent: &AgentSide) -> Option<ApiError> {
+    agent.find(|| Lookup::LastError(path.to_string_lossy().into_owned()), || error_at_end(path))
+}
+
+fn error_at_end(path: &Path) -> Option<ApiError> {
     let bytes = plain_file::read_tail(path, TAIL_BYTES).ok()?;
-    // The first line may be cut off.
-    let records =
-        bytes.split(|byte| *byte == b'\n').rev().filter_map(|line| serde_json::from_slice(line).ok());
-    let is_answer = |record: &RecordWire| record.r#type == "assistant" && !record.is_sidechain;
-    let last = records.into_iter().find(is_answer).filter(|record| record.is_api_error_message)?;
+    let last = answers(&bytes).next().filter(|record| record.is_api_error_message)?;
     let content = last.message.into_iter().flat_map(|message| message.content);
     let texts: Vec<String> = content.map(|content| content.text).collect();
     Some(ApiError { error: last.error, message: texts.join(" ") })
@@ -80,12 +76,14 @@ const WORDS_CHARS: usize = 1_000;
 
 /// The last words of the session's main agent before a call, bounded and without secrets. The client writes them slightly
 /// later than it calls hooks, so they are waited for.
-pub fn last_words(path: &Path, call: &str) -> Option<String> {
-    if agent_side::is_remote() {
-        let transcript = path.to_string_lossy().into_owned();
-        let words: Option<String> = agent_side::ask(Lookup::LastWords { transcript, call: call.to_owned() });
-        return words.map(|words| redact::shortened(&words, WORDS_CHARS));
-    }
+pub fn last_words(path: &Path, call: &str, agent: &AgentSide) -> Option<String> {
+    let lookup =
+        || Lookup::LastWords { transcript: path.to_string_lossy().into_owned(), call: call.to_owned() };
+    let words = agent.find(lookup, || words_before(path, call))?;
+    Some(redact::shortened(&words, WORDS_CHARS))
+}
+
+fn words_before(path: &Path, call: &str) -> Option<String> {
     let (began, id) = (Instant::now(), format!("\"{call}\""));
     let bytes = loop {
         let bytes = plain_file::read_tail(path, TAIL_BYTES).ok()?;
@@ -94,31 +92,32 @@ pub fn last_words(path: &Path, call: &str) -> Option<String> {
         }
         sleep(PAUSE);
     };
-    let records = bytes.split(|byte| *byte == b'\n').rev();
-    let records = records.filter_map(|line| serde_json::from_slice::<RecordWire>(line).ok());
-    let answers = records.filter(|record| record.r#type == "assistant" && !record.is_sidechain);
-    let mut texts = answers.filter_map(|record| {
+    let mut texts = answers(&bytes).filter_map(|record| {
         let content = record.message?.content.into_iter().map(|content| content.text);
         let text = content.filter(|text| !text.trim().is_empty()).collect::<Vec<_>>().join("\n");
         (!text.is_empty()).then_some(text)
     });
-    let text = redact::text(texts.next()?.trim()).into_owned();
-    Some(shortened(&text, WORDS_CHARS))
+    texts.next().map(|text| text.trim().to_owned())
 }
 
 /// The model of the session's last answer.
-pub fn last_model(path: &Path) -> Option<String> {
-    if agent_side::is_remote() {
-        let model: Option<String> = agent_side::ask(Lookup::LastModel(path.to_string_lossy().into_owned()));
-        return model.map(|model| plain_id(&model));
-    }
+pub fn last_model(path: &Path, agent: &AgentSide) -> Option<String> {
+    let lookup = || Lookup::LastModel(path.to_string_lossy().into_owned());
+    agent.find(lookup, || model_at_end(path)).map(|model: String| plain_id(&model))
+}
+
+fn model_at_end(path: &Path) -> Option<String> {
     let bytes = plain_file::read_tail(path, TAIL_BYTES).ok()?;
+    // The client's own messages have a name in angle brackets instead of a model.
+    let mut models = answers(&bytes).filter_map(|record| record.message?.model);
+    models.find(|model| !model.starts_with('<'))
+}
+
+/// The answers of the session's main agent in the end of a transcript, last one first. The first line may be cut off.
+fn answers(bytes: &[u8]) -> impl Iterator<Item = RecordWire> + use<'_> {
     let records = bytes.split(|byte| *byte == b'\n').rev();
     let records = records.filter_map(|line| serde_json::from_slice::<RecordWire>(line).ok());
-    let answers = records.filter(|record| record.r#type == "assistant" && !record.is_sidechain);
-    // The client's own messages have a name in angle brackets instead of a model.
-    let mut models = answers.filter_map(|record| record.message?.model);
-    models.find(|model| !model.starts_with('<')).map(|model| plain_id(&model))
+    records.filter(|record| record.r#type == "assistant" && !record.is_sidechain)
 }
 
 #[cfg(test)]
@@ -133,7 +132,7 @@ mod tests {
     fn read(lines: &[&str]) -> Option<ApiError> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), lines.join("\n")).unwrap();
-        last_error(file.path())
+        last_error(file.path(), &AgentSide::HERE)
     }
 
     #[test]
@@ -146,7 +145,7 @@ mod tests {
         let long = format!("{{\"type\":\"user\",\"x\":\"{}\"}}", "x".repeat(500_000));
         assert_eq!(read(&[ANSWERED, &long, FAILED]), Some(error));
         assert_eq!(read(&["not json", "[]", ""]), None);
-        assert_eq!(last_error(Path::new("/dev/zero")), None);
+        assert_eq!(last_error(Path::new("/dev/zero"), &AgentSide::HERE), None);
     }
 
     #[test]
@@ -163,8 +162,8 @@ mod tests {
             AFTER.into(),
         ];
         std::fs::write(file.path(), lines.join("\n")).unwrap();
-        assert_eq!(last_model(file.path()).as_deref(), Some("sonnet"));
-        assert_eq!(last_model(Path::new("/dev/null")), None);
+        assert_eq!(last_model(file.path(), &AgentSide::HERE).as_deref(), Some("sonnet"));
+        assert_eq!(last_model(Path::new("/dev/null"), &AgentSide::HERE), None);
     }
 
     #[test]
@@ -176,13 +175,13 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text("earlier") + "\n").unwrap();
         let words = std::thread::scope(|scope| {
-            let reader = scope.spawn(|| last_words(file.path(), "toolu_2"));
+            let reader = scope.spawn(|| last_words(file.path(), "toolu_2", &AgentSide::HERE));
             sleep(Duration::from_millis(100));
             std::fs::write(file.path(), [text("earlier"), text("last"), call.into()].join("\n")).unwrap();
             reader.join().unwrap()
         });
         assert_eq!(words.as_deref(), Some("last"));
-        assert_eq!(last_words(file.path(), "toolu_3").as_deref(), Some("last"));
-        assert_eq!(last_words(Path::new("/does/not/exist"), "toolu_2"), None);
+        assert_eq!(last_words(file.path(), "toolu_3", &AgentSide::HERE).as_deref(), Some("last"));
+        assert_eq!(last_words(Path::new("/does/not/exist"), "toolu_2", &AgentSide::HERE), None);
     }
 }

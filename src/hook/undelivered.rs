@@ -1,35 +1,28 @@
 //! Reports of finished calls that did not reach the guard, or a ledger on a server. They are kept in a file of the state
 //! folder, and delivered by the next hook or verb that reaches it. A call counts once.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
+use std::io;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::finished::{Ended, Finished, FinishedWire};
+use super::finished::{Ended, Finished};
 use super::forward::{self, Input};
 use crate::guard::failures;
-use crate::kept_lines::claim;
+use crate::kept_lines::KeptLines;
 use crate::ledger::LedgerError;
 use crate::link::address::Address;
 use crate::link::caller::LinkError;
 use crate::link::message::{Call, Reply};
 use crate::model::policy::Policy;
-
 use crate::runtime::environment::Environment;
 use crate::runtime::guard_link::{self, QUICK};
 use crate::runtime::installation;
-use crate::write_limit;
+use crate::runtime::request::Request;
 
 /// How long a hook delivers what is kept. The rest waits for the next one.
 const LONGEST: Duration = Duration::from_secs(1);
-
-/// How often to look for a file that no other process takes at this moment.
-const ATTEMPTS: u32 = 100;
 
 /// One line of the file.
 #[derive(Serialize, Deserialize)]
@@ -38,7 +31,7 @@ enum Line {
     /// The input of a hook, for a guard.
     Report { event: Option<String>, stdin: String },
     /// A call that has run, for a ledger on a server.
-    Finished { finished: FinishedWire, agent: String },
+    Finished { finished: Finished, agent: String },
     /// The end of a session, for a ledger on a server.
     Ended { ended: Ended },
 }
@@ -50,12 +43,8 @@ enum Delivered {
     NotNow,
 }
 
-fn waiting_file(state_dir: &Path) -> PathBuf {
-    state_dir.join("guard-undelivered.jsonl")
-}
-
-fn claimed_file(state_dir: &Path) -> PathBuf {
-    state_dir.join("guard-undelivered.claimed.jsonl")
+fn kept_lines(environment: &Environment) -> KeptLines {
+    KeptLines::new(&environment.state_dir, "guard-undelivered")
 }
 
 /// Keeps the input of a hook for the guard.
@@ -67,7 +56,7 @@ pub fn keep(input: Input<'_>, environment: &Environment) -> io::Result<()> {
 /// Keeps a call that has run for the ledger.
 pub fn keep_finished(finished: &Finished, environment: &Environment) -> io::Result<()> {
     let agent = environment.ledger.agent_name();
-    append(&Line::Finished { finished: finished.into(), agent }, environment)
+    append(&Line::Finished { finished: finished.clone(), agent }, environment)
 }
 
 /// Keeps the end of a session for the ledger.
@@ -76,53 +65,20 @@ pub fn keep_ended(ended: Ended, environment: &Environment) -> io::Result<()> {
 }
 
 fn append(line: &Line, environment: &Environment) -> io::Result<()> {
-    let line = serde_json::to_string(line)?;
-    write_limit::fail_beyond();
-    let path = waiting_file(&environment.state_dir);
-    for _ in 0..ATTEMPTS {
-        // Commands may contain secrets.
-        let mut file = OpenOptions::new().create(true).read(true).append(true).mode(0o600).open(&path)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            // Another process writes, or has claimed the file, which then has another name.
-            Err(TryLockError::WouldBlock) => {
-                std::thread::sleep(Duration::from_millis(2));
-                continue;
-            }
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
-        let is_there =
-            path.metadata().is_ok_and(|named| file.metadata().is_ok_and(|it| it.ino() == named.ino()));
-        if is_there {
-            let text = if is_cut_off(&mut file)? { format!("\n{line}\n") } else { format!("{line}\n") };
-            return file.write_all(text.as_bytes());
-        }
-    }
-    Err(io::ErrorKind::ResourceBusy.into())
-}
-
-/// Whether the last line has no end: its writer was killed.
-fn is_cut_off(file: &mut File) -> io::Result<bool> {
-    if file.metadata()?.len() == 0 {
-        return Ok(false);
-    }
-    let mut last = [0];
-    file.seek(SeekFrom::End(-1))?;
-    file.read_exact(&mut last)?;
-    Ok(last != *b"\n")
+    kept_lines(environment).append(&serde_json::to_string(line)?)
 }
 
 /// Sends what is kept to the guard, failures included. An error means that the guard cannot be reached; everything stays
 /// kept.
-pub fn deliver(guard: &Address, environment: &Environment) -> Result<(), LinkError> {
+pub fn deliver(guard: &Address, request: &Request) -> Result<(), LinkError> {
     // First what an interrupted process has left, then what has come since.
     for _ in 0..2 {
-        failures(guard, environment)?;
-        each(environment, |line| {
+        failures(guard, request)?;
+        each(request, |line| {
             let Line::Report { event, stdin } = line else { return Ok(Delivered::NotNow) };
             let input = Input { stdin: stdin.as_bytes(), event: event.as_deref() };
             // The session was that of another hook.
-            forward::serve(guard, input, &of_any_session(environment), QUICK)?;
+            forward::serve(guard, input, &of_any_session(request), QUICK)?;
             Ok(Delivered::Yes)
         })?;
     }
@@ -131,13 +87,13 @@ pub fn deliver(guard: &Address, environment: &Environment) -> Result<(), LinkErr
 
 /// Records what is kept in a ledger on a server. If that fails, everything stays kept.
 pub fn record(environment: &Environment) {
-    let state_dir = &environment.state_dir;
     if environment.ledger.file().is_some() || environment.guard.is_some() {
         return;
     }
-    for file in [claimed_file(state_dir), waiting_file(state_dir)] {
+    // First what an interrupted process has left, then what has come since.
+    for _ in 0..2 {
         // The ledger's failure is that of the caller, too, which reports it.
-        if file.exists() && record_kept(environment).is_err() {
+        if !kept_lines(environment).exists() || record_kept(environment).is_err() {
             return;
         }
     }
@@ -154,7 +110,6 @@ fn record_kept(environment: &Environment) -> Result<(), LedgerError> {
             Line::Report { .. } => return Ok(Delivered::NotNow),
             Line::Ended { ended } => ended.record_late(environment)?,
             Line::Finished { finished, agent } => {
-                let Some(finished) = finished.read() else { return Ok(Delivered::NotNow) };
                 let policy = policy.get_or_insert_with(|| {
                     installation::in_force(environment, &mut Vec::new()).installation.policy
                 });
@@ -174,16 +129,18 @@ fn each<E>(
     environment: &Environment,
     mut deliver: impl FnMut(Line) -> Result<Delivered, E>,
 ) -> Result<(), E> {
-    let claimed = claim(&waiting_file(&environment.state_dir), claimed_file(&environment.state_dir));
-    let Some(claimed) = claimed else { return Ok(()) };
+    let Some(claimed) = kept_lines(environment).claim() else { return Ok(()) };
     let mut left: Vec<&[u8]> = Vec::new();
     let mut failed = None;
     let mut count = 0;
     for text in claimed.text.split(|byte| *byte == b'\n') {
-        // A line that was cut off states no call.
-        let Ok(line) = serde_json::from_slice(text) else { continue };
+        // A line that was cut off states no call. One of a later release is kept.
+        let Ok(value) = serde_json::from_slice::<Value>(text) else { continue };
         count += 1;
-        let delivered = if failed.is_some() { Ok(Delivered::NotNow) } else { deliver(line) };
+        let delivered = match serde_json::from_value(value) {
+            Ok(line) if failed.is_none() => deliver(line),
+            Ok(_) | Err(_) => Ok(Delivered::NotNow),
+        };
         if !matches!(delivered, Ok(Delivered::Yes)) {
             left.push(text);
         }
@@ -193,33 +150,14 @@ fn each<E>(
         claimed.remove();
     } else if left.len() < count {
         // If this fails, lines are delivered once more, and count once.
-        let _ = replace(claimed.path(), &left);
+        let _ = claimed.keep(&left);
     }
     failed.map_or(Ok(()), Err)
 }
 
-fn replace(file: &Path, lines: &[&[u8]]) -> io::Result<()> {
-    let new = file.with_extension("new");
-    let mut text = lines.join(&b'\n');
-    text.push(b'\n');
-    write_limit::fail_beyond();
-    let written = OpenOptions::new()
-        .create(true)
-        .write(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&new)
-        .and_then(|mut file| file.write_all(&text))
-        .and_then(|()| std::fs::rename(&new, file));
-    if written.is_err() {
-        let _ = std::fs::remove_file(new);
-    }
-    written
-}
-
 /// The session of a kept report is that of its input.
-fn of_any_session(environment: &Environment) -> Environment {
-    Environment { client_session: None, ..environment.clone() }
+fn of_any_session(request: &Request) -> Request {
+    request.with(Environment { client_session: None, ..request.environment.clone() })
 }
 
 fn failures(guard: &Address, environment: &Environment) -> Result<(), LinkError> {

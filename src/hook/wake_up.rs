@@ -10,8 +10,8 @@ use crate::model::event::HookCall;
 use crate::model::relative_time::timestamp as time;
 use crate::model::session::{Session, State, SubagentRow};
 use crate::redact::shortened;
-use crate::runtime::environment::Environment;
 use crate::runtime::mission;
+use crate::runtime::request::Request;
 
 /// The line of a prompt that asks for the summary.
 pub const MARKER: &str = "[claude-ops:wake-up]";
@@ -38,15 +38,9 @@ pub fn is_asked_for(prompt: &str) -> bool {
 }
 
 /// Adds the summary to `remarks`, or why the ledger cannot be read.
-pub fn add_summary(
-    call: &HookCall,
-    since: Option<DateTime<Utc>>,
-    environment: &Environment,
-    now: DateTime<Utc>,
-    remarks: &mut Remarks,
-) {
+pub fn add_summary(call: &HookCall, since: Option<DateTime<Utc>>, request: &Request, remarks: &mut Remarks) {
     let own = call.session.as_deref().unwrap_or_default();
-    match gather(own, since.unwrap_or(now - LOOK_BACK), environment) {
+    match gather(own, since.unwrap_or(request.now - LOOK_BACK), request) {
         Ok(summary) => remarks.context.push(in_words(own, &summary, since)),
         Err(error) => {
             remarks.context.push(format!(
@@ -71,8 +65,8 @@ struct Summary {
     denials: Vec<News>,
 }
 
-fn gather(own: &str, since: DateTime<Utc>, environment: &Environment) -> Result<Summary, LedgerError> {
-    let Some(ledger) = Ledger::open_existing(&environment.ledger)? else { return Ok(Summary::default()) };
+fn gather(own: &str, since: DateTime<Utc>, request: &Request) -> Result<Summary, LedgerError> {
+    let Some(ledger) = Ledger::open_existing(&request.ledger)? else { return Ok(Summary::default()) };
     let mut summary = Summary {
         events: ledger.missed_events(since, own)?,
         denials: ledger.missed_denials(since, own)?,
@@ -80,7 +74,7 @@ fn gather(own: &str, since: DateTime<Utc>, environment: &Environment) -> Result<
     };
     // To the second, as it is stored.
     let lately = |at: Option<DateTime<Utc>>| at.is_some_and(|at| at.timestamp() >= since.timestamp());
-    if let Some(mission) = mission::of_process() {
+    if let Some(mission) = mission::of_session(&request.agent) {
         let which = WhichSessions { mission: Some(&mission), since: Some(since), ..WhichSessions::default() };
         summary.sessions = ledger.sessions(which)?;
         summary.sessions.retain(|session| session.id != own);

@@ -80,7 +80,7 @@ pub enum Lookup {
     },
 }
 
-/// What a transcript must contain to be up to date.
+/// What a transcript must contain to be up to date. The client writes it slightly later than it calls hooks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Awaited {
@@ -88,6 +88,6 @@ pub enum Awaited {
     Nothing,
     /// The tool call with this id.
     Call(String),
-    /// This answer.
+    /// This answer to the agent's last input.
     Answer(String),
 }

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::lookup::Lookup;
+use crate::ledger::client_runs::{NewRun, RunEnd};
+use crate::model::event::NewEvent;
 
 /// The first message of the guard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,25 +78,14 @@ pub enum Call {
 #[serde(rename_all = "snake_case")]
 pub enum RecordCall {
     /// A session is about to start. The answer is the number of its row.
-    Begin {
-        /// The id of the session.
-        session: String,
-        /// Its tier.
-        tier: u8,
-        /// Its model.
-        model: String,
-        /// Its log.
-        log: Option<String>,
-        /// The id of the session whose hand-over started this one.
-        parent: Option<String>,
-    },
+    Begin(NewRun),
     /// A session that waited for a person is about to go on.
     Resume {
         /// The number of its row.
         row: i64,
     },
     /// The sessions that wait for a person: the one with this id, or all whose question has been answered or has expired. The
-    /// answer is a list of [`WaitingRunWire`].
+    /// answer is a list of [`crate::ledger::client_runs::WaitingRun`].
     Waiting {
         /// The session.
         session: Option<String>,
@@ -104,7 +95,7 @@ pub enum RecordCall {
         /// The number of its row.
         row: i64,
         /// How it ended.
-        end: EndWire,
+        end: RunEnd,
     },
     /// An event.
     Event {
@@ -114,12 +105,8 @@ pub enum RecordCall {
         of_agent: bool,
         /// The session.
         session: Option<String>,
-        /// The level.
-        level: String,
-        /// The service.
-        service: Option<String>,
-        /// The text.
-        message: String,
+        /// The event.
+        event: NewEvent,
     },
     /// The session has reported.
     Reported(String),
@@ -130,52 +117,6 @@ pub enum RecordCall {
         /// The session that a hand-over states.
         stated: Option<String>,
     },
-}
-
-/// What a session that waits for a person needs to go on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WaitingWire {
-    /// The client's id of the call that waits.
-    pub call: String,
-    /// The SHA-256 of its transcript.
-    pub transcript: String,
-}
-
-/// A session that waits for a person.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WaitingRunWire {
-    /// The number of its row.
-    pub row: i64,
-    /// Its id.
-    pub session: String,
-    /// Its tier.
-    pub tier: u8,
-    /// The id of the session whose hand-over started this one.
-    pub parent: Option<String>,
-    /// What it needs to go on.
-    pub waiting: WaitingWire,
-}
-
-/// The end of a session.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct EndWire {
-    /// The outcome.
-    pub outcome: String,
-    /// What a session that waits needs to go on.
-    #[serde(default)]
-    pub waiting: Option<WaitingWire>,
-    /// The exit code of the client.
-    pub exit_code: Option<i32>,
-    /// The cost in US dollars.
-    pub cost_usd: Option<f64>,
-    /// Turns.
-    pub turns: Option<i64>,
-    /// Input tokens.
-    pub input_tokens: Option<i64>,
-    /// Output tokens.
-    pub output_tokens: Option<i64>,
-    /// The duration in milliseconds.
-    pub duration_ms: i64,
 }
 
 /// The session of a caller: what its environment and its processes state.

@@ -1,9 +1,6 @@
 //! The agent's machine: this one, or in the guard the one at the other end of the connection.
-//!
-//! The guard serves each request on a thread of its own, so what belongs to the request belongs to the thread. Where a
-//! handler looks at the environment or at files of the agent, it asks here first.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::rc::Rc;
 
 use serde::de::DeserializeOwned;
@@ -18,16 +15,15 @@ pub trait Peer {
     fn ask(&self, lookup: Lookup) -> Option<Value>;
 }
 
-/// A request that is being served for a caller on another machine or under another user.
-struct Served {
+/// The agent's machine, of which handlers ask variables and files.
+#[derive(Clone, Default)]
+pub struct AgentSide(Option<Rc<Caller>>);
+
+/// A caller on another machine or under another user.
+struct Caller {
     facts: SessionFacts,
     peer: Rc<dyn Peer>,
     is_gone: Cell<bool>,
-}
-
-thread_local! {
-    static IS_SERVED: Cell<bool> = const { Cell::new(false) };
-    static SERVED: RefCell<Option<Rc<Served>>> = const { RefCell::new(None) };
 }
 
 /// Names of variables that are sent with each request, because nearly every reading needs them.
@@ -41,71 +37,71 @@ pub const USUAL_VARIABLES: [&str; 7] = [
     "CLAUDEOPS_GUARD",
 ];
 
-/// Runs `serve` on behalf of a caller: all questions about the agent's machine go to `peer`.
-pub fn on_behalf_of<T>(facts: SessionFacts, peer: Rc<dyn Peer>, serve: impl FnOnce() -> T) -> T {
-    /// Ends the request, also after a panic: the thread serves others.
-    struct Ended;
-    impl Drop for Ended {
-        fn drop(&mut self) {
-            IS_SERVED.set(false);
-            SERVED.with(|served| served.borrow_mut().take());
+impl AgentSide {
+    /// This machine.
+    pub const HERE: Self = Self(None);
+
+    /// The machine of a caller, which `peer` asks.
+    pub fn of_caller(facts: SessionFacts, peer: Rc<dyn Peer>) -> Self {
+        Self(Some(Rc::new(Caller { facts, peer, is_gone: Cell::new(false) })))
+    }
+
+    /// Whether it is not this machine.
+    pub const fn is_remote(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Whether the caller has not answered a question: what was read since is incomplete, and no decision may rest on it.
+    pub fn is_gone(&self) -> bool {
+        self.0.as_ref().is_some_and(|caller| caller.is_gone.get())
+    }
+
+    /// What `here` finds on this machine, or the caller on its own; `None` if the caller has no answer or does not answer.
+    pub fn find<T: DeserializeOwned>(
+        &self,
+        lookup: impl FnOnce() -> Lookup,
+        here: impl FnOnce() -> Option<T>,
+    ) -> Option<T> {
+        match &self.0 {
+            None => here(),
+            Some(caller) => caller.ask(lookup()),
         }
     }
-    SERVED.with(|served| {
-        served.replace(Some(Rc::new(Served { facts, peer, is_gone: Cell::new(false) })));
-    });
-    IS_SERVED.set(true);
-    let _ended = Ended;
-    serve()
-}
 
-/// Whether the agent's machine is not this one.
-pub fn is_remote() -> bool {
-    IS_SERVED.get()
-}
-
-fn served() -> Option<Rc<Served>> {
-    if is_remote() { SERVED.with(|served| served.borrow().clone()) } else { None }
-}
-
-/// Whether the caller has not answered a question: what was read since is incomplete, and no decision may rest on it.
-pub fn is_gone() -> bool {
-    served().is_some_and(|served| served.is_gone.get())
-}
-
-/// The answer of the caller; `None` if it has none, or does not answer.
-pub fn ask<T: DeserializeOwned>(lookup: Lookup) -> Option<T> {
-    let served = served()?;
-    if served.is_gone.get() {
-        return None;
+    /// A variable of the agent's shell.
+    pub fn variable(&self, name: &str) -> Option<String> {
+        let Some(caller) = &self.0 else { return std::env::var(name).ok() };
+        match caller.facts.variables.get(name) {
+            Some(value) => value.clone(),
+            None => caller.ask(Lookup::Variable(name.to_owned())),
+        }
     }
-    let answer = served.peer.ask(lookup);
-    served.is_gone.set(answer.is_none());
-    serde_json::from_value(answer?).ok()
-}
 
-/// A variable of the agent's shell.
-pub fn variable(name: &str) -> Option<String> {
-    let Some(served) = served() else { return std::env::var(name).ok() };
-    match served.facts.variables.get(name) {
-        Some(value) => value.clone(),
-        None => ask(Lookup::Variable(name.to_owned())),
+    /// Whether the agent's shell imports functions from its environment.
+    pub fn may_have_functions(&self) -> bool {
+        self.0.as_ref().is_none_or(|caller| caller.facts.has_functions)
+    }
+
+    /// What the caller states of its session; `None` on this machine.
+    pub fn facts(&self) -> Option<&SessionFacts> {
+        self.0.as_ref().map(|caller| &caller.facts)
+    }
+
+    /// The id that the caller has given its request; `None` if this process is asked directly, or the caller has given none.
+    pub fn request_id(&self) -> Option<&str> {
+        self.facts()?.request.as_deref().filter(|id| id.len() <= 64)
     }
 }
 
-/// Whether the agent's shell imports functions from its environment.
-pub fn may_have_functions() -> bool {
-    served().is_none_or(|served| served.facts.has_functions)
-}
-
-/// The client's process, as the caller has named it.
-pub fn process() -> Option<String> {
-    served().and_then(|served| served.facts.process.clone())
-}
-
-/// The id that the caller has given its request; `None` if this process is asked directly, or the caller has given none.
-pub fn request() -> Option<String> {
-    served().and_then(|served| served.facts.request.clone()).filter(|id| id.len() <= 64)
+impl Caller {
+    fn ask<T: DeserializeOwned>(&self, lookup: Lookup) -> Option<T> {
+        if self.is_gone.get() {
+            return None;
+        }
+        let answer = self.peer.ask(lookup);
+        self.is_gone.set(answer.is_none());
+        serde_json::from_value(answer?).ok()
+    }
 }
 
 #[cfg(test)]
@@ -121,30 +117,20 @@ mod tests {
     }
 
     #[test]
-    fn a_request_ends_with_its_work_even_after_a_panic() {
-        let facts = || SessionFacts {
-            variables: [("HOME".to_owned(), Some("/home/agent".to_owned())), ("TMPDIR".to_owned(), None)]
-                .into(),
-            ..SessionFacts::default()
-        };
-        on_behalf_of(facts(), Rc::new(Answering(Some("x".into()))), || {
-            assert!(is_remote());
-            assert_eq!(variable("HOME").as_deref(), Some("/home/agent"));
-            assert_eq!((variable("TMPDIR"), variable("OTHER").as_deref()), (None, Some("x")));
-            assert!(!is_gone());
-        });
-        assert!(!is_remote());
-        let panicked =
-            std::panic::catch_unwind(|| on_behalf_of(facts(), Rc::new(Answering(None)), || panic!("x")));
-        assert!(panicked.is_err() && !is_remote());
+    fn variables_of_a_caller_are_those_that_it_has_sent_or_answers() {
+        let variables =
+            [("HOME".to_owned(), Some("/home/agent".to_owned())), ("TMPDIR".to_owned(), None)].into();
+        let facts = SessionFacts { variables, ..SessionFacts::default() };
+        let agent = AgentSide::of_caller(facts, Rc::new(Answering(Some("x".into()))));
+        assert_eq!(agent.variable("HOME").as_deref(), Some("/home/agent"));
+        assert_eq!((agent.variable("TMPDIR"), agent.variable("OTHER").as_deref()), (None, Some("x")));
+        assert!(agent.is_remote() && !agent.is_gone() && !AgentSide::HERE.is_remote());
     }
 
     #[test]
     fn a_caller_that_does_not_answer_once_is_gone() {
-        on_behalf_of(SessionFacts::default(), Rc::new(Answering(None)), || {
-            assert_eq!(variable("X"), None);
-            assert!(is_gone());
-        });
-        assert!(!is_gone());
+        let agent = AgentSide::of_caller(SessionFacts::default(), Rc::new(Answering(None)));
+        assert_eq!(agent.variable("X"), None);
+        assert!(agent.is_gone());
     }
 }

@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
-use super::{agent_side, client_process};
+use super::agent_side::AgentSide;
+use super::client_process;
 use crate::link::lookup::Lookup;
 use crate::model::mode::Mode;
 
@@ -30,11 +31,12 @@ pub enum Asking {
 
 /// How the client that called this hook lets a person be asked. A client that is not known may run a deferred call, so
 /// nothing is asked then.
-pub fn asking(mode: Option<Mode>) -> Asking {
-    if agent_side::is_remote() {
-        let mode = mode.map(|mode| mode.as_str().to_owned());
-        return agent_side::ask(Lookup::Asking(mode)).unwrap_or(Asking::Cannot);
-    }
+pub fn asking(mode: Option<Mode>, agent: &AgentSide) -> Asking {
+    let lookup = || Lookup::Asking(mode.map(|mode| mode.as_str().to_owned()));
+    agent.find(lookup, || Some(asking_here(mode))).unwrap_or(Asking::Cannot)
+}
+
+fn asking_here(mode: Option<Mode>) -> Asking {
     let Some(client) = client_process::calling_client() else { return Asking::Cannot };
     if !client.is_headless() {
         // Without a person at the terminal, the client would wait for ever.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use rustix::process::getppid;
 
-use super::agent_side;
+use super::agent_side::AgentSide;
 use crate::model::session::ProcessState;
 
 /// Programs that may run between the client and its hook.
@@ -89,9 +89,9 @@ pub fn is_client(name: &str) -> bool {
 
 /// A unique name of the process that called this one as a hook: its id, its start time, and the boot and PID namespace
 /// in which these are valid.
-pub fn calling() -> Option<String> {
-    if agent_side::is_remote() {
-        return agent_side::process();
+pub fn calling(agent: &AgentSide) -> Option<String> {
+    if let Some(facts) = agent.facts() {
+        return facts.process.clone();
     }
     let mut pid = getppid()?.as_raw_nonzero().get();
     for _ in 0..DEPTH {

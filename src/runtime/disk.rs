@@ -7,9 +7,9 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::OFlags;
-use serde::{Deserialize, Serialize};
 
-use super::{agent_side, own_files};
+use super::agent_side::AgentSide;
+use super::own_files;
 use crate::link::lookup::Lookup;
 use crate::shell::disk::{Disk, DiskFile, Entry, LONGEST_LISTING, LONGEST_SCRIPT, Unreadable};
 
@@ -20,114 +20,76 @@ const VIRTUAL: [&str; 3] = ["/proc", "/sys", "/dev"];
 /// What stands before and after the name of a function in the environment.
 const FUNCTION: (&str, &str) = ("BASH_FUNC_", "%%");
 
-/// This machine.
-#[derive(Debug, Clone, Copy)]
-pub struct LocalDisk;
+/// The disk of the agent's machine.
+#[derive(Clone)]
+pub struct LocalDisk(pub AgentSide);
 
 impl Disk for LocalDisk {
     fn read(&self, path: &str) -> Result<DiskFile, Unreadable> {
-        if agent_side::is_remote() {
-            let script: Option<ScriptWire> = agent_side::ask(Lookup::Script(path.to_owned()));
-            return script.map_or(Err(Unreadable::Refused), Into::into);
-        }
-        let (real, behind) = resolve(Path::new(path))?;
-        if VIRTUAL.iter().any(|folder| real.starts_with(folder)) {
-            return Err(Unreadable::NotRegular);
-        }
-        let secret = |path: &Path| path.to_str().is_none_or(own_files::is_secret);
-        if secret(&real) || real != Path::new(path) && secret(Path::new(path)) {
-            return Err(Unreadable::Secret);
-        }
-        let text = read_text(&real)?;
-        let behind = behind.into_iter().filter_map(|path| path.into_os_string().into_string().ok());
-        Ok(DiskFile { text, behind: behind.collect() })
+        let script = self.0.find(|| Lookup::Script(path.to_owned()), || Some(read_script(path)));
+        let script = script.unwrap_or(Err(Unreadable::Refused))?;
+        // The reader's work is bounded by the size of a script. An invalid byte becomes three bytes.
+        if script.text.len() > 3 * LONGEST_SCRIPT { Err(Unreadable::TooLarge) } else { Ok(script) }
     }
 
     fn list(&self, path: &str) -> Vec<Entry> {
-        if agent_side::is_remote() {
-            let entries: Vec<(String, bool)> =
-                agent_side::ask(Lookup::Folder(path.to_owned())).unwrap_or_default();
-            let entries = entries.into_iter().take(LONGEST_LISTING);
-            return entries.map(|(name, is_folder)| Entry { name, is_folder }).collect();
-        }
-        let entries = Path::new(path).read_dir().into_iter().flatten().flatten().take(LONGEST_LISTING);
-        let mut entries: Vec<Entry> = entries
-            .filter_map(|entry| {
-                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-                Some(Entry { name: entry.file_name().into_string().ok()?, is_folder })
-            })
-            .collect();
-        entries.sort();
-        entries
+        let entries = self.0.find(|| Lookup::Folder(path.to_owned()), || Some(entries(path)));
+        entries.unwrap_or_default().into_iter().take(LONGEST_LISTING).collect()
     }
 
     fn variable(&self, name: &str) -> Option<String> {
-        agent_side::variable(name)
+        self.0.variable(name)
     }
 
     fn function(&self, name: &str) -> Option<String> {
-        if agent_side::is_remote() {
-            let name = || Lookup::Function(name.to_owned());
-            return agent_side::may_have_functions().then(name).and_then(agent_side::ask);
-        }
-        // On the stack: every command of every call asks.
-        let mut key = [0_u8; 64];
-        let mut length = 0;
-        for part in [FUNCTION.0, name, FUNCTION.1] {
-            key.get_mut(length..length + part.len())?.copy_from_slice(part.as_bytes());
-            length += part.len();
-        }
-        let key = std::str::from_utf8(key.get(..length)?).ok()?;
-        if key.contains(['=', '\0']) {
+        if !self.0.may_have_functions() {
             return None;
         }
-        std::env::var_os(key).map(OsString::into_string)?.ok()
+        self.0.find(|| Lookup::Function(name.to_owned()), || function(name))
     }
 }
 
-/// A script as it is sent: its text and the paths behind it, or why it is not read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ScriptWire {
-    /// A text.
-    Text {
-        /// The text.
-        text: String,
-        /// The links on its path and the path behind them.
-        behind: Vec<String>,
-    },
-    /// Why there is none.
-    None(#[serde(with = "UnreadableWire")] Unreadable),
-}
-
-/// [`Unreadable`] as it is sent.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Unreadable", rename_all = "snake_case")]
-enum UnreadableWire {
-    Missing,
-    NotRegular,
-    TooLarge,
-    Binary,
-    Secret,
-    Changing,
-    Refused,
-}
-
-impl From<Result<DiskFile, Unreadable>> for ScriptWire {
-    fn from(script: Result<DiskFile, Unreadable>) -> Self {
-        script.map_or_else(Self::None, |DiskFile { text, behind }| Self::Text { text, behind })
+/// The text of a script on this machine.
+fn read_script(path: &str) -> Result<DiskFile, Unreadable> {
+    let (real, behind) = resolve(Path::new(path))?;
+    if VIRTUAL.iter().any(|folder| real.starts_with(folder)) {
+        return Err(Unreadable::NotRegular);
     }
+    let secret = |path: &Path| path.to_str().is_none_or(own_files::is_secret);
+    if secret(&real) || real != Path::new(path) && secret(Path::new(path)) {
+        return Err(Unreadable::Secret);
+    }
+    let text = read_text(&real)?;
+    let behind = behind.into_iter().filter_map(|path| path.into_os_string().into_string().ok());
+    Ok(DiskFile { text, behind: behind.collect() })
 }
 
-impl From<ScriptWire> for Result<DiskFile, Unreadable> {
-    fn from(script: ScriptWire) -> Self {
-        match script {
-            // The reader's work is bounded by the size of a script. An invalid byte becomes three bytes.
-            ScriptWire::Text { text, .. } if text.len() > 3 * LONGEST_SCRIPT => Err(Unreadable::TooLarge),
-            ScriptWire::Text { text, behind } => Ok(DiskFile { text, behind }),
-            ScriptWire::None(error) => Err(error),
-        }
+/// The entries of a folder on this machine, sorted.
+fn entries(path: &str) -> Vec<Entry> {
+    let entries = Path::new(path).read_dir().into_iter().flatten().flatten().take(LONGEST_LISTING);
+    let entries = entries.filter_map(|entry| {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        Some(Entry { name: entry.file_name().into_string().ok()?, is_folder })
+    });
+    let mut entries: Vec<_> = entries.collect();
+    entries.sort();
+    entries
+}
+
+/// A function of the shell in the environment of this process.
+fn function(name: &str) -> Option<String> {
+    // On the stack: every command of every call asks.
+    let mut key = [0_u8; 64];
+    let mut length = 0;
+    for part in [FUNCTION.0, name, FUNCTION.1] {
+        key.get_mut(length..length + part.len())?.copy_from_slice(part.as_bytes());
+        length += part.len();
     }
+    let key = std::str::from_utf8(key.get(..length)?).ok()?;
+    if key.contains(['=', '\0']) {
+        return None;
+    }
+    std::env::var_os(key).map(OsString::into_string)?.ok()
 }
 
 /// The path with all links resolved, and every path on the way whose replacement would lead elsewhere.

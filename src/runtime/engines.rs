@@ -9,11 +9,10 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::agent_side;
-use super::environment::Environment;
+use super::agent_side::AgentSide;
+use super::request::Request;
 use crate::ledger::{KnownContainer, Ledger};
 use crate::link::lookup::Lookup;
 use crate::model::container::Container;
@@ -40,10 +39,8 @@ const LASTING_ID: usize = 12;
 const MESSAGE_CHARS: usize = 120;
 
 /// The engines, asked on behalf of one tool call.
-#[derive(Debug)]
 pub struct Engines<'a> {
-    environment: &'a Environment,
-    now: DateTime<Utc>,
+    request: &'a Request,
     /// When the first question may have been asked; `None` if no engine is asked.
     began: Option<Instant>,
     /// The ledger, which is only opened if an ID is looked up; `None` if it cannot be read.
@@ -56,10 +53,9 @@ pub struct Engines<'a> {
 
 impl<'a> Engines<'a> {
     /// Engines that have not been asked yet.
-    pub fn new(environment: &'a Environment, now: DateTime<Utc>) -> Self {
+    pub fn new(request: &'a Request) -> Self {
         Self {
-            environment,
-            now,
+            request,
             began: Some(Instant::now()),
             ledger: OnceCell::new(),
             known: RefCell::default(),
@@ -69,13 +65,8 @@ impl<'a> Engines<'a> {
     }
 
     /// What engines have answered within a day; they are not asked again.
-    pub fn as_remembered(environment: &'a Environment, now: DateTime<Utc>) -> Self {
-        Self { began: None, ..Self::new(environment, now) }
-    }
-
-    /// When the call is judged.
-    pub const fn now(&self) -> DateTime<Utc> {
-        self.now
+    pub fn as_remembered(request: &'a Request) -> Self {
+        Self { began: None, ..Self::new(request) }
     }
 
     /// The containers that engines have named.
@@ -86,9 +77,9 @@ impl<'a> Engines<'a> {
     /// The container that an engine has named within a day.
     fn remembered(&self, question: &Question<'_>) -> Option<Container> {
         let host = question.host.map(|(name, _)| name);
-        let open = || Ledger::open_existing(&self.environment.ledger).ok().flatten();
+        let open = || Ledger::open_existing(&self.request.ledger).ok().flatten();
         let ledger = self.ledger.get_or_init(open).as_ref()?;
-        ledger.container(host, question.engine.program, question.id, self.now).ok().flatten()
+        ledger.container(host, question.engine.program, question.id, self.request.now).ok().flatten()
     }
 
     fn inspect(&self, question: &Question<'_>) -> Answer {
@@ -108,7 +99,7 @@ impl<'a> Engines<'a> {
         if self.asked.replace_with(|asked| *asked + 1) >= MOST_QUESTIONS {
             return Answer::Unanswered(NoAnswer::ManyIds(MOST_QUESTIONS));
         }
-        match inspect(question) {
+        match inspect(question, &self.request.agent) {
             Ok(Answer::Container(container)) => {
                 let known = KnownContainer { host, engine: program, container: container.clone() };
                 self.known.borrow_mut().push(known);
@@ -138,13 +129,15 @@ impl Surroundings for Engines<'_> {
     }
 
     fn name(&self) -> Option<String> {
-        if agent_side::is_remote() {
-            return agent_side::ask(Lookup::HostName);
-        }
-        let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
-        // A full name begins with that of the host.
-        name.trim().split('.').next().filter(|name| !name.is_empty()).map(str::to_owned)
+        self.request.agent.find(|| Lookup::HostName, host_name)
     }
+}
+
+/// The name of this machine.
+pub fn host_name() -> Option<String> {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    // A full name begins with that of the host.
+    name.trim().split('.').next().filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
 /// What an engine's program has printed, or why there is nothing.
@@ -169,16 +162,15 @@ pub enum Printed {
 }
 
 /// Runs `docker inspect`, and reads its answer. An error means that the engine does not answer any question, and why.
-fn inspect(question: &Question<'_>) -> Result<Answer, NoAnswer> {
+fn inspect(question: &Question<'_>, agent: &AgentSide) -> Result<Answer, NoAnswer> {
     let (program, sudo) = (question.engine.program, question.engine.sudo);
     let destination = question.host.map(|(_, destination)| destination);
-    let printed = if agent_side::is_remote() {
+    let lookup = || {
         let (program, destination) = (program.to_owned(), destination.map(str::to_owned));
-        let id = question.id.to_owned();
-        agent_side::ask(Lookup::Container { program, sudo, destination, id }).unwrap_or(Printed::Timeout)
-    } else {
-        run_inspect(program, sudo, destination, question.id)
+        Lookup::Container { program, sudo, destination, id: question.id.to_owned() }
     };
+    let printed = agent.find(lookup, || Some(run_inspect(program, sudo, destination, question.id)));
+    let printed = printed.unwrap_or(Printed::Timeout);
     let (success, stdout, stderr) = match printed {
         Printed::Output { success, stdout, stderr } => (success, stdout, stderr),
         Printed::NotInstalled => return Err(NoAnswer::NotInstalled(started(program, destination))),

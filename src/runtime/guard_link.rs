@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::agent_side::USUAL_VARIABLES;
+use super::agent_side::{AgentSide, USUAL_VARIABLES};
 use super::client_process;
 use super::environment::Environment;
 use crate::link::VERSION;
@@ -46,7 +46,7 @@ pub fn facts(environment: &Environment) -> SessionFacts {
         state_dir: absolute(&environment.state_dir),
         variables: usual.into(),
         has_functions: std::env::vars_os().any(|(name, _)| name.as_encoded_bytes().starts_with(FUNCTION)),
-        process: client_process::calling(),
+        process: client_process::calling(&AgentSide::HERE),
         request: Some(format!("{:032x}", fastrand::u128(..))),
         secrets: redact::own_values().to_vec(),
     }

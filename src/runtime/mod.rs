@@ -15,6 +15,7 @@ pub mod own_files;
 pub mod programs;
 pub mod records;
 pub mod repositories;
+pub mod request;
 pub mod runner;
 pub mod started;
 pub mod tmux;

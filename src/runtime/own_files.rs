@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use super::agent_side;
+use super::agent_side::AgentSide;
 use super::environment::Environment;
 use super::installation::{self, header_in_force};
 use super::machine::Machine;
+use super::request::Request;
 use crate::approval::rotation;
 use crate::policy::files::guarded::{Guarded, Locations, decisive, secret};
 use crate::policy::word_paths::normal;
@@ -14,9 +15,9 @@ use crate::policy::word_paths::normal;
 /// The secret files of the policy in force. A process reads scripts of one machine only: the guard asks the caller for those of
 /// the agent.
 static SECRET: LazyLock<Vec<Guarded>> = LazyLock::new(|| {
-    let environment = Environment::of_process();
-    let rules = header_in_force(&environment).rules;
-    secret(&locations(&environment), &rules.secret, &Machine::default())
+    let request = Request::of_process();
+    let rules = header_in_force(&request).rules;
+    secret(&locations(&request), &rules.secret, &Machine::of(&AgentSide::HERE))
 });
 
 /// Whether a file on this machine holds secrets, according to the policy in force. `path` is absolute.
@@ -31,22 +32,22 @@ pub fn answering_keys(environment: &Environment) -> Vec<PathBuf> {
 }
 
 /// The files of this installation.
-pub fn locations(environment: &Environment) -> Locations {
+pub fn locations(request: &Request) -> Locations {
     let here = std::env::current_dir().unwrap_or_default();
     let absolute = |path: &Path| normal(&here.join(path).to_string_lossy());
     // The guard's own folder is not on the agent's machine, which is asked about these paths.
-    let ledger = match environment.ledger.file() {
-        Some(file) if environment.served.is_none() => file.to_owned(),
-        _ => environment.session_state_dir().join("claudeops.db"),
+    let ledger = match request.ledger.file() {
+        Some(file) if request.served.is_none() => file.to_owned(),
+        _ => request.session_state_dir().join("claudeops.db"),
     };
     Locations {
-        project: absolute(&environment.project_dir),
-        home: agent_side::variable("HOME").filter(|home| home.starts_with('/')),
+        project: absolute(&request.project_dir),
+        home: request.agent.variable("HOME").filter(|home| home.starts_with('/')),
         ledger: absolute(&ledger),
-        state: absolute(environment.session_state_dir()),
-        hosts: installation::hosts_file(environment.hosts.as_deref()).map(|path| absolute(&path)),
-        approval_key: environment.approval_key.as_deref().map(&absolute),
-        database_keys: environment.ledger.secret_files().iter().map(|path| absolute(path)).collect(),
+        state: absolute(request.session_state_dir()),
+        hosts: installation::hosts_file(request.hosts.as_deref()).map(|path| absolute(&path)),
+        approval_key: request.approval_key.as_deref().map(&absolute),
+        database_keys: request.ledger.secret_files().iter().map(|path| absolute(path)).collect(),
         opsctl: std::env::current_exe().ok().map(|path| absolute(&path)),
     }
 }

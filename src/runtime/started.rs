@@ -4,10 +4,10 @@
 //! that reaches such a file may therefore set variables of a hook. It cannot change the environment with which the client,
 //! or a process above it, was started.
 
-use super::agent_side;
 use super::client_process::{ancestors, is_client};
 use super::environment::{Environment, dry_run, plain_word, tier_named};
 use super::installation::header_in_force;
+use super::request::Request;
 use crate::link::address::{self, Address};
 use crate::model::policy::Tier;
 
@@ -26,14 +26,15 @@ struct Started {
     client_without_tier: bool,
 }
 
-/// The environment with the limits with which the session was started, where those in `environment` are weaker; `None`
-/// where they are not. Reads the environment of each process above this one, up to a rehearsal: the sessions that it starts
-/// have limits of their own.
-pub fn restored(environment: &Environment) -> Option<Environment> {
-    if agent_side::is_remote() {
+/// The request with the limits with which the session was started, where those of the request are weaker; `None` where
+/// they are not. Reads the environment of each process above this one, up to a rehearsal: the sessions that it starts have
+/// limits of their own.
+pub fn restored(request: &Request) -> Option<Request> {
+    if request.agent.is_remote() {
         // The caller has done so.
         return None;
     }
+    let environment = &request.environment;
     let session = ancestors().take_while(|process| !process.is_rehearsal());
     let started = Started::of(session.map(|process| (is_client(&process.name), process.environ())));
     let mut tier = lower(environment.tier, started.tier);
@@ -49,7 +50,7 @@ pub fn restored(environment: &Environment) -> Option<Environment> {
         || tier != environment.tier
         || dry_run != environment.dry_run
         || guard != environment.guard;
-    is_weaker.then(|| Environment { ledger, tier, guard, dry_run, ..environment.clone() })
+    is_weaker.then(|| request.with(Environment { ledger, tier, guard, dry_run, ..environment.clone() }))
 }
 
 impl Started {

@@ -1,13 +1,11 @@
 //! Records a session in the ledger: its row, and events from the agent's text.
 
 use chrono::{DateTime, Utc};
-use serde_json::Value;
 
 use super::stream::Account;
 use crate::ledger::client_runs::{NewRun, RunEnd, Waiting, WaitingRun};
-use crate::ledger::{Change, Ledger, LedgerError, Location, Source};
-use crate::link::address::Address;
-use crate::link::message::{EndWire, RecordCall, WaitingWire};
+use crate::ledger::{LedgerError, Source};
+use crate::link::message::RecordCall;
 use crate::model::event::{Level, NewEvent};
 use crate::runtime::environment::Environment;
 use crate::runtime::warning::Warning;
@@ -44,68 +42,53 @@ impl SessionOutcome {
     }
 }
 
-/// Where a session is recorded.
-enum Place {
-    /// The ledger.
-    Ledger(Box<Ledger>),
-    /// The guard that has the ledger.
-    Guard(Box<Environment>),
-}
-
 /// A session being recorded. A ledger that cannot be used gives one warning; the session goes on.
 pub struct Record {
-    place: Option<Place>,
+    environment: Environment,
     row: Option<i64>,
     session: String,
 }
 
 impl Record {
     /// Opens the row of a session that is about to start.
-    pub fn begin(location: &Location, run: &NewRun<'_>) -> (Self, Option<Warning>) {
-        let begun = match Address::of_process() {
-            Some(guard) => begin_at_guard(&guard, run),
-            None => begin_in_ledger(location, |change| change.begin_run(run)),
-        };
-        Self::of(run.session, begun)
+    pub fn begin(environment: &Environment, run: NewRun, at: DateTime<Utc>) -> (Self, Option<Warning>) {
+        let session = run.session.clone();
+        let row = records::record(environment, RecordCall::Begin(run), at);
+        let row =
+            row.and_then(|row| row.as_i64().ok_or_else(|| LedgerError::of_guard(guard_link::unexpected())));
+        Self::of(environment, &session, row)
     }
 
     /// Opens the row of a session that waited, and is about to be resumed.
-    pub fn resume(location: &Location, run: &WaitingRun, at: DateTime<Utc>) -> (Self, Option<Warning>) {
-        let begun = match Address::of_process() {
-            Some(guard) => {
-                record_at_guard(&guard, RecordCall::Resume { row: run.row }).map(|(place, _)| place)
-            }
-            None => {
-                begin_in_ledger(location, |change| change.resume_run(run.row, at)).map(|(place, _)| place)
-            }
-        };
-        Self::of(&run.session, begun.map(|place| (place, run.row)))
+    pub fn resume(environment: &Environment, run: &WaitingRun, at: DateTime<Utc>) -> (Self, Option<Warning>) {
+        let resumed = records::record(environment, RecordCall::Resume { row: run.row }, at);
+        Self::of(environment, &run.session, resumed.map(|_| run.row))
     }
 
     /// Ends a session that waited and cannot be resumed, with a critical event.
     pub fn give_up(
-        location: &Location,
+        environment: &Environment,
         run: &WaitingRun,
         why: &str,
         now: DateTime<Utc>,
     ) -> Result<(), LedgerError> {
-        let place = match Address::of_process() {
-            Some(_) => Ok(Place::Guard(Box::new(Environment::of_process()))),
-            None => Ledger::open(location).map(|ledger| Place::Ledger(Box::new(ledger))),
-        };
-        let (mut record, _) = Self::of(&run.session, place.map(|place| (place, run.row)));
+        let (record, _) = Self::of(environment, &run.session, Ok(run.row));
         record.end(&SessionOutcome::Failed(why.to_owned()), None, None, 0, now)?;
         let message = format!("Session of tier {} cannot go on: {why}", run.tier);
         let event = NewEvent { level: Level::Critical, service: None, message };
         record.event(Source::Runner, &event, now)
     }
 
-    fn of(session: &str, begun: Result<(Place, i64), LedgerError>) -> (Self, Option<Warning>) {
-        let session = session.to_owned();
-        match begun {
-            Ok((place, row)) => (Self { place: Some(place), row: Some(row), session }, None),
-            Err(error) => (Self { place: None, row: None, session }, Some(Warning::UnrecordedSession(error))),
-        }
+    fn of(
+        environment: &Environment,
+        session: &str,
+        row: Result<i64, LedgerError>,
+    ) -> (Self, Option<Warning>) {
+        let (row, warning) = match row {
+            Ok(row) => (Some(row), None),
+            Err(error) => (None, Some(Warning::UnrecordedSession(error))),
+        };
+        (Self { environment: environment.clone(), row, session: session.to_owned() }, warning)
     }
 
     /// The session's id.
@@ -114,36 +97,29 @@ impl Record {
     }
 
     /// Records an event.
-    pub fn event(&mut self, source: Source, event: &NewEvent, now: DateTime<Utc>) -> Result<(), LedgerError> {
-        match &mut self.place {
-            None => Ok(()),
-            Some(Place::Guard(environment)) => {
-                records::add_event(environment, source, Some(&self.session), event, now)
-            }
-            Some(Place::Ledger(ledger)) => {
-                let change = ledger.change()?;
-                change.add_event_from(source, Some(&self.session), event, now)?;
-                change.commit()
-            }
+    pub fn event(&self, source: Source, event: &NewEvent, now: DateTime<Utc>) -> Result<(), LedgerError> {
+        if self.row.is_none() {
+            return Ok(());
         }
+        records::add_event(&self.environment, source, Some(&self.session), event, now)
     }
 
     /// Completes the row.
     pub fn end(
-        &mut self,
+        &self,
         outcome: &SessionOutcome,
         exit_code: Option<i32>,
         account: Option<&Account>,
         duration_ms: i64,
         now: DateTime<Utc>,
     ) -> Result<(), LedgerError> {
-        let (Some(place), Some(row)) = (&mut self.place, self.row) else { return Ok(()) };
+        let Some(row) = self.row else { return Ok(()) };
         let waiting = match outcome {
-            SessionOutcome::Waiting(waiting) => Some(waiting),
+            SessionOutcome::Waiting(waiting) => Some(waiting.clone()),
             _ => None,
         };
         let end = RunEnd {
-            outcome: outcome.as_str(),
+            outcome: outcome.as_str().to_owned(),
             waiting,
             exit_code,
             cost_usd: account.and_then(|account| account.cost_usd),
@@ -151,64 +127,7 @@ impl Record {
             input_tokens: account.and_then(|account| account.input_tokens),
             output_tokens: account.and_then(|account| account.output_tokens),
             duration_ms,
-            at: now,
         };
-        match place {
-            Place::Guard(environment) => end_at_guard(environment, row, &end),
-            Place::Ledger(ledger) => {
-                let change = ledger.change()?;
-                change.end_run(row, &end)?;
-                change.commit()
-            }
-        }
+        records::record(&self.environment, RecordCall::End { row, end }, now).map(drop)
     }
-}
-
-fn begin_in_ledger<T>(
-    location: &Location,
-    begin: impl FnOnce(&Change<'_>) -> Result<T, LedgerError>,
-) -> Result<(Place, T), LedgerError> {
-    let mut ledger = Ledger::open(location)?;
-    let change = ledger.change()?;
-    let row = begin(&change)?;
-    change.commit()?;
-    Ok((Place::Ledger(Box::new(ledger)), row))
-}
-
-fn begin_at_guard(guard: &Address, run: &NewRun<'_>) -> Result<(Place, i64), LedgerError> {
-    let record = RecordCall::Begin {
-        session: run.session.to_owned(),
-        tier: run.tier.number(),
-        model: run.model.to_owned(),
-        log: run.log.map(str::to_owned),
-        parent: run.parent.map(str::to_owned),
-    };
-    let (place, row) = record_at_guard(guard, record)?;
-    let row = row.as_i64().ok_or_else(|| LedgerError::of_guard(guard_link::unexpected()))?;
-    Ok((place, row))
-}
-
-fn record_at_guard(guard: &Address, record: RecordCall) -> Result<(Place, Value), LedgerError> {
-    let environment = Environment::of_process();
-    let value = guard_link::record(guard, record, &environment).map_err(LedgerError::of_guard)?;
-    Ok((Place::Guard(Box::new(environment)), value))
-}
-
-fn end_at_guard(environment: &Environment, row: i64, end: &RunEnd<'_>) -> Result<(), LedgerError> {
-    let Some(guard) = &environment.guard else { return Ok(()) };
-    let end = EndWire {
-        outcome: end.outcome.to_owned(),
-        waiting: end.waiting.map(|waiting| WaitingWire {
-            call: waiting.call.clone(),
-            transcript: waiting.transcript.clone(),
-        }),
-        exit_code: end.exit_code,
-        cost_usd: end.cost_usd,
-        turns: end.turns,
-        input_tokens: end.input_tokens,
-        output_tokens: end.output_tokens,
-        duration_ms: end.duration_ms,
-    };
-    let record = RecordCall::End { row, end };
-    guard_link::record(guard, record, environment).map(drop).map_err(LedgerError::of_guard)
 }

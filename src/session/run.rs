@@ -94,17 +94,15 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::
         .ok();
     let log_path = log.as_ref().map(|log| log.path().display().to_string());
     let new = NewRun {
-        session: &id,
-        tier: *tier,
-        model,
-        log: log_path.as_deref(),
-        parent: session.parent,
-        peer: None,
-        at: started,
+        session: id.clone(),
+        tier: tier.number(),
+        model: (*model).to_owned(),
+        log: log_path.clone(),
+        parent: session.parent.map(str::to_owned),
     };
     let (record, warning) = match session.resumed {
-        Some(waiting) => Record::resume(&environment.ledger, waiting, started),
-        None => Record::begin(&environment.ledger, &new),
+        Some(waiting) => Record::resume(environment, waiting, started),
+        None => Record::begin(environment, new, started),
     };
     if let Some(warning) = warning {
         (voices.complain)(&warning.to_string());

@@ -41,10 +41,11 @@ fn renders_without_workarounds() {
     let policy: Value =
         serde_json::from_str(&std::fs::read_to_string(sandbox.path(".claude/opsctl/policy.json")).unwrap())
             .unwrap();
-    let count = |key: &str| policy[key].as_array().unwrap().len();
+    let inventory = &policy["installation"]["inventory"];
+    let count = |key: &str| inventory[key].as_array().unwrap().len();
     assert_eq!((count("hosts"), count("services")), (8, 25));
     let guests: Vec<&Value> =
-        policy["services"].as_array().unwrap().iter().map(|one| &one["guests"]).collect();
+        inventory["services"].as_array().unwrap().iter().map(|one| &one["guests"]).collect();
     assert!(guests.contains(&&json!(["qm/101"])), "{guests:?}");
     // The rendered policy has every name.
     std::fs::remove_file(sandbox.path("hosts.yaml")).unwrap();

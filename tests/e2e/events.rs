@@ -1,7 +1,7 @@
 //! Every hook event of the client: which of them a headless session fires, and their input.
 
 use crate::support::{Finished, Session, bash, text, together, tool};
-use opsctl::model::event::EVENT_NAMES;
+use opsctl::model::event::{EVENTS, event_name};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 fn recording() -> Session {
     let hook = |event: &str| json!([{"hooks": [{"type": "command", "command": "record", "args": [event]}]}]);
     // The hook of WorktreeCreate has to create the worktree: no answer to it is right.
-    let events = EVENT_NAMES.iter().filter(|event| **event != "WorktreeCreate");
-    let hooks: Map<String, Value> = events.map(|event| ((*event).to_owned(), hook(event))).collect();
+    let events = EVENTS.map(event_name).into_iter().filter(|event| event != "WorktreeCreate");
+    let hooks: Map<String, Value> = events.map(|event| (event.clone(), hook(&event))).collect();
     Session::new()
         .hosts_yaml(include_str!("hosts.yaml"))
         .file("state/cooldown.json", "{}")

@@ -12,6 +12,7 @@ use opsctl::link::address::Address;
 use opsctl::link::caller::{self, LinkError, Sending};
 use opsctl::link::lookup::Lookup;
 use opsctl::link::message::{Call, Reply, Request, SessionFacts};
+use opsctl::model::event::EVENTS;
 use rustix::fs::inotify;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -295,53 +296,11 @@ fn the_socket_serves_only_verbs_that_state_it_and_opens_no_path_of_a_peer() {
     let state = sides.path("state").display().to_string();
     let token = format!("{state}/desk-token");
     let verb = |line: &str| {
-        let arguments = line.split(' ').map(|word| word.replace("TOKEN", &token)).collect();
+        let arguments = line.split(' ').map(|word| word.replace("FILE", &token)).collect();
         sides.send(Call::Verb { arguments, columns: None }, "").1
     };
-    for line in [
-        "explain bash TOKEN",
-        "--served explain bash TOKEN",
-        "--served --served status",
-        "hook pre-tool-use",
-        "hook stop",
-        "launch cat TOKEN",
-        "mcp run -- cat TOKEN",
-        "serve --socket /tmp/x",
-        "key",
-        "approve 1",
-        "refuse 1",
-        "grant jellyfin restart 1",
-        "prune",
-        "db grant --role x",
-        "cooldown reset x",
-        "cooldown record x",
-        "cooldown forget x",
-        "report --html TOKEN",
-        "report --html=TOKEN",
-        "metrics",
-        "metrics --out TOKEN",
-        "man --out /tmp/x",
-        "render",
-        "init /tmp/x",
-        "doctor",
-        "doctor --hooks --settings TOKEN",
-        "notify --deliver 1",
-        "events --follow",
-        "status --watch",
-        "context",
-        "hosts",
-        "tier 3 --args",
-        "session --tier 3",
-        "handoff show",
-        "completions bash",
-        "help",
-        "",
-        "-h",
-        "--version",
-        "rehearse --client TOKEN",
-        "demo",
-        "audit --follow",
-    ] {
+    let refused = include_str!("verbs.txt").lines().filter_map(|line| line.strip_prefix('-'));
+    for line in refused.map(str::trim) {
         match verb(line) {
             Ok(Reply::Output { code, stdout, stderr }) => {
                 let text = format!("{stdout}{stderr}");
@@ -447,23 +406,7 @@ fn the_guard_opens_no_file_that_a_peer_names_in_any_message() {
         format!("cd {} && . ./run.sh; docker restart x", at("")),
         "docker restart jellyfin".to_owned(),
     ];
-    for event in [
-        "session-start",
-        "user-prompt-submit",
-        "pre-tool-use",
-        "post-tool-use",
-        "post-tool-use-failure",
-        "post-tool-batch",
-        "subagent-start",
-        "subagent-stop",
-        "stop",
-        "stop-failure",
-        "session-end",
-        "notification",
-        "pre-compact",
-        "wake-up",
-        "made-up",
-    ] {
+    for event in EVENTS.into_iter().chain(["wake-up", "made-up"]) {
         for command in &commands {
             let input = json!({
                 "session_id": "s", "hook_event_name": event, "cwd": at(""), "transcript_path": at("transcript.jsonl"), "tool_use_id": "t", "tool_name": "Bash",

@@ -5,9 +5,11 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::time::Duration;
 
+use opsctl::ledger::client_runs::{NewRun, RunEnd};
 use opsctl::link::address::Address;
 use opsctl::link::caller::{self, LinkError, Sending};
-use opsctl::link::message::{Call, EndWire, RecordCall, Reply, Request, SessionFacts};
+use opsctl::link::message::{Call, RecordCall, Reply, Request, SessionFacts};
+use opsctl::model::event::{Level, NewEvent};
 use serde_json::{Value, json};
 
 use crate::fake_client::fake_client;
@@ -47,18 +49,26 @@ fn event(message: &str, level: &str) -> RecordCall {
         once: false,
         of_agent: false,
         session: Some("s".into()),
-        level: level.into(),
-        service: Some("jellyfin".into()),
-        message: message.into(),
+        event: NewEvent {
+            level: Level::named(level).unwrap(),
+            service: Some("jellyfin".into()),
+            message: message.into(),
+        },
     }
 }
 
 fn begin(session: &str) -> RecordCall {
-    RecordCall::Begin { session: session.into(), tier: 2, model: "opus".into(), log: None, parent: None }
+    RecordCall::Begin(NewRun {
+        session: session.into(),
+        tier: 2,
+        model: "opus".into(),
+        log: None,
+        parent: None,
+    })
 }
 
-fn end(row: i64, change: impl FnOnce(&mut EndWire)) -> RecordCall {
-    let mut end = EndWire {
+fn end(row: i64, change: impl FnOnce(&mut RunEnd)) -> RecordCall {
+    let mut end = RunEnd {
         outcome: "completed".into(),
         waiting: None,
         exit_code: Some(0),
@@ -152,8 +162,11 @@ fn an_event_of_a_peer_is_marked_and_cannot_pass_for_one_of_the_guard() {
     assert!(
         guarded.guard.opsctl(&["status", "--no-hosts"], b"").stdout.contains("Stated by the agent: Verified")
     );
-    for (level, why) in [("fatal", "level"), ("", "level")] {
-        assert!(record(&guarded, "nas", event("x", level)).unwrap_err().contains(why), "{level}");
+    // A level that does not exist makes the whole request invalid, which the guard refuses.
+    let mut call = serde_json::to_value(event("x", "info")).unwrap();
+    for (level, is_read) in [("info", true), ("fatal", false), ("", false)] {
+        call["event"]["event"]["level"] = level.into();
+        assert_eq!(serde_json::from_value::<RecordCall>(call.clone()).is_ok(), is_read, "{level}");
     }
     let failure = json!({"at": "2999-01-01T00:00:00Z", "session": "s", "message": "Guard failed to count: x", "decision": null});
     send(&guarded, "nas", Call::Kept, &failure.to_string()).unwrap();
@@ -178,7 +191,7 @@ fn a_peer_ends_and_resumes_only_sessions_that_its_agent_has_begun() {
         guarded.guard.sql(&format!("UPDATE client_runs SET peer = {own}"));
     }
     assert_eq!(guarded.guard.sql("SELECT outcome FROM client_runs"), "running");
-    let wrong: [fn(&mut EndWire); 6] = [
+    let wrong: [fn(&mut RunEnd); 6] = [
         |end| end.cost_usd = Some(-1.0),
         |end| end.cost_usd = Some(1e12),
         |end| end.turns = Some(-1),
@@ -190,8 +203,7 @@ fn a_peer_ends_and_resumes_only_sessions_that_its_agent_has_begun() {
         let why = record(&guarded, "nas", end(row, change)).unwrap_err();
         assert!(why.starts_with("the ") && why.lines().count() == 1, "{number}: {why}");
     }
-    let long =
-        RecordCall::Begin { session: "x".repeat(300), tier: 2, model: "m".into(), log: None, parent: None };
+    let long = begin(&"x".repeat(300));
     assert!(record(&guarded, "nas", long).unwrap_err().contains("session"));
     assert_eq!(guarded.guard.sql("SELECT count(*), sum(outcome = 'running') FROM client_runs"), "1|1");
     record(&guarded, "nas", end(row, |_| {})).unwrap();

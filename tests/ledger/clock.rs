@@ -6,6 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use opsctl::hook;
 use opsctl::hook::answer::Answer;
 use opsctl::runtime::environment::Environment;
+use opsctl::runtime::request::Request;
 use serde_json::{Value, json};
 
 use crate::sandbox::Sandbox;
@@ -17,19 +18,20 @@ pub struct Clock {
     pub session: &'static str,
 }
 
-pub fn environment(sandbox: &Sandbox) -> Environment {
+pub fn request(sandbox: &Sandbox, now: DateTime<Utc>) -> Request {
     let folder: PathBuf = sandbox.path("");
-    Environment::from_variables(|name| match name {
+    let environment = Environment::from_variables(|name| match name {
         "CLAUDEOPS_STATE_DIR" | "CLAUDE_PROJECT_DIR" => Some(folder.clone().into_os_string()),
         "CLAUDEOPS_HOSTS" => Some(folder.join("hosts.yaml").into_os_string()),
         _ => sandbox.variable(name),
-    })
+    });
+    Request::here(environment, now)
 }
 
 /// The answer of a hook, after it has been recorded.
-pub fn served(stdin: &[u8], event: Option<&str>, environment: &Environment, now: DateTime<Utc>) -> Answer {
+pub fn served(stdin: &[u8], event: Option<&str>, request: &Request) -> Answer {
     let mut answer = Answer::default();
-    hook::serve(stdin, event, environment, now, |delivered| answer = delivered);
+    hook::serve(stdin, event, request, |delivered| answer = delivered);
     answer
 }
 
@@ -56,7 +58,7 @@ impl Clock {
             input[key] = value.clone();
         }
         self.sandbox.set_clock_of_ledger(self.now);
-        served(input.to_string().as_bytes(), Some(event), &environment(&self.sandbox), self.now)
+        served(input.to_string().as_bytes(), Some(event), &request(&self.sandbox, self.now))
     }
 
     /// The denial; `None` if the command is allowed.

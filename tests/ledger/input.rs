@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use opsctl::hook::answer::Answer;
 use serde_json::{Value, json};
 
-use crate::clock::{environment, served};
+use crate::clock::{request, served};
 use crate::random::Random;
 use crate::sandbox::{Sandbox, call};
 
@@ -179,7 +179,7 @@ fn answered(part: usize) -> [usize; 3] {
             assert!(!run.stderr.contains("defect") && !run.stderr.contains("panicked"), "{shown}: {run:?}");
         }
         sandbox.set_clock_of_ledger(now);
-        let answer = served(&input, event, &environment(&sandbox), now);
+        let answer = served(&input, event, &request(&sandbox, now));
         check(&input, event, &answer);
         denied += usize::from(answer.denial.is_some());
         unreadable += usize::from(

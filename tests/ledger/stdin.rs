@@ -5,7 +5,7 @@ use std::process::{ChildStdin, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use opsctl::hook::wire::event_name::EVENTS;
+use opsctl::model::event::EVENTS;
 
 use crate::sandbox::{Run, Sandbox, call, denied, passes};
 

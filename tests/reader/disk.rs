@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::rc::Rc;
 
 use crate::map_disk::MapDisk;
 use opsctl::actions::{CommandReading, read_command_on};
@@ -11,14 +12,14 @@ use opsctl::model::effect::Effect;
 use opsctl::policy::effect::{Scratch, parts, strongest};
 use opsctl::policy::word_paths::UnknownMachine;
 
-fn disk(files: &[(&str, &str)]) -> &'static MapDisk {
+fn disk(files: &[(&str, &str)]) -> Rc<MapDisk> {
     let files: BTreeMap<String, String> =
         files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
     MapDisk::of(&files, &[])
 }
 
-fn read(command: &str, disk: &'static MapDisk) -> CommandReading {
-    read_command_on(command, Some(Path::new("/app")), Catalogue::default(), Some(disk))
+fn read(command: &str, disk: &Rc<MapDisk>) -> CommandReading {
+    read_command_on(command, Some(Path::new("/app")), Catalogue::default(), Some(Rc::<MapDisk>::clone(disk)))
 }
 
 fn effect(reading: &CommandReading) -> Effect {
@@ -55,7 +56,7 @@ fn a_command_that_runs_no_file_opens_none() {
         "f() { bash /opt/x.sh; }",
     ] {
         let before = disk.asked();
-        read(command, disk);
+        read(command, &disk);
         let asked = disk.asked() - before;
         // `make -n` looks for its makefile before it stops at the option.
         assert!(asked == 0 || command.contains("make -n"), "{command}: {asked}");
@@ -69,7 +70,7 @@ fn a_file_of_another_machine_is_not_read() {
     for command in
         ["ssh ie01 bash /opt/x.sh", "ssh ie01 '. /opt/x.sh'", "docker exec web sh /opt/x.sh", "ssh ie01 make"]
     {
-        let reading = read(command, disk);
+        let reading = read(command, &disk);
         assert_eq!((targets(&reading), effect(&reading)), (vec![], Effect::Unknown), "{command}");
     }
 }
@@ -105,7 +106,7 @@ fn a_script_reads_where_all_of_its_commands_do_and_the_session_cannot_replace_it
         ("python3 -i /opt/p.py", Effect::Unknown),
         ("curl -o /opt/check.sh x.y; bash /opt/check.sh", Effect::Unknown),
     ] {
-        let reading = read(command, disk);
+        let reading = read(command, &disk);
         assert_eq!(effect(&reading), expected, "{command}: {:?}", reading.complaints);
     }
 }
@@ -118,7 +119,7 @@ fn a_file_that_the_command_changes_is_no_proof() {
         "cd /opt; git checkout x.sh; ./x.sh",
         "wget -qO /opt/x.sh u; sh /opt/x.sh",
     ] {
-        let reading = read(command, disk);
+        let reading = read(command, &disk);
         assert_eq!(effect(&reading), Effect::Unknown, "{command}");
         assert!(!reading.complaints.is_empty(), "{command}");
         // What stood there before is still suspected.
@@ -144,7 +145,7 @@ fn scripts_that_run_themselves_and_each_other_end() {
         ("bash /opt/pipe.sh", "e"),
         ("make", "f"),
     ] {
-        let reading = read(command, disk);
+        let reading = read(command, &disk);
         assert!(targets(&reading).iter().any(|target| target == expected), "{command}");
         assert!(!reading.complaints.is_empty(), "{command}");
         assert_eq!(effect(&reading), Effect::Unknown, "{command}");
@@ -158,7 +159,7 @@ fn a_thousand_scripts_are_bounded_and_not_silent() {
     let disk = MapDisk::of(&files, &[]);
     for command in ["bash /opt/0.sh", "for f in /opt/*.sh; do bash $f; done", "find /opt -exec sh {} \\;"] {
         let before = disk.asked();
-        let reading = read(command, disk);
+        let reading = read(command, &disk);
         assert!(disk.asked() - before < 100, "{command}");
         assert!(!reading.complaints.is_empty(), "{command}");
         assert_eq!(effect(&reading), Effect::Unknown, "{command}");
@@ -172,7 +173,7 @@ fn a_file_without_readable_text_makes_the_effect_unknown() {
     for (command, complains) in
         [("bash /opt/long.sh", true), ("/opt/binary", false), ("bash /opt/binary", false)]
     {
-        let reading = read(command, disk);
+        let reading = read(command, &disk);
         assert_eq!(effect(&reading), Effect::Unknown, "{command}");
         assert_eq!(!reading.complaints.is_empty(), complains, "{command}");
     }
@@ -182,7 +183,7 @@ fn a_file_without_readable_text_makes_the_effect_unknown() {
 fn a_long_script_is_bounded() {
     let long = "docker ps | grep -q x && ls -la \"$A\" || echo \"$(date) $B\"\n".repeat(1_000);
     let disk = disk(&[("/opt/long.sh", &long)]);
-    let reading = read("bash /opt/long.sh", disk);
+    let reading = read("bash /opt/long.sh", &disk);
     assert!(reading.complaints.len() < 8, "{:?}", reading.complaints);
 }
 
@@ -205,10 +206,10 @@ fn what_the_shell_loads_decides_what_words_mean() {
         ("ssh ie01 'fix radarr; ls'", vec![]),
         ("cat x", vec![]),
     ] {
-        assert_eq!(targets(&read(command, disk)), expected, "{command}");
+        assert_eq!(targets(&read(command, &disk)), expected, "{command}");
     }
     // The definitions themselves are no part of the command.
-    assert_eq!(effect(&read("cat x", disk)), Effect::Reads);
+    assert_eq!(effect(&read("cat x", &disk)), Effect::Reads);
 }
 
 #[test]
@@ -216,7 +217,7 @@ fn a_playbook_without_a_telling_name_is_read_for_its_service() {
     let text = "- hosts: ie01\n  tasks:\n    - docker_container: {name: jellyfin, restart: true}\n";
     let disk = disk(&[("/app/site.yml", text)]);
     for command in ["ansible-playbook site.yml", "ansible-playbook -i hosts /app/site.yml"] {
-        let reading = read(command, disk);
+        let reading = read(command, &disk);
         let [action] = reading.actions.as_slice() else { panic!("{command}: {:?}", reading.actions) };
         let Target::Playbook(playbook) = &action.target else { panic!("{command}: {action:?}") };
         assert_eq!(playbook.guessed.as_deref(), Some("jellyfin"), "{command}");
@@ -247,7 +248,7 @@ fn compose_files_state_the_project_and_its_services() {
         ("ssh ie01 'cd /opt/stack; docker compose restart'", project("stack"), ""),
         ("cd /opt; docker compose restart", project("opt"), ""),
     ] {
-        let reading = read(command, disk);
+        let reading = read(command, &disk);
         let [action] = reading.actions.as_slice() else { panic!("{command}: {:?}", reading.actions) };
         let names: Vec<String> = action.reference.below.iter().map(|names| names.join(" ")).collect();
         assert_eq!((&action.target, names.join(", ").as_str()), (&target, below), "{command}");

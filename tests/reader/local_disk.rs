@@ -7,6 +7,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use opsctl::runtime::agent_side::AgentSide;
 use opsctl::runtime::disk::LocalDisk;
 use opsctl::shell::disk::{Disk as _, LONGEST_SCRIPT, Unreadable};
 use tempfile::TempDir;
@@ -16,7 +17,7 @@ fn folder() -> TempDir {
 }
 
 fn read(path: &Path) -> Result<String, Unreadable> {
-    LocalDisk.read(path.to_str().expect("a plain path")).map(|file| file.text)
+    LocalDisk(AgentSide::HERE).read(path.to_str().expect("a plain path")).map(|file| file.text)
 }
 
 #[test]
@@ -99,7 +100,7 @@ fn every_link_on_the_path_is_named() {
     fs::write(path("real/x.sh"), "ls\n").expect("a file");
     symlink("real", path("way")).expect("a link");
     symlink("way/x.sh", path("x")).expect("a link");
-    let file = LocalDisk.read(path("x").to_str().expect("a plain path")).expect("the file");
+    let file = LocalDisk(AgentSide::HERE).read(path("x").to_str().expect("a plain path")).expect("the file");
     for name in ["x", "way", "real/x.sh"] {
         assert!(file.behind.iter().any(|behind| behind.ends_with(name)), "{name}: {:?}", file.behind);
     }
@@ -138,9 +139,9 @@ fn folders_are_listed_in_order() {
     let folder = folder();
     fs::write(folder.path().join("b.sh"), "").expect("a file");
     fs::create_dir(folder.path().join("a")).expect("a folder");
-    let entries = LocalDisk.list(folder.path().to_str().expect("a plain path"));
+    let entries = LocalDisk(AgentSide::HERE).list(folder.path().to_str().expect("a plain path"));
     let names: Vec<(&str, bool)> =
         entries.iter().map(|entry| (entry.name.as_str(), entry.is_folder)).collect();
     assert_eq!(names, [("a", true), ("b.sh", false)]);
-    assert_eq!(LocalDisk.list("/nowhere/at/all"), []);
+    assert_eq!(LocalDisk(AgentSide::HERE).list("/nowhere/at/all"), []);
 }

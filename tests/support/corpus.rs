@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::rc::Rc;
 
 use opsctl::actions::{CommandReading, read_command_on};
 use opsctl::catalogue::Catalogue;
@@ -35,7 +36,7 @@ pub struct Row {
 impl Row {
     /// Reads the command on a disk with the files of the row; without files, no disk is read.
     pub fn read(&self) -> CommandReading {
-        let disk = (!self.files.is_empty()).then(|| MapDisk::of(&self.files, &[]) as &'static dyn Disk);
+        let disk = (!self.files.is_empty()).then(|| MapDisk::of(&self.files, &[]) as Rc<dyn Disk>);
         read_command_on(&self.command, Some(Path::new(&self.cwd)), Catalogue::default(), disk)
     }
 }

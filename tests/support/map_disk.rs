@@ -1,8 +1,9 @@
 //! A disk of files that a test states, for the reader.
 #![allow(dead_code, reason = "each test crate uses its own part of it")]
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::rc::Rc;
 
 use opsctl::shell::disk::{Disk, DiskFile, Entry, LONGEST_SCRIPT, Unreadable};
 
@@ -12,26 +13,26 @@ pub struct MapDisk {
     files: BTreeMap<String, String>,
     /// Variables of the environment, and functions with `%%` behind their name.
     variables: BTreeMap<String, String>,
-    asked: AtomicUsize,
+    asked: Cell<usize>,
 }
 
 impl MapDisk {
-    /// A disk for the rest of the process.
-    pub fn of(files: &BTreeMap<String, String>, variables: &[(&str, &str)]) -> &'static Self {
+    /// A disk with these files and variables.
+    pub fn of(files: &BTreeMap<String, String>, variables: &[(&str, &str)]) -> Rc<Self> {
         let mut all = BTreeMap::from([("HOME".to_owned(), "/root".to_owned())]);
         all.extend(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        Box::leak(Box::new(Self { files: files.clone(), variables: all, asked: AtomicUsize::new(0) }))
+        Rc::new(Self { files: files.clone(), variables: all, asked: Cell::default() })
     }
 
     /// How often a file or folder was asked for.
     pub fn asked(&self) -> usize {
-        self.asked.load(Ordering::Relaxed)
+        self.asked.get()
     }
 }
 
 impl Disk for MapDisk {
     fn read(&self, path: &str) -> Result<DiskFile, Unreadable> {
-        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.asked.update(|asked| asked + 1);
         let text = self.files.get(path).ok_or(Unreadable::Missing)?.clone();
         match text.as_str() {
             _ if text.len() > LONGEST_SCRIPT => Err(Unreadable::TooLarge),
@@ -41,7 +42,7 @@ impl Disk for MapDisk {
     }
 
     fn list(&self, path: &str) -> Vec<Entry> {
-        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.asked.update(|asked| asked + 1);
         let folder = format!("{}/", path.trim_end_matches('/'));
         let below = self.files.keys().filter_map(|file| file.strip_prefix(&folder));
         let mut entries: Vec<Entry> = below

@@ -1,7 +1,6 @@
 //! `hosts.yaml`: read with positions, checked, and compiled for the hooks.
 
 mod check;
-mod choices;
 pub mod compiled;
 pub mod error;
 pub mod load;
@@ -10,6 +9,8 @@ pub mod spanned;
 mod syntax;
 mod written;
 mod yaml;
+
+use serde::{Deserialize, Serialize};
 
 use crate as inventory;
 use opsctl_policy as policy;
@@ -24,7 +25,7 @@ use crate::model::policy::Policy;
 use crate::model::repository_server::RepositoryServer;
 
 /// One installation: what `hosts.yaml` states, with every default filled in.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Installation {
     /// The hosts and services.
     pub inventory: Inventory,

@@ -1,7 +1,7 @@
 //! The `client_runs` table: the sessions that `opsctl session` started, with outcome and cost.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::database::{Change, Ledger};
 use super::engine::{self, Connection, LedgerError, OptionalExtension as _, Row, from_row, params};
@@ -11,31 +11,27 @@ use crate::model::policy::{Policy, Tier};
 use crate::model::session::Chain;
 
 /// A session that is about to start.
-#[derive(Debug)]
-pub struct NewRun<'a> {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewRun {
     /// Its id, also used by hooks and events.
-    pub session: &'a str,
+    pub session: String,
     /// The tier that it runs at.
-    pub tier: Tier,
+    pub tier: u8,
     /// The model that it was started with.
-    pub model: &'a str,
+    pub model: String,
     /// The path of its log; `None` if no log can be written.
-    pub log: Option<&'a str>,
+    pub log: Option<String>,
     /// The id of the session that handed over to it.
-    pub parent: Option<&'a str>,
-    /// The user id of the peer that states all this; `None`: opsctl itself has started it.
-    pub peer: Option<u32>,
-    /// The start time.
-    pub at: DateTime<Utc>,
+    pub parent: Option<String>,
 }
 
 /// The end of a session.
-#[derive(Debug)]
-pub struct RunEnd<'a> {
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunEnd {
     /// `completed`, `waiting`, `failed`, `timeout`, `signalled` or `not_started`.
-    pub outcome: &'static str,
+    pub outcome: String,
     /// What a session that waits needs to go on.
-    pub waiting: Option<&'a Waiting>,
+    pub waiting: Option<Waiting>,
     /// The client's exit code; `None` if a signal ended it.
     pub exit_code: Option<i32>,
     /// The cost in US dollars, as estimated by the client, with that of the parts before it was resumed.
@@ -48,12 +44,10 @@ pub struct RunEnd<'a> {
     pub output_tokens: Option<i64>,
     /// Its duration in milliseconds.
     pub duration_ms: i64,
-    /// The end time.
-    pub at: DateTime<Utc>,
 }
 
 /// What a session that waits for a person needs to go on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiting {
     /// The client's id of the call that waits.
     pub call: String,
@@ -62,7 +56,7 @@ pub struct Waiting {
 }
 
 /// A session that waits for a person.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitingRun {
     /// Its row.
     pub row: i64,
@@ -161,16 +155,17 @@ pub(super) fn chain(
 }
 
 impl Change<'_> {
-    /// Adds the row of a session that is about to start. Returns the row's id.
-    pub fn begin_run(&self, run: &NewRun<'_>) -> Result<i64, LedgerError> {
-        let NewRun { session, tier, model, log, parent, peer, at } = run;
+    /// Adds the row of a session that starts at `at`. `peer` is the user id of the peer that states it; `None`: opsctl itself
+    /// has started it. Returns the row's id.
+    pub fn begin_run(&self, run: &NewRun, peer: Option<u32>, at: DateTime<Utc>) -> Result<i64, LedgerError> {
+        let NewRun { session, tier, model, log, parent } = run;
         self.query_row(
                 "INSERT INTO client_runs
                      (session_id, tier, model, log_path, started_at, outcome, parent_session, agent, peer, first_session)
                  VALUES (?1, ?2, ?3, ?4, ?5, 'running', ?6, ?7, ?8, coalesce(
                      (SELECT first_session FROM client_runs WHERE session_id = ?6 ORDER BY id DESC LIMIT 1), ?6, ?1))
                  RETURNING id",
-                params![session, tier.number(), model, log, time::write(*at), parent, self.agent(), peer],
+                params![session, tier, model, log, time::write(at), parent, self.agent(), peer],
                 |row| row.get(0),
             )
     }
@@ -184,8 +179,9 @@ impl Change<'_> {
             .map(|changed| changed == 1)
     }
 
-    /// Completes the row of a session that has ended, or waits.
-    pub fn end_run(&self, row: i64, end: &RunEnd<'_>) -> Result<(), LedgerError> {
+    /// Completes the row of a session that has ended at `at`, or waits.
+    pub fn end_run(&self, row: i64, end: &RunEnd, at: DateTime<Utc>) -> Result<(), LedgerError> {
+        let waiting = end.waiting.as_ref();
         self.run(
             "UPDATE client_runs SET outcome = ?2, exit_code = ?3, cost_usd = coalesce(?4, cost_usd),
                      turns = coalesce(turns + ?5, ?5, turns),
@@ -203,9 +199,9 @@ impl Change<'_> {
                 end.input_tokens,
                 end.output_tokens,
                 end.duration_ms,
-                time::write(end.at),
-                end.waiting.map(|waiting| &waiting.call),
-                end.waiting.map(|waiting| &waiting.transcript),
+                time::write(at),
+                waiting.map(|waiting| &waiting.call),
+                waiting.map(|waiting| &waiting.transcript),
             ],
         )
     }

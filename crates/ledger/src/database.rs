@@ -152,6 +152,32 @@ impl Ledger {
         Ok(Self { connection, location, lock_timeout, read_only, kept: None })
     }
 
+    /// Opens the ledger, and makes one change of it.
+    pub fn write<T>(
+        location: &Location,
+        make: impl FnOnce(&Change<'_>) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        Self::open(location)?.write_with(make)
+    }
+
+    /// Opens the ledger, and makes one change of it that no decision depends on.
+    pub fn note<T>(
+        location: &Location,
+        make: impl FnOnce(&Change<'_>) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        Self::open(location)?.for_the_record().write_with(make)
+    }
+
+    fn write_with<T>(
+        mut self,
+        make: impl FnOnce(&Change<'_>) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        let change = self.change()?;
+        let made = make(&change)?;
+        change.commit()?;
+        Ok(made)
+    }
+
     /// Does not sync further changes to disk in WAL mode: a power cut may lose them, but cannot damage the database.
     /// For records that no decision depends on.
     #[must_use]

@@ -71,11 +71,13 @@ impl Ledger {
         most: u32,
     ) -> Result<Period<ActionRecord>, LedgerError> {
         let wanted = params![time::floor(since), i64::from(most) + 1];
-        let (mut actions, mut again) = (Vec::new(), Vec::new());
         // Columns of other writers may have any type; rows that cannot be read are ignored.
-        self.query(BY_HOOKS, wanted, |row| Ok(actions.extend(action(row))))?;
+        let mut actions = self.find(BY_HOOKS, wanted, usize::MAX, |row| Ok(action(row)))?;
+        let mut again = Vec::new();
         self.query(BY_OTHERS, wanted, |row| {
-            Ok(if row.get(8)? { &mut again } else { &mut actions }.extend(action(row)))
+            let list = if row.get(8)? { &mut again } else { &mut actions };
+            list.extend(action(row));
+            Ok(())
         })?;
         again.retain(|record| !actions.iter().any(|action| is_same(action, record)));
         actions.append(&mut again);

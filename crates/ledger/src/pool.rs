@@ -82,7 +82,7 @@ impl Pool {
             let kept = Kept { place, read_only, identity, used, connection };
             self.with(|all| {
                 if all.len() < MOST {
-                    all.push(kept)
+                    all.push(kept);
                 }
             });
         }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::budget::{Fit, Holder, Usage, fit};
 use super::tier;
@@ -23,7 +25,8 @@ pub const UNRESOLVED: &str = "unresolved";
 pub const UNLISTED: &str = "unlisted";
 
 /// A budget: a service and a kind of action.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(into = "(String, String)")]
 pub struct BudgetKey {
     /// The service, or [`UNRESOLVED`] and its host.
     pub service: String,
@@ -31,11 +34,26 @@ pub struct BudgetKey {
     pub kind: &'static str,
 }
 
+impl From<BudgetKey> for (String, String) {
+    fn from(key: BudgetKey) -> Self {
+        (key.service, key.kind.to_owned())
+    }
+}
+
+impl<'de> Deserialize<'de> for BudgetKey {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (service, kind) = <(String, String)>::deserialize(deserializer)?;
+        let kinds = [ActionKind::Restart, ActionKind::Redeployment].map(ActionKind::as_str);
+        let known = kinds.into_iter().find(|known| *known == kind);
+        Ok(Self { service, kind: known.ok_or_else(|| D::Error::custom("not a kind of a budget"))? })
+    }
+}
+
 /// The usage of budgets that a decision is based on.
 pub type Snapshot = BTreeMap<BudgetKey, Usage>;
 
 /// What an action takes from a budget.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draw {
     /// The budget.
     pub key: BudgetKey,
@@ -67,7 +85,8 @@ pub struct Decision {
     pub reservations: Vec<Reservation>,
 }
 
-/// Decides on a command. If any rule denies a part of it, the whole command is denied.
+/// Decides on a command. If any rule denies a part of it, the whole command is denied. The first kind of objection is enough,
+/// behind which others may be: the history is not checked for a command that is denied anyway.
 pub fn decide(
     actions: &[ResolvedAction],
     snapshot: &Snapshot,
@@ -75,16 +94,11 @@ pub fn decide(
     tier: Option<Tier>,
     now: DateTime<Utc>,
 ) -> Decision {
-    let mut reasons = static_objections(actions, policy, tier);
-    // The history is not checked for a command that is denied anyway: one reason is enough.
-    let reservations = if reasons.is_empty() {
-        let reservations = reservations(actions, snapshot, policy);
-        reasons = exclusive_objections(&reservations, snapshot, policy, now);
-        reasons.extend(budget_objections(&reservations, &notes(actions, policy), snapshot, policy, now));
-        reservations
-    } else {
-        vec![]
-    };
+    let reasons = static_objections(actions, policy, tier);
+    if !reasons.is_empty() {
+        return Decision { verdict: Verdict::Deny(reasons), reservations: vec![] };
+    }
+    let (reasons, reservations) = by_history(actions, snapshot, policy, now);
     if reasons.is_empty() {
         Decision { verdict: Verdict::Silent, reservations }
     } else {
@@ -92,25 +106,7 @@ pub fn decide(
     }
 }
 
-/// The objections that need no history.
-pub fn static_objections(actions: &[ResolvedAction], policy: &Policy, tier: Option<Tier>) -> Vec<Reason> {
-    let mut reasons: Vec<Reason> = Vec::new();
-    for action in actions {
-        let found = if action.action.kind == ActionKind::Forbidden {
-            Some(forbidden(action))
-        } else {
-            tier::objection(action, policy, tier)
-                .or_else(|| repeat_objection(action, policy))
-                .or_else(|| unresolved_objection(action, policy))
-                .or_else(|| unlisted_objection(action, policy))
-        };
-        reasons.extend(found.filter(|reason| !reasons.contains(reason)));
-    }
-    reasons
-}
-
-/// All objections to the actions, and the reservations that they need if a person lifts these objections. [`decide`] stops
-/// at the first kind of objection, behind which others may be.
+/// All objections to the actions, and the reservations that they need if a person lifts these objections.
 pub fn every_objection(
     actions: &[ResolvedAction],
     snapshot: &Snapshot,
@@ -118,18 +114,36 @@ pub fn every_objection(
     tier: Option<Tier>,
     now: DateTime<Utc>,
 ) -> (Vec<Reason>, Vec<Reservation>) {
+    let mut reasons = objections_to(actions, policy, tier, usize::MAX);
+    let (more, reservations) = by_history(actions, snapshot, policy, now);
+    reasons.extend(more);
+    (reasons, reservations)
+}
+
+/// The objections that need no history: the first one to each action.
+pub fn static_objections(actions: &[ResolvedAction], policy: &Policy, tier: Option<Tier>) -> Vec<Reason> {
+    objections_to(actions, policy, tier, 1)
+}
+
+/// The objections that need no history, at most `most` to each action.
+fn objections_to(
+    actions: &[ResolvedAction],
+    policy: &Policy,
+    tier: Option<Tier>,
+    most: usize,
+) -> Vec<Reason> {
+    let rules: [&dyn Fn(&ResolvedAction) -> Option<Reason>; 4] = [
+        &|action| tier::objection(action, policy, tier),
+        &|action| repeat_objection(action, policy),
+        &|action| unresolved_objection(action, policy),
+        &|action| unlisted_objection(action, policy),
+    ];
     let mut reasons: Vec<Reason> = Vec::new();
     for action in actions {
         let found = if action.action.kind == ActionKind::Forbidden {
             vec![forbidden(action)]
         } else {
-            let objections = [
-                tier::objection(action, policy, tier),
-                repeat_objection(action, policy),
-                unresolved_objection(action, policy),
-                unlisted_objection(action, policy),
-            ];
-            objections.into_iter().flatten().collect()
+            rules.iter().filter_map(|rule| rule(action)).take(most).collect()
         };
         for reason in found {
             if !reasons.contains(&reason) {
@@ -137,8 +151,18 @@ pub fn every_objection(
             }
         }
     }
+    reasons
+}
+
+/// The objections that depend on the history, and the reservations that the actions need.
+fn by_history(
+    actions: &[ResolvedAction],
+    snapshot: &Snapshot,
+    policy: &Policy,
+    now: DateTime<Utc>,
+) -> (Vec<Reason>, Vec<Reservation>) {
     let reservations = reservations(actions, snapshot, policy);
-    reasons.extend(exclusive_objections(&reservations, snapshot, policy, now));
+    let mut reasons = exclusive_objections(&reservations, snapshot, policy, now);
     reasons.extend(budget_objections(&reservations, &notes(actions, policy), snapshot, policy, now));
     (reasons, reservations)
 }

@@ -11,6 +11,7 @@ pub mod files;
 pub mod glob;
 pub mod hosts;
 pub mod identity;
+mod lists;
 pub mod model;
 pub mod modes;
 pub mod nearest;
@@ -26,6 +27,8 @@ pub mod tool;
 mod unidentified;
 pub mod window;
 pub mod word_paths;
+
+pub use opsctl_reader::words;
 
 use crate as policy;
 use opsctl_reader::{actions, catalogue, languages, path, shell};

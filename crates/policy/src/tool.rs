@@ -9,18 +9,19 @@ use crate::model::rules::ToolRule;
 /// The actions of a call: one for each named service. A tool without a rule has none.
 pub fn find_actions(call: &McpCall, rules: &[ToolRule]) -> Vec<Action> {
     let Some(rule) = rules.iter().find(|rule| rule.tool == call.tool) else { return vec![] };
-    let counted = matches!(rule.kind, ActionKind::Restart | ActionKind::Redeployment);
+    let kind = ActionKind::of(rule.verb);
+    let counted = matches!(kind, ActionKind::Restart | ActionKind::Redeployment);
     let mut services = values(call, rule.service.as_deref());
     services.dedup();
     let host = values(call, rule.host.as_deref()).into_iter().next();
     let action = |service: Option<&str>| Action {
-        kind: rule.kind,
+        kind,
         verb: rule.verb,
         family: Family::Tool,
         target: match service {
             Some(name) => Target::Service(name.to_owned()),
             None if counted => Target::Unknown,
-            None if rule.kind == ActionKind::Notification => Target::Recipients(recipients(call, rule)),
+            None if kind == ActionKind::Notification => Target::Recipients(recipients(call, rule)),
             None => Target::Nothing,
         },
         reference: Reference::default(),
@@ -80,7 +81,6 @@ mod tests {
     fn found(arguments: &[(&str, &str)], service: Option<&str>) -> Vec<(Target, Option<String>, String)> {
         let rule = ToolRule {
             tool: "mcp__docker__restart".into(),
-            kind: ActionKind::Restart,
             verb: Verb::Restart,
             service: service.map(Into::into),
             host: Some("node".into()),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::sources::{Scope, Source};
-use crate::model::event::EVENT_NAMES;
+use crate::model::event::{EVENTS, event_name};
 use crate::redact::shortened;
 use crate::render::{VERIFIER, has_readable_matcher, is_hook_readable, is_marked};
 
@@ -180,7 +180,7 @@ fn groups(source: &Source) -> Vec<(String, Value)> {
 }
 
 fn unreadable(event: &str, group: &Value, hook: &Value) -> Option<String> {
-    if !EVENT_NAMES.contains(&event) {
+    if !EVENTS.iter().any(|known| event_name(known) == event) {
         return Some("the client has no event of this name".to_owned());
     }
     (!has_readable_matcher(group) || !is_hook_readable(hook)).then(|| "the client cannot read it".to_owned())

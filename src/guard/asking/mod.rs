@@ -1,7 +1,6 @@
 //! Questions to a person: whether a denied call is asked about, and what the answer of a person allows.
 
 pub mod grants;
-pub mod lifted;
 pub mod subject;
 
 use std::cell::OnceCell;
@@ -23,10 +22,11 @@ use crate::policy::notices::{forged_answer, question_asked};
 use crate::policy::tier;
 use crate::redact;
 use crate::runtime::client::Asking;
-use crate::runtime::environment::Environment;
+use crate::runtime::notify;
+use crate::runtime::request::Request;
 
-/// What only the hook knows of a call; each is asked for when it is needed.
-pub struct Request<'a> {
+/// What only the client knows of a call; each is asked for when it is needed.
+pub struct ClientCall<'a> {
     /// SHA-256 of the exact call in hexadecimal; `None` if it cannot be determined.
     pub digest: &'a dyn Fn() -> Option<String>,
     /// The last words of the agent before the call.
@@ -58,16 +58,19 @@ impl<'a> LastWords<'a> {
 pub enum Outcome {
     /// A person would be asked, and the last words of the agent have not been read.
     WordsNeeded,
-    /// It stays denied: nothing is asked about it.
-    Denied,
-    /// It stays denied, and this is another reason.
-    Closed(Reason),
+    /// It stays denied; this is another reason, if there is one.
+    Denied(Option<Reason>),
     /// It stays denied: an answer is not genuine. An event and a notice are written.
     Forged(Reason, Option<i64>),
-    /// A person is asked: the number of the question, and the notice to deliver.
-    Asked(i64, Option<i64>),
-    /// The client asks the person at the terminal.
-    AtTerminal(i64),
+    /// A person is asked.
+    Asked {
+        /// The number of the question; `None` in a preview.
+        question: Option<i64>,
+        /// Whether the client asks the person at the terminal.
+        at_terminal: bool,
+        /// The notice to deliver.
+        notice: Option<i64>,
+    },
     /// A person has approved it: the question and the answer.
     Approved(i64, SignedAnswer),
 }
@@ -77,19 +80,19 @@ pub fn outcome(
     change: &Change<'_>,
     acting: &ActingCall<'_>,
     reasons: &[Reason],
-    request: &Request<'_>,
-    (environment, has_target): (&Environment, bool),
+    client: &ClientCall<'_>,
+    request: &Request,
 ) -> Result<Outcome, LedgerError> {
     let policy = &acting.installation.policy;
-    let Some(asks) = asks(reasons, policy) else { return Ok(Outcome::Denied) };
-    let Some(call) = asked_call(acting, request) else { return Ok(Outcome::Denied) };
-    let at_terminal = match (request.asking)() {
+    let Some(asks) = asks(reasons, policy) else { return Ok(Outcome::Denied(None)) };
+    let Some(call) = asked_call(acting, client) else { return Ok(Outcome::Denied(None)) };
+    let at_terminal = match (client.asking)() {
         Asking::Defers => false,
         Asking::AtTerminal => true,
-        Asking::Cannot => return Ok(Outcome::Denied),
-        Asking::Subagent => return Ok(Outcome::Closed(ask::of_subagent())),
+        Asking::Cannot => return Ok(Outcome::Denied(None)),
+        Asking::Subagent => return Ok(Outcome::Denied(Some(ask::of_subagent()))),
     };
-    let now = acting.now;
+    let (now, has_target) = (acting.now, notify::has_target(request));
     let known = known(change, &call, &asks, policy, now)?;
     let step = match step(&known, &call.command) {
         // The person at the terminal answers at once, so no question stays open.
@@ -97,22 +100,21 @@ pub fn outcome(
         step => step,
     };
     match step {
-        Step::Deny(reason) => Ok(Outcome::Closed(reason)),
+        Step::Deny(reason) => Ok(Outcome::Denied(Some(reason))),
         Step::Forged(id, reason) => {
             let notice = report_forged(change, id, &call, has_target, now)?;
             Ok(Outcome::Forged(reason, notice))
         }
-        Step::Wait(id) if at_terminal => Ok(Outcome::AtTerminal(id)),
-        Step::Wait(id) => Ok(Outcome::Asked(id, None)),
+        Step::Wait(id) => Ok(Outcome::Asked { question: Some(id), at_terminal, notice: None }),
         Step::Use(id) => {
             let answer = change.answer_of(id)?;
             match answer {
                 Some(answer) if change.use_question(id, now)? => Ok(Outcome::Approved(id, answer)),
-                Some(_) | None => Ok(Outcome::Closed(ask::used(id))),
+                Some(_) | None => Ok(Outcome::Denied(Some(ask::used(id)))),
             }
         }
         Step::Ask => {
-            let Some(words) = request.words.found.get().cloned() else { return Ok(Outcome::WordsNeeded) };
+            let Some(words) = client.words.found.get().cloned() else { return Ok(Outcome::WordsNeeded) };
             let question = NewQuestion {
                 call,
                 reasons: reasons.iter().map(|reason| reason.text.clone()).collect(),
@@ -123,14 +125,15 @@ pub fn outcome(
                 at_terminal,
             };
             let id = change.ask(&question)?;
+            let asked = |notice| Outcome::Asked { question: Some(id), at_terminal, notice };
             if at_terminal {
-                return Ok(Outcome::AtTerminal(id));
+                return Ok(asked(None));
             }
             let contact: Vec<String> = asks.iter().flat_map(|ask| ask.contact.clone()).collect();
-            let notice = question_asked(id, &question, &contact, environment.desk_url.as_deref());
+            let notice = question_asked(id, &question, &contact, request.desk_url.as_deref());
             change.add_event(Some(&question.call.session), &event(id, &question), now)?;
             let notice = change.raise(Some(&question.call.session), &notice, has_target, now)?;
-            Ok(Outcome::Asked(id, notice))
+            Ok(asked(notice))
         }
     }
 }
@@ -147,14 +150,14 @@ pub fn would_ask(reasons: &[Reason], policy: &Policy) -> bool {
 }
 
 /// The call as a person is asked about it; `None` without a session, an id of the call or a digest.
-fn asked_call(acting: &ActingCall<'_>, request: &Request<'_>) -> Option<AskedCall> {
+fn asked_call(acting: &ActingCall<'_>, client: &ClientCall<'_>) -> Option<AskedCall> {
     let service = acting.actions.iter().find_map(|action| action.service.clone());
     let mut actions: Vec<String> = acting.actions.iter().map(tier::describe).collect();
     actions.dedup();
     Some(AskedCall {
         session: acting.id.session?.to_owned(),
         call: acting.id.tool_use?.to_owned(),
-        digest: (request.digest)()?,
+        digest: (client.digest)()?,
         command: acting.shown.clone()?,
         actions,
         service,

@@ -9,11 +9,10 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
 use super::error::InputError;
-use super::event_name::{SESSION_STATE, camel_case};
 use super::lenient::{Flag, Text};
 use super::tool_input::ToolFields;
 use super::{mcp, session_events, surrogates};
-use crate::model::event::{HookCall, HookEvent, ToolCall, ToolResult};
+use crate::model::event::{HookCall, HookEvent, SESSION_STATE, ToolCall, ToolResult, event_name};
 use crate::model::session::plain_id;
 
 /// One call of a hook, as the client writes it to stdin.
@@ -41,7 +40,7 @@ struct HookInputWire {
 pub fn read(text: &str, event: Option<&str>) -> Result<HookCall, InputError> {
     let Input(mut wire) = surrogates::parse(text)?;
     let session_state = event == Some(SESSION_STATE);
-    let named = event.filter(|_| !session_state).map(camel_case);
+    let named = event.filter(|_| !session_state).map(event_name);
     let stated = wire.hook_event_name.0.filter(|name| !name.is_empty());
     // Input that states no event may be a tool call.
     let name = named.or(stated).unwrap_or_else(|| "PreToolUse".to_owned());

@@ -4,7 +4,6 @@
 mod client;
 pub mod digest;
 mod error;
-pub mod event_name;
 mod lenient;
 mod mcp;
 mod session_events;

@@ -51,55 +51,39 @@ enum CallWire {
 
 /// The event of this name, from the whole hook input. An event that names no call or subagent is `Other`.
 pub fn event(name: &str, input: &str) -> HookEvent {
-    let wire = || surrogates::parse::<SessionWire>(input).unwrap_or_default();
-    match name {
+    let wire: SessionWire = surrogates::parse(input).unwrap_or_default();
+    let agent = || word(wire.agent_id.0.clone());
+    let subagent = || Some(Subagent { id: agent()?, kind: word(wire.agent_type.0.clone()) });
+    let event = match name {
         "SessionStart" => {
-            let SessionWire { source, model, .. } = wire();
-            HookEvent::SessionStart(SessionStart { source: word(source), model: word(model) })
+            let (source, model) = (word(wire.source.0), word(wire.model.0));
+            Some(HookEvent::SessionStart(SessionStart { source, model }))
         }
-        "UserPromptSubmit" => HookEvent::UserPromptSubmit { prompt: wire().prompt.0.unwrap_or_default() },
-        "PreToolUse" => {
-            let SessionWire { tool_use_id, agent_id, .. } = wire();
-            match word(tool_use_id) {
-                Some(call) => HookEvent::ToolStart { call, agent: word(agent_id) },
-                None => HookEvent::Other(name.to_owned()),
-            }
-        }
-        "PostToolBatch" => {
-            let SessionWire { tool_calls, agent_id, .. } = wire();
-            HookEvent::PostToolBatch { calls: tool_calls.ids(), agent: word(agent_id) }
-        }
-        "SubagentStart" | "SubagentStop" => {
-            let SessionWire { agent_id, agent_type, .. } = wire();
-            let event =
-                if name == "SubagentStart" { HookEvent::SubagentStart } else { HookEvent::SubagentStop };
-            match word(agent_id) {
-                Some(id) => event(Subagent { id, kind: word(agent_type) }),
-                None => HookEvent::Other(name.to_owned()),
-            }
-        }
-        "Stop" => {
-            let SessionWire { stop_hook_active, last_assistant_message, .. } = wire();
-            HookEvent::Stop {
-                blocked_before: stop_hook_active.0,
-                last_message: last_assistant_message.0.unwrap_or_default(),
-            }
-        }
-        "SessionEnd" => HookEvent::SessionEnd { reason: word(wire().reason) },
-        _ => HookEvent::Other(name.to_owned()),
-    }
+        "UserPromptSubmit" => Some(HookEvent::UserPromptSubmit { prompt: wire.prompt.0.unwrap_or_default() }),
+        "PreToolUse" => word(wire.tool_use_id.0).map(|call| HookEvent::ToolStart { call, agent: agent() }),
+        "PostToolBatch" => Some(HookEvent::PostToolBatch { agent: agent(), calls: wire.tool_calls.ids() }),
+        "SubagentStart" => subagent().map(HookEvent::SubagentStart),
+        "SubagentStop" => subagent().map(HookEvent::SubagentStop),
+        "Stop" => Some(HookEvent::Stop {
+            blocked_before: wire.stop_hook_active.0,
+            last_message: wire.last_assistant_message.0.unwrap_or_default(),
+        }),
+        "SessionEnd" => Some(HookEvent::SessionEnd { reason: word(wire.reason.0) }),
+        _ => None,
+    };
+    event.unwrap_or_else(|| HookEvent::Other(name.to_owned()))
 }
 
 /// A value as it is stored and shown; `None` if nothing of it is left.
-fn word(text: Text) -> Option<String> {
-    text.0.map(|word| plain_id(&word)).filter(|word| !word.is_empty())
+fn word(text: Option<String>) -> Option<String> {
+    text.map(|word| plain_id(&word)).filter(|word| !word.is_empty())
 }
 
 impl CallsWire {
     fn ids(self) -> Vec<String> {
         let Self::List(calls) = self else { return vec![] };
         let ids = calls.into_iter().filter_map(|call| match call {
-            CallWire::Call { tool_use_id } => word(tool_use_id),
+            CallWire::Call { tool_use_id } => word(tool_use_id.0),
             CallWire::Other(_) => None,
         });
         ids.take(MAX_CALLS).collect()

@@ -50,12 +50,12 @@ pub fn one(environment: &Environment, id: i64) -> Result<(), LedgerError> {
 /// Records and delivers a notice that [`super::raise_apart`] passed on as JSON. If it cannot be recorded, it is delivered
 /// anyway.
 pub fn raised(environment: &Environment, text: &str) -> Result<(), DeliverError> {
-    let Raised { session, at, notice, event } = Raised::from_json(text)?;
-    match super::write_down(environment, session.as_deref(), &notice, event.as_ref(), at) {
+    let raised = Raised::from_json(text)?;
+    match super::write_down(environment, &raised) {
         Ok(None) => Ok(()),
         Ok(Some(id)) => Ok(one(environment, id)?),
         Err(_) => {
-            unwritten(environment, &notice);
+            unwritten(environment, &raised.notice);
             Ok(())
         }
     }
@@ -102,11 +102,7 @@ pub fn all(environment: &Environment, target: &Target, deadline: Duration) -> Re
 }
 
 fn claim(environment: &Environment, id: i64) -> Result<Option<StoredNotice>, LedgerError> {
-    let mut ledger = Ledger::open(&environment.ledger)?;
-    let change = ledger.change()?;
-    let notice = change.claim_notice(id, change.now(Utc::now()))?;
-    change.commit()?;
-    Ok(notice)
+    Ledger::write(&environment.ledger, |change| change.claim_notice(id, change.now(Utc::now())))
 }
 
 fn send(
@@ -133,8 +129,7 @@ fn settle(
         Err(error) if again => (NoticeState::Pending, Some(error.to_string())),
         Err(error) => (NoticeState::Failed, Some(error.to_string())),
     };
-    let mut ledger = Ledger::open(&environment.ledger)?;
-    let change = ledger.change()?;
-    change.settle_notice(id, state, remark.as_deref(), change.now(Utc::now()))?;
-    change.commit()
+    Ledger::write(&environment.ledger, |change| {
+        change.settle_notice(id, state, remark.as_deref(), change.now(Utc::now()))
+    })
 }

@@ -39,14 +39,15 @@ pub fn raise(
     notice: &Notice,
     now: DateTime<Utc>,
 ) -> Option<Warning> {
+    let raised = Raised::new(session, notice, None, now);
     if environment.guard.is_some() {
-        return raise_apart(environment, session, notice, None, now);
+        return pass_apart(environment, &raised);
     }
-    match write_down(environment, session, notice, None, now) {
+    match write_down(environment, &raised) {
         Ok(None) => None,
         Ok(Some(id)) => hand_over(environment, id),
         Err(error) => {
-            let warning = raise_apart(environment, session, notice, None, now);
+            let warning = pass_apart(environment, &raised);
             Some(warning.unwrap_or(Warning::UnrecordedNotification(error)))
         }
     }
@@ -60,8 +61,8 @@ pub fn accept(
     check: &dyn Fn(Raised) -> Result<Raised, String>,
 ) -> Result<Option<Warning>, DeliverError> {
     let raised = Raised::from_json(text)?;
-    let Raised { session, notice, event, .. } = check(raised).map_err(DeliverError::Stated)?;
-    let id = write_down(environment, session.as_deref(), &notice, event.as_ref(), Utc::now())?;
+    let raised = Raised { at: Utc::now(), ..check(raised).map_err(DeliverError::Stated)? };
+    let id = write_down(environment, &raised)?;
     Ok(id.and_then(|id| hand_over(environment, id)))
 }
 
@@ -74,16 +75,14 @@ pub fn raise_apart(
     event: Option<&NewEvent>,
     now: DateTime<Utc>,
 ) -> Option<Warning> {
-    if event.is_none() {
+    pass_apart(environment, &Raised::new(session, notice, event, now))
+}
+
+fn pass_apart(environment: &Environment, raised: &Raised) -> Option<Warning> {
+    if raised.event.is_none() {
         // Without a target, there is nothing to do.
         has_target(environment).then_some(())?;
     }
-    let raised = Raised {
-        session: session.map(str::to_owned),
-        at: now,
-        notice: notice.clone(),
-        event: event.cloned(),
-    };
     let text = raised.to_json().map_err(io::Error::from);
     if let Some(guard) = &environment.guard {
         return text.map_or_else(
@@ -95,21 +94,14 @@ pub fn raise_apart(
     Some(Warning::NotificationNotSent(error))
 }
 
-fn write_down(
-    environment: &Environment,
-    session: Option<&str>,
-    notice: &Notice,
-    event: Option<&NewEvent>,
-    now: DateTime<Utc>,
-) -> Result<Option<i64>, LedgerError> {
-    let mut ledger = Ledger::open(&environment.ledger)?;
-    let change = ledger.change()?;
-    if let Some(event) = event {
-        change.add_event_once(session, event, now)?;
-    }
-    let id = change.raise(session, notice, has_target(environment), now)?;
-    change.commit()?;
-    Ok(id)
+fn write_down(environment: &Environment, raised: &Raised) -> Result<Option<i64>, LedgerError> {
+    let (session, at) = (raised.session.as_deref(), raised.at);
+    Ledger::write(&environment.ledger, |change| {
+        if let Some(event) = &raised.event {
+            change.add_event_once(session, event, at)?;
+        }
+        change.raise(session, &raised.notice, has_target(environment), at)
+    })
 }
 
 /// Has a recorded notice delivered. If the delivering process cannot be started, the notice waits for the next flush.

@@ -3,7 +3,6 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::ledger::time;
 use crate::model::event::{Level, NewEvent};
 use crate::model::notice::{Body, Notice};
 use crate::redact;
@@ -26,67 +25,56 @@ pub struct Raised {
 #[derive(Serialize, Deserialize)]
 struct RaisedWire {
     session: Option<String>,
-    at: String,
+    at: DateTime<Utc>,
     key: String,
-    quiet_until: Option<String>,
-    level: String,
+    quiet_until: Option<DateTime<Utc>>,
+    level: Level,
     title: String,
     body: String,
     markdown: bool,
     tags: Vec<String>,
-    event: Option<EventWire>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct EventWire {
-    level: String,
-    service: Option<String>,
-    message: String,
+    event: Option<NewEvent>,
 }
 
 impl Raised {
+    /// A notice that is raised at this time.
+    pub fn new(session: Option<&str>, notice: &Notice, event: Option<&NewEvent>, at: DateTime<Utc>) -> Self {
+        Self { session: session.map(str::to_owned), at, notice: notice.clone(), event: event.cloned() }
+    }
+
     /// Formats it as one line of JSON.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         let Notice { key, quiet_until, level, title, body, tags } = &self.notice;
         serde_json::to_string(&RaisedWire {
             session: self.session.clone(),
-            at: time::write(self.at),
+            at: self.at,
             key: key.clone(),
-            quiet_until: quiet_until.map(time::write),
-            level: level.as_str().to_owned(),
+            quiet_until: *quiet_until,
+            level: *level,
             title: title.clone(),
             // A secret that is cut may not be recognised.
             body: redact::text(body.text()).chars().take(BODY_CHARS).collect(),
             markdown: matches!(body, Body::Markdown(_)),
             tags: tags.clone(),
-            event: self.event.as_ref().map(|event| EventWire {
-                level: event.level.as_str().to_owned(),
-                service: event.service.clone(),
-                message: event.message.clone(),
-            }),
+            event: self.event.clone(),
         })
     }
 
     /// Parses the output of [`Raised::to_json`].
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
         let wire: RaisedWire = serde_json::from_str(text)?;
-        let level = |name: &str| Level::named(name).unwrap_or(Level::Critical);
         Ok(Self {
             session: wire.session,
-            at: time::read(&wire.at).unwrap_or_default(),
+            at: wire.at,
             notice: Notice {
                 key: wire.key,
-                quiet_until: wire.quiet_until.as_deref().and_then(time::read),
-                level: level(&wire.level),
+                quiet_until: wire.quiet_until,
+                level: wire.level,
                 title: wire.title,
                 body: if wire.markdown { Body::Markdown(wire.body) } else { Body::Plain(wire.body) },
                 tags: wire.tags,
             },
-            event: wire.event.map(|EventWire { level: name, service, message }| NewEvent {
-                level: level(&name),
-                service,
-                message,
-            }),
+            event: wire.event,
         })
     }
 }

@@ -115,20 +115,15 @@ pub async fn serve(guard: &Guard, peers: &Peers, limits: &Limits, mut stream: Un
             let _turn = turn(&limits.slow).await?;
             return spawn_blocking(serve).await?;
         }
-        Call::Kept => {
+        call @ (Call::Kept | Call::Notice | Call::Record(_)) => {
             let environment = of_agent(&facts, &guard.environment);
             let rates = Arc::clone(&limits.rates);
-            limits.quick.run(move || record::kept(&payload, &environment, peer, &rates)).await?
-        }
-        Call::Notice => {
-            let environment = of_agent(&facts, &guard.environment);
-            let rates = Arc::clone(&limits.rates);
-            limits.quick.run(move || record::notice(&payload, &environment, peer, &rates)).await?
-        }
-        Call::Record(call) => {
-            let environment = of_agent(&facts, &guard.environment);
-            let rates = Arc::clone(&limits.rates);
-            limits.quick.run(move || record::record(call, &environment, peer, &rates)).await?
+            let serve = move || match call {
+                Call::Record(call) => record::record(call, &environment, peer, &rates),
+                Call::Notice => record::notice(&payload, &environment, peer, &rates),
+                _ => record::kept(&payload, &environment, peer, &rates),
+            };
+            limits.quick.run(serve).await?
         }
     };
     drop(memory);

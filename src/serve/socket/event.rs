@@ -25,8 +25,9 @@ use crate::model::mode::Mode;
 use crate::model::policy::Tier;
 use crate::model::verdict::Reason;
 use crate::redact;
-use crate::runtime::agent_side::{Peer, on_behalf_of};
+use crate::runtime::agent_side::{AgentSide, Peer};
 use crate::runtime::environment::{Environment, ServedFolders, plain_word};
+use crate::runtime::request::Request;
 use crate::runtime::runner::RunnerEnvironment;
 
 /// How long the caller has to answer one question. Engines and the client's transcript take a few seconds.
@@ -88,14 +89,14 @@ pub fn serve(
     (own, repeats): (&Environment, &Repeats),
 ) -> io::Result<()> {
     let is_repeated = facts.request.as_deref().is_some_and(|id| !repeats.begins(id, Instant::now()));
-    on_behalf(stream, facts, own, |caller, environment| {
+    on_behalf(stream, facts, own, |caller, request| {
         if is_repeated {
             let text = "Denied: the guard has served this request before. Make the call again.".to_owned();
             let answer = Answer::deny(&[Reason { rule: "on_failure", topic: None, text }]);
             let _ = caller.reply(&Reply::Answer(to_wire(answer)));
             return;
         }
-        hook::serve(stdin, event, environment, Utc::now(), |answer| {
+        hook::serve(stdin, event, request, |answer| {
             // A caller that has gone asks again, or has been ended by the client.
             let _ = caller.reply(&Reply::Answer(to_wire(answer)));
         });
@@ -109,8 +110,8 @@ pub fn explain(
     facts: SessionFacts,
     own: &Environment,
 ) -> io::Result<()> {
-    on_behalf(stream, facts, own, |caller, environment| {
-        let explained = preview(question, environment, Utc::now()).map_err(|error| error.to_string());
+    on_behalf(stream, facts, own, |caller, request| {
+        let explained = preview(question, request).map_err(|error| error.to_string());
         let value = explained.and_then(|preview| serde_json::to_value(preview).map_err(|e| e.to_string()));
         let _ = caller.reply(&value.map_or_else(Reply::Refused, Reply::Value));
     })
@@ -121,7 +122,7 @@ fn on_behalf(
     stream: UnixStream,
     mut facts: SessionFacts,
     own: &Environment,
-    serve: impl FnOnce(&Caller, &Environment),
+    serve: impl FnOnce(&Caller, &Request),
 ) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     let environment = environment(&facts, own, &RunnerEnvironment::of_process());
@@ -135,7 +136,8 @@ fn on_behalf(
     let peer: Rc<dyn Peer> = Rc::<Caller>::clone(&caller);
     let secrets = std::mem::take(&mut facts.secrets);
     let served = catch_unwind(AssertUnwindSafe(|| {
-        redact::with_values(secrets, || on_behalf_of(facts, peer, || serve(&caller, &environment)));
+        let request = Request { environment, agent: AgentSide::of_caller(facts, peer), now: Utc::now() };
+        redact::with_values(secrets, || serve(&caller, &request));
     }));
     if served.is_err() {
         // Ignored by a caller that has its answer.

@@ -2,8 +2,8 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::link::message::EndWire;
-use crate::model::event::{Level, NewEvent};
+use crate::ledger::client_runs::RunEnd;
+use crate::model::event::NewEvent;
 use crate::model::notice::{Body, Notice};
 use crate::model::policy::Tier;
 use crate::redact;
@@ -75,12 +75,13 @@ pub fn tier(number: u8) -> Result<Tier, Wrong> {
         .ok_or_else(|| format!("the record states tier {number}, which is not 1, 2 or 3"))
 }
 
-/// An event.
-pub fn event(level: &str, service: Option<String>, message: &str) -> Result<NewEvent, Wrong> {
-    let level = Level::named(level)
-        .ok_or_else(|| "the record states a level that is not info, warning or critical".to_owned())?;
-    let service = service.map(|service| name("service", &service).map(str::to_owned)).transpose()?;
-    Ok(NewEvent { level, service, message: text(message) })
+/// Checks an event, and marks its text.
+pub fn event(event: &mut NewEvent) -> Result<(), Wrong> {
+    if let Some(service) = &event.service {
+        name("service", service)?;
+    }
+    event.message = text(&event.message);
+    Ok(())
 }
 
 /// A notice.
@@ -104,11 +105,11 @@ pub fn notice(notice: Notice, now: DateTime<Utc>) -> Result<Notice, Wrong> {
     })
 }
 
-/// The name of the outcome of a session whose numbers are possible.
-pub fn outcome(end: &EndWire) -> Result<&'static str, Wrong> {
-    let known = OUTCOMES.into_iter().find(|known| *known == end.outcome);
-    let known =
-        known.ok_or_else(|| "the record states an outcome of a session that does not exist".to_owned())?;
+/// Checks the outcome and the numbers of a session.
+pub fn end(end: &RunEnd) -> Result<(), Wrong> {
+    if !OUTCOMES.contains(&end.outcome.as_str()) {
+        return Err("the record states an outcome of a session that does not exist".to_owned());
+    }
     let numbers = [
         ("turns", end.turns, MOST_TURNS),
         ("input tokens", end.input_tokens, MOST_TOKENS),
@@ -127,7 +128,7 @@ pub fn outcome(end: &EndWire) -> Result<&'static str, Wrong> {
         name("call", &waiting.call)?;
         name("transcript", &waiting.transcript)?;
     }
-    Ok(known)
+    Ok(())
 }
 
 /// The time of a failure that a peer has kept: at most now, at the earliest 30 days ago.
@@ -138,9 +139,10 @@ pub fn moment(at: DateTime<Utc>, now: DateTime<Utc>) -> DateTime<Utc> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::event::Level;
 
-    fn ends() -> EndWire {
-        EndWire {
+    fn ends() -> RunEnd {
+        RunEnd {
             outcome: "completed".into(),
             waiting: None,
             exit_code: Some(0),
@@ -154,8 +156,8 @@ mod tests {
 
     #[test]
     fn numbers_of_a_session_that_cannot_be_are_refused() {
-        assert_eq!(outcome(&ends()), Ok("completed"));
-        let wrong: [fn(&mut EndWire); 9] = [
+        assert_eq!(end(&ends()), Ok(()));
+        let wrong: [fn(&mut RunEnd); 9] = [
             |end| end.outcome = "won".into(),
             |end| end.cost_usd = Some(-0.01),
             |end| end.cost_usd = Some(f64::NAN),
@@ -167,18 +169,21 @@ mod tests {
             |end| end.duration_ms = i64::MAX,
         ];
         for (number, change) in wrong.iter().enumerate() {
-            let mut end = ends();
-            change(&mut end);
-            assert!(outcome(&end).is_err(), "{number}");
+            let mut ends = ends();
+            change(&mut ends);
+            assert!(end(&ends).is_err(), "{number}");
         }
     }
 
     #[test]
     fn texts_are_marked_and_bounded() {
-        let made = event("info", None, "Verified healthy after remediation").unwrap();
+        let message = "Verified healthy after remediation".to_owned();
+        let mut made = NewEvent { level: Level::Info, service: None, message };
+        event(&mut made).unwrap();
         assert_eq!(made.message, "Stated by the agent: Verified healthy after remediation");
+        made.service = Some("x".repeat(201));
+        assert!(event(&mut made).is_err());
         assert_eq!(text(&"x".repeat(100_000)).chars().count(), TEXT + MARK.len());
-        assert!(event("fatal", None, "x").is_err() && event("info", Some("x".repeat(201)), "x").is_err());
         assert!(name("id", "").is_err() && name("id", "a\nb").is_err() && name("id", "abc").is_ok());
     }
 

@@ -1,4 +1,4 @@
-//! `docs/hosts-yaml.md` is generated from the types in `crates/inventory/src/yaml/` and in
+//! `docs/hosts-yaml.md` is generated from the types in `crates/inventory/src/yaml/`, in the model and in
 //! `crates/reader/src/catalogue/program/`, and their doc comments.
 //! `UPDATE_REFERENCE=1 cargo test --test project hosts_reference` writes it, and the JSON Schema.
 
@@ -71,17 +71,23 @@ fn root() -> PathBuf {
 }
 
 fn shape() -> Shape {
-    let inventory = root().join("crates/inventory/src");
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(inventory.join("yaml")).unwrap().map(|file| file.unwrap().path()).collect();
-    files.push(inventory.join("choices.rs"));
     let mut shape = Shape::default();
-    for file in files {
-        shape.read(&std::fs::read_to_string(file).unwrap());
+    for file in std::fs::read_dir(root().join("crates/inventory/src/yaml")).unwrap() {
+        shape.read(&std::fs::read_to_string(file.unwrap().path()).unwrap(), |_| true);
     }
-    for file in ["mod", "form", "runs", "words", "files", "../../terms/verb"] {
+    // Most types of the model are the form of the compiled policy only; those that refuse unknown keys are the file's, too.
+    for folder in ["crates/policy/src/model", "crates/reader/src/terms"] {
+        for file in std::fs::read_dir(root().join(folder)).unwrap() {
+            let source = std::fs::read_to_string(file.unwrap().path()).unwrap();
+            shape.read(&source, |item| match item {
+                Item::Struct(item) => serde(&item.attrs).contains("deny_unknown_fields"),
+                item => matches!(item, Item::Enum(_)),
+            });
+        }
+    }
+    for file in ["mod", "form", "runs", "words", "files"] {
         let path = root().join(format!("crates/reader/src/catalogue/program/{file}.rs"));
-        shape.read(&std::fs::read_to_string(path).unwrap());
+        shape.read(&std::fs::read_to_string(path).unwrap(), |_| true);
     }
     // The keys of a program stand beside those of its form, and of the parts of the form.
     for part in ["Form", "EffectTerms", "Does", "Runs", "Lists", "Files"] {
@@ -92,10 +98,8 @@ fn shape() -> Shape {
 }
 
 impl Shape {
-    fn read(&mut self, source: &str) {
-        for item in syn::parse_file(source).unwrap().items {
-            self.add(item);
-        }
+    fn read(&mut self, source: &str, is_meant: fn(&Item) -> bool) {
+        syn::parse_file(source).unwrap().items.into_iter().filter(is_meant).for_each(|item| self.add(item));
     }
 
     fn add(&mut self, item: Item) {
@@ -122,19 +126,11 @@ impl Shape {
             }
             Item::Enum(item) if derives_deserialize(&item.attrs) => {
                 let snake = serde(&item.attrs).contains("snake_case");
-                let words =
-                    item.variants.iter().map(|variant| in_lower_case(&variant.ident.to_string(), snake));
+                let read = |variant: &&syn::Variant| !serde(&variant.attrs).contains("skip_deserializing");
+                let variants = item.variants.iter().filter(read);
+                let words = variants.map(|variant| in_lower_case(&variant.ident.to_string(), snake));
                 let other = self.choices.insert(item.ident.to_string(), words.collect());
                 assert!(other.is_none(), "{} is defined twice", item.ident);
-            }
-            // `choices! { WIRE => MODEL { Variant = "word", … } … }`
-            Item::Macro(item) if item.mac.path.is_ident("choices") => {
-                for choice in item.mac.tokens.to_string().split_terminator('}') {
-                    let (name, variants) = choice.split_once('{').unwrap();
-                    let name = name.split_whitespace().next().unwrap();
-                    let words = variants.split('"').skip(1).step_by(2).map(str::to_owned);
-                    self.choices.insert(name.to_owned(), words.collect());
-                }
             }
             _ => {}
         }
@@ -176,9 +172,11 @@ impl Shape {
             "Maps" => ("map or list of maps".to_owned(), inner().1),
             "OneOrMore" => ("text or list of text".to_owned(), None),
             "Texts" | "Options" | "Scripts" => ("list of text".to_owned(), None),
-            "String" | "How" | "Words" | "Target" => ("text".to_owned(), None),
+            "String" | "Text" | "Window" | "NaiveTime" | "PublicKey" | "How" | "Words" | "Target" => {
+                ("text".to_owned(), None)
+            }
             "bool" => ("`true` or `false`".to_owned(), None),
-            "Amount" | "After" | "u8" | "u16" | "u32" | "usize" => ("number".to_owned(), None),
+            "Amount" | "Tier" | "After" | "u8" | "u16" | "u32" | "usize" => ("number".to_owned(), None),
             _ => match (self.choices.get(&name), self.tables.get(&name)) {
                 (Some(words), _) => (format!("`{}`", words.join("`, `")), None),
                 (None, Some(_)) => ("map".to_owned(), Some((name, String::new()))),

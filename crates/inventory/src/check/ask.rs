@@ -2,12 +2,11 @@
 
 use crate::inventory::spanned::Spanned;
 
-use super::values::{check_duration, is_name};
+use super::values::is_name;
 use crate::inventory::error::{Checked, Found, Mistake, suggestion};
 use crate::inventory::yaml::forms::{OneOrMore, TextOrMap};
 use crate::inventory::yaml::policy::AskWire;
 use crate::model::ask::{Ask, Topic};
-use crate::model::public_key::PublicKey;
 use crate::model::rules::Rules;
 use crate::policy::never::defaults;
 
@@ -42,13 +41,6 @@ pub fn check(
     asks
 }
 
-/// Checks a public key.
-pub fn check_key(text: &Spanned<String>) -> Checked<PublicKey> {
-    PublicKey::parse(&text.value).ok_or_else(|| {
-        Mistake::of(text, "is not a public key of Ed25519", "copy the line that `opsctl key` prints")
-    })
-}
-
 fn check_topic(about: &Spanned<String>, rules: &Rules) -> Checked<Topic> {
     let topic = Topic::named(&about.value);
     let Topic::Never(name) = &topic else { return Ok(topic) };
@@ -65,12 +57,9 @@ fn check_topic(about: &Spanned<String>, rules: &Rules) -> Checked<Topic> {
 
 fn check_map(topic: Topic, wire: AskWire, found: &mut Found) -> Ask {
     let default = Ask::about(topic);
-    let duration = |text: &Option<Spanned<String>>, found: &mut Found| {
-        text.as_ref().and_then(|text| found.keep(check_duration(text)))
-    };
     Ask {
-        timeout: duration(&wire.timeout, found).unwrap_or(default.timeout),
-        window: duration(&wire.window, found).unwrap_or(default.window),
+        timeout: wire.timeout.unwrap_or(default.timeout),
+        window: wire.window.unwrap_or(default.window),
         limit: wire.limit.unwrap_or(default.limit),
         total: wire.total.unwrap_or(default.total),
         contact: wire.contact.and_then(|tags| found.keep(check_tags(tags))).unwrap_or_default(),

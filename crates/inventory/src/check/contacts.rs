@@ -2,11 +2,11 @@
 
 use crate::inventory::spanned::Spanned;
 
-use super::values::check_name;
+use super::values::{check_name, is_variable};
 use crate::inventory::error::{Checked, Found, Mistake};
-use crate::inventory::yaml::contacts::{ContactTagWire, ContactWire, ModesWire};
+use crate::inventory::yaml::contacts::{ContactTagWire, ContactWire};
 use crate::inventory::yaml::forms::{Entries, entries};
-use crate::model::message::{Contact, Modes, plain_url};
+use crate::model::message::{Contact, plain_url};
 
 /// Checks the contacts. An address belongs to one contact only.
 pub fn check(wires: Option<Entries<ContactWire>>, found: &mut Found) -> Vec<Contact> {
@@ -34,16 +34,6 @@ pub fn check(wires: Option<Entries<ContactWire>>, found: &mut Found) -> Vec<Cont
         });
     }
     contacts
-}
-
-/// The audience of each mode; `default` for a missing key.
-pub fn check_modes(wire: Option<ModesWire>, default: Modes) -> Modes {
-    let wire = wire.unwrap_or_default();
-    Modes {
-        interactive: wire.interactive.map_or(default.interactive, Into::into),
-        mission: wire.mission.map_or(default.mission, Into::into),
-        background: wire.background.map_or(default.background, Into::into),
-    }
 }
 
 /// The URL prefixes of webhooks: those of `policy.webhooks` and those of the contacts.
@@ -84,8 +74,7 @@ fn check_address(address: &Spanned<String>) -> Checked<()> {
         ));
     }
     if let Some(name) = text.strip_prefix('$') {
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || !name.chars().all(plain) {
+        if !is_variable(name) {
             return Err(Mistake::of(
                 address,
                 "is not an environment variable",

@@ -6,23 +6,22 @@ use super::values::{check_model, tier_slot};
 use crate::inventory::error::{Checked, Found, Mistake};
 use crate::inventory::yaml::context::{ContextWire, RoleWire};
 use crate::inventory::yaml::forms::entries;
+use crate::inventory::yaml::values::texts;
 use crate::model::context::{ContextPolicy, Role, is_role};
-use crate::policy::file_entry;
 
 /// The valid sizes of a context window, in tokens.
 const WINDOWS: std::ops::RangeInclusive<u32> = 1_000..=100_000_000;
 
 /// Checks the entries. Whether their files exist is checked when a session starts.
 pub fn check(wire: ContextWire, found: &mut Found) -> ContextPolicy {
-    let mut policy = ContextPolicy { files: check_files(wire.files, found), ..ContextPolicy::default() };
+    let mut policy = ContextPolicy { files: texts(wire.files), ..ContextPolicy::default() };
     for (number, files) in entries(wire.tiers) {
-        let files = check_files(files, found);
         if let Some(slot) = found.keep(tier_slot(&mut policy.tiers, &number)) {
-            *slot = files;
+            *slot = texts(files);
         }
     }
     policy.roles = entries(wire.roles).map(|(name, role)| check_role(name, role, found)).collect();
-    policy.role_folder = wire.role_folder.and_then(|folder| found.keep(check_entry(folder)));
+    policy.role_folder = wire.role_folder.map(|folder| folder.0);
     policy.windows =
         found.keep_all(entries(wire.windows).map(|(model, window)| check_window(&model, &window)));
     policy
@@ -36,26 +35,7 @@ fn check_role(name: Spanned<String>, wire: RoleWire, found: &mut Found) -> Role 
             "start with a letter or digit, and use letters, digits, `.`, `_` and `-`, at most 64 characters",
         ));
     }
-    Role {
-        name: name.value,
-        file: wire.file.and_then(|file| found.keep(check_entry(file))),
-        files: check_files(wire.files, found),
-    }
-}
-
-fn check_files(files: Vec<Spanned<String>>, found: &mut Found) -> Vec<String> {
-    found.keep_all(files.into_iter().map(check_entry))
-}
-
-fn check_entry(entry: Spanned<String>) -> Checked<String> {
-    match file_entry::check(&entry.value) {
-        Ok(()) => Ok(entry.value),
-        Err(error) => Err(Mistake::of(
-            &entry,
-            format!("is not a valid file entry: {error}"),
-            "write a path or a glob such as `docs/network.md`, `runbooks/**/*.md` or `${PROJECT_PATH}/CLAUDE.md`",
-        )),
-    }
+    Role { name: name.value, file: wire.file.map(|file| file.0), files: texts(wire.files) }
 }
 
 fn check_window(model: &Spanned<String>, window: &Spanned<u32>) -> Checked<(String, u32)> {

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use crate::inventory::spanned::{Location, Spanned};
 
-use super::values::{check_duration, is_dns_name, is_http_url};
+use super::values::{is_dns_name, is_http_url};
 use crate::inventory::error::{Checked, Found, Mistake};
 use crate::inventory::written::{self, is_no, is_yes};
 use crate::inventory::yaml::checks::{CommandCheckWire, DnsWire, HealthWire};
@@ -43,14 +43,7 @@ pub fn check(
         }
         TextOrMap::Map(wire) => wire,
     };
-    let url = match wire.url {
-        Some(url) if is_http_url(&url.value) => Some(url.value),
-        Some(url) => {
-            found.add(Mistake::of(&url, "is not an HTTP URL", "write one such as `https://nas.lan/health`"));
-            None
-        }
-        None => derived,
-    };
+    let url = wire.url.map(|url| url.0).or(derived);
     let status = wire.status.unwrap_or_default();
     for code in status.iter().filter(|code| !(100..=599).contains(&code.value)) {
         found.add(Mistake::at(
@@ -59,7 +52,7 @@ pub fn check(
             "write codes from 100 to 599",
         ));
     }
-    let timeout = wire.timeout.as_ref().and_then(|text| found.keep(check_timeout(text)));
+    let timeout = wire.timeout.and_then(|timeout| found.keep(check_timeout(&timeout)));
     let mut health = url.map(Health::at)?;
     if !status.is_empty() {
         health.status = status.into_iter().map(|code| code.value).collect();
@@ -70,12 +63,12 @@ pub fn check(
     Some(health)
 }
 
-fn check_timeout(text: &Spanned<String>) -> Checked<Window> {
-    let window = check_duration(text)?;
-    if window.delta().num_seconds() > MAX_TIMEOUT {
-        return Err(Mistake::of(text, "exceeds the maximum timeout of a health check", "write at most `5m`"));
+fn check_timeout(timeout: &Spanned<Window>) -> Checked<Window> {
+    if timeout.value.delta().num_seconds() > MAX_TIMEOUT {
+        let what = format!("`{}` exceeds the maximum timeout of a health check", timeout.value);
+        return Err(Mistake::at(timeout.referenced, what, "write at most `5m`"));
     }
-    Ok(window)
+    Ok(timeout.value)
 }
 
 /// The DNS check; `None` if it is switched off, or without a name and without a domain to derive it from.
@@ -203,11 +196,11 @@ fn check_command(wire: CommandCheckWire, found: &mut Found) -> CommandCheck {
             "write 0 to 254",
         ));
     }
-    let timeout = timeout.as_ref().and_then(|text| found.keep(check_timeout(text)));
+    let timeout = timeout.and_then(|timeout| found.keep(check_timeout(&timeout)));
     CommandCheck {
         command: command.value.into_iter().map(|word| word.value).collect(),
         expect: expect.map_or(0, |code| code.value),
-        place: place.map(Into::into).unwrap_or_default(),
+        place: place.unwrap_or_default(),
         timeout: timeout.unwrap_or(Window::TEN_SECONDS),
     }
 }

@@ -15,7 +15,7 @@ mod service;
 mod settings;
 mod spend;
 mod tier;
-mod values;
+pub mod values;
 
 use std::net::IpAddr;
 
@@ -26,19 +26,18 @@ use super::error::{Checked, Found, Mistake};
 use super::read::tree::Node;
 use super::yaml::file::{HostWire, HostsFileWire};
 use super::yaml::forms::entries;
+use super::yaml::values::texts;
 use crate::model::inventory::{Host, Inventory, ssh_host};
 use crate::model::rules::{PathRule, Where};
 use crate::policy::nearest::nearest;
-use values::{check_name, is_dns_name};
+use values::check_name;
 
 /// Checks the whole file. `root` is its tree, from which parts with a mistake are left out.
 pub fn check(file: HostsFileWire, root: &Node, found: &mut Found) -> Installation {
-    let domain = file.domain.map(|domain| {
-        if !is_dns_name(&domain.value) {
-            found.add(Mistake::of(&domain, "is not a DNS name", "write a domain such as `example.net`"));
-        }
-        domain.value
-    });
+    // An invalid one still gives the services their names, so that they have no mistakes of their own.
+    let unread = root.value("domain").filter(|domain| domain.is_left_out());
+    let unread = unread.map(|domain| domain.text().unwrap_or_default().to_owned());
+    let domain = file.domain.map(|domain| domain.0).or(unread);
     let hosts: Vec<Host> = entries(file.hosts).map(|(name, host)| check_host(name, host, found)).collect();
     let (mut services, mut parts, mut data) = (vec![], vec![], vec![]);
     let known = known_hosts(&hosts, root);
@@ -54,7 +53,7 @@ pub fn check(file: HostsFileWire, root: &Node, found: &mut Found) -> Installatio
     let catalogue = programs::check(file.programs, found);
     let mut policy = policy::check(file.policy.unwrap_or_default(), contacts, found);
     policy.rules.catalogue = catalogue;
-    policy.rules.data.extend(rules::check_data(data, found));
+    policy.rules.data.extend(texts(data));
     let hooks = hooks::check(file.hooks, found);
     let repository_servers = repositories::check(file.repositories, found);
     let settings = found.keep(settings::check(file.settings)).unwrap_or_default();
@@ -89,16 +88,9 @@ fn known_hosts(hosts: &[Host], root: &Node) -> Vec<Host> {
 }
 
 fn check_host(name: Spanned<String>, host: HostWire, found: &mut Found) -> Host {
-    if host.address.value.parse::<IpAddr>().is_err() && !is_dns_name(&host.address.value) {
-        found.add(Mistake::of(
-            &host.address,
-            "is neither an IP address nor a host name",
-            "write an address such as `192.168.1.10`, `fd00::10` or `nas.lan`",
-        ));
-    }
     let ssh = host.ssh.and_then(|ssh| found.keep(check_ssh(&ssh)));
     let known = name.value.clone();
-    Host { name: found.keep(check_name(name)).unwrap_or(known), address: host.address.value, ssh }
+    Host { name: found.keep(check_name(name)).unwrap_or(known), address: host.address.0, ssh }
 }
 
 /// An SSH destination, as one argument of `ssh`. A port needs the form of a URL: in `ops@nas:2222`, ssh would take

@@ -1,18 +1,12 @@
-//! Budgets, tiers and verification.
+//! Budgets and tiers.
 
-use crate::inventory::spanned::Spanned;
-use chrono::NaiveTime;
-
-use super::values::{check_duration, tier_slot};
+use super::values::tier_slot;
 use super::{ask, contacts, rules, spend, tier};
-use crate::inventory::choices::ResolveWire;
-use crate::inventory::error::{Checked, Found, Mistake};
-use crate::inventory::yaml::checks::VerifyWire;
+use crate::inventory::error::Found;
 use crate::inventory::yaml::forms::entries;
-use crate::inventory::yaml::policy::{BudgetWire, PolicyWire};
-use crate::model::checks::Verification;
+use crate::inventory::yaml::policy::{BudgetWire, PolicyWire, ResolveWire};
 use crate::model::message::Contact;
-use crate::model::policy::{Budget, Policy, Window};
+use crate::model::policy::{Budget, Policy, Resolve};
 
 /// Checks the policy and fills in the defaults.
 pub fn check(wire: PolicyWire, contacts: Vec<Contact>, found: &mut Found) -> Policy {
@@ -25,78 +19,37 @@ pub fn check(wire: PolicyWire, contacts: Vec<Contact>, found: &mut Found) -> Pol
             tier::check(slot, wire, found);
         }
     }
-    let approval_key = wire.approval_key.as_ref().and_then(|key| found.keep(ask::check_key(key)));
-    let has_key = wire.approval_key.is_some();
-    let ask = ask::check(wire.ask.unwrap_or_default(), has_key, &rules, found);
+    let ask = ask::check(wire.ask.unwrap_or_default(), wire.approval_key.is_some(), &rules, found);
     Policy {
-        restart: found.keep(check_budget(wire.restart, defaults.restart)).unwrap_or(defaults.restart),
-        redeployment: found
-            .keep(check_budget(wire.redeployment, defaults.redeployment))
-            .unwrap_or(defaults.redeployment),
-        unresolved: wire.unresolved.map_or(defaults.unresolved, Into::into),
-        unlisted: wire.unlisted.map_or(defaults.unlisted, Into::into),
-        resolve: wire.resolve.map_or(defaults.resolve, |places| ResolveWire::of_list(&places)),
-        hosts: wire.hosts.map_or(defaults.hosts, Into::into),
-        on_failure: wire.on_failure.map_or(defaults.on_failure, Into::into),
+        restart: budget(wire.restart, defaults.restart),
+        redeployment: budget(wire.redeployment, defaults.redeployment),
+        unresolved: wire.unresolved.unwrap_or(defaults.unresolved),
+        unlisted: wire.unlisted.unwrap_or(defaults.unlisted),
+        resolve: wire.resolve.map_or(defaults.resolve, |places| Resolve {
+            local: places.contains(&ResolveWire::Local),
+            ssh: places.contains(&ResolveWire::Ssh),
+        }),
+        hosts: wire.hosts.unwrap_or(defaults.hosts),
+        on_failure: wire.on_failure.unwrap_or(defaults.on_failure),
         tiers,
-        verify: check_verification(wire.verify.unwrap_or_default(), defaults.verify, found),
+        verify: wire.verify,
         rules,
-        modes: contacts::check_modes(wire.modes, defaults.modes),
+        modes: wire.modes,
         contacts,
-        digest: wire.digest.as_ref().and_then(|time| found.keep(check_time(time))),
+        digest: wire.digest,
         ask,
-        approval_key,
+        approval_key: wire.approval_key,
         spend: spend::check(wire.spend, found),
-        exclusive: wire.exclusive.as_ref().and_then(|time| found.keep(check_duration(time))),
+        exclusive: wire.exclusive,
     }
 }
 
-fn check_time(text: &Spanned<String>) -> Checked<NaiveTime> {
-    NaiveTime::parse_from_str(&text.value, "%H:%M")
-        .map_err(|_| Mistake::of(text, "is not a time of day", "write one such as `08:00` or `21:30`"))
-}
-
-fn check_budget(wire: Option<BudgetWire>, default: Budget) -> Checked<Budget> {
-    let Some(wire) = wire else { return Ok(default) };
-    let window = match wire.window {
-        None => default.window,
-        Some(window) => check_duration(&window)?,
-    };
-    let per = wire.per.map_or(default.per, Into::into);
-    Ok(Budget { limit: wire.limit.unwrap_or(default.limit), window, per })
-}
-
-fn check_verification(wire: VerifyWire, default: Verification, found: &mut Found) -> Verification {
-    let attempts = match wire.attempts {
-        None => default.attempts,
-        Some(attempts) if (1..=Verification::MOST_ATTEMPTS).contains(&attempts.value) => attempts.value,
-        Some(attempts) => {
-            found.add(Mistake::at(
-                attempts.referenced,
-                format!("`{}` is not a valid number of attempts", attempts.value),
-                format!(
-                    "write a number from 1 to {}; the client ends a session at the ninth block in a row",
-                    Verification::MOST_ATTEMPTS
-                ),
-            ));
-            default.attempts
-        }
-    };
-    let limited = |text: Option<Spanned<String>>, default: Window| -> Checked<Window> {
-        match text {
-            None => Ok(default),
-            Some(text) => match check_duration(&text)? {
-                window if window.delta().num_seconds() <= Verification::LONGEST_DEADLINE => Ok(window),
-                _ => {
-                    Err(Mistake::of(&text, "exceeds the maximum duration of `verify`", "write at most `10m`"))
-                }
-            },
-        }
-    };
-    Verification {
-        attempts,
-        mode: wire.mode.map(Into::into).or(default.mode),
-        grace: found.keep(limited(wire.grace, default.grace)).unwrap_or(default.grace),
-        deadline: found.keep(limited(wire.deadline, default.deadline)).unwrap_or(default.deadline),
+/// A budget; `default` states what a missing key means.
+fn budget(wire: Option<BudgetWire>, default: Budget) -> Budget {
+    let Some(BudgetWire { limit, window, per }) = wire else { return default };
+    Budget {
+        limit: limit.unwrap_or(default.limit),
+        window: window.unwrap_or(default.window),
+        per: per.unwrap_or(default.per),
     }
 }

@@ -6,6 +6,7 @@ use super::values::check_name;
 use crate::inventory::error::{Checked, Found, Mistake};
 use crate::inventory::yaml::forms::{Entries, entries};
 use crate::inventory::yaml::repositories::RepositoryWire;
+use crate::inventory::yaml::values::texts;
 use crate::model::repository_server::RepositoryServer;
 
 /// Checks the listed servers, in the order of the file. Whether the repositories define them is checked when they are
@@ -18,7 +19,7 @@ pub fn check(wire: Option<Entries<RepositoryWire>>, found: &mut Found) -> Vec<Re
             listed.push(RepositoryServer {
                 repository: repository.clone(),
                 server: found.keep(check_server(server)).unwrap_or_default(),
-                env: found.keep_all(wire.unwrap_or_default().env.into_iter().map(check_variable)),
+                env: texts(wire.unwrap_or_default().env),
             });
         }
     }
@@ -33,20 +34,6 @@ fn check_server(name: Spanned<String>) -> Checked<String> {
             &name,
             "is not the name of an MCP server",
             "use letters, digits, `_` and `-`",
-        ));
-    }
-    Ok(name.value)
-}
-
-fn check_variable(name: Spanned<String>) -> Checked<String> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    if !name.value.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        || !name.value.chars().all(is_plain)
-    {
-        return Err(Mistake::of(
-            &name,
-            "is not the name of an environment variable",
-            "write its name without `$`, such as `GITEA_TOKEN`",
         ));
     }
     Ok(name.value)

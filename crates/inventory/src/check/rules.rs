@@ -3,11 +3,10 @@
 use crate::inventory::spanned::Spanned;
 
 use super::values::check_name;
-use crate::inventory::choices::ToolActionWire;
 use crate::inventory::error::{Checked, Found, Mistake, suggestion};
 use crate::inventory::yaml::forms::{Entries, OneOrMore, TextOrMap, entries};
-use crate::inventory::yaml::rules::{NeverWire, PathRuleWire, ToolRuleWire};
-use crate::model::policy::Tier;
+use crate::inventory::yaml::rules::{NeverWire, PathRuleWire, ToolActionWire, ToolRuleWire};
+use crate::inventory::yaml::values::{DataFolder, Text, texts};
 use crate::model::rules::{NeverRule, PathRule, Rules, ToolRule, Where};
 use crate::policy::never::{self, bomb, defaults, unread};
 use crate::policy::pattern::Pattern;
@@ -15,7 +14,7 @@ use crate::policy::pattern::Pattern;
 /// Checks the rules.
 pub fn check(
     never: Option<Vec<NeverWire>>,
-    data: Option<Vec<Spanned<String>>>,
+    data: Option<Vec<Text<DataFolder>>>,
     protect: Option<Vec<Spanned<TextOrMap<PathRuleWire>>>>,
     secret: Option<Vec<Spanned<TextOrMap<PathRuleWire>>>>,
     tools: Option<Entries<ToolRuleWire>>,
@@ -43,14 +42,14 @@ pub fn check(
             rules.never.extend(check_never(wire, found));
         }
     }
-    rules.data = check_data(data.unwrap_or_default(), found);
+    rules.data = texts(data.unwrap_or_default());
     rules.protect = check_paths(protect, Where::Local, found);
     rules.secret = check_paths(secret, Where::Any, found);
     for (name, wire) in entries(tools) {
         found.keep(check_tool_name(&name));
         match (wire.action, wire.effect) {
             (Some(action), None) => rules.tools.extend(found.keep(check_tool(&name, action, wire))),
-            (None, Some(effect)) => rules.tool_effects.push((name.value, effect.into())),
+            (None, Some(effect)) => rules.tool_effects.push((name.value, effect)),
             (None, None) => {
                 found.add(Mistake::of(&name, "has neither `action` nor `effect`", "add one of the two"));
             }
@@ -60,18 +59,6 @@ pub fn check(
         }
     }
     rules
-}
-
-/// Checks data folders.
-pub fn check_data(folders: Vec<Spanned<String>>, found: &mut Found) -> Vec<String> {
-    let check = |folder: Spanned<String>| {
-        if folder.value.starts_with(['/', '~']) {
-            Ok(folder.value)
-        } else {
-            Err(Mistake::of(&folder, "is not an absolute path", "write one such as `/tank/media`"))
-        }
-    };
-    found.keep_all(folders.into_iter().map(check))
 }
 
 fn check_tool_name(name: &Spanned<String>) -> Checked<()> {
@@ -86,13 +73,9 @@ fn check_tool_name(name: &Spanned<String>) -> Checked<()> {
 }
 
 fn check_tool(name: &Spanned<String>, action: ToolActionWire, wire: ToolRuleWire) -> Checked<ToolRule> {
-    let verb = match (wire.verb, action) {
-        (Some(_), action) if action != ToolActionWire::Restart => {
-            return Err(Mistake::of(name, "has a `verb`, but its action is not `restart`", "remove `verb`"));
-        }
-        (Some(verb), _) => verb.into(),
-        (None, action) => action.default_verb(),
-    };
+    if wire.verb.is_some() && action != ToolActionWire::Restart {
+        return Err(Mistake::of(name, "has a `verb`, but its action is not `restart`", "remove `verb`"));
+    }
     if wire.service.is_none() && matches!(action, ToolActionWire::Restart | ToolActionWire::Redeployment) {
         return Err(Mistake::of(
             name,
@@ -105,8 +88,7 @@ fn check_tool(name: &Spanned<String>, action: ToolActionWire, wire: ToolRuleWire
     }
     Ok(ToolRule {
         tool: name.value.clone(),
-        kind: action.into(),
-        verb,
+        verb: action.verb(wire.verb),
         service: wire.service.map(|argument| argument.value),
         host: wire.host.map(|argument| argument.value),
         to: wire.to.map(|argument| argument.value),
@@ -132,7 +114,7 @@ fn check_paths(
                 "write one such as `/srv/**`, `~/keys/*`, `**/*.key`, or the exception `!/srv/public/**`",
             ));
         }
-        Ok(PathRule { glob: path, scope: scope.map_or(default, Into::into) })
+        Ok(PathRule { glob: path, scope: scope.unwrap_or(default) })
     };
     found.keep_all(wires.unwrap_or_default().into_iter().map(check))
 }
@@ -148,12 +130,6 @@ fn check_never(wire: NeverWire, found: &mut Found) -> Option<NeverRule> {
         missing("reason", "state why the command is denied and what to do instead; the agent reads it")
     });
     let reason = found.keep(reason);
-    let tiers = found.keep_all(wire.tiers.into_iter().map(|tier| {
-        Tier::from_number(tier.value).ok_or_else(|| {
-            let what = format!("`{}` is not a tier", tier.value);
-            Mistake::at(tier.referenced, what, "the tiers are `1`, `2` and `3`")
-        })
-    }));
     if wire.matches.is_empty() {
         let remedy = "add commands that the rule denies, such as `matches: [terraform destroy]`";
         found.add(missing("matches", remedy));
@@ -162,8 +138,8 @@ fn check_never(wire: NeverWire, found: &mut Found) -> Option<NeverRule> {
         name: name.clone(),
         patterns: argv?,
         reason: reason?.value.trim().to_owned(),
-        scope: wire.scope.map_or(Where::Any, Into::into),
-        tiers,
+        scope: wire.scope.unwrap_or_default(),
+        tiers: wire.tiers,
     };
     for example in wire.matches {
         if !never::denies(&rule, &example.value) {

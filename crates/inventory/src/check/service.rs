@@ -45,7 +45,7 @@ pub fn check(
     let dns = health::check_dns(wire.dns, &name, domain, hosts, found);
     let tcp = found.keep_all(wire.tcp.iter().map(|port| health::check_port(port, has_host)));
     let commands = health::check_commands(wire.check, found);
-    let engine = wire.engine.map(Into::into).unwrap_or_default();
+    let engine = wire.engine.unwrap_or_default();
     let health = health::check(wire.health, &name, domain, found);
     let service = Service {
         name,

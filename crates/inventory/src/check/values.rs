@@ -1,9 +1,11 @@
 //! Values that several keys have: names, DNS names, URLs, durations, models and tiers.
 
+use std::net::IpAddr;
+
 use crate::inventory::spanned::Spanned;
 
 use crate::inventory::error::{Checked, Mistake};
-use crate::model::policy::{Window, is_model};
+use crate::model::policy::is_model;
 
 /// A name, of characters without a special meaning in prompts, messages and command lines.
 pub fn check_name(name: Spanned<String>) -> Checked<String> {
@@ -40,6 +42,17 @@ pub fn is_dns_name(text: &str) -> bool {
         && text.rsplit('.').next().is_some_and(|last| !last.chars().all(|c| c.is_ascii_digit()))
 }
 
+/// Whether the text is an IP address or a DNS name.
+pub fn is_host_address(text: &str) -> bool {
+    text.parse::<IpAddr>().is_ok() || is_dns_name(text)
+}
+
+/// Whether the text is the name of an environment variable.
+pub fn is_variable(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
 /// Whether the text is an HTTP URL that can be put between quotes in a command of a prompt.
 pub fn is_http_url(text: &str) -> bool {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
@@ -48,13 +61,6 @@ pub fn is_http_url(text: &str) -> bool {
             && !rest.starts_with('/')
             && rest.chars().all(|c| c.is_ascii_graphic() && !"'\"`\\$<>".contains(c))
             && url::Url::parse(text).is_ok()
-    })
-}
-
-/// A duration such as `1h30m`.
-pub fn check_duration(text: &Spanned<String>) -> Checked<Window> {
-    Window::parse(&text.value).ok_or_else(|| {
-        Mistake::of(text, "is not a duration", "write one such as `30m`, `4h`, `1h30m` or `2d`")
     })
 }
 

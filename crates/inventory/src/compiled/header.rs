@@ -2,20 +2,18 @@
 
 use std::io::BufRead;
 
-use super::file::{Compiled, FORMAT, tier as of_number};
-use super::mirrors::each;
-use super::rules::RulesWire;
+use super::enforced::EnforcedRules;
+use super::file::{Compiled, FORMAT};
 use crate::catalogue::Catalogue;
 use crate::model::effect::Effect;
-use crate::model::policy::Tier;
-use crate::model::policy::TierPolicy;
+use crate::model::policy::{Tier, TierPolicy};
 use crate::model::rules::Rules;
 
 /// The most lines that a header has.
 const MOST_LINES: usize = 8;
 
 /// The key of the first line after the header.
-const END: &str = "\"domain\"";
+const END: &str = "\"installation\"";
 
 /// The part of a compiled policy that is enforced on every command, including those without an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,10 +37,8 @@ impl Default for PolicyHeader {
 
 impl From<Compiled> for PolicyHeader {
     fn from(compiled: Compiled) -> Self {
-        let Compiled { installation, tier } = compiled;
-        let [one, two, three] = installation.policy.tiers;
-        let effects = Some([one.effects, two.effects, three.effects]);
-        Self { tier, rules: installation.policy.rules, deny: [one.deny, two.deny, three.deny], effects }
+        let EnforcedRules { rules, deny, effects } = EnforcedRules::of(&compiled.installation.policy);
+        Self { tier: compiled.tier, rules, deny, effects: Some(effects) }
     }
 }
 
@@ -60,17 +56,14 @@ impl PolicyHeader {
             match key_and_value(&line) {
                 (END, _) => break,
                 ("\"format\"", value) if value.parse() != Ok(FORMAT) => return None,
-                ("\"tier\"", value) => tier = of_number(serde_json::from_str(value).ok()?).ok()?,
-                ("\"rules\"", value) => rules = Some(serde_json::from_str::<RulesWire>(value).ok()?),
+                ("\"tier\"", value) => tier = serde_json::from_str(value).ok()?,
+                ("\"rules\"", value) => rules = Some(serde_json::from_str::<EnforcedRules>(value).ok()?),
                 ("\"programs\"", value) => catalogue = serde_json::from_str(value).ok()?,
                 _ => {}
             }
         }
-        let mut rules = rules?;
-        let deny = std::mem::take(&mut rules.deny);
-        let effects = rules.effects.take().map(|effects| effects.map(each));
-        let rules = Rules { catalogue, ..rules.into_rules().ok()? };
-        Some(Self { tier, rules, deny, effects })
+        let EnforcedRules { rules, deny, effects } = rules?;
+        Some(Self { tier, rules: Rules { catalogue, ..rules }, deny, effects: Some(effects) })
     }
 }
 
@@ -119,7 +112,7 @@ mod tests {
         let json = Compiled::default().to_json().unwrap();
         assert!(PolicyHeader::read(json.as_bytes()).is_some());
         for other in
-            [json.replace("\"format\": 1", "\"format\": 2"), json.replace("rules", "rows"), String::new()]
+            [json.replace("\"format\": 2", "\"format\": 1"), json.replace("rules", "rows"), String::new()]
         {
             assert_eq!(PolicyHeader::read(other.as_bytes()), None, "{other}");
         }

@@ -31,6 +31,8 @@ pub enum Problem {
     Map(&'static [&'static str]),
     /// The value is not valid; the remedy.
     Value(String),
+    /// The value has the right form, and its type refuses it: what it is not, and the remedy.
+    Refused(String, String),
     /// The value is not a whole number up to this one.
     Number { most: String },
     /// The value is none of these words.
@@ -113,7 +115,6 @@ impl Fault {
 /// What is wrong, and how to fix it.
 fn describe(problem: Problem, Subject { node, name }: Subject<'_>) -> (String, String) {
     let value = match &node.form {
-        Form::Scalar(_, Value::Null) => "empty".to_owned(),
         Form::Scalar(text, _) => format!("`{text}`"),
         Form::List(_) => "a list".to_owned(),
         Form::Map(_) => "a map".to_owned(),
@@ -124,9 +125,17 @@ fn describe(problem: Problem, Subject { node, name }: Subject<'_>) -> (String, S
         }
         Name::File | Name::Key(_) | Name::Entry(None) => format!("{value} is not a valid value of {name}"),
     };
+    if matches!(node.form, Form::Scalar(_, Value::Null)) {
+        let remedy = match name {
+            Name::Entry(_) => "write one, or remove the entry",
+            Name::File | Name::Key(_) => "write one, or remove the key",
+        };
+        return (format!("{name} has no value"), remedy.to_owned());
+    }
     match problem {
         Problem::Form(expected) => form(&expected, &value, invalid, node, name),
         Problem::Value(remedy) => (invalid, remedy),
+        Problem::Refused(what, remedy) => (format!("{value} {what}"), remedy),
         Problem::Boolean(remedy) => (format!("{value} is a YAML boolean, not text"), remedy),
         Problem::Map(fields) => {
             let remedy = usual::short_map(fields, node, name);
@@ -147,14 +156,6 @@ fn describe(problem: Problem, Subject { node, name }: Subject<'_>) -> (String, S
 
 /// The message on a value of another form.
 fn form(expected: &str, value: &str, invalid: String, node: &Node, name: Name<'_>) -> (String, String) {
-    let is_null = matches!(node.form, Form::Scalar(_, Value::Null));
-    if is_null {
-        let remedy = match name {
-            Name::Entry(_) => "write one, or remove the entry",
-            Name::File | Name::Key(_) => "write one, or remove the key",
-        };
-        return (format!("{name} has no value"), remedy.to_owned());
-    }
     let words: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
     if let (Some(text), false) = (node.text(), words.is_empty()) {
         let remedy = match nearest(text, words) {
@@ -194,7 +195,12 @@ impl std::error::Error for Fault {}
 
 impl Error for Fault {
     fn custom<T: fmt::Display>(what: T) -> Self {
-        Problem::Form(what.to_string()).into()
+        let text = what.to_string();
+        match text.split_once("; ") {
+            Some((what, remedy)) => Problem::Refused(what.to_owned(), remedy.to_owned()),
+            None => Problem::Form(text),
+        }
+        .into()
     }
 
     fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {

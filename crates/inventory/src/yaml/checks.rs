@@ -1,20 +1,22 @@
-//! The shape of health checks and of the verification before a session ends.
+//! The shape of health checks.
 
 use crate::inventory::spanned::Spanned;
 use serde::Deserialize;
 
-use crate::inventory::choices::{PlaceWire, VerifierWire};
+use super::values::{HealthUrl, Text};
+use crate::model::checks::Place;
+use crate::model::policy::Window;
 
 /// An HTTP health check.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HealthWire {
     /// Endpoint. Default: `https://SERVICE.DOMAIN/health`.
-    pub url: Option<Spanned<String>>,
+    pub url: Option<Text<HealthUrl>>,
     /// Status codes that mean healthy. Default: `[200]`.
     pub status: Option<Vec<Spanned<u16>>>,
     /// Timeout of one check, at most `5m`. Default: `10s`.
-    pub timeout: Option<Spanned<String>>,
+    pub timeout: Option<Spanned<Window>>,
     /// Whether redirects are followed, except those whose status code is listed in `status`. Default: `true`.
     pub follow: Option<bool>,
     /// Whether any TLS certificate is accepted. Default: `false`.
@@ -43,21 +45,7 @@ pub struct CommandCheckWire {
     pub expect: Option<Spanned<u8>>,
     /// Machine that runs it: the service's host through its `ssh`, or this machine if it has none (`host`), or always this machine (`local`). Default: `host`.
     #[serde(rename = "where")]
-    pub place: Option<PlaceWire>,
+    pub place: Option<Place>,
     /// Timeout of one run, at most `5m`. Default: `10s`.
-    pub timeout: Option<Spanned<String>>,
-}
-
-/// Verification of services before a session ends. A missing key keeps its default.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct VerifyWire {
-    /// Maximum number of times that the end of a session is blocked, 1 to 8. Default: 3.
-    pub attempts: Option<Spanned<u32>>,
-    /// Verifier: the hook (`command`), a model with the rendered prompt (`agent`) or `both`. Default: `command` at tier 1, else `both`.
-    pub mode: Option<VerifierWire>,
-    /// Time that a service has to become healthy after an action, at most `10m`. Default: `30s`.
-    pub grace: Option<Spanned<String>>,
-    /// Timeout of one verification, at most `10m`. Default: `1m`.
-    pub deadline: Option<Spanned<String>>,
+    pub timeout: Option<Spanned<Window>>,
 }

@@ -1,9 +1,7 @@
-//! The shape of contacts and modes.
+//! The shape of contacts.
 
 use crate::inventory::spanned::Spanned;
 use serde::Deserialize;
-
-use crate::inventory::choices::AudienceWire;
 
 /// A recipient of messages.
 #[derive(Debug, Deserialize)]
@@ -22,16 +20,4 @@ pub struct ContactWire {
 pub enum ContactTagWire {
     ClaudeDirect,
     ClaudeDraft,
-}
-
-/// Recipients that the commands of a session may write to, by session mode. `contacts` are those with the tag `claude_direct`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ModesWire {
-    /// Sessions with a person at the terminal. Default: `contacts`.
-    pub interactive: Option<AudienceWire>,
-    /// Unattended sessions that work on a task. Default: `nobody`.
-    pub mission: Option<AudienceWire>,
-    /// Unattended sessions that run beside others. Default: `nobody`.
-    pub background: Option<AudienceWire>,
 }

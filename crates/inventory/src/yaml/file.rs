@@ -12,15 +12,16 @@ use super::forms::{Entries, Maps, TextOrMap};
 use super::hooks::HookWire;
 use super::policy::PolicyWire;
 use super::repositories::RepositoryWire;
+use super::values::{DataFolder, Domain, HostAddress, Text};
 use crate::catalogue::program::Program;
-use crate::inventory::choices::EngineWire;
+use crate::model::checks::Engine;
 
 /// Every key is optional; an empty file is valid.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostsFileWire {
     /// DNS domain of the services. By default, a service has the DNS name SERVICE.DOMAIN and the health endpoint `https://SERVICE.DOMAIN/health`.
-    pub domain: Option<Spanned<String>>,
+    pub domain: Option<Text<Domain>>,
     /// Hosts, by name.
     #[serde(default)]
     pub hosts: Option<Entries<HostWire>>,
@@ -91,7 +92,7 @@ impl<'de> Deserializer<'de> for &mut Keys {
 #[serde(deny_unknown_fields)]
 pub struct HostWire {
     /// IPv4 address, IPv6 address or DNS name.
-    pub address: Spanned<String>,
+    pub address: Text<HostAddress>,
     /// SSH destination, such as `root@ie01`, with a port `ops@nas:2222` or `ssh://ops@nas:2222`. Without it, the host is not accessible over SSH.
     pub ssh: Option<Spanned<String>>,
 }
@@ -117,7 +118,7 @@ pub struct ServiceWire {
     /// File names of the Ansible playbooks that deploy it. A run of a playbook counts for each service that lists it.
     pub playbooks: Vec<Spanned<String>>,
     /// Folders with its data, which no command may remove; as in `policy.data`.
-    pub data: Vec<Spanned<String>>,
+    pub data: Vec<Text<DataFolder>>,
     /// HTTP health check, or `none`. Default: `https://SERVICE.DOMAIN/health`, if `domain` is set.
     pub health: Option<Spanned<TextOrMap<HealthWire>>>,
     /// DNS name that must resolve, or `none`. Default: SERVICE.DOMAIN, if `domain` is set.
@@ -127,5 +128,5 @@ pub struct ServiceWire {
     /// Commands of your own that check the service; a single one may be written without the list.
     pub check: Option<Maps<CommandCheckWire>>,
     /// Container engine. Default: `docker`.
-    pub engine: Option<EngineWire>,
+    pub engine: Option<Engine>,
 }

@@ -4,9 +4,10 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use crate::inventory::spanned::Spanned;
+use crate::model::spend::Usd;
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 
 /// A map with names as keys, in the order of the file and with the position of each name.
 #[derive(Debug)]
@@ -23,9 +24,9 @@ pub enum TextOrMap<M> {
     Map(M),
 }
 
-/// A number with decimals, as it is written: no digit of it is lost.
-#[derive(Debug)]
-pub struct Amount(pub String);
+/// An amount in US dollars.
+#[derive(Debug, Clone, Copy)]
+pub struct Amount(pub Usd);
 
 /// A number as the short form of a map.
 #[derive(Debug)]
@@ -121,7 +122,12 @@ impl<'de, M: Deserialize<'de>> Deserialize<'de> for TextOrMap<M> {
 
 impl<'de> Deserialize<'de> for Amount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(Self)
+        let text = String::deserialize(deserializer)?;
+        Usd::parse(&text).map(Self).ok_or_else(|| {
+            let problem =
+                "is not an amount in US dollars; write one such as `20` or `0.50`, at most `1000000`";
+            Error::custom(problem)
+        })
     }
 }
 
@@ -136,16 +142,16 @@ impl<'de, M: Deserialize<'de>> Deserialize<'de> for NumberOrMap<M> {
                 f.write_str("a number or a map")
             }
 
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(NumberOrMap::Number(Amount(text.to_owned())))
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                Amount::deserialize(text.into_deserializer()).map(NumberOrMap::Number)
             }
 
-            fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
-                Ok(NumberOrMap::Number(Amount(number.to_string())))
+            fn visit_u64<E: Error>(self, number: u64) -> Result<Self::Value, E> {
+                self.visit_str(&number.to_string())
             }
 
-            fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
-                Ok(NumberOrMap::Number(Amount(number.to_string())))
+            fn visit_f64<E: Error>(self, number: f64) -> Result<Self::Value, E> {
+                self.visit_str(&number.to_string())
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {

@@ -13,3 +13,4 @@ pub mod policy;
 pub mod repositories;
 pub mod rules;
 pub mod spend;
+pub mod values;

@@ -1,16 +1,19 @@
 //! The shape of `policy`: budgets, tiers, and the keys of the rules.
 
 use crate::inventory::spanned::Spanned;
-use serde::Deserialize;
+use chrono::NaiveTime;
+use serde::{Deserialize, Deserializer};
 
-use super::checks::VerifyWire;
-use super::contacts::ModesWire;
 use super::forms::{Entries, NumberOrMap, OneOrMore, TextOrMap};
 use super::rules::{NeverWire, PathRuleWire, ToolRuleWire};
 use super::spend::SpendWire;
-use crate::inventory::choices::{
-    EffectWire, HostsWire, KindWire, OnFailureWire, PerWire, ResolveWire, UnlistedWire, UnresolvedWire,
-};
+use super::values::{DataFolder, Model, Prompt, Text, Tool};
+use crate::model::action::ActionKind;
+use crate::model::checks::Verification;
+use crate::model::effect::Effect;
+use crate::model::message::Modes;
+use crate::model::policy::{HostsAllowed, OnFailure, Per, Unlisted, Unresolved, Window};
+use crate::model::public_key::PublicKey;
 
 /// Budgets, tiers and rules. A missing key keeps its default.
 #[derive(Debug, Default, Deserialize)]
@@ -21,25 +24,25 @@ pub struct PolicyWire {
     /// Budget of redeployments with playbooks and charts, per service. Default: 1 in `24h`.
     pub redeployment: Option<BudgetWire>,
     /// How long an agent excludes all others from a service after each of its actions on it, where several agents share a ledger; see [fleet.md](fleet.md#one-agent-at-a-time). Default: agents do not exclude each other.
-    pub exclusive: Option<Spanned<String>>,
+    pub exclusive: Option<Window>,
     /// An action whose target service cannot be determined is counted against a separate budget (`budget`), allowed (`allow`) or denied (`deny`). Default: `budget`.
-    pub unresolved: Option<UnresolvedWire>,
+    pub unresolved: Option<Unresolved>,
     /// A name that no service lists has a budget of its own (`own`), shares one with all such names on its host (`shared`), or is denied (`deny`). Default: `own`.
-    pub unlisted: Option<UnlistedWire>,
+    pub unlisted: Option<Unlisted>,
     /// Container engines that are asked which container an ID names: those of this machine (`local`) and those of `hosts`, through their `ssh` destination (`ssh`). An ID that is not resolved follows `unresolved`. Default: `[local]`.
     pub resolve: Option<Vec<ResolveWire>>,
     /// Hosts that commands of a session with a tier may change: those of `hosts` (`inventory`) or all (`any`). Reading is allowed on every host. Default: `inventory`, and `any` where `hosts` lists none.
-    pub hosts: Option<HostsWire>,
+    pub hosts: Option<HostsAllowed>,
     /// While the ledger, the database of past actions, cannot be used, or when a tool call cannot be read, an action is allowed and reported (`open`) or denied (`closed`). Default: `open`, with a warning of `opsctl doctor`.
-    pub on_failure: Option<OnFailureWire>,
+    pub on_failure: Option<OnFailure>,
     /// Rights of the tiers `1`, `2` and `3`.
     pub tiers: Option<Entries<TierWire>>,
     /// Verification of services before a session ends; see [verify.md](verify.md).
-    pub verify: Option<VerifyWire>,
+    pub verify: Verification,
     /// Commands that are always denied, in addition to the defaults; see [policy.md](policy.md).
     pub never: Option<Vec<NeverWire>>,
     /// Data folders that no command may remove, with everything below them, in addition to the defaults. Globs are allowed.
-    pub data: Option<Vec<Spanned<String>>>,
+    pub data: Option<Vec<Text<DataFolder>>>,
     /// Globs of files that the agent must not write, in addition to the defaults.
     pub protect: Option<Vec<Spanned<TextOrMap<PathRuleWire>>>>,
     /// Globs of files that the agent must not read, in addition to the defaults.
@@ -47,17 +50,33 @@ pub struct PolicyWire {
     /// Actions of MCP tools, by tool name (`mcp__SERVER__TOOL`). They count against budgets.
     pub tools: Option<Entries<ToolRuleWire>>,
     /// Recipients that sessions may write to, by session mode.
-    pub modes: Option<ModesWire>,
+    pub modes: Modes,
     /// URL prefixes of webhooks that deliver messages, in addition to those of common chat services and of `contacts`.
     pub webhooks: Option<Vec<Spanned<String>>>,
     /// Time of day of the daily digest, from `00:00` to `23:59` in the container's local time (`TZ`); see [notifications.md](notifications.md#the-daily-digest). Default: no digest.
-    pub digest: Option<Spanned<String>>,
+    #[serde(deserialize_with = "time_of_day")]
+    pub digest: Option<NaiveTime>,
     /// What a person is asked about instead of denying it: `budget` (a used-up budget), `exclusive` (a service that another agent is remediating), `tier` (a tier that is too low), `changes` and `unknown` (effects that the tier does not allow), and names of always-denied commands; see [questions.md](questions.md). A call is asked about only if everything that it is denied for is listed. Needs `approval_key`. Default: nothing.
     pub ask: Option<Vec<Spanned<TextOrMap<AskWire>>>>,
     /// Public key of the answers to questions, as `opsctl key` prints it: `ed25519:` and 32 bytes in base64. Without it, no answer and no grant is accepted.
-    pub approval_key: Option<Spanned<String>>,
+    pub approval_key: Option<PublicKey>,
     /// Limits on spending for requests to the model: a map, or the maximum within any 24 hours, in US dollars. Default: no limit.
-    pub spend: Option<Spanned<NumberOrMap<SpendWire>>>,
+    pub spend: Option<NumberOrMap<SpendWire>>,
+}
+
+/// A time of day, such as `08:00`.
+fn time_of_day<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NaiveTime>, D::Error> {
+    let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+    let problem = "is not a time of day; write one such as `08:00` or `21:30`";
+    NaiveTime::parse_from_str(&text, "%H:%M").map(Some).map_err(|_| serde::de::Error::custom(problem))
+}
+
+/// Container engines that are asked which container an ID names.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResolveWire {
+    Local,
+    Ssh,
 }
 
 /// A kind of denial that a person is asked about. Plain text sets only `about`.
@@ -69,13 +88,13 @@ pub struct AskWire {
     /// Tags of the notification targets that get the question, in addition to `question` and the service.
     pub contact: Option<Spanned<OneOrMore>>,
     /// How long the question stays open. Without an answer, the call is denied then. Default: `30m`.
-    pub timeout: Option<Spanned<String>>,
+    pub timeout: Option<Window>,
     /// Maximum number of questions of one session within `window`. Default: 4.
     pub limit: Option<u32>,
     /// Maximum number of questions of all sessions within `window`. Default: 12.
     pub total: Option<u32>,
     /// Window of `limit` and `total`. Default: `1h`.
-    pub window: Option<Spanned<String>>,
+    pub window: Option<Window>,
 }
 
 /// A limit on actions within a sliding window. A missing key keeps its default.
@@ -85,9 +104,9 @@ pub struct BudgetWire {
     /// Maximum number of actions within one window. `0` denies every action.
     pub limit: Option<u32>,
     /// Length of the sliding window.
-    pub window: Option<Spanned<String>>,
+    pub window: Option<Window>,
     /// Where several agents share a ledger, the budget of a service counts the actions of all agents (`service`), or each agent has a budget of its own for it (`agent`); see [fleet.md](fleet.md#a-budget-for-each-agent). Default: `service`.
-    pub per: Option<PerWire>,
+    pub per: Option<Per>,
 }
 
 /// Rights of a tier. A missing key keeps its default.
@@ -95,20 +114,20 @@ pub struct BudgetWire {
 #[serde(deny_unknown_fields)]
 pub struct TierWire {
     /// Model of the session. Defaults of tiers 1, 2 and 3: `haiku`, `sonnet`, `opus`.
-    pub model: Option<Spanned<String>>,
+    pub model: Option<Text<Model>>,
     /// Tools of the client that are available; tools of MCP servers as `mcp__SERVER` or `mcp__SERVER__TOOL`.
-    pub tools: Option<Vec<Spanned<String>>>,
+    pub tools: Option<Vec<Text<Tool>>>,
     /// Kinds of action that are allowed.
-    pub allow: Option<Vec<KindWire>>,
+    pub allow: Option<Vec<ActionKind>>,
     /// What commands may do where they carry out no action: `reads`, `changes` (known to change something), `unknown` (not proved to read). Default: `[reads]` at tier 1, all of them at tiers 2 and 3.
-    pub effects: Option<Vec<EffectWire>>,
+    pub effects: Option<Vec<Effect>>,
     /// Command prefixes that are denied, in addition to those that follow from `allow` and, at tier 2, to `docker compose down` under all its names.
     #[serde(default)]
     pub deny: Vec<Spanned<String>>,
     /// Maximum duration of a session. Defaults of tiers 1, 2 and 3: `30m`, `45m`, `1h`.
-    pub deadline: Option<Spanned<String>>,
+    pub deadline: Option<Window>,
     /// Prompt file that replaces the rendered one.
-    pub prompt: Option<Spanned<String>>,
+    pub prompt: Option<Text<Prompt>>,
     /// Whether a session of `opsctl session` ends with a structured result (`--json-schema` of the client), which may contain a hand-over. Only for a tier with effects `[reads]` and without `allow`. Default: `false`.
     pub structured_result: Option<Spanned<bool>>,
 }

@@ -1,9 +1,9 @@
 //! The shape of `repositories`.
 
-use crate::inventory::spanned::Spanned;
 use serde::Deserialize;
 
 use super::forms::Entries;
+use super::values::{EnvironmentName, Text};
 
 /// A repository.
 #[derive(Debug, Deserialize)]
@@ -18,5 +18,5 @@ pub struct RepositoryWire {
 #[serde(deny_unknown_fields, default)]
 pub struct ServerWire {
     /// Names of environment variables that the server gets, besides `HOME`, `LANG`, `LC_ALL`, `LOGNAME`, `PATH`, `TERM`, `TMPDIR`, `TZ` and `USER`. Default: none.
-    pub env: Vec<Spanned<String>>,
+    pub env: Vec<Text<EnvironmentName>>,
 }

@@ -4,7 +4,10 @@ use crate::inventory::spanned::Spanned;
 use serde::Deserialize;
 
 use super::forms::OneOrMore;
-use crate::inventory::choices::{EffectWire, ToolActionWire, ToolVerbWire, WhereWire};
+use crate::model::effect::Effect;
+use crate::model::rules::Where;
+use crate::model::tier::Tier;
+use crate::model::verb::Verb;
 
 /// A command that is always denied, or a default rule that is disabled.
 #[derive(Debug, Deserialize)]
@@ -21,10 +24,10 @@ pub struct NeverWire {
     pub reason: Option<Spanned<String>>,
     /// Machines that the rule applies to: the agent's own (`local`), other hosts (`remote`) or `any`. Default: `any`.
     #[serde(rename = "where")]
-    pub scope: Option<WhereWire>,
+    pub scope: Option<Where>,
     /// Tiers that the rule applies to. Default: all tiers, and sessions without a tier.
     #[serde(default)]
-    pub tiers: Vec<Spanned<u8>>,
+    pub tiers: Vec<Tier>,
     /// Examples that the rule must deny, checked when the file is loaded. Required, unless `off` is `true`.
     #[serde(default)]
     pub matches: Vec<Spanned<String>>,
@@ -41,7 +44,7 @@ pub struct PathRuleWire {
     pub path: String,
     /// Machines that the rule applies to: the agent's own (`local`), other hosts (`remote`) or `any`. Default: `local` in `protect`, `any` in `secret`.
     #[serde(rename = "where")]
-    pub scope: Option<WhereWire>,
+    pub scope: Option<Where>,
 }
 
 /// What a tool of an MCP server does: an action, or an effect.
@@ -51,7 +54,7 @@ pub struct ToolRuleWire {
     /// Kind of action. `never` denies every call.
     pub action: Option<ToolActionWire>,
     /// What it does where it carries out no action: `reads`, `changes` or `unknown`, which is that of a tool that is not listed.
-    pub effect: Option<EffectWire>,
+    pub effect: Option<Effect>,
     /// Kind of restart, for action `restart`. Default: `restart`.
     pub verb: Option<ToolVerbWire>,
     /// Argument that names the service, or a JSON pointer to it. Required for actions `restart` and `redeployment`.
@@ -60,4 +63,39 @@ pub struct ToolRuleWire {
     pub host: Option<Spanned<String>>,
     /// Argument that names the recipients, or a JSON pointer to it, for action `notification`.
     pub to: Option<Spanned<String>>,
+}
+
+/// The action of an MCP tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolActionWire {
+    Restart,
+    Redeployment,
+    PullRequest,
+    Notification,
+    Never,
+}
+
+/// How an MCP tool restarts: a stop opens a cycle that a start closes.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolVerbWire {
+    Restart,
+    Stop,
+    Start,
+}
+
+impl ToolActionWire {
+    /// The verb of a tool with this action, and with this kind of restart.
+    pub fn verb(self, restart: Option<ToolVerbWire>) -> Verb {
+        match (self, restart) {
+            (Self::Restart, None | Some(ToolVerbWire::Restart)) => Verb::Restart,
+            (Self::Restart, Some(ToolVerbWire::Stop)) => Verb::Stop,
+            (Self::Restart, Some(ToolVerbWire::Start)) => Verb::Start,
+            (Self::Redeployment, _) => Verb::Deploy,
+            (Self::PullRequest, _) => Verb::Create,
+            (Self::Notification, _) => Verb::Send,
+            (Self::Never, _) => Verb::Loosen,
+        }
+    }
 }

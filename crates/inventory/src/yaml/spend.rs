@@ -1,6 +1,5 @@
 //! The shape of `policy.spend`.
 
-use crate::inventory::spanned::Spanned;
 use serde::Deserialize;
 
 use super::forms::{Amount, Entries};
@@ -10,9 +9,9 @@ use super::forms::{Amount, Entries};
 #[serde(deny_unknown_fields, default)]
 pub struct SpendWire {
     /// Maximum within any 24 hours, of all sessions together. Default: no limit.
-    pub day: Option<Spanned<Amount>>,
+    pub day: Option<Amount>,
     /// Maximum of one session. Default: no limit.
-    pub session: Option<Spanned<Amount>>,
+    pub session: Option<Amount>,
     /// Prices by model name or its beginning, in addition to the built-in ones. The longest name applies.
     pub prices: Option<Entries<PriceWire>>,
 }
@@ -22,13 +21,13 @@ pub struct SpendWire {
 #[serde(deny_unknown_fields)]
 pub struct PriceWire {
     /// Input.
-    pub input: Spanned<Amount>,
+    pub input: Amount,
     /// Output.
-    pub output: Spanned<Amount>,
+    pub output: Amount,
     /// Input written to the cache of five minutes. Default: 1.25 times `input`.
-    pub cache_write: Option<Spanned<Amount>>,
+    pub cache_write: Option<Amount>,
     /// Input written to the cache of an hour. Default: 2 times `input`.
-    pub cache_write_1h: Option<Spanned<Amount>>,
+    pub cache_write_1h: Option<Amount>,
     /// Input read from a cache. Default: a tenth of `input`.
-    pub cache_read: Option<Spanned<Amount>>,
+    pub cache_read: Option<Amount>,
 }

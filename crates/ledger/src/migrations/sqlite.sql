@@ -169,7 +169,7 @@ CREATE TABLE hook_times (
 );
 
 -- The sessions of the client. The `_us` columns are microseconds since 1970, from which the state follows. The latest of each
--- counts, in whatever order the hooks write.
+-- counts, in any order of writing.
 CREATE TABLE hook_sessions (
     session_id        TEXT PRIMARY KEY,
     client_session_id TEXT,

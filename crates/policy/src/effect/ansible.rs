@@ -4,33 +4,9 @@ use super::address::Address;
 use super::proof::Proof;
 use super::reason::Why;
 use crate::catalogue::lookup::Usage;
+use crate::lists::ANSIBLE_MODULES;
 use crate::model::effect::Effect;
 use crate::shell::AnsibleCall;
-
-/// Modules of Ansible itself that look at a host, or at nothing but their arguments.
-const LOOKING: [&str; 21] = [
-    "assert",
-    "debug",
-    "fail",
-    "find",
-    "gather_facts",
-    "getent",
-    "mount_facts",
-    "package_facts",
-    "ping",
-    "service_facts",
-    "setup",
-    "slurp",
-    "stat",
-    "validate_argument_spec",
-    "wait_for",
-    "wait_for_connection",
-    "win_command_facts",
-    "win_find",
-    "win_ping",
-    "win_stat",
-    "win_wait_for",
-];
 
 /// The effect of a module alone; commands and services that it runs are nodes of their own below it in the tree.
 pub fn effect(usage: &Usage, texts: &[&str]) -> Proof {
@@ -85,7 +61,7 @@ pub fn effect(usage: &Usage, texts: &[&str]) -> Proof {
         _ if name.ends_with("_info") || name.ends_with("_facts") => stated(true),
         _ => {
             let built_in = ["", "ansible.builtin.", "ansible.legacy.", "ansible.windows."];
-            stated(built_in.contains(&collection) && LOOKING.contains(&name))
+            stated(built_in.contains(&collection) && ANSIBLE_MODULES.contains(&name))
         }
     }
 }

@@ -25,20 +25,21 @@ use super::hosts;
 use super::word_paths::LocalMachine;
 use crate::actions::{CommandActions, command_actions};
 use crate::catalogue::lookup::Usage;
-use crate::catalogue::options::{Item, Scanner};
+use crate::catalogue::options::{ABBREVIATES, Item, Name, Scanner};
 use crate::catalogue::program::{Check, EffectTerms, How, Prints, Stated, TargetKind};
 use crate::catalogue::{Catalogue, base_name};
+use crate::lists::PROGRAM_FOLDERS;
 use crate::model::effect::Effect;
 use crate::model::rules::PathRule;
 use crate::shell::{Command, Construct, Node, Script, Word};
 use options::{
-    asks_for_help, before_verb, begins, doubtful_option, fits, is_doubtful, may_be_doubtful, written,
+    asks_for_help, before_verb, doubtful_option, fits, is_doubtful, may_be_doubtful, only_reads_file, written,
 };
 use proof::Proof;
 pub use proof::{PartEffect, Scratch};
 pub use reason::Why;
 pub use scratch::is_scratch;
-use variables::{PROGRAM_FOLDERS, configures, steers};
+use variables::{configures, steers};
 
 /// The effect of each command of a script, in the order of the text. `secret` are the rules of `policy.secret`.
 pub fn parts(
@@ -298,6 +299,13 @@ impl Prover<'_> {
 
     /// Reads where every condition of its form holds.
     fn conditions(&self, command: &Command, usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Proof {
+        if terms.check == Some(Check::FindExpression) {
+            let hides = command.words.iter().skip(1).find(|word| self.may_be_option(word, command));
+            return hides.map_or_else(
+                || find::effect(usage, terms, texts),
+                |word| (Effect::Unknown, Why::MaybeOption(word.text.clone())),
+            );
+        }
         let changes = |why| (Effect::Changes, why);
         let mut reads = terms.reads_with.is_empty();
         let (mut words, mut any_words) = (0, false);
@@ -305,9 +313,7 @@ impl Prover<'_> {
         if let Some(proof) = before_verb(usage, texts) {
             return proof;
         }
-        let outputs =
-            usage.form.files.or(usage.program.form.files).map(|files| files.outputs).unwrap_or_default();
-        let valued: Vec<&str> = value.iter().chain(outputs.iter()).copied().collect();
+        let outputs = usage.files().outputs;
         // Many programs take the options of a verb before it, too.
         let before = texts.get(..usage.rest).unwrap_or_default();
         for item in Scanner::new(before, usage.start, &usage.program.value.unwrap_or_default()) {
@@ -323,7 +329,7 @@ impl Prover<'_> {
                 .flat_map(|options| options.iter().copied())
                 .chain(usage.form.quiet.iter().copied())
                 .chain(usage.program.host.iter().copied())
-                .chain(valued.iter().copied())
+                .chain(value.iter().copied())
                 .collect();
         // Behind the first word stand the options of the command that a program runs.
         let is_wrapper = usage
@@ -334,16 +340,23 @@ impl Prover<'_> {
             && (terms.flags.is_some()
                 || terms.check.is_some()
                 || !(terms.changes_with.is_empty() && outputs.is_empty() && terms.unknown_values.is_empty()));
-        for item in Scanner::new(texts, usage.rest, &valued).with_flags(&listed) {
+        for item in Scanner::new(texts, usage.rest, &value).with_flags(&listed) {
             match item {
                 Item::Option(name, at) => {
-                    let is_listed = name.is_any(&listed);
+                    let form = if usage.form.files.is_some() { usage.form } else { &usage.program.form };
+                    // A described option without a value is no abbreviation.
+                    let is_whole = matches!(name, Name::Long(long) if value.iter().any(|one| one.strip_prefix(ABBREVIATES) == Some(long)));
+                    let is_listed = name.is_any(&listed)
+                        && (name.is_any(&usage.form.value.unwrap_or_default())
+                            || !only_reads_file(form, name));
                     if name.is_any(&terms.changes_with)
-                        || (!is_listed && (begins(name, &terms.changes_with) || begins(name, &outputs)))
+                        || (!is_listed
+                            && !is_whole
+                            && (name.begins(&terms.changes_with) || name.begins(&outputs)))
                     {
                         return changes(Why::Option(written(name)));
                     }
-                    let text = at.and_then(|at| texts.get(at.index).and_then(|word| word.get(at.offset..)));
+                    let text = at.and_then(|at| at.of(texts));
                     if is_doubtful(name, text, terms) || (!is_listed && may_be_doubtful(name, terms)) {
                         return (Effect::Unknown, Why::Option(written(name)));
                     }
@@ -351,10 +364,10 @@ impl Prover<'_> {
                         continue;
                     }
                     // `--check=false` is as if it were not there.
-                    let is_off = !name.is_any(&valued) && matches!(text, Some("false" | "0" | "no" | "off"));
+                    let is_off = !name.is_any(&value) && matches!(text, Some("false" | "0" | "no" | "off"));
                     reads |= name.is_any(&terms.reads_with) && !is_off;
                     any_words |= name.is_any(&terms.any_words_with);
-                    if terms.flags.is_some() && !name.is_any(&listed) {
+                    if terms.flags.is_some() && !is_listed {
                         return (Effect::Unknown, Why::UnknownOption(written(name)));
                     }
                 }
@@ -453,7 +466,7 @@ impl Prover<'_> {
             | Check::Mongo => scripts::effect(check, command, usage, terms, texts, &is_scratch),
             Check::SftpBatch => lines::sftp(command),
             Check::ExCommands => lines::view(command, usage, texts),
-            Check::FindExpression => find::effect(texts),
+            Check::FindExpression => find::effect(usage, terms, texts),
             Check::HttpRequest => request::effect(command, usage, texts),
             Check::ForgeApi => request::forge(command, usage, texts),
             Check::KeyValue => key_value::effect(command, usage, texts),
@@ -463,12 +476,10 @@ impl Prover<'_> {
             }
             Check::Socket => socket::effect(command),
             // The files that it writes are looked at elsewhere.
-            Check::ArchiveMode => {
-                match archive::operation(base_name(texts.first().copied().unwrap_or_default()), texts) {
-                    Operation::Unclear => (Effect::Unknown, Why::Statement),
-                    _ => (Effect::Reads, Why::Stated),
-                }
-            }
+            Check::ArchiveMode => match archive::operation(usage, &usage.operands(texts)) {
+                Operation::Unclear => (Effect::Unknown, Why::Statement),
+                _ => (Effect::Reads, Why::Stated),
+            },
             Check::AnsibleModule => ansible::effect(usage, texts),
         }
     }

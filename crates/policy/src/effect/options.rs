@@ -4,7 +4,7 @@ use super::proof::Proof;
 use super::reason::Why;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Name, Scanner};
-use crate::catalogue::program::{EffectTerms, Options};
+use crate::catalogue::program::{EffectTerms, Form, Options};
 use crate::model::effect::Effect;
 use crate::shell::glob;
 
@@ -12,7 +12,7 @@ use crate::shell::glob;
 pub fn doubtful_option(usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Option<String> {
     Scanner::new(texts, usage.rest, &usage.value()).find_map(|item| match item {
         Item::Option(name, at) => {
-            let text = at.and_then(|at| texts.get(at.index).and_then(|word| word.get(at.offset..)));
+            let text = at.and_then(|at| at.of(texts));
             is_doubtful(name, text, terms).then(|| written(name))
         }
         _ => None,
@@ -28,11 +28,12 @@ pub fn before_verb(usage: &Usage, texts: &[&str]) -> Option<Proof> {
     let flags = terms.flags.unwrap_or_default();
     Scanner::new(before, usage.start, &value).with_flags(&flags).find_map(|item| {
         let Item::Option(name, at) = item else { return None };
-        let text = at.and_then(|at| texts.get(at.index).and_then(|word| word.get(at.offset..)));
+        let text = at.and_then(|at| at.of(texts));
         let listed = |flags: &Options| {
             [flags, &usage.program.form.quiet, &value, &usage.program.host]
                 .iter()
                 .any(|list| name.is_any(list))
+                && !only_reads_file(&usage.program.form, name)
         };
         if name.is_any(&terms.changes_with) {
             Some((Effect::Changes, Why::Option(written(name))))
@@ -56,6 +57,14 @@ pub fn asks_for_help(usage: &Usage, texts: &[&str]) -> bool {
         && form.effect.is_none_or(|terms| terms.check.is_none())
 }
 
+/// Whether all that is stated of an option is that its value is a file that is read.
+pub fn only_reads_file(form: &Form, name: Name<'_>) -> bool {
+    let is_role = form.options.iter().any(|(_, options)| name.is_any(options));
+    !is_role
+        && !name.is_any(&form.value.unwrap_or_default())
+        && form.files.is_some_and(|files| name.is_any(&files.inputs) || name.is_any(&files.keys))
+}
+
 /// Whether an option has a value with which the effect is unknown.
 pub fn is_doubtful(name: Name<'_>, value: Option<&str>, terms: &EffectTerms) -> bool {
     let mut of_option = terms.unknown_values.iter().filter(|(option, _)| name.is(option));
@@ -64,7 +73,7 @@ pub fn is_doubtful(name: Name<'_>, value: Option<&str>, terms: &EffectTerms) -> 
 
 /// Whether an option may be the beginning of one with whose values the effect can be unknown.
 pub fn may_be_doubtful(name: Name<'_>, terms: &EffectTerms) -> bool {
-    terms.unknown_values.iter().any(|(option, _)| !name.is(option) && begins(name, &[option]))
+    terms.unknown_values.iter().any(|(option, _)| !name.is(option) && name.begins(&[*option]))
 }
 
 pub fn written(name: Name<'_>) -> String {
@@ -72,13 +81,6 @@ pub fn written(name: Name<'_>) -> String {
         Name::Short(letter) => format!("-{letter}"),
         Name::Long(name) => format!("--{name}"),
     }
-}
-
-/// Whether a long option is the beginning of one of these, which programs take for it.
-pub fn begins(name: Name<'_>, options: &[&str]) -> bool {
-    let Name::Long(name) = name else { return false };
-    !name.is_empty()
-        && options.iter().filter_map(|one| one.strip_prefix("--")).any(|one| one.starts_with(name))
 }
 
 /// Whether a word matches one of the globs, and none of those that begin with `!`.

@@ -3,13 +3,10 @@
 use super::address::Address;
 use super::proof::Proof;
 use super::reason::Why;
-use crate::actions::request::{DATA, METHOD, UPLOAD};
 use crate::catalogue::lookup::Usage;
-use crate::catalogue::options::{Item, Name, Scanner};
+use crate::catalogue::program::Role;
 use crate::model::effect::Effect;
 use crate::shell::{Command, Word};
-
-const HEADER: &[&str] = &["-H", "--header"];
 
 /// A request as the command line states it.
 #[derive(Default)]
@@ -81,24 +78,10 @@ pub fn effect(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
 
 /// The effect of a request to the API of a forge: `gh api`.
 pub fn forge(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
-    let value = usage.value();
-    let (mut method, mut fields, mut path) = (None, Vec::new(), "");
-    for item in Scanner::new(texts, usage.rest, &value) {
-        match item {
-            Item::Option(name, at) => {
-                let value = at.and_then(|at| command.words.get(at.index).map(|word| word.tail(at.offset)));
-                if name.is_any(&["-X", "--method"]) {
-                    method = value;
-                } else if name.is_any(&["-f", "-F", "--field", "--raw-field", "--input", "-d", "--data"]) {
-                    fields.push(value.unwrap_or_else(|| Word::literal("")));
-                }
-            }
-            Item::Positional(index) if path.is_empty() => {
-                path = texts.get(index).copied().unwrap_or_default();
-            }
-            _ => {}
-        }
-    }
+    let given = usage.operands(texts);
+    let method = given.places(Role::Method).last().and_then(|at| command.value(at));
+    let fields: Vec<Word> = given.places(Role::Data).filter_map(|at| command.value(at)).collect();
+    let path = given.words().next().unwrap_or_default();
     let is_query = |field: &Word| {
         field
             .known()
@@ -109,70 +92,43 @@ pub fn forge(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
         Some(Some(method)) => method.eq_ignore_ascii_case("get") || method.eq_ignore_ascii_case("head"),
         Some(None) => false,
         None if path == "graphql" => {
-            !texts.iter().any(|text| text.starts_with("--input"))
+            !given.has(Role::Uploads)
                 && fields.iter().any(|field| field.text.starts_with("query="))
                 && fields.iter().all(is_query)
         }
-        None => fields.is_empty(),
+        None => fields.is_empty() && !given.has(Role::Uploads),
     };
     if reads { (Effect::Reads, Why::Stated) } else { (Effect::Changes, Why::Statement) }
 }
 
 /// `curl` and `wget`.
 fn in_options(command: &Command, usage: &Usage, texts: &[&str]) -> Request {
-    let value = usage.value();
-    let is_curl = usage.program.key == "curl";
-    let mut request = Request::default();
-    for item in Scanner::new(texts, usage.rest, &value) {
-        match item {
-            // The letters of `wget` mean something else.
-            Item::Option(Name::Short(_), _) if !is_curl => {}
-            Item::Option(name, at) => {
-                let value = at.and_then(|at| command.words.get(at.index).map(|word| word.tail(at.offset)));
-                if name.is_any(METHOD) {
-                    request.method = value;
-                } else if name.is_any(DATA) {
-                    let from_stdin = value.as_ref().is_some_and(|word| word.text == "@-");
-                    let piped = command.stdin.clone().filter(|_| from_stdin);
-                    request.data.push(piped.or(value).unwrap_or_else(|| Word::literal("")));
-                } else if name.is_any(HEADER) {
-                    request.headers.extend(value);
-                } else if name.is("--url-query") {
-                    request.parameters.extend(value);
-                } else if name.is("--url") {
-                    request.addresses.extend(value);
-                } else {
-                    request.uploads |= name.is_any(UPLOAD);
-                    request.in_address |= name.is_any(&["-G", "--get"]);
-                }
-            }
-            Item::Positional(index) => request.addresses.extend(command.words.get(index).cloned()),
-            Item::Dashes(_) => {}
-        }
+    let given = usage.operands(texts);
+    let values = |role| given.places(role).filter_map(|at| command.value(at));
+    let words = given.words.iter().filter_map(|index| command.words.get(*index)).cloned();
+    let data = values(Role::Data).map(|word| {
+        let piped = command.stdin.clone().filter(|_| word.text == "@-");
+        piped.unwrap_or(word)
+    });
+    Request {
+        method: values(Role::Method).last(),
+        data: data.collect(),
+        addresses: words.chain(values(Role::Address)).collect(),
+        headers: values(Role::Headers).collect(),
+        parameters: values(Role::Query).collect(),
+        in_address: given.has(Role::DataInAddress),
+        uploads: given.has(Role::Uploads),
     }
-    request
 }
 
 /// `http`: the method, the address and the data are words.
 fn in_words(command: &Command, usage: &Usage, texts: &[&str]) -> Request {
-    let value = usage.value();
-    let mut request = Request::default();
-    let mut ignores_stdin = false;
-    let mut words = Vec::new();
-    for item in Scanner::new(texts, usage.rest, &value) {
-        match item {
-            Item::Option(name, at) => {
-                ignores_stdin |= name.is_any(&["--ignore-stdin", "-I"]);
-                if name.is("--raw") {
-                    let value =
-                        at.and_then(|at| command.words.get(at.index).map(|word| word.tail(at.offset)));
-                    request.data.push(value.unwrap_or_else(|| Word::literal("")));
-                }
-            }
-            Item::Positional(index) => words.extend(command.words.get(index).cloned()),
-            Item::Dashes(_) => {}
-        }
-    }
+    let given = usage.operands(texts);
+    let ignores_stdin = given.has(Role::IgnoresInput);
+    let data = given.places(Role::Data).filter_map(|at| command.value(at)).collect();
+    let mut request = Request { data, ..Request::default() };
+    let words: Vec<Word> =
+        given.words.iter().filter_map(|index| command.words.get(*index)).cloned().collect();
     let is_method = |word: &Word| !word.text.is_empty() && word.text.chars().all(|c| c.is_ascii_alphabetic());
     let mut words = words.into_iter().peekable();
     if words.len() > 1 {

@@ -2,15 +2,9 @@
 
 use super::proof::Proof;
 use super::reason::Why;
+use crate::lists::DAEMON_QUERIES;
 use crate::model::effect::Effect;
 use crate::shell::{Command, Mode};
-
-/// First words of lines that ask and change nothing: of `HAProxy`, memcached, `ZooKeeper`, Redis, mail servers and others.
-const ASKING: &str = "
-    show help version stats stat info ping quit exit ruok srvr q mntr conf cons envi dump wchs wchc wchp isro dirs help prompt
-    get gets mn ls status list query_status query-status query-block ehlo helo noop head options dbsize ttl keys llen
-    uptime who print
-";
 
 /// The effect of what is sent: each line must ask.
 pub fn effect(command: &Command) -> Proof {
@@ -42,7 +36,7 @@ fn asks(text: &str) -> bool {
         // What follows are headers.
         http |= matches!(first.as_str(), "get" | "head" | "options") && line.contains("HTTP/");
         (http && first.ends_with(':'))
-            || (ASKING.split_whitespace().any(|one| one == first)
+            || (DAEMON_QUERIES.contains(&first.as_str())
                 && words.get(1).is_none_or(|second| second != "reset"))
             || (line.starts_with('{') && line.contains("query-"))
     })

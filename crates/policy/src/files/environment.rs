@@ -3,13 +3,15 @@
 //! Only the environment of the agent counts: that of another machine or of a container holds none of its keys.
 
 use super::access::{Access, Touch};
-use crate::catalogue::options::{Item, Scanner};
+use crate::catalogue::operands::Operands;
+use crate::catalogue::options::Name;
+use crate::catalogue::program::Role;
 use crate::shell::{Command, Word};
 
 /// Adds the variables that a program prints.
-pub fn accesses(command: &Command, program: &str, texts: &[&str], value: &[&str], into: &mut Vec<Access>) {
+pub fn accesses(command: &Command, program: &str, given: &Operands<'_>, into: &mut Vec<Access>) {
     if program == "ps" {
-        return processes(texts, value, into);
+        return processes(given, into);
     }
     if command.is_elsewhere {
         return;
@@ -17,33 +19,19 @@ pub fn accesses(command: &Command, program: &str, texts: &[&str], value: &[&str]
     match program {
         "echo" | "printf" => into.extend(command.words.iter().skip(1).flat_map(expanded)),
         "jq" | "gojq" | "jaq" => {
-            let words = Scanner::new(texts, 1, value).filter_map(|item| match item {
-                Item::Positional(index) => texts.get(index).map(|text| (index, *text)),
-                _ => None,
-            });
-            // `--arg NAME VALUE` has two values.
-            let is_value = |index: usize| {
-                let option = index.checked_sub(2).and_then(|at| texts.get(at));
-                option.is_some_and(|option| value.contains(option) && option.starts_with("--"))
-            };
-            words.filter(|(index, _)| !is_value(*index)).take(1).for_each(|(_, text)| filter(text, into));
+            given.words().take(1).for_each(|text| filter(text, into));
         }
         _ => {
-            let (mut names, mut letters) = (Vec::new(), Vec::new());
-            for item in Scanner::new(texts, 1, value) {
-                match item {
-                    Item::Positional(index) => names.extend(texts.get(index).copied()),
-                    Item::Option(crate::catalogue::options::Name::Short(letter), _) => letters.push(letter),
-                    Item::Option(..) | Item::Dashes(_) => {}
-                }
-            }
+            let mut names: Vec<&str> = given.words().collect();
+            let letter = |name: Name<'_>| if let Name::Short(letter) = name { Some(letter) } else { None };
+            let letters: Vec<char> = given.options.iter().filter_map(|(name, _)| letter(*name)).collect();
             match program {
                 "printenv" => into.extend(names.iter().map(|name| printed(name))),
                 // An empty environment, and what the command adds to it.
-                "env" if letters.contains(&'i') || texts.contains(&"--ignore-environment") => return,
+                "env" if given.has(Role::Empties) => return,
                 "env" => names.clear(),
-                "caddy" if texts.get(1) == Some(&"environ") => names.clear(),
-                "set" if texts.len() > 1 => return,
+                "caddy" => names.clear(),
+                "set" if command.words.len() > 1 => return,
                 // They declare something, or print functions or arrays.
                 "declare" | "typeset" | "export" if !letters.iter().all(|letter| "pxg".contains(*letter)) => {
                     return;
@@ -64,12 +52,9 @@ fn printed(name: &str) -> Access {
 }
 
 /// `ps auxe` prints the environment of processes: of any machine, and those of services.
-fn processes(texts: &[&str], value: &[&str], into: &mut Vec<Access>) {
+fn processes(given: &Operands<'_>, into: &mut Vec<Access>) {
     let letters = |text: &str| text.contains('e') && text.chars().all(|c| c.is_ascii_alphabetic());
-    let mut items = Scanner::new(texts, 1, value);
-    if items.any(
-        |item| matches!(item, Item::Positional(index) if texts.get(index).is_some_and(|text| letters(text))),
-    ) {
+    if given.words().any(letters) {
         into.push(Access::new(Touch::Read, &Word::literal("/proc/self/environ")));
     }
 }

@@ -2,33 +2,24 @@
 
 use super::access::{Access, Touch};
 use crate::catalogue::Catalogue;
-use crate::catalogue::options::{Item, Scanner};
+use crate::catalogue::operands::Operands;
+use crate::catalogue::options::At;
+use crate::catalogue::program::Role;
 use crate::shell::{self, Command, Construct, Node, Word};
 
 /// Adds the files that are read: scripts of the explained command, and paths in a tool call as JSON. `accesses` adds those of a
 /// command; its second argument is false for a wrapper.
 pub fn accesses(
     command: &Command,
-    (rest, value): (usize, &[&str]),
+    given: &Operands<'_>,
     catalogue: Catalogue,
     accesses: &dyn Fn(&Command, bool, &mut Vec<Access>),
     into: &mut Vec<Access>,
 ) {
-    let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
-    let (mut first, mut cwd) = (None, command.cwd.clone());
-    for item in Scanner::new(&texts, rest, value) {
-        match item {
-            Item::Option(name, Some(at)) if name.is("--cwd") => {
-                cwd = texts.get(at.index).and_then(|text| text.get(at.offset..)).map(str::to_owned);
-            }
-            Item::Positional(index) => {
-                first = Some(index);
-                break;
-            }
-            Item::Option(..) | Item::Dashes(_) => {}
-        }
-    }
-    let words = first.and_then(|first| command.words.get(first..)).unwrap_or_default();
+    let is_own = |at: &At| given.words.first().is_none_or(|first| at.index < *first);
+    let folder = given.places(Role::Folder).filter(is_own).last().and_then(|at| command.value(at));
+    let cwd = folder.map(|folder| folder.text).or_else(|| command.cwd.clone());
+    let words = given.words.first().and_then(|first| command.words.get(*first..)).unwrap_or_default();
     let words = if words.iter().all(|word| word.text == "-") { command.stdin.as_slice() } else { words };
     let unknown = words.iter().any(|word| word.unknown.is_some());
     let text: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();

@@ -1,5 +1,6 @@
 //! Which files are guarded: the defaults, and what `hosts.yaml` adds and excepts.
 
+use crate::lists::{ADVICE, PROTECT, SECRET};
 use crate::model::rules::{PathRule, Where};
 use crate::policy::glob::matches;
 use crate::policy::word_paths::{LocalMachine, normal};
@@ -38,219 +39,6 @@ pub struct Guarded {
     pub instead: &'static str,
 }
 
-const PERSON: &str = "Leave it to an operator, and state in the report what should change.";
-const STATE: &str = "opsctl maintains it: `opsctl cooldown record SERVICE` and `opsctl verify SERVICE` write it, `opsctl cooldown` and `opsctl events` read it.";
-const SHOWN: &str =
-    "Verbs of opsctl show what it contains: `opsctl events`, `audit`, `cooldown`, `sessions` and `status`.";
-const POLICY: &str = "It states the limits of this session; an operator renders it from hosts.yaml.";
-const INSTRUCTIONS: &str =
-    "Every session reads it as instructions; an operator changes it. State in the report what should change.";
-const CLIENT: &str =
-    "It is the client's own state, which later sessions read. Write to a temporary file instead.";
-const SSHD: &str = "A mistake in it locks everyone out of the host. Leave it to an operator, and state in the report what should change.";
-const ACCOUNTS: &str =
-    "Only an operator changes accounts, keys and rights. State in the report what should change, and why.";
-const POWER: &str = "It reboots or stops the whole host. Restart the one service that needs it, or request the reboot in the report.";
-const DISK: &str = "It is a disk. Leave it to an operator.";
-
-/// Globs of files that may not be written by default. Without `/`, `~` or `**` at its beginning, a glob is relative to
-/// the project.
-pub const PROTECT: &[(&str, Where, &str)] = &[
-    ("/etc/**", Where::Local, PERSON),
-    ("/usr/**", Where::Local, PERSON),
-    ("/bin/**", Where::Local, PERSON),
-    ("/sbin/**", Where::Local, PERSON),
-    ("/lib*/**", Where::Local, PERSON),
-    ("/boot/**", Where::Local, PERSON),
-    ("~/.ssh/**", Where::Local, PERSON),
-    ("**/id_rsa*", Where::Local, PERSON),
-    ("**/id_dsa*", Where::Local, PERSON),
-    ("**/id_ecdsa*", Where::Local, PERSON),
-    ("**/id_ed25519*", Where::Local, PERSON),
-    ("**/authorized_keys", Where::Any, ACCOUNTS),
-    ("/etc/sudoers", Where::Any, ACCOUNTS),
-    ("/etc/sudoers.d/**", Where::Any, ACCOUNTS),
-    ("/etc/passwd", Where::Any, ACCOUNTS),
-    ("/etc/shadow", Where::Any, ACCOUNTS),
-    ("/etc/group", Where::Any, ACCOUNTS),
-    ("/etc/gshadow", Where::Any, ACCOUNTS),
-    ("**/.env", Where::Local, PERSON),
-    ("**/.env.*", Where::Local, PERSON),
-    ("!**/.env.example", Where::Local, ""),
-    ("!**/.env.sample", Where::Local, ""),
-    ("!**/.env.template", Where::Local, ""),
-    ("**/approval.key", Where::Local, PERSON),
-    ("**/desk.key", Where::Local, PERSON),
-    ("**/desk-token", Where::Local, PERSON),
-    ("~/.bashrc", Where::Local, PERSON),
-    ("~/.bash_profile", Where::Local, PERSON),
-    ("~/.profile", Where::Local, PERSON),
-    ("~/.bash_login", Where::Local, PERSON),
-    ("~/.bash_logout", Where::Local, PERSON),
-    ("~/.bash_aliases", Where::Local, PERSON),
-    ("~/.zshenv", Where::Local, PERSON),
-    ("~/.zprofile", Where::Local, PERSON),
-    ("~/.zshrc", Where::Local, PERSON),
-    ("~/.zlogin", Where::Local, PERSON),
-    ("~/.kshrc", Where::Local, PERSON),
-    ("~/.config/fish/**", Where::Local, PERSON),
-    ("~/.mailrc", Where::Local, PERSON),
-    ("~/.forward", Where::Local, PERSON),
-    ("~/.muttrc", Where::Local, PERSON),
-    ("~/.mutt/**", Where::Local, PERSON),
-    ("~/.msmtprc", Where::Local, PERSON),
-    ("~/.config/msmtp/**", Where::Local, PERSON),
-    ("~/.apprise*", Where::Local, PERSON),
-    ("~/.config/apprise*/**", Where::Local, PERSON),
-    // The client reads these in the project, in the folders above and below it, and in the repositories of a session.
-    ("**/.claude/**", Where::Local, INSTRUCTIONS),
-    ("!**/.claude/worktrees/**", Where::Local, ""),
-    ("**/.claude/worktrees/**/.claude/**", Where::Local, INSTRUCTIONS),
-    (".claude/settings*.json", Where::Local, POLICY),
-    (".claude/hooks/**", Where::Local, POLICY),
-    (".claude/opsctl/**", Where::Local, POLICY),
-    (".claude/prompts/**", Where::Local, POLICY),
-    (".claude/roles/**", Where::Local, POLICY),
-    (".claude/mcp.json", Where::Local, POLICY),
-    ("**/.mcp.json", Where::Local, POLICY),
-    ("**/.claude-ops/**", Where::Local, POLICY),
-    ("**/CLAUDE.md", Where::Local, INSTRUCTIONS),
-    ("**/CLAUDE.local.md", Where::Local, INSTRUCTIONS),
-    ("**/AGENTS.md", Where::Local, INSTRUCTIONS),
-    ("**/.claude-plugin/**", Where::Local, INSTRUCTIONS),
-    ("~/.claude/**", Where::Local, CLIENT),
-    ("!~/.claude/plans/**", Where::Local, ""),
-    ("~/.claude.json*", Where::Local, CLIENT),
-    ("/etc/claude-code/**", Where::Local, POLICY),
-    ("/etc/ssh/sshd_config", Where::Any, SSHD),
-    ("/etc/ssh/sshd_config.d/**", Where::Any, SSHD),
-    ("/proc/sysrq-trigger", Where::Any, POWER),
-    ("/proc/**/mem", Where::Any, PERSON),
-    ("/dev/sd*", Where::Any, DISK),
-    ("/dev/nvme*", Where::Any, DISK),
-    ("/dev/vd*", Where::Any, DISK),
-    ("/dev/xvd*", Where::Any, DISK),
-    ("/dev/mmcblk*", Where::Any, DISK),
-    ("/dev/mapper/**", Where::Any, DISK),
-    ("/dev/disk/**", Where::Any, DISK),
-];
-
-/// Files that are not read by default, and with `$` variables that are not printed.
-pub const SECRET: &[(&str, Where)] = &[
-    ("~/.ssh/**", Where::Any),
-    ("!~/.ssh/*.pub", Where::Any),
-    ("!~/.ssh/known_hosts*", Where::Any),
-    ("!~/.ssh/authorized_keys", Where::Any),
-    ("!~/.ssh/config", Where::Any),
-    ("/root/.ssh/**", Where::Any),
-    ("/home/*/.ssh/**", Where::Any),
-    ("!/root/.ssh/*.pub", Where::Any),
-    ("!/root/.ssh/known_hosts*", Where::Any),
-    ("!/root/.ssh/authorized_keys", Where::Any),
-    ("!/root/.ssh/config", Where::Any),
-    ("!/home/*/.ssh/*.pub", Where::Any),
-    ("!/home/*/.ssh/known_hosts*", Where::Any),
-    ("!/home/*/.ssh/authorized_keys", Where::Any),
-    ("!/home/*/.ssh/config", Where::Any),
-    ("**/id_rsa*", Where::Any),
-    ("**/id_dsa*", Where::Any),
-    ("**/id_ecdsa*", Where::Any),
-    ("**/id_ed25519*", Where::Any),
-    ("!**/id_*.pub", Where::Any),
-    ("/etc/ssh/ssh_host_*_key", Where::Any),
-    ("/etc/shadow*", Where::Any),
-    ("/etc/gshadow*", Where::Any),
-    ("**/.env", Where::Any),
-    ("**/.env.*", Where::Any),
-    ("!**/.env.example", Where::Any),
-    ("!**/.env.sample", Where::Any),
-    ("!**/.env.template", Where::Any),
-    ("**/.netrc", Where::Any),
-    ("**/.pgpass", Where::Any),
-    ("**/.my.cnf", Where::Any),
-    ("**/.git-credentials", Where::Any),
-    ("**/.aws/credentials", Where::Any),
-    ("**/.config/gcloud/**", Where::Any),
-    ("**/.azure/**", Where::Any),
-    ("**/.kube/config", Where::Any),
-    ("/etc/kubernetes/*.conf", Where::Any),
-    ("/etc/rancher/**", Where::Any),
-    ("/var/lib/rancher/*/server/token", Where::Any),
-    ("/etc/wireguard/**", Where::Any),
-    // Certificates are public; keys are not.
-    ("**/*.pem", Where::Any),
-    ("!**/ca*.pem", Where::Any),
-    ("!**/cert*.pem", Where::Any),
-    ("!**/chain*.pem", Where::Any),
-    ("!**/fullchain*.pem", Where::Any),
-    ("!/etc/ssl/certs/**", Where::Any),
-    ("~/.docker/config.json", Where::Any),
-    ("~/.config/gh/hosts.yml", Where::Any),
-    ("~/.claude/.credentials.json", Where::Any),
-    ("/run/secrets/**", Where::Any),
-    ("/proc/**/environ", Where::Any),
-    // What another process holds in memory, has open, or reaches through its own root and working directory.
-    ("/proc/**/mem", Where::Any),
-    ("/proc/**/map_files/*", Where::Any),
-    ("/proc/**/fd/*", Where::Any),
-    ("!/proc/self/fd/*", Where::Any),
-    ("!/proc/thread-self/fd/*", Where::Any),
-    ("/proc/**/root/**", Where::Any),
-    ("/proc/**/cwd/**", Where::Any),
-    ("/proc/kcore", Where::Any),
-    ("/proc/vmcore", Where::Any),
-    ("/dev/mem", Where::Any),
-    ("/dev/kmem", Where::Any),
-    // Core dumps.
-    ("/var/lib/systemd/coredump/**", Where::Any),
-    ("/var/crash/**", Where::Any),
-    ("/var/lib/apport/coredump/**", Where::Any),
-    ("**/core.[0-9]*", Where::Any),
-    ("**/.vault_pass*", Where::Any),
-    // The guard's own: keys and tokens with which questions are answered, and its records, which verbs of opsctl show.
-    ("**/approval.key", Where::Any),
-    ("**/desk.key", Where::Any),
-    ("**/desk-token", Where::Any),
-    ("**/claudeops.db*", Where::Any),
-    ("**/guard-failures*.jsonl", Where::Any),
-    ("$*TOKEN*", Where::Local),
-    ("!$*_TOKENS", Where::Local),
-    ("$*SECRET*", Where::Local),
-    ("$*PASSWORD*", Where::Local),
-    ("$*PASSWD*", Where::Local),
-    ("$*PASSPHRASE*", Where::Local),
-    ("$*_PASS", Where::Local),
-    ("$*_KEY", Where::Local),
-    ("$BROWSER_CRED_*", Where::Local),
-    ("$*CREDENTIALS*", Where::Local),
-    ("$*WEBHOOK_URL", Where::Local),
-    ("$*APPRISE_URL*", Where::Local),
-    ("$DATABASE_URL", Where::Local),
-    ("$CLAUDEOPS_DB_URL", Where::Local),
-    ("$ANTHROPIC_*", Where::Local),
-    ("!$ANTHROPIC_*MODEL*", Where::Local),
-    ("!$ANTHROPIC_BASE_URL", Where::Local),
-    ("!$*_FILE", Where::Local),
-];
-
-/// What follows the name of the ledger in the names of its files.
-const LEDGER_ENDS: [&str; 4] = ["", "-wal", "-shm", "-journal"];
-
-/// Files of opsctl in the state folder that no session writes.
-const STATE_FILES: [&str; 11] = [
-    "cooldown.json",
-    "ledger-mark.json",
-    "guard-failures.jsonl",
-    "guard-failures.claimed.jsonl",
-    "guard-undelivered.jsonl",
-    "guard-undelivered.claimed.jsonl",
-    "handoff-taken.json",
-    "mcp.json",
-    "mcp-tier1.json",
-    "mcp-tier2.json",
-    "mcp-tier3.json",
-];
-
 /// The socket of a guard that is a process of its own.
 pub fn guard_socket(machine: &dyn LocalMachine) -> Option<String> {
     let guard = machine.variable("CLAUDEOPS_GUARD")?;
@@ -259,37 +47,57 @@ pub fn guard_socket(machine: &dyn LocalMachine) -> Option<String> {
 
 /// The files that may not be written.
 pub fn protect(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachine) -> Vec<Guarded> {
+    listed(PROTECT, (own, "person"), locations, machine)
+}
+
+/// The files that may not be read.
+pub fn secret(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachine) -> Vec<Guarded> {
+    listed(SECRET, (own, ""), locations, machine)
+}
+
+/// The globs of a list, then those of the policy, with this advice.
+fn listed(
+    rows: &[(&str, &str, &str)],
+    (own, advice): (&[PathRule], &str),
+    locations: &Locations,
+    machine: &dyn LocalMachine,
+) -> Vec<Guarded> {
     let roots = &roots(locations, machine);
-    let mut list: Vec<Guarded> = PROTECT
-        .iter()
-        .flat_map(|(glob, scope, instead)| guarded(glob, *scope, instead, locations, roots))
-        .collect();
-    let mut file = |path: &str, instead| list.extend(guarded(path, Where::Local, instead, locations, roots));
-    for end in LEDGER_ENDS {
-        file(&format!("{}{end}", locations.ledger), STATE);
-    }
-    for name in STATE_FILES {
-        file(&format!("{}/{name}", locations.state), STATE);
-    }
-    // The client's state, where it is not in the home.
-    if let Some(folder) = machine.variable("CLAUDE_CONFIG_DIR").filter(|folder| folder.starts_with('/')) {
-        file(&format!("{folder}/**"), CLIENT);
-        file(&format!("!{folder}/plans/**"), "");
-    }
-    // What every shell of the client runs first.
-    for path in ["BASH_ENV", "ENV"].iter().filter_map(|name| machine.variable(name)) {
-        if path.starts_with('/') {
-            file(&path, PERSON);
-        }
-    }
-    locations.approval_key.iter().chain(&locations.database_keys).for_each(|path| file(path, PERSON));
-    locations.hosts.iter().for_each(|path| file(path, POLICY));
-    locations.opsctl.iter().for_each(|path| file(path, POLICY));
-    if let Some(socket) = guard_socket(machine) {
-        file(&socket, POLICY);
-    }
-    list.extend(own.iter().flat_map(|rule| guarded(&rule.glob, rule.scope, PERSON, locations, roots)));
-    list
+    let places = places(locations, machine);
+    let advice_of = |key: &str| ADVICE.iter().find(|(one, _)| *one == key).map_or("", |(_, text)| *text);
+    let defaults = rows.iter().flat_map(|(glob, machines, advice)| {
+        let scope = if *machines == "any" { Where::Any } else { Where::Local };
+        let globs = placed(glob, &places).into_iter();
+        globs.flat_map(move |glob| guarded(&glob, scope, advice_of(advice), locations, roots))
+    });
+    let own =
+        own.iter().flat_map(|rule| guarded(&rule.glob, rule.scope, advice_of(advice), locations, roots));
+    defaults.chain(own).collect()
+}
+
+/// The locations of this installation that globs name, and the paths of each.
+fn places(locations: &Locations, machine: &dyn LocalMachine) -> [(&'static str, Vec<String>); 8] {
+    let absolute = |name: &str| machine.variable(name).filter(|path| path.starts_with('/'));
+    let keys = locations.approval_key.iter().chain(&locations.database_keys);
+    [
+        ("{ledger}", vec![locations.ledger.clone()]),
+        ("{state}", vec![locations.state.clone()]),
+        ("{client}", absolute("CLAUDE_CONFIG_DIR").into_iter().collect()),
+        ("{shell_start}", ["BASH_ENV", "ENV"].into_iter().filter_map(absolute).collect()),
+        ("{key}", keys.cloned().collect()),
+        ("{hosts}", locations.hosts.iter().cloned().collect()),
+        ("{opsctl}", locations.opsctl.iter().cloned().collect()),
+        ("{socket}", guard_socket(machine).into_iter().collect()),
+    ]
+}
+
+/// A glob for each path of the location that it names; the glob itself if it names none.
+fn placed(glob: &str, places: &[(&str, Vec<String>)]) -> Vec<String> {
+    let place = places.iter().find(|(name, _)| glob.contains(name));
+    place.map_or_else(
+        || vec![glob.to_owned()],
+        |(name, paths)| paths.iter().map(|path| glob.replace(name, path)).collect(),
+    )
 }
 
 /// The rule that guards a path, of several that match the last one; `remote` if it is on another machine.
@@ -298,25 +106,6 @@ pub fn decisive<'g>(list: &'g [Guarded], path: &str, remote: bool) -> Option<&'g
         .rev()
         .find(|guarded| guarded.scope.holds(remote) && matches(&guarded.glob, path))
         .filter(|guarded| !guarded.excepted)
-}
-
-/// The files that may not be read.
-pub fn secret(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachine) -> Vec<Guarded> {
-    let roots = &roots(locations, machine);
-    let instead =
-        |glob: &str| if glob.contains("/claudeops.db") || glob.contains("/guard-") { SHOWN } else { "" };
-    let defaults =
-        SECRET.iter().flat_map(|(glob, scope)| guarded(glob, *scope, instead(glob), locations, roots));
-    let ledger = LEDGER_ENDS.iter().map(|end| (format!("{}{end}", locations.ledger), SHOWN));
-    let keys = locations.approval_key.iter().chain(&locations.database_keys).map(|path| (path.clone(), ""));
-    let keys: Vec<Guarded> = ledger
-        .chain(keys)
-        .flat_map(|(path, instead)| guarded(&path, Where::Local, instead, locations, roots))
-        .collect();
-    defaults
-        .chain(keys)
-        .chain(own.iter().flat_map(|rule| guarded(&rule.glob, rule.scope, "", locations, roots)))
-        .collect()
 }
 
 /// A folder as it is written, and with links resolved.

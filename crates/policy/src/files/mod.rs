@@ -274,8 +274,8 @@ pub fn open_search(
             && folder.paths.iter().all(|path| machine.below(path, deep).is_some());
         let resolved = folder.paths.first().map_or(base, String::as_str);
         let own = own.iter().map(|rule| rule.glob.as_str());
-        let secret = guarded::SECRET.iter().map(|(glob, _)| *glob).chain(own);
-        let secret = secret.filter(|glob| !glob.starts_with(['!', '$']));
+        let secret = crate::lists::SECRET.iter().map(|(glob, ..)| *glob).chain(own);
+        let secret = secret.filter(|glob| !glob.starts_with(['!', '$', '{']));
         (!is_seen && !search::is_harmless(&access, resolved, secret)).then(|| base.to_owned())
     })
 }

@@ -1,12 +1,13 @@
 //! The files that a program accesses, according to the catalogue.
 
 use super::access::{Access, Touch};
-use super::transfer::{cloned, engine, homes_packed, transfer};
+use super::transfer::{cloned, copied, homes_packed, mounted, transfer};
 use super::{code, environment, explained, mount, remove, search, sqlite};
 use crate::catalogue::Catalogue;
 use crate::catalogue::lookup::Usage;
+use crate::catalogue::operands::Operands;
 use crate::catalogue::options::{Item, Name, Scanner};
-use crate::catalogue::program::{Check, FileHow, Files, How, Words};
+use crate::catalogue::program::{Check, FileHow, Files, How, Role, Words};
 use crate::policy::archive::{self, Operation};
 use crate::policy::word_paths::LocalMachine;
 use crate::shell::{Command, Word};
@@ -20,50 +21,59 @@ pub fn accesses(
     into: &mut Vec<Access>,
 ) {
     let Some(name) = command.words.first() else { return };
-    let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
-    let usage = catalogue.usage(&texts, &|_| false);
-    let files = usage.as_ref().and_then(|usage| usage.form.files.or(usage.program.form.files));
-    let files = files.map_or(Files::PLAIN, |files| *files);
-    let rest = usage.as_ref().map_or(1, |usage| usage.rest);
-    let value = usage.as_ref().map(Usage::value);
-    let value = value.as_deref().unwrap_or_default();
+    let texts = command.texts();
+    let Some(usage) = catalogue.usage(&texts, &|_| false) else {
+        return read(command, &Files::PLAIN, 1, None, catalogue, into);
+    };
+    let files = usage.files();
+    let rest = usage.rest;
     // The words of `ansible` are hosts.
-    let how = usage.as_ref().and_then(|usage| usage.form.runs).map(|runs| runs.how);
+    let how = usage.form.runs.map(|runs| runs.how);
     let is_wrapper = !inner && how != Some(How::Ansible);
-    named(command, (&files.inputs, Touch::Read), (rest, value), &texts, is_wrapper, into);
+    named(command, &usage, (&files.inputs, Touch::Read), is_wrapper, into);
+    let given = usage.operands(&texts);
     match files.how {
-        Some(FileHow::Search) => return remove::find(command, &texts, catalogue, into),
-        Some(FileHow::Engine) => return engine(command, &texts, into),
+        Some(FileHow::Search) => return remove::find(command, &usage, catalogue, into),
+        Some(FileHow::ContainerMounts | FileHow::ContainerCopy)
+            if usage.program.host_variables.iter().any(|name| command.variable(name).is_some()) =>
+        {
+            return;
+        }
+        Some(FileHow::ContainerMounts) => return mounted(command, &given, into),
+        Some(FileHow::ContainerCopy) => return copied(command, &given, into),
         Some(FileHow::InCode) => code::accesses(command, into),
         _ => {}
     }
     if !inner {
-        return named(command, (&files.outputs, Touch::Write), (rest, value), &texts, true, into);
+        // Beside a script in an option, the words are the wrapper's own.
+        let script = usage.form.runs.filter(|runs| runs.how != How::Shell).map(|runs| runs.script);
+        let is_script = |name: &Name<'_>| script.is_some_and(|script| name.is_any(&script));
+        if how == Some(How::Make) || given.options.iter().any(|(name, _)| is_script(name)) {
+            read(command, &files, rest, Some(&given), catalogue, into);
+        }
+        return named(command, &usage, (&files.outputs, Touch::Write), is_wrapper, into);
     }
     let before = into.len();
     let program = crate::catalogue::base_name(&name.text);
     match files.how {
-        Some(FileHow::Sqlite) => {
-            usage.iter().for_each(|usage| sqlite::accesses(command, usage, &texts, into));
-            return;
+        Some(FileHow::Sqlite) => return sqlite::accesses(command, &usage, &texts, into),
+        Some(FileHow::Copy | FileHow::Move | FileHow::Link | FileHow::Install) => {
+            transfer(command, &usage, &given, machine, into);
         }
-        Some(FileHow::Copy) => transfer(command, program, &texts, machine, into),
-        Some(FileHow::Archive) => {
-            remove::unpack(command, program, &texts, into);
-            match archive::operation(program, &texts) {
-                Operation::Looks => search::packed(command, &texts, into),
-                Operation::Packs(_) => homes_packed(command, &texts, machine, into),
+        Some(FileHow::Archive | FileHow::Unpacking | FileHow::Packing) => {
+            let operation = archive::operation(&usage, &given);
+            remove::unpack(command, operation, (&usage, &given), into);
+            match operation {
+                Operation::Looks => search::packed(&given, into),
+                Operation::Packs(_) => homes_packed(command, &given, machine, into),
                 Operation::Unpacks | Operation::Unclear => {}
             }
         }
-        Some(FileHow::TextSearch) => search::texts_search(&texts, false, into),
+        Some(FileHow::TextSearch) => search::texts_search(&usage, &given, false, into),
         Some(FileHow::Dd) => copied_blocks(command, into),
-        Some(FileHow::Mount) => mount::accesses(command, (rest, value), &texts, into),
-        Some(FileHow::Downloads) => {
-            let value = usage.as_ref().map(crate::catalogue::lookup::Usage::value).unwrap_or_default();
-            downloaded(command, program, &texts, &value, into);
-        }
-        Some(FileHow::Clone) => cloned(command, &texts, rest, value, into),
+        Some(FileHow::Mount) => mount::accesses(command, &given, into),
+        Some(FileHow::Downloads) => downloaded(command, &usage, &given, into),
+        Some(FileHow::Clone) => cloned(command, &usage, &given, into),
         Some(FileHow::WorkingTree) => {
             into.push(Access::named(Touch::WriteAll, ".".to_owned(), false));
         }
@@ -71,29 +81,28 @@ pub fn accesses(
             let shown = |command: &Command, inner: bool, into: &mut Vec<Access>| {
                 accesses(command, inner, catalogue, machine, into);
             };
-            explained::accesses(command, (rest, value), catalogue, &shown, into);
+            explained::accesses(command, &given, catalogue, &shown, into);
         }
-        Some(FileHow::Environment) => environment::accesses(command, program, &texts, value, into),
+        Some(FileHow::Environment) => environment::accesses(command, program, &given, into),
         _ => {}
     }
-    let checks_sql = usage.as_ref().and_then(|usage| usage.form.effect).and_then(|terms| terms.check);
+    let checks_sql = usage.form.effect.and_then(|terms| terms.check);
     if matches!(checks_sql, Some(Check::Sql | Check::SqlWords)) {
         command.words.iter().skip(rest).chain(&command.stdin).for_each(|word| sqlite::named(word, into));
     }
-    written(command, &files, (rest, value), &texts, into);
-    let has = |options: &[&str]| usage.as_ref().is_some_and(|usage| usage.has(&texts, options));
+    written(command, &files, &given, into);
     // In a dry run or a listing, only files that options name are written.
-    if usage.as_ref().is_some_and(|usage| has(&usage.form.quiet)) {
+    if usage.has(&texts, &usage.form.quiet) {
         let mut at = 0;
         into.retain(|access| {
             at += 1;
             at <= before || !access.touch.writes()
         });
     }
-    if !has(&files.keeps) {
-        named(command, (&files.outputs, Touch::Write), (rest, value), &texts, false, into);
+    if !usage.has(&texts, &files.keeps) {
+        named(command, &usage, (&files.outputs, Touch::Write), false, into);
     }
-    read(command, &files, rest, &texts, into);
+    read(command, &files, rest, Some(&given), catalogue, into);
 }
 
 /// `dd if=FILE of=FILE`.
@@ -109,47 +118,19 @@ fn copied_blocks(command: &Command, into: &mut Vec<Access>) {
 
 /// `curl -O ADDRESS` and `wget ADDRESS`: the file has the last name of the address, in the working directory or in the
 /// folder of an option.
-fn downloaded(command: &Command, program: &str, texts: &[&str], value: &[&str], into: &mut Vec<Access>) {
-    let is_wget = program.starts_with("wget");
-    let (mut named, mut deep) = (is_wget, false);
-    let mut folder = Word::literal(".");
-    let mut addresses = Vec::new();
-    for item in Scanner::new(texts, 1, value) {
-        match item {
-            Item::Option(name, at) => {
-                if is_wget {
-                    named &= !name.is_any(&["-O", "--output-document", "--spider", "--help", "--version"]);
-                    deep |= name.is_any(&[
-                        "-r",
-                        "-m",
-                        "-p",
-                        "-i",
-                        "--recursive",
-                        "--mirror",
-                        "--page-requisites",
-                        "--input-file",
-                    ]);
-                } else {
-                    named |= name.is_any(&["-O", "--remote-name", "--remote-name-all"]);
-                }
-                if name.is_any(&["-P", "--directory-prefix", "--output-dir"])
-                    && let Some(word) = at.and_then(|at| Some(command.words.get(at.index)?.tail(at.offset)))
-                {
-                    folder = word;
-                }
-            }
-            Item::Positional(index) => addresses.extend(command.words.get(index)),
-            Item::Dashes(_) => {}
-        }
-    }
-    if !named {
+fn downloaded(command: &Command, usage: &Usage, given: &Operands<'_>, into: &mut Vec<Access>) {
+    let always = usage.role(Role::NamesFiles).is_empty();
+    let is_other = given.has(Role::ReadsOnly) || given.places(Role::NamesOutput).next().is_some();
+    if is_other || !(always || given.has(Role::NamesFiles)) {
         return;
     }
-    if deep {
+    let folder = given.places(Role::Folder).last().and_then(|at| command.value(at));
+    let folder = folder.unwrap_or_else(|| Word::literal("."));
+    if given.has(Role::Recursive) {
         into.push(Access::new(Touch::WriteAll, &folder));
         return;
     }
-    for word in addresses {
+    for word in given.words.iter().filter_map(|index| command.words.get(*index)) {
         let last = word.text.rsplit('/').next().unwrap_or_default();
         let path = if folder.text == "." {
             last.to_owned()
@@ -170,12 +151,11 @@ fn chosen<T>(words: Words, items: &[T]) -> &[T] {
     }
 }
 
-/// The files that these options name. The options of a wrapper end where its command begins.
+/// The files that these options name, before the verb and behind it. The options of a wrapper end where its command begins.
 fn named(
     command: &Command,
+    usage: &Usage,
     (options, touch): (&[&str], Touch),
-    (rest, value): (usize, &[&str]),
-    texts: &[&str],
     is_wrapper: bool,
     into: &mut Vec<Access>,
 ) {
@@ -187,17 +167,17 @@ fn named(
         let attached = options.iter().filter_map(|option| option.strip_suffix('='));
         name.is_any(options) || attached.into_iter().any(|option| name.is(option))
     };
-    let valued = options.iter().filter(|option| !option.ends_with('='));
-    let value: Vec<&str> = value.iter().chain(valued).copied().collect();
-    for item in Scanner::new(texts, rest, &value) {
+    let texts = command.texts();
+    let before = texts.get(..usage.rest).unwrap_or(&texts);
+    let value = usage.value();
+    let outer = usage.program.value.unwrap_or_default();
+    let before = Scanner::new(before, usage.start, &outer).filter(|item| matches!(item, Item::Option(..)));
+    for item in before.chain(Scanner::new(&texts, usage.rest, &value)) {
         match item {
-            Item::Option(name, Some(at)) if is_named(name) => {
-                let word = command.words.get(at.index).map(|word| word.tail(at.offset));
-                match (word, touch) {
-                    (Some(word), Touch::Read) => into.extend(held(&word)),
-                    (word, touch) => into.extend(word.map(|word| Access::new(touch, &word))),
-                }
-            }
+            Item::Option(name, Some(at)) if is_named(name) => match (command.value(at), touch) {
+                (Some(word), Touch::Read) => into.extend(held(&word)),
+                (word, touch) => into.extend(word.map(|word| Access::new(touch, &word))),
+            },
             Item::Positional(_) if is_wrapper => return,
             _ => {}
         }
@@ -205,36 +185,19 @@ fn named(
 }
 
 /// The files that words name as output.
-fn written(
-    command: &Command,
-    files: &Files,
-    (rest, value): (usize, &[&str]),
-    texts: &[&str],
-    into: &mut Vec<Access>,
-) {
-    if files.writes == Words::None {
+fn written(command: &Command, files: &Files, given: &Operands<'_>, into: &mut Vec<Access>) {
+    let has =
+        |options: &[&str]| given.options.iter().any(|(name, _)| name.is_any(options) || name.begins(options));
+    if files.writes == Words::None || !(files.writes_with.is_empty() || has(&files.writes_with)) {
         return;
     }
-    let value: Vec<&str> = value.iter().chain(files.outputs.iter()).copied().collect();
-    let (mut needed, mut deep) = (files.writes_with.is_empty(), files.how == Some(FileHow::Rights));
-    let mut words = Vec::new();
-    for item in Scanner::new(texts, rest, &value) {
-        match item {
-            Item::Option(name, _) => {
-                needed |= name.is_any(&files.writes_with);
-                deep |= name.is_any(&files.deep);
-            }
-            Item::Positional(index) => words.extend(command.words.get(index)),
-            Item::Dashes(_) => {}
-        }
-    }
-    if needed {
-        let touch = if deep { Touch::WriteAll } else { Touch::Write };
-        let meant = if first_is_file(files, texts) { &words } else { chosen(files.writes, &words) };
-        // `-` is standard output.
-        let meant = meant.iter().filter(|word| word.text != "-");
-        into.extend(meant.map(|word| Access::new(touch, word)));
-    }
+    let deep = files.how == Some(FileHow::Rights) || has(&files.deep);
+    let touch = if deep { Touch::WriteAll } else { Touch::Write };
+    let words: Vec<&Word> = given.words.iter().filter_map(|index| command.words.get(*index)).collect();
+    let meant = if first_is_file(files, &command.texts()) { &words } else { chosen(files.writes, &words) };
+    // `-` is standard output.
+    let meant = meant.iter().filter(|word| word.text != "-");
+    into.extend(meant.map(|word| Access::new(touch, word)));
 }
 
 /// Whether an option replaces the first word: `sed -e SCRIPT FILE`.
@@ -244,7 +207,14 @@ fn first_is_file(files: &Files, texts: &[&str]) -> bool {
 }
 
 /// The words that may be files that are read.
-fn read(command: &Command, files: &Files, rest: usize, texts: &[&str], into: &mut Vec<Access>) {
+fn read(
+    command: &Command,
+    files: &Files,
+    rest: usize,
+    given: Option<&Operands<'_>>,
+    catalogue: Catalogue,
+    into: &mut Vec<Access>,
+) {
     if files.reads == Words::None {
         return;
     }
@@ -274,10 +244,19 @@ fn read(command: &Command, files: &Files, rest: usize, texts: &[&str], into: &mu
         }
         words.push(word);
     }
-    let meant = if first_is_file(files, texts) { &words } else { chosen(files.reads, &words) };
-    into.extend(meant.iter().flat_map(|word| read_of(word)));
+    let first_is_file = first_is_file(files, &command.texts());
+    let mut meant = if first_is_file { words } else { chosen(files.reads, &words).to_vec() };
+    // Values of options are no operands, but they may be files.
+    let operands = given.map(|given| given.words.as_slice()).unwrap_or_default();
+    let operands: Vec<&Word> = operands.iter().filter_map(|index| command.words.get(*index)).collect();
+    for word in chosen(files.reads, &operands) {
+        if !meant.contains(word) {
+            meant.push(word);
+        }
+    }
     for word in meant {
-        search::printed(word, into);
+        into.extend(read_of(word));
+        search::printed(word, catalogue, into);
     }
 }
 

@@ -1,37 +1,17 @@
 //! Files that a command reads because a search finds them: their names are known only when it runs.
 
 use super::access::{Access, Touch};
-use crate::catalogue::base_name;
-use crate::catalogue::options::{Item, Scanner};
+use crate::catalogue::expression::Expression;
+use crate::catalogue::lookup::Usage;
+use crate::catalogue::operands::Operands;
+use crate::catalogue::program::{FileHow, How, Role};
+use crate::catalogue::{Catalogue, base_name};
+use crate::lists::HARMLESS_FOLDERS;
 use crate::policy::glob;
-use crate::shell::{Command, Word, glob as fits};
+use crate::shell::{Word, glob as fits};
 
 /// A name that a search must leave out to be free of secrets where the files that it finds cannot be looked at.
 const TYPICAL: &str = ".env";
-
-/// Folders in which no secrets are expected, on any machine.
-const HARMLESS: &[&str] = &[
-    "/bin/**",
-    "/boot/**",
-    "/dev/**",
-    "/etc/*/**",
-    "/lib*/**",
-    "/proc/net/**",
-    "/proc/sys/**",
-    "/run/log/**",
-    "/run/systemd/**",
-    "/sbin/**",
-    "/sys/**",
-    "/tmp/**",
-    "/usr/**",
-    "/var/cache/**",
-    "/var/lib/apt/**",
-    "/var/lib/dpkg/**",
-    "/var/lib/systemd/**",
-    "/var/log/**",
-    "/var/spool/**",
-    "/var/tmp/**",
-];
 
 /// Whether no secrets are expected among the files that a search finds. `base` is the folder in full, `secret` are globs.
 pub fn is_harmless<'a>(access: &Access, base: &str, mut secret: impl Iterator<Item = &'a str>) -> bool {
@@ -39,7 +19,7 @@ pub fn is_harmless<'a>(access: &Access, base: &str, mut secret: impl Iterator<It
     if access.left_out.iter().any(|out| fits(out, TYPICAL)) {
         return true;
     }
-    let is_expected = HARMLESS.iter().any(|one| glob::matches(one, base));
+    let is_expected = HARMLESS_FOLDERS.iter().any(|one| glob::matches(one, base));
     !secret.any(|secret| {
         let (folder, last) = secret.rsplit_once('/').unwrap_or(("", secret));
         let folder = if folder == "**" { "" } else { folder };
@@ -83,7 +63,7 @@ pub(super) fn search(base: &str, name: &str, deep: bool) -> Access {
 }
 
 /// Adds what the program reads whose words are the output of a search: `cat $(find …)`, `find … | xargs cat`.
-pub fn printed(word: &Word, into: &mut Vec<Access>) {
+pub fn printed(word: &Word, catalogue: Catalogue, into: &mut Vec<Access>) {
     let Some((_, source)) = word.text.split_once("$(").filter(|_| word.unknown.is_some()) else { return };
     let source = source.rsplit_once(')').map_or(source, |(source, _)| source);
     let mut stages = source.split('|').map(|stage| -> Vec<&str> {
@@ -92,7 +72,7 @@ pub fn printed(word: &Word, into: &mut Vec<Access>) {
     });
     let Some(texts) = stages.next() else { return };
     let before = into.len();
-    found(&texts, into);
+    found(&texts, catalogue, into);
     for filter in stages.filter_map(|stage| filter(&stage)) {
         let found = into.len();
         for at in before..found {
@@ -113,34 +93,33 @@ pub fn printed(word: &Word, into: &mut Vec<Access>) {
 }
 
 /// Adds the files whose names a command prints.
-fn found(texts: &[&str], into: &mut Vec<Access>) {
-    match base_name(texts.first().copied().unwrap_or_default()) {
-        "find" | "gfind" | "bfs" => find(texts, into),
-        "fd" | "fdfind" => {
-            let words = positionals(texts);
-            let hidden =
-                texts.iter().any(|text| matches!(*text, "-H" | "-u" | "--hidden" | "--unrestricted"));
+fn found(texts: &[&str], catalogue: Catalogue, into: &mut Vec<Access>) {
+    let Some(usage) = catalogue.usage(texts, &|_| false) else {
+        return into.extend(positionals(texts).iter().map(|word| read(word)));
+    };
+    let given = usage.operands(texts);
+    let words: Vec<&str> = given.words().collect();
+    match (usage.form.runs.map(|runs| runs.how), base_name(texts.first().copied().unwrap_or_default())) {
+        (Some(How::Find), _) => find(&usage.expression(texts), texts, into),
+        (Some(How::Fd), _) => {
             let name = words
                 .first()
                 .map_or("*".to_owned(), |name| format!("*{}*", name.trim_matches(['^', '$', '\\'])));
-            into.extend(hidden.then(|| search(words.get(1).copied().unwrap_or("."), &name, true)));
+            let folder = words.get(1).copied().unwrap_or(".");
+            into.extend(given.has(Role::Recursive).then(|| search(folder, &name, true)));
         }
-        "locate" | "plocate" | "mlocate" => {
-            into.extend(positionals(texts).iter().map(|name| search("/", &format!("*{name}*"), true)));
+        (_, "locate" | "plocate" | "mlocate") => {
+            into.extend(words.iter().map(|name| search("/", &format!("*{name}*"), true)));
         }
-        "ls" => {
-            let words = positionals(texts);
-            let all = texts.iter().any(|text| {
-                matches!(*text, "--all" | "--almost-all")
-                    || (text.starts_with('-') && !text.starts_with("--") && text.contains(['a', 'A']))
-            });
+        (_, "ls") => {
+            let all = given.has(Role::Hidden);
             if all && words.is_empty() {
                 into.push(search(".", "*", false));
             }
             into.extend(words.iter().filter(|_| all).map(|word| search(word, "*", false)));
             into.extend(words.iter().map(|word| read(word)));
         }
-        "grep" | "egrep" | "fgrep" | "rg" | "ag" | "git" => texts_search(texts, true, into),
+        _ if usage.files().how == Some(FileHow::TextSearch) => texts_search(&usage, &given, true, into),
         _ => into.extend(positionals(texts).iter().map(|word| read(word))),
     }
 }
@@ -176,129 +155,20 @@ fn filter(texts: &[&str]) -> Option<Filter> {
 }
 
 /// The files that `find` finds.
-fn find(texts: &[&str], into: &mut Vec<Access>) {
-    let mut words =
-        texts.iter().skip(1).copied().skip_while(|text| matches!(*text, "-L" | "-H" | "-P")).peekable();
-    let mut places = Vec::new();
-    while let Some(place) = words.next_if(|text| !text.starts_with(['-', '(', '!', '\\'])) {
-        places.push(place);
-    }
-    if places.is_empty() {
-        places.push(".");
-    }
-    let rest: Vec<&str> = words.collect();
-    let (mut names, mut left_out) = (Vec::new(), Vec::new());
-    for (at, pair) in rest.windows(2).enumerate() {
-        let [test, value] = pair else { continue };
-        let negated = at
-            .checked_sub(1)
-            .and_then(|at| rest.get(at))
-            .is_some_and(|text| matches!(*text, "!" | "-not" | "\\!"));
-        let name = value.rsplit('/').next().unwrap_or(value);
-        match *test {
-            "-type" if *value == "d" => return,
-            "-name" | "-iname" | "-path" | "-ipath" | "-wholename" if negated => {
-                left_out.push(name.to_owned());
-            }
-            "-name" | "-iname" | "-path" | "-ipath" | "-wholename" => names.push(name),
-            _ => {}
-        }
-    }
-    if names.is_empty() {
-        names.push("*");
-    }
-    let searches = places.iter().flat_map(|place| names.iter().map(|name| search(place, name, true)));
-    into.extend(searches.map(|access| Access { left_out: left_out.clone(), ..access }));
-}
-
-/// Options of programs that search texts which take a value.
-const VALUED: &[&str] = &[
-    "-e",
-    "--regexp",
-    "-f",
-    "--file",
-    "-m",
-    "--max-count",
-    "-A",
-    "-B",
-    "-C",
-    "--context",
-    "--after-context",
-    "--before-context",
-    "-d",
-    "--directories",
-    "-D",
-    "-g",
-    "--glob",
-    "--iglob",
-    "-t",
-    "--type",
-    "--include",
-    "--exclude",
-    "--exclude-dir",
-    "-j",
-    "--threads",
-    "-M",
-    "--max-columns",
-    "--color",
-    "--colour",
-    "--sort",
-];
-
-/// The files that `grep -r` and its kin search; `lists` where the names that they print are read.
-pub fn texts_search(texts: &[&str], lists: bool, into: &mut Vec<Access>) {
-    let program = base_name(texts.first().copied().unwrap_or_default());
-    let skips_hidden = matches!(program, "rg" | "ag" | "ack" | "ugrep" | "ug" | "rga");
-    let (mut deep, mut prints, mut has_pattern) = (program == "rgrep", true, false);
-    let (mut words, mut names, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
-    // `git grep` has a verb.
-    let first = if program == "git" { 2 } else { 1 };
-    for item in Scanner::new(texts, first, VALUED) {
-        let (name, value) = match item {
-            Item::Positional(index) => {
-                words.extend(texts.get(index).copied());
-                continue;
-            }
-            Item::Option(name, at) => (name, at.and_then(|at| texts.get(at.index)?.get(at.offset..))),
-            Item::Dashes(_) => continue,
-        };
-        has_pattern |= name.is_any(&["-e", "-f", "--regexp", "--file"]);
-        prints &= !name.is_any(&[
-            "-l",
-            "-L",
-            "-c",
-            "-q",
-            "--files-with-matches",
-            "--files-without-match",
-            "--count",
-            "--quiet",
-            "--silent",
-            "--files",
-        ]);
-        deep |= match program {
-            "git" => name.is("--no-index"),
-            _ if skips_hidden => name.is_any(&["-u", "-.", "--hidden", "--unrestricted"]),
-            _ => {
-                name.is_any(&["-r", "-R", "--recursive", "--dereference-recursive"])
-                    || value == Some("recurse")
-            }
-        };
-        match value {
-            Some(value) if name.is("--exclude") => left_out.push(value.to_owned()),
-            Some(value) if name.is_any(&["--include", "-g", "--glob", "--iglob"]) => {
-                match value.strip_prefix('!') {
-                    Some(name) => left_out.push(name.to_owned()),
-                    None => names.push(value.to_owned()),
-                }
-            }
-            Some(value) if skips_hidden && name.is_any(&["-t", "--type"]) => names.push(format!("*.{value}")),
-            _ => {}
-        }
-    }
-    if !deep || prints == lists {
+fn find(expression: &Expression<'_>, texts: &[&str], into: &mut Vec<Access>) {
+    if expression.tests.iter().any(|test| *test == ("-type", "d")) {
         return;
     }
-    let mut places = words.get(usize::from(!has_pattern)..).unwrap_or_default().to_vec();
+    let places = expression.places.iter().filter_map(|at| texts.get(*at).copied()).collect();
+    let named = |negated: bool| {
+        let names = expression.names.iter().filter(move |name| name.negated == negated);
+        names.map(|name| name.glob.rsplit('/').next().unwrap_or(name.glob).to_owned())
+    };
+    searches(places, named(false).collect(), named(true).collect(), into);
+}
+
+/// Adds the searches below folders, by default the working directory, for names, by default any.
+fn searches(mut places: Vec<&str>, mut names: Vec<String>, left_out: Vec<String>, into: &mut Vec<Access>) {
     if places.is_empty() {
         places.push(".");
     }
@@ -309,14 +179,31 @@ pub fn texts_search(texts: &[&str], lists: bool, into: &mut Vec<Access>) {
     into.extend(searches.map(|access| Access { left_out: left_out.clone(), ..access }));
 }
 
+/// The files that `grep -r` and similar programs search; `lists` where the names that they print are read.
+pub fn texts_search(usage: &Usage, given: &Operands<'_>, lists: bool, into: &mut Vec<Access>) {
+    if !given.has(Role::Recursive) || given.has(Role::NamesOnly) != lists {
+        return;
+    }
+    let first_is_file = usage.files().first_is_file;
+    let has_pattern = given.options.iter().any(|(name, _)| name.is_any(&first_is_file));
+    let (mut names, mut left_out) = (Vec::new(), Vec::new());
+    left_out.extend(given.values(Role::Excludes).map(str::to_owned));
+    for glob in given.values(Role::Includes) {
+        match glob.strip_prefix('!') {
+            Some(name) => left_out.push(name.to_owned()),
+            None => names.push(glob.to_owned()),
+        }
+    }
+    names.extend(given.values(Role::Endings).map(|ending| format!("*.{ending}")));
+    let places = given.words().skip(usize::from(!has_pattern)).collect();
+    searches(places, names, left_out, into);
+}
+
 /// The files below the folders that an archiver packs to its standard output.
-pub fn packed(command: &Command, texts: &[&str], into: &mut Vec<Access>) {
-    let packs = texts.iter().skip(1).take(1).any(|mode| mode.contains('c')) || texts.contains(&"--create");
-    if packs {
-        let excluded = texts.iter().filter_map(|text| text.strip_prefix("--exclude="));
-        let left_out: Vec<String> = excluded.map(str::to_owned).collect();
-        let words = command.words.iter().skip(2).map(|word| word.text.as_str());
-        let searches = words.filter(|text| !text.starts_with('-')).map(|text| search(text, "*", true));
+pub fn packed(given: &Operands<'_>, into: &mut Vec<Access>) {
+    if given.has(Role::Packs) {
+        let left_out: Vec<String> = given.values(Role::Excludes).map(str::to_owned).collect();
+        let searches = given.words().map(|text| search(text, "*", true));
         into.extend(searches.map(|access| Access { left_out: left_out.clone(), ..access }));
     }
 }

@@ -2,132 +2,91 @@
 
 use super::access::{Access, Touch};
 use super::search::search;
-use crate::catalogue::options::{Item, Scanner};
+use crate::catalogue::lookup::Usage;
+use crate::catalogue::operands::Operands;
+use crate::catalogue::program::{FileHow, HostWords, Role};
 use crate::policy::word_paths::{LocalMachine, word_paths};
 use crate::shell::{Command, Word};
 
-/// `cp`, `mv` and similar programs: the file that is written is the last word, or the value of `-t`.
+/// `cp`, `mv` and similar programs: the file that is written is the last word, or below the value of an option.
 pub(super) fn transfer(
     command: &Command,
-    program: &str,
-    texts: &[&str],
+    usage: &Usage,
+    given: &Operands<'_>,
     machine: &dyn LocalMachine,
     into: &mut Vec<Access>,
 ) {
-    let valued: &[&str] = match program {
-        "rsync" => &[
-            "-e",
-            "--rsh",
-            "--exclude",
-            "--include",
-            "--filter",
-            "-f",
-            "--exclude-from",
-            "--port",
-            "--chown",
-            "--chmod",
-        ],
-        "scp" => &["-i", "-P", "-F", "-o", "-J", "-c", "-l", "-S"],
-        "install" => &["-m", "--mode", "-o", "--owner", "-g", "--group", "-t", "--target-directory", "-S"],
-        _ => &["-t", "--target-directory", "-S", "--suffix"],
-    };
-    let mut words = Vec::new();
-    let mut folder: Option<Word> = None;
-    let mut deep = program != "install" && program != "ln";
-    let (mut deletes, mut takes) = (false, false);
-    for item in Scanner::new(texts, 1, valued) {
-        match item {
-            Item::Positional(index) => words.extend(command.words.get(index).cloned()),
-            Item::Option(name, Some(at)) if name.is_any(&["-t", "--target-directory"]) => {
-                folder = command.words.get(at.index).map(|word| word.tail(at.offset));
-            }
-            Item::Option(name, _) => {
-                takes |= name.is_any(&["--remove-source-files", "--remove-sent-files"]);
-                deletes |= name.is_any(&["--delete", "--delete-after", "--delete-excluded"]);
-            }
-            Item::Dashes(_) => {}
-        }
+    let how = usage.files().how;
+    let (moves, links) = (how == Some(FileHow::Move), how == Some(FileHow::Link));
+    let takes = given.has(Role::Removes);
+    let deep = takes || !(links || how == Some(FileHow::Install));
+    let mut words: Vec<Word> =
+        given.words.iter().filter_map(|index| command.words.get(*index)).cloned().collect();
+    let names_hosts = usage.program.host_words == Some(HostWords::Remote);
+    let remote =
+        |word: &Word| names_hosts && word.text.split('/').next().is_some_and(|head| head.contains(':'));
+    let copies_folders = given.has(Role::Recursive);
+    let mut folders: Vec<Word> = given.places(Role::Folder).filter_map(|at| command.value(at)).collect();
+    let is_folder = !folders.is_empty();
+    if !is_folder && links && words.len() == 1 {
+        folders.push(Word::literal("."));
     }
-    deep |= deletes || takes;
-    let remote = |word: &Word| {
-        matches!(program, "scp" | "rsync")
-            && word.text.split('/').next().is_some_and(|head| head.contains(':'))
-    };
-    let is_folder = folder.is_some();
-    let copies_folders = texts.iter().skip(1).any(|text| {
-        matches!(*text, "--recursive" | "--archive")
-            || text
-                .strip_prefix('-')
-                .is_some_and(|letters| !letters.starts_with('-') && letters.contains(['r', 'R', 'a']))
-    });
-    if folder.is_none() && program == "ln" && words.len() == 1 {
-        folder = Some(Word::literal("."));
+    if folders.is_empty() {
+        folders.extend(words.pop());
     }
-    let Some(target) = folder.or_else(|| words.pop()) else { return };
     for source in &words {
-        if copies_folders
-            && matches!(program, "cp" | "rsync" | "scp")
-            && !remote(source)
-            && is_home(source, command, machine)
-        {
+        if copies_folders && !remote(source) && is_home(source, command, machine) {
             into.push(all_below(source));
         }
-        if program == "mv" || (takes && !remote(source)) {
+        if moves || (takes && !remote(source)) {
             into.push(Access::new(Touch::WriteAll, source));
-        } else if program == "ln" {
+        } else if links {
             // It could be written through a second name.
             into.push(Access::new(Touch::Write, source));
         }
     }
-    if remote(&target) {
-        return;
-    }
-    let into_folder = is_folder
-        || words.len() > 1
-        || target.text.ends_with('/')
-        || word_paths(&target, command, machine).paths.iter().any(|path| machine.is_folder(path));
-    if !into_folder {
-        let touch = if deep { Touch::WriteAll } else { Touch::Write };
-        into.push(Access::new(touch, &target));
-        return;
-    }
-    for source in &words {
-        let unknown = target.unknown.is_some() || source.unknown.is_some();
-        let below = |name: &str| format!("{}/{name}", target.text.trim_end_matches('/'));
-        let mut names =
-            vec![source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned()];
-        // The names of the files in a copied folder are unknown.
-        if (program == "rsync" && source.text.ends_with('/'))
-            || source.text.ends_with("/.")
-            || source.text == "."
-        {
-            names = vec![".".to_owned()];
-        } else if source.text.contains(['*', '?', '[']) {
-            let found = word_paths(source, command, machine).paths;
-            names.extend(found.iter().filter_map(|path| path.rsplit('/').next()).map(str::to_owned));
+    let touch = if deep { Touch::WriteAll } else { Touch::Write };
+    for target in folders.iter().filter(|target| !remote(target)) {
+        let into_folder = is_folder
+            || words.len() > 1
+            || target.text.ends_with('/')
+            || word_paths(target, command, machine).paths.iter().any(|path| machine.is_folder(path));
+        if !into_folder {
+            into.push(Access::new(touch, target));
+            continue;
         }
-        let touch = if deep { Touch::WriteAll } else { Touch::Write };
-        into.extend(names.iter().map(|name| Access::named(touch, below(name), unknown)));
+        for source in &words {
+            let unknown = target.unknown.is_some() || source.unknown.is_some();
+            let below = |name: &str| format!("{}/{name}", target.text.trim_end_matches('/'));
+            let mut names =
+                vec![source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned()];
+            // The names of the files in a copied folder are unknown.
+            if (usage.program.key == "rsync" && source.text.ends_with('/'))
+                || source.text.ends_with("/.")
+                || source.text == "."
+            {
+                names = vec![".".to_owned()];
+            } else if source.text.contains(['*', '?', '[']) {
+                let found = word_paths(source, command, machine).paths;
+                names.extend(found.iter().filter_map(|path| path.rsplit('/').next()).map(str::to_owned));
+            }
+            into.extend(names.iter().map(|name| Access::named(touch, below(name), unknown)));
+        }
     }
 }
 
 /// An archiver that packs the home of a user.
 pub(super) fn homes_packed(
     command: &Command,
-    texts: &[&str],
+    given: &Operands<'_>,
     machine: &dyn LocalMachine,
     into: &mut Vec<Access>,
 ) {
-    // `tar -C FOLDER .`, also as one word.
-    let folder = texts.iter().enumerate().find_map(|(index, text)| {
-        let value = text.strip_prefix("--directory=").or_else(|| text.strip_prefix("-C"))?;
-        if value.is_empty() { texts.get(index + 1).copied() } else { Some(value) }
-    });
-    for word in command.words.iter().skip(1).filter(|word| !word.text.starts_with('-')) {
-        let below = folder.map(|folder| Word::literal(format!("{folder}/{}", word.text)));
-        for source in std::iter::once(word).chain(&below) {
-            if is_home(source, command, machine) {
-                into.push(all_below(source));
+    for word in given.words.iter().filter_map(|index| command.words.get(*index)) {
+        let below = given.values(Role::Folder).map(|folder| Word::literal(format!("{folder}/{}", word.text)));
+        for source in std::iter::once(word.clone()).chain(below) {
+            if is_home(&source, command, machine) {
+                into.push(all_below(&source));
             }
         }
     }
@@ -156,15 +115,15 @@ fn is_home(word: &Word, command: &Command, machine: &dyn LocalMachine) -> bool {
 }
 
 /// `git -C FOLDER clone ADDRESS [TARGET]`: without a target, the folder has the last name of the address.
-pub(super) fn cloned(command: &Command, texts: &[&str], rest: usize, value: &[&str], into: &mut Vec<Access>) {
-    let words = positionals(command, texts, value, rest);
+pub(super) fn cloned(command: &Command, usage: &Usage, given: &Operands<'_>, into: &mut Vec<Access>) {
+    let texts = command.texts();
+    let words: Vec<&Word> = given.words.iter().filter_map(|index| command.words.get(*index)).collect();
     let Some(word) = words.get(1).or(words.first()) else { return };
     let address = word.text.trim_end_matches('/');
     let last = address.rsplit(['/', ':']).next().unwrap_or(address);
     let target = if words.len() > 1 { &word.text } else { last.trim_end_matches(".git") };
-    let before = command.words.iter().take(rest).zip(command.words.iter().skip(1));
-    let folder = before.rev().find(|(option, _)| option.text == "-C").map(|(_, folder)| folder);
-    let path = match folder {
+    let folder = usage.operands_before(&texts).places(Role::Folder).last().and_then(|at| command.value(at));
+    let path = match &folder {
         Some(folder) if !target.starts_with(['/', '~', '$']) => format!("{}/{target}", folder.text),
         _ => target.to_owned(),
     };
@@ -172,43 +131,24 @@ pub(super) fn cloned(command: &Command, texts: &[&str], rest: usize, value: &[&s
     into.push(Access::named(Touch::Write, path, unknown));
 }
 
-/// Folders of this machine that a container mounts, and files that are copied into or out of a container.
-pub(super) fn engine(command: &Command, texts: &[&str], into: &mut Vec<Access>) {
-    if command.variable("DOCKER_HOST").is_some() {
-        return;
-    }
-    let verb =
-        texts.iter().skip(1).position(|text| matches!(*text, "run" | "create" | "cp")).map(|at| at + 1);
-    let Some(verb) = verb else { return };
-    if texts.get(verb) == Some(&"cp") {
-        let valued =
-            ["-n", "--namespace", "-c", "--container", "--context", "--kubeconfig", "--index", "--retries"];
-        let words = positionals(command, texts, &valued, verb + 1);
-        if let [source, target] = words.as_slice() {
-            let inside = |word: &Word| word.text.split('/').next().is_some_and(|head| head.contains(':'));
-            let path = source.text.find(':').filter(|_| inside(source)).map_or(0, |colon| colon + 1);
-            into.push(Access::new(Touch::Read, &source.tail(path)));
-            // An archive on the standard output touches no file.
-            let target = if target.text == "-" { &Word::literal("/dev/stdout") } else { *target };
-            into.extend((!inside(target)).then(|| Access::new(Touch::WriteAll, target)));
-        }
-        return;
-    }
-    for (at, word) in command.words.iter().enumerate().skip(verb) {
-        let next = || command.words.get(at + 1).cloned();
-        let value = match word.text.as_str() {
-            "-v" | "--volume" | "--mount" => next(),
-            text if text.starts_with("--volume=") => Some(word.tail("--volume=".len())),
-            text if text.starts_with("--mount=") => Some(word.tail("--mount=".len())),
-            text if text.starts_with("-v") && text.len() > 2 => Some(word.tail(2)),
-            _ => None,
-        };
-        let Some(value) = value else { continue };
+/// Files that are copied into or out of a container.
+pub(super) fn copied(command: &Command, given: &Operands<'_>, into: &mut Vec<Access>) {
+    let words: Vec<&Word> = given.words.iter().filter_map(|index| command.words.get(*index)).collect();
+    let [source, target] = words.as_slice() else { return };
+    let inside = |word: &Word| word.text.split('/').next().is_some_and(|head| head.contains(':'));
+    let path = source.text.find(':').filter(|_| inside(source)).map_or(0, |colon| colon + 1);
+    into.push(Access::new(Touch::Read, &source.tail(path)));
+    // An archive on the standard output touches no file.
+    let target = if target.text == "-" { &Word::literal("/dev/stdout") } else { *target };
+    into.extend((!inside(target)).then(|| Access::new(Touch::WriteAll, target)));
+}
+
+/// Folders of this machine that a container mounts.
+pub(super) fn mounted(command: &Command, given: &Operands<'_>, into: &mut Vec<Access>) {
+    for value in given.places(Role::Mounts).filter_map(|at| command.value(at)) {
         let source = if value.text.contains("src=") || value.text.contains("source=") {
-            value
-                .text
-                .split(',')
-                .find_map(|part| part.strip_prefix("src=").or_else(|| part.strip_prefix("source=")))
+            let mut parts = value.text.split(',');
+            parts.find_map(|part| part.strip_prefix("src=").or_else(|| part.strip_prefix("source=")))
         } else {
             value.text.split(':').next()
         };
@@ -224,11 +164,4 @@ pub(super) fn engine(command: &Command, texts: &[&str], into: &mut Vec<Access>) 
         into.push(access(Touch::Read));
         into.extend((!read_only).then(|| access(Touch::WriteAll)));
     }
-}
-
-/// The words that are neither options nor values of options.
-fn positionals<'a>(command: &'a Command, texts: &[&str], valued: &[&str], from: usize) -> Vec<&'a Word> {
-    Scanner::new(texts, from, valued)
-        .filter_map(|item| if let Item::Positional(index) = item { command.words.get(index) } else { None })
-        .collect()
 }

@@ -1,9 +1,12 @@
 //! What a person is asked about instead of denying it: `policy.ask` of `hosts.yaml`.
 
+use serde::{Deserialize, Serialize};
+
 use super::window::Window;
 
 /// An objection that a person may lift.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub enum Topic {
     /// A used-up budget.
     Budget,
@@ -48,8 +51,20 @@ impl Topic {
     }
 }
 
+impl From<String> for Topic {
+    fn from(name: String) -> Self {
+        Self::named(&name)
+    }
+}
+
+impl From<Topic> for String {
+    fn from(topic: Topic) -> Self {
+        topic.as_str().to_owned()
+    }
+}
+
 /// A topic that is asked about, and how.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ask {
     /// What is asked.
     pub topic: Topic,

@@ -2,10 +2,13 @@
 
 use std::net::IpAddr;
 
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+
 use super::window::Window;
 
 /// A health endpoint.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Health {
     /// The URL, `http://` or `https://`.
     pub url: String,
@@ -27,7 +30,7 @@ impl Health {
 }
 
 /// A DNS name that must resolve.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DnsName {
     /// The name.
     pub name: String,
@@ -45,7 +48,7 @@ impl DnsName {
 }
 
 /// A port that must accept connections.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TcpPort {
     /// A name or an address; `None` for the service's host.
     pub host: Option<String>,
@@ -54,7 +57,7 @@ pub struct TcpPort {
 }
 
 /// A command of the operator's own that checks a service.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandCheck {
     /// The program and its arguments.
     pub command: Vec<String>,
@@ -67,7 +70,8 @@ pub struct CommandCheck {
 }
 
 /// The machine that runs a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Place {
     /// The service's host, through its ssh destination; this machine, if it has none.
     #[default]
@@ -77,7 +81,8 @@ pub enum Place {
 }
 
 /// The program that runs the containers of a service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Engine {
     /// `docker`.
     #[default]
@@ -96,16 +101,20 @@ impl Engine {
     }
 }
 
-/// The verification of a session that acted on services.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Verification of services before a session ends. A missing key keeps its default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Verification {
-    /// How often a stop is blocked while a service is unhealthy.
+    /// Maximum number of times that the end of a session is blocked, 1 to 8. Default: 3.
+    #[serde(deserialize_with = "attempts")]
     pub attempts: u32,
-    /// Who verifies; `None` means the command at tier 1, and both at tiers 2 and 3 or without a tier.
+    /// Verifier: the hook (`command`), a model with the rendered prompt (`agent`) or `both`. Default: `command` at tier 1, else `both`.
     pub mode: Option<Verifier>,
-    /// How long a service may take to become healthy after an action.
+    /// Time that a service has to become healthy after an action, at most `10m`. Default: `30s`.
+    #[serde(deserialize_with = "limited")]
     pub grace: Window,
-    /// The timeout of one verification.
+    /// Timeout of one verification, at most `10m`. Default: `1m`.
+    #[serde(deserialize_with = "limited")]
     pub deadline: Window,
 }
 
@@ -122,8 +131,27 @@ impl Default for Verification {
     }
 }
 
+fn attempts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let attempts = u32::deserialize(deserializer)?;
+    if (1..=Verification::MOST_ATTEMPTS).contains(&attempts) {
+        return Ok(attempts);
+    }
+    Err(D::Error::custom(format!(
+        "is not a valid number of attempts; write a number from 1 to {}; the client ends a session at the ninth block in a row",
+        Verification::MOST_ATTEMPTS
+    )))
+}
+
+fn limited<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Window, D::Error> {
+    let window = Window::deserialize(deserializer)?;
+    let is_valid = window.delta().num_seconds() <= Verification::LONGEST_DEADLINE;
+    let problem = "exceeds the maximum duration of `verify`; write at most `10m`";
+    if is_valid { Ok(window) } else { Err(D::Error::custom(problem)) }
+}
+
 /// Who verifies before a session ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verifier {
     /// The command hook: checks alone, no tokens.
     Command,

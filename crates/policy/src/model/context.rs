@@ -1,10 +1,12 @@
 //! The context files of sessions, and the context windows of models.
 
+use serde::{Deserialize, Serialize};
+
 use super::policy::Tier;
 
 /// The context files as listed in `hosts.yaml`: paths and globs, absolute or relative to the project, with `${NAME}` for
 /// variables.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ContextPolicy {
     /// The entries for all sessions.
     pub files: Vec<String>,
@@ -15,11 +17,12 @@ pub struct ContextPolicy {
     /// The folder of role files; [`ContextPolicy::ROLE_FOLDER`] by default.
     pub role_folder: Option<String>,
     /// Context windows in tokens, by the beginning of the model's name.
+    #[serde(skip)]
     pub windows: Vec<(String, u32)>,
 }
 
 /// The context of sessions with a role.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Role {
     /// The role's name: `CLAUDE_SESSION_ROLE` of its sessions.
     pub name: String,

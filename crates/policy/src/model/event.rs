@@ -2,38 +2,24 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-/// How serious an event row is, as Claude Ops defines it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Level {
-    /// Routine: a pull request was created, a notification was sent.
-    Info,
-    /// A remediation was carried out.
-    Warning,
-    /// A remediation failed, or an operator has to act.
-    Critical,
-}
-
-impl Level {
-    /// The name stored in the `events` table.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Info => "info",
-            Self::Warning => "warning",
-            Self::Critical => "critical",
-        }
-    }
-
-    /// The level of this name; `None` for one that this program does not write.
-    pub fn named(name: &str) -> Option<Self> {
-        [Self::Info, Self::Warning, Self::Critical].into_iter().find(|level| level.as_str() == name)
+opsctl_reader::words! {
+    /// How serious an event row is, as Claude Ops defines it.
+    #[derive(PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Level {
+        /// Routine: a pull request was created, a notification was sent.
+        Info = "info",
+        /// A remediation was carried out.
+        Warning = "warning",
+        /// A remediation failed, or an operator has to act.
+        Critical = "critical",
     }
 }
 
 /// An event row to be inserted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewEvent {
     /// How serious it is.
     pub level: Level,
@@ -58,42 +44,56 @@ pub struct HookCall {
     pub event: HookEvent,
 }
 
-/// The client's hook events, as of release 2.1.330. Events of later releases are allowed, too.
-pub const EVENT_NAMES: [&str; 33] = [
-    "PreToolUse",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "PostToolBatch",
-    "Notification",
-    "UserPromptSubmit",
-    "UserPromptExpansion",
-    "SessionStart",
-    "SessionEnd",
-    "Stop",
-    "StopFailure",
-    "SubagentStart",
-    "SubagentStop",
-    "PreCompact",
-    "PostCompact",
-    "PreModelSwitch",
-    "PostModelSwitch",
-    "PermissionRequest",
-    "PermissionDenied",
-    "Setup",
-    "TeammateIdle",
-    "TaskCreated",
-    "TaskCompleted",
-    "Elicitation",
-    "ElicitationResult",
-    "ConfigChange",
-    "WorktreeCreate",
-    "WorktreeRemove",
-    "InstructionsLoaded",
-    "CwdChanged",
-    "FileChanged",
-    "DirectoryAdded",
-    "MessageDisplay",
+/// The client's hook events, as of release 2.1.330, in kebab case: the arguments of `opsctl hook`, the most frequent first.
+/// Events of later releases, and those without a handler, are allowed.
+pub const EVENTS: [&str; 33] = [
+    "session-start",
+    "user-prompt-submit",
+    "pre-tool-use",
+    "post-tool-use",
+    "post-tool-use-failure",
+    "post-tool-batch",
+    "subagent-start",
+    "subagent-stop",
+    "stop",
+    "stop-failure",
+    "session-end",
+    "notification",
+    "pre-compact",
+    "user-prompt-expansion",
+    "post-compact",
+    "pre-model-switch",
+    "post-model-switch",
+    "permission-request",
+    "permission-denied",
+    "setup",
+    "teammate-idle",
+    "task-created",
+    "task-completed",
+    "elicitation",
+    "elicitation-result",
+    "config-change",
+    "worktree-create",
+    "worktree-remove",
+    "instructions-loaded",
+    "cwd-changed",
+    "file-changed",
+    "directory-added",
+    "message-display",
 ];
+
+/// A further argument of `opsctl hook`: records session state from any event, in a hook that the client does not wait
+/// for.
+pub const SESSION_STATE: &str = "session-state";
+
+/// The client's name of an event: `pre-tool-use` → `PreToolUse`.
+pub fn event_name(kebab: &str) -> String {
+    let capitalised = |word: &str| {
+        let mut chars = word.chars();
+        chars.next().map(|first| first.to_uppercase().chain(chars).collect::<String>())
+    };
+    kebab.split('-').filter_map(capitalised).collect()
+}
 
 /// The events that have a handler. Every other one is `Other` and is allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -207,7 +207,8 @@ pub struct ToolFile {
 }
 
 /// How a tool call ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ToolResult {
     /// The tool reported success.
     Succeeded,

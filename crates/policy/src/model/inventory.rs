@@ -1,5 +1,7 @@
 //! Hosts and services, and the names that commands use for them.
 
+use serde::{Deserialize, Serialize};
+
 use super::action::Target;
 use super::checks::{CommandCheck, DnsName, Engine, Health, TcpPort};
 use super::guest::Guest;
@@ -7,7 +9,7 @@ use super::names;
 use super::workload::Workload;
 
 /// The hosts and services of `hosts.yaml`, in its order.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Inventory {
     /// The DNS domain from which health URLs and DNS names are derived.
     pub domain: Option<String>,
@@ -18,7 +20,7 @@ pub struct Inventory {
 }
 
 /// A machine that runs services.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Host {
     /// Its name.
     pub name: String,
@@ -29,7 +31,7 @@ pub struct Host {
 }
 
 /// A service and the names of its parts, which share one budget.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Service {
     /// Its name in budgets and events.
     pub name: String,

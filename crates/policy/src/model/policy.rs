@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use chrono::NaiveTime;
+use serde::{Deserialize, Serialize};
 
 use super::action::ActionKind;
 use super::ask::Ask;
@@ -16,7 +17,7 @@ pub use super::tier::Tier;
 pub use super::window::Window;
 
 /// The policy of an installation.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     /// The budget for stops, starts and restarts per service.
     pub restart: Budget,
@@ -37,6 +38,7 @@ pub struct Policy {
     /// The verification before a session ends.
     pub verify: Verification,
     /// Rules about commands, files and tools, in addition to the defaults.
+    #[serde(skip)]
     pub rules: Rules,
     /// The recipients that each mode may write to.
     pub modes: Modes,
@@ -101,7 +103,7 @@ impl Policy {
 }
 
 /// At most this many actions within one window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
     /// The number of actions that are allowed per window.
     pub limit: u32,
@@ -112,7 +114,8 @@ pub struct Budget {
 }
 
 /// Whose actions count against a budget, where several agents share a ledger.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Per {
     /// Those of all agents.
     #[default]
@@ -122,7 +125,8 @@ pub enum Per {
 }
 
 /// How actions are handled whose target service cannot be determined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Unresolved {
     /// They count against a budget that all such actions on a host share.
     Budget,
@@ -133,7 +137,8 @@ pub enum Unresolved {
 }
 
 /// How actions are handled on a name that the inventory does not list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Unlisted {
     /// Each name has a budget of its own.
     Own,
@@ -144,7 +149,7 @@ pub enum Unlisted {
 }
 
 /// The engines that are asked what a container ID names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resolve {
     /// Those of this machine.
     pub local: bool,
@@ -159,7 +164,8 @@ impl Default for Resolve {
 }
 
 /// Hosts that commands of a session with a tier may change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum HostsAllowed {
     /// Those that the inventory lists; every host if it lists none.
     #[default]
@@ -169,7 +175,8 @@ pub enum HostsAllowed {
 }
 
 /// How actions are handled if the ledger or the hook fails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OnFailure {
     /// Fails open: they are allowed, and the failure is reported.
     Open,
@@ -178,7 +185,7 @@ pub enum OnFailure {
 }
 
 /// The rights of a tier.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TierPolicy {
     /// The model of its sessions.
     pub model: String,

@@ -19,6 +19,12 @@ impl PublicKey {
     }
 }
 
+opsctl_reader::text_form!(
+    PublicKey,
+    PublicKey::parse,
+    "is not a public key of Ed25519; copy the line that `opsctl key` prints"
+);
+
 impl fmt::Display for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{PREFIX}{}", BASE64.encode(&self.0))

@@ -3,32 +3,21 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
-/// The state of a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum QuestionState {
-    /// It has no answer, and its time has not passed.
-    Open,
-    /// Approved; the call has not been made again.
-    Approved,
-    /// Refused by a person.
-    Refused,
-    /// Its time passed without an answer, or the time of its approval passed without the call.
-    Expired,
-    /// The approval was used: the call was allowed, once.
-    Used,
-}
-
-impl QuestionState {
-    /// The stored and displayed name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Approved => "approved",
-            Self::Refused => "refused",
-            Self::Expired => "expired",
-            Self::Used => "used",
-        }
+opsctl_reader::words! {
+    /// The state of a question.
+    #[derive(Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum QuestionState {
+        /// It has no answer, and its time has not passed.
+        Open = "open",
+        /// Approved; the call has not been made again.
+        Approved = "approved",
+        /// Refused by a person.
+        Refused = "refused",
+        /// Its time passed without an answer, or the time of its approval passed without the call.
+        Expired = "expired",
+        /// The approval was used: the call was allowed, once.
+        Used = "used",
     }
 }
 
@@ -148,27 +137,13 @@ impl Question {
     }
 }
 
-/// The decision of a person.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
-    /// The call may run, once.
-    Approve,
-    /// The call stays denied.
-    Refuse,
-}
-
-impl Answer {
-    /// The stored and signed name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Approve => "approve",
-            Self::Refuse => "refuse",
-        }
-    }
-
-    /// The answer of this name.
-    pub fn named(name: &str) -> Option<Self> {
-        [Self::Approve, Self::Refuse].into_iter().find(|answer| answer.as_str() == name)
+opsctl_reader::words! {
+    /// The decision of a person.
+    pub enum Answer {
+        /// The call may run, once.
+        Approve = "approve",
+        /// The call stays denied.
+        Refuse = "refuse",
     }
 }
 

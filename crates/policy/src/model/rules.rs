@@ -1,35 +1,48 @@
 //! The rules of `hosts.yaml` about commands, files and tools.
 
-use super::action::{ActionKind, Verb};
+use serde::{Deserialize, Serialize};
+
 use super::effect::Effect;
 use super::tier::Tier;
+use super::verb::Verb;
 use crate::catalogue::Catalogue;
 
 /// Rules that an installation adds to the default rules, and default rules that it disables.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Rules {
     /// The catalogue of programs, including those of `programs`.
+    #[serde(skip)]
     pub catalogue: Catalogue,
     /// Commands that are always denied. A rule with the name of a default rule replaces it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub never: Vec<NeverRule>,
     /// The names of disabled default rules.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub off: Vec<String>,
     /// Data folders, in addition to the default ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub data: Vec<String>,
     /// Write-protected files, in addition to the default ones; the last matching rule decides.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub protect: Vec<PathRule>,
     /// Files that must not be read, in addition to the default ones; the last matching rule decides.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub secret: Vec<PathRule>,
     /// Actions of the tools of MCP servers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolRule>,
     /// The effects of other tools of MCP servers; the effect of an unlisted tool is unknown.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_effects: Vec<(String, Effect)>,
     /// URLs that accept messages, in addition to the default ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub webhooks: Vec<String>,
 }
 
 /// Where a rule applies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Where {
     /// On the machine where the agent runs.
     Local,
@@ -52,7 +65,7 @@ impl Where {
 }
 
 /// A rule about commands that are always denied.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NeverRule {
     /// Its name, which denials show.
     pub name: String,
@@ -67,7 +80,7 @@ pub struct NeverRule {
 }
 
 /// A rule about files.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathRule {
     /// The glob; a leading `!` makes it an exception.
     pub glob: String,
@@ -76,13 +89,11 @@ pub struct PathRule {
 }
 
 /// The action of an MCP server's tool.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolRule {
     /// The tool's name in the client, `mcp__SERVER__TOOL`.
     pub tool: String,
-    /// The kind of action; [`ActionKind::Forbidden`] for a disabled tool.
-    pub kind: ActionKind,
-    /// The verb.
+    /// What it does; [`Verb::Loosen`] for a disabled tool.
     pub verb: Verb,
     /// The argument with the service, as a name or a JSON pointer.
     pub service: Option<String>,

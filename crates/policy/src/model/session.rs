@@ -13,38 +13,21 @@ pub fn plain_id(id: &str) -> String {
     id.chars().filter(|c| !c.is_control()).take(ID_CHARS).collect()
 }
 
-/// The state of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    /// The model is working.
-    #[default]
-    Active,
-    /// A tool is running.
-    ToolActive,
-    /// The agent has ended its turn and waits for a prompt.
-    Idle,
-    /// It has ended.
-    Ended,
-}
-
-impl State {
-    /// Every state.
-    pub const ALL: [Self; 4] = [Self::Active, Self::ToolActive, Self::Idle, Self::Ended];
-
-    /// The name stored in the ledger.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::ToolActive => "tool_active",
-            Self::Idle => "idle",
-            Self::Ended => "ended",
-        }
-    }
-
-    /// The state of this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == name)
+opsctl_reader::words! {
+    /// The state of a session.
+    #[derive(Default)]
+    #[derive(Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum State {
+        /// The model is working.
+        #[default]
+        Active = "active",
+        /// A tool is running.
+        ToolActive = "tool_active",
+        /// The agent has ended its turn and waits for a prompt.
+        Idle = "idle",
+        /// It has ended.
+        Ended = "ended",
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// An amount in millionths of a US dollar.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Hash, Serialize, Deserialize)]
 pub struct Usd(pub u64);
 
 /// The number of [`Usd`] units in a dollar, and of tokens that a price is stated for.
@@ -90,7 +92,7 @@ pub struct Usage {
 }
 
 /// Prices in US dollars per million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Price {
     /// Of input.
     pub input: Usd,
@@ -120,7 +122,7 @@ impl Price {
 }
 
 /// The spending limits of an installation.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SpendPolicy {
     /// The limit within any 24 hours; `None`: no limit.
     pub day: Option<Usd>,

@@ -1,7 +1,10 @@
 //! The tiers of sessions.
 
+use serde::{Deserialize, Serialize};
+
 /// The tier of a session, which determines its rights.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "u8", into = "u8")]
 pub enum Tier {
     /// Tier 1: observe and report.
     Observe,
@@ -37,5 +40,19 @@ impl Tier {
     /// The next higher tier, if there is one.
     pub const fn above(self) -> Option<Self> {
         Self::from_number(self.number() + 1)
+    }
+}
+
+impl From<Tier> for u8 {
+    fn from(tier: Tier) -> Self {
+        tier.number()
+    }
+}
+
+impl TryFrom<u8> for Tier {
+    type Error = &'static str;
+
+    fn try_from(number: u8) -> Result<Self, Self::Error> {
+        Self::from_number(number).ok_or("is not a tier; the tiers are `1`, `2` and `3`")
     }
 }

@@ -66,6 +66,12 @@ impl Window {
     }
 }
 
+opsctl_reader::text_form!(
+    Window,
+    Window::parse,
+    "is not a duration; write one such as `30m`, `4h`, `1h30m` or `2d`"
+);
+
 impl fmt::Display for Window {
     /// Formats in hours, minutes and seconds, never in days, as Claude Ops does (`24h`, not `1d`).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -40,93 +40,63 @@ impl Finding {
     }
 }
 
-/// The state of a service according to a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    /// Healthy.
-    Healthy,
-    /// HTTP: an unexpected status code.
-    WrongStatus,
-    /// HTTP: circular redirects, or too many.
-    RedirectLoop,
-    /// HTTP: a body of unknown length that does not end.
-    EndlessBody,
-    /// The server does not speak HTTP.
-    NotHttp,
-    /// The connection was closed without an answer.
-    Closed,
-    /// The certificate has expired.
-    TlsExpired,
-    /// The certificate is not valid yet.
-    TlsNotYetValid,
-    /// The certificate is for other names.
-    TlsName,
-    /// The certificate is not signed by a trusted authority.
-    TlsUntrusted,
-    /// Another TLS error.
-    TlsFailed,
-    /// No answer in time.
-    Timeout,
-    /// The connection was refused.
-    Refused,
-    /// There is no route to the address.
-    Unreachable,
-    /// The name has no address.
-    Unresolved,
-    /// The name has other addresses.
-    WrongAddress,
-    /// There is no such container or unit.
-    Missing,
-    /// The container or unit exists, but does not run.
-    NotRunning,
-    /// The container's own health check has not finished.
-    Starting,
-    /// The container's own health check fails.
-    Unhealthy,
-    /// The ssh connection failed.
-    SshFailed,
-    /// The container engine or systemd could not be queried.
-    Failed,
-    /// A command of the operator's own had another exit code.
-    WrongExitCode,
-    /// The program for the check is not installed on this machine; the state is unknown.
-    Unavailable,
-    /// The check could not be carried out; the state is unknown.
-    Unknown,
+opsctl_policy::words! {
+    /// The state of a service according to a check.
+    pub enum State {
+        /// Healthy.
+        Healthy = "healthy",
+        /// HTTP: an unexpected status code.
+        WrongStatus = "wrong_status",
+        /// HTTP: circular redirects, or too many.
+        RedirectLoop = "redirect_loop",
+        /// HTTP: a body of unknown length that does not end.
+        EndlessBody = "endless_body",
+        /// The server does not speak HTTP.
+        NotHttp = "not_http",
+        /// The connection was closed without an answer.
+        Closed = "closed",
+        /// The certificate has expired.
+        TlsExpired = "tls_expired",
+        /// The certificate is not valid yet.
+        TlsNotYetValid = "tls_not_yet_valid",
+        /// The certificate is for other names.
+        TlsName = "tls_name",
+        /// The certificate is not signed by a trusted authority.
+        TlsUntrusted = "tls_untrusted",
+        /// Another TLS error.
+        TlsFailed = "tls_failed",
+        /// No answer in time.
+        Timeout = "timeout",
+        /// The connection was refused.
+        Refused = "refused",
+        /// There is no route to the address.
+        Unreachable = "unreachable",
+        /// The name has no address.
+        Unresolved = "unresolved",
+        /// The name has other addresses.
+        WrongAddress = "wrong_address",
+        /// There is no such container or unit.
+        Missing = "missing",
+        /// The container or unit exists, but does not run.
+        NotRunning = "not_running",
+        /// The container's own health check has not finished.
+        Starting = "starting",
+        /// The container's own health check fails.
+        Unhealthy = "unhealthy",
+        /// The ssh connection failed.
+        SshFailed = "ssh_failed",
+        /// The container engine or systemd could not be queried.
+        Failed = "failed",
+        /// A command of the operator's own had another exit code.
+        WrongExitCode = "wrong_exit_code",
+        /// The program for the check is not installed on this machine; the state is unknown.
+        Unavailable = "unavailable",
+        /// The check could not be carried out; the state is unknown.
+        Unknown = "unknown",
+    }
 }
 
 impl State {
-    /// The name in output and JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Healthy => "healthy",
-            Self::WrongStatus => "wrong_status",
-            Self::RedirectLoop => "redirect_loop",
-            Self::EndlessBody => "endless_body",
-            Self::NotHttp => "not_http",
-            Self::Closed => "closed",
-            Self::TlsExpired => "tls_expired",
-            Self::TlsNotYetValid => "tls_not_yet_valid",
-            Self::TlsName => "tls_name",
-            Self::TlsUntrusted => "tls_untrusted",
-            Self::TlsFailed => "tls_failed",
-            Self::Timeout => "timeout",
-            Self::Refused => "refused",
-            Self::Unreachable => "unreachable",
-            Self::Unresolved => "unresolved",
-            Self::WrongAddress => "wrong_address",
-            Self::Missing => "missing",
-            Self::NotRunning => "not_running",
-            Self::Starting => "starting",
-            Self::Unhealthy => "unhealthy",
-            Self::SshFailed => "ssh_failed",
-            Self::Failed => "failed",
-            Self::WrongExitCode => "wrong_exit_code",
-            Self::Unavailable => "unavailable",
-            Self::Unknown => "unknown",
-        }
-    }
-
     /// Whether the service is healthy; `None` if unknown.
     pub const fn healthy(self) -> Option<bool> {
         match self {

@@ -2,6 +2,7 @@
 
 use super::call::Call;
 use crate::catalogue::base_name;
+use crate::catalogue::program::Role;
 use crate::manifest::playbook;
 use crate::model::action::{Action, Family, Playbook, Target};
 use crate::shell::{Word, pairs_of_map, pairs_of_words};
@@ -15,9 +16,11 @@ const GENERAL: [&str; 6] = ["site", "main", "playbook", "all", "deploy", "redepl
 
 pub(super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
     let options = &call.own;
+    let role = |role| call.usage.role(role);
     let stated =
-        options.values(&["-e", "--extra-vars"]).fold(None, |last, word| stated_service(word).or(last));
-    let mut tags = options.values(&["-t", "--tags"]).flat_map(|tags| tags.text.split(','));
+        options.values(&role(Role::Variables)).fold(None, |last, word| stated_service(word).or(last));
+    let listed = role(Role::Tags);
+    let mut tags = options.values(&listed).flat_map(|tags| tags.text.split(','));
     let tag = tags.next().filter(|tag| !tag.is_empty() && *tag != "all" && !tag.contains('$'));
     let tag = if tags.next().is_some() { None } else { tag };
     for word in call.targets() {

@@ -2,6 +2,7 @@
 
 use super::call::Call;
 use super::line::{Named, named};
+use crate::catalogue::program::Role;
 use crate::manifest::compose;
 use crate::model::action::{Action, Family, Target};
 use crate::path::fold;
@@ -51,7 +52,8 @@ pub(super) fn find_stacks(call: &Call<'_>, actions: &mut Vec<Action>) {
 /// folder in which its files are.
 fn project(call: &Call<'_>, stated: Option<String>, found: Option<&str>) -> Option<String> {
     let (command, arguments) = (call.line.command, &call.global);
-    if let Some(name) = arguments.value(&["-p", "--project-name"]) {
+    let role = |role| call.usage.role_before(role);
+    if let Some(name) = arguments.value(&role(Role::Project)) {
         return name.known().map(str::to_owned);
     }
     if let Some(name) = command.variable("COMPOSE_PROJECT_NAME").filter(|name| !name.text.is_empty()) {
@@ -61,10 +63,10 @@ fn project(call: &Call<'_>, stated: Option<String>, found: Option<&str>) -> Opti
         return stated;
     }
     let cwd = command.cwd.as_deref();
-    if let Some(dir) = arguments.value(&["--project-directory"]) {
+    if let Some(dir) = arguments.value(&role(Role::Folder)) {
         return folder(dir.known()?, cwd);
     }
-    let file = arguments.values(&["-f", "--file"]).next();
+    let file = arguments.values(&role(Role::Manifests)).next();
     if let Some(file) = file.or_else(|| command.variable("COMPOSE_FILE")).filter(|file| file.text != "-") {
         let file = file.known()?;
         let file = file.split(':').next().unwrap_or(file);

@@ -42,5 +42,5 @@ pub(super) fn read(program: &str, word: &str) -> Guest {
         return Guest { program: Some(GuestProgram::Pct), name: number.to_owned() };
     }
     let name = word.rsplit(':').next().unwrap_or(word);
-    Guest { program: GuestProgram::find(program), name: name.to_owned() }
+    Guest { program: GuestProgram::named(program), name: name.to_owned() }
 }

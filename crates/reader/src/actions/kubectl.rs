@@ -3,6 +3,7 @@
 use super::call::Call;
 use super::line::{Arguments, Named, named};
 use crate::catalogue::base_name;
+use crate::catalogue::program::Role;
 use crate::model::action::{Action, Family, Target};
 use crate::model::reference::Form;
 use crate::model::workload::{Workload, WorkloadKind};
@@ -13,7 +14,7 @@ const PARTS: [&str; 6] = ["pod", "pods", "po", "replicaset", "replicasets", "rs"
 
 pub(super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
     let words = call.targets();
-    let from_file = call.own.has(&["-f", "--filename", "-k", "--kustomize"]);
+    let from_file = call.own.has(&call.usage.role(Role::Manifests));
     let kind = words.first().map_or("", |word| word.text.as_str());
     if call.own.has(&call.does.all) {
         actions.push(call.on_everything(Family::Workload, &format!("{kind}, by selection")));

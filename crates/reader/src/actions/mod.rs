@@ -18,6 +18,7 @@ mod targets;
 mod within;
 
 use std::path::Path;
+use std::rc::Rc;
 
 use crate::catalogue::Catalogue;
 use crate::model::action::Action;
@@ -63,7 +64,7 @@ pub fn read_command_on(
     text: &str,
     cwd: Option<&Path>,
     catalogue: Catalogue,
-    disk: Option<&'static dyn Disk>,
+    disk: Option<Rc<dyn Disk>>,
 ) -> CommandReading {
     let script = shell::read_on(text, cwd.and_then(Path::to_str), catalogue, disk);
     let mut actions = Vec::new();

@@ -1,35 +1,8 @@
 //! HTTP requests of `curl`, `wget`, `http` and similar programs.
 
 use super::call::Call;
+use crate::catalogue::program::{Check, Role};
 use crate::shell::Word;
-
-/// Options that send data.
-pub const DATA: &[&str] = &[
-    "-d",
-    "--data",
-    "--data-ascii",
-    "--data-raw",
-    "--data-binary",
-    "--data-urlencode",
-    "--json",
-    "-F",
-    "--form",
-    "--form-string",
-    "--post-data",
-    "--post-file",
-    "--body-data",
-    "--body-file",
-    "--raw",
-];
-/// Options that upload a file.
-pub const UPLOAD: &[&str] = &["-T", "--upload-file"];
-/// Options that name the method.
-pub const METHOD: &[&str] = &["-X", "--request", "--method"];
-
-/// Clients of forges whose `api` sends requests.
-const FORGES: &[&str] = &["gh", "glab", "tea", "hub"];
-/// Options of these clients that send data.
-const FORGE_DATA: &[&str] = &["-f", "--raw-field", "-F", "--field", "--input", "-d", "--data"];
 
 /// The request of a command line.
 pub(super) struct Request {
@@ -43,22 +16,17 @@ impl Request {
     /// Parses a command line.
     pub fn of(call: &Call<'_>) -> Self {
         let arguments = &call.own;
+        let role = |role| call.usage.role(role);
         let reads = |method: &str| matches!(method.to_ascii_uppercase().as_str(), "GET" | "HEAD" | "OPTIONS");
-        let mut sends = arguments.has(DATA)
-            || arguments.has(UPLOAD)
-            || arguments
-                .value(METHOD)
-                .is_some_and(|method| method.known().is_none_or(|method| !reads(method)));
+        let method = arguments.value(&role(Role::Method));
+        let changes = |method: &Word| method.known().is_none_or(|method| !reads(method));
+        let has_data = arguments.has(&role(Role::Data)) || arguments.has(&role(Role::Uploads));
+        // A client of a forge sends its fields with any method.
+        let is_forge = call.usage.form.effect.is_some_and(|terms| terms.check == Some(Check::ForgeApi));
+        let mut sends = method.is_some_and(changes) || has_data && !(is_forge && method.is_some());
         let words: Vec<&Word> =
             arguments.positionals.iter().filter_map(|&index| call.line.word(index)).collect();
         let mut urls: Vec<Word> = Vec::new();
-        if FORGES.contains(&call.usage.program.key) {
-            let method = arguments.value(METHOD);
-            sends = match method {
-                Some(method) => method.known().is_none_or(|method| !reads(method)),
-                None => arguments.has(FORGE_DATA),
-            };
-        }
         // httpie's words are the method, the address and the data.
         if call.usage.program.key == "httpie" {
             let is_method =
@@ -74,7 +42,7 @@ impl Request {
                 method.is_some_and(|method| !reads(&method.text)) || words.any(|word| is_data(word)) || piped;
         } else {
             urls.extend(words.into_iter().cloned());
-            urls.extend(arguments.values(&["--url"]).cloned());
+            urls.extend(arguments.values(&role(Role::Address)).cloned());
         }
         Self { urls, sends }
     }

@@ -30,7 +30,7 @@ pub struct Usage {
 impl Usage {
     /// The options after the verb that take a value.
     pub fn value(&self) -> Options {
-        self.form.value.or(self.program.value).unwrap_or(Options::EMPTY)
+        self.form.valued
     }
 
     /// The host that options before the verb, or before the first word, name, as written; the last one wins.

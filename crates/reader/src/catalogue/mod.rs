@@ -4,8 +4,10 @@
 //! The YAML files in this folder describe the built-in families; `build.rs` turns them into constants. `programs` in
 //! `hosts.yaml` adds programs in this form.
 
+pub mod expression;
 pub mod lookup;
 pub mod never;
+pub mod operands;
 pub mod options;
 pub mod program;
 

@@ -31,6 +31,13 @@ impl Name<'_> {
     pub fn is_any(self, written: &[&str]) -> bool {
         written.iter().any(|one| self.is(one))
     }
+
+    /// Whether this is the beginning of one of these long options, which many programs take for it.
+    pub fn begins(self, options: &[&str]) -> bool {
+        let Self::Long(name) = self else { return false };
+        !name.is_empty()
+            && options.iter().filter_map(|one| one.strip_prefix("--")).any(|one| one.starts_with(name))
+    }
 }
 
 /// The name of an option with one dash and several letters, such as `-oneline`.
@@ -45,6 +52,13 @@ pub struct At {
     pub index: usize,
     /// First byte of the value in it.
     pub offset: usize,
+}
+
+impl At {
+    /// The value, among the words of its command line.
+    pub fn of<'a>(self, texts: &[&'a str]) -> Option<&'a str> {
+        texts.get(self.index)?.get(self.offset..)
+    }
 }
 
 /// An item of a command line.
@@ -92,7 +106,8 @@ impl<'a> Scanner<'a> {
 
     /// Whether the long options of the program have one dash.
     fn has_one_dash(&self, word: &str) -> bool {
-        self.valued.contains(&ONE_DASH) && word.chars().nth(2).is_some_and(|second| second != '=')
+        self.valued.contains(&ONE_DASH)
+            && word.chars().nth(2).is_some_and(|second| second.is_ascii_alphanumeric() || second == '-')
     }
 
     /// The index of the next word to be read.

@@ -37,7 +37,7 @@ pub fn written(program: &str) -> Option<Vec<String>> {
             Token::Symbol(')' | ']') => depth -= 1,
             Token::Symbol(';' | '{' | '}') => prints = None,
             Token::Line if !matches!(before, Some(Token::Symbol(',') | Token::Operator("||" | "&&"))) => {
-                prints = None
+                prints = None;
             }
             Token::Symbol('>') | Token::Operator(">>") if prints == Some(depth) => match after(1) {
                 Some(Token::Text(file)) if ends(after(2)) => files.push(file.raw.clone()),

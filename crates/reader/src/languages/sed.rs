@@ -138,7 +138,7 @@ fn address(text: &str) -> Option<&str> {
         },
     };
     Some(match delimited {
-        Some((delimiter, rest)) => pattern(rest, delimiter)?.1.trim_start_matches(['I', 'M']),
+        Some((mark, rest)) => pattern(rest, mark)?.1.trim_start_matches(['I', 'M']),
         None => text
             .strip_prefix('$')
             .unwrap_or_else(|| text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '~')),

@@ -17,7 +17,7 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// The places of code, of which `scripts` and `files` are the options. `options_end` tells that the first word ends the
+    /// The places of code, of which `scripts` and `files` are the options. `options_end` states that the first word ends the
     /// options.
     pub fn of(usage: &Usage, texts: &[&str], scripts: &[&str], files: &[&str], options_end: bool) -> Self {
         let value = usage.value();

@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// The maximum size in bytes of a script that is read.
 pub const LONGEST_SCRIPT: usize = 64 * 1024;
 
@@ -11,7 +13,7 @@ pub const LONGEST_SCRIPT: usize = 64 * 1024;
 pub const LONGEST_LISTING: usize = 1_000;
 
 /// This machine, as far as a reading depends on it.
-pub trait Disk: Sync {
+pub trait Disk {
     /// Reads a script. `path` is absolute.
     ///
     /// # Errors
@@ -26,7 +28,7 @@ pub trait Disk: Sync {
 }
 
 /// A file that was read.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DiskFile {
     /// Its text.
     pub text: String,
@@ -35,7 +37,7 @@ pub struct DiskFile {
 }
 
 /// An entry of a folder.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Entry {
     /// Its name without the folder.
     pub name: String,
@@ -44,7 +46,8 @@ pub struct Entry {
 }
 
 /// Why a file is not read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Unreadable {
     /// It does not exist.
     Missing,

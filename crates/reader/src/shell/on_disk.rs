@@ -1,6 +1,7 @@
 //! What one reading knows of this machine's disk.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
 
 use super::disk::{Disk, Entry, LONGEST_LISTING, Unreadable};
 use super::expansion::pattern::glob;
@@ -20,7 +21,7 @@ pub(crate) const INSTALLED: [&str; 8] =
 /// The disk of this machine, and what was read from it.
 #[derive(Default)]
 pub(crate) struct OnDisk {
-    pub disk: Option<&'static dyn Disk>,
+    pub disk: Option<Rc<dyn Disk>>,
     /// The texts that were read, by absolute path.
     pub read: BTreeMap<String, Result<String, Unreadable>>,
     /// The paths under which files were reached that were read, links included.

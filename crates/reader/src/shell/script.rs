@@ -147,6 +147,16 @@ pub struct Command {
 }
 
 impl Command {
+    /// The words as texts.
+    pub fn texts(&self) -> Vec<&str> {
+        self.words.iter().map(|word| word.text.as_str()).collect()
+    }
+
+    /// The value of an option.
+    pub fn value(&self, at: At) -> Option<Word> {
+        self.words.get(at.index).map(|word| word.tail(at.offset))
+    }
+
     /// The words, or their ends, at these places.
     pub fn words_at(&self, places: &[At]) -> impl Iterator<Item = Word> {
         places.iter().filter_map(|at| Some(self.words.get(at.index)?.tail(at.offset)))

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::guest::Guest;
 use super::message::Recipient;
 use super::reference::Reference;
@@ -9,7 +11,8 @@ pub use super::verb::Verb;
 use super::workload::Workload;
 
 /// The kind of an action. Budgets and the rights of tiers are per kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ActionKind {
     /// A service is stopped, started or restarted.
     Restart,
@@ -20,6 +23,7 @@ pub enum ActionKind {
     /// A message is sent to people.
     Notification,
     /// Denied at every tier, such as restarting everything at once.
+    #[serde(skip_deserializing)]
     Forbidden,
 }
 

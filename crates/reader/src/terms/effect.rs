@@ -1,11 +1,15 @@
 //! The effect of a command.
 
+use serde::{Deserialize, Serialize};
+
 /// The effect of a command, from the weakest to the strongest; a whole command has the strongest of its parts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Effect {
     /// It changes nothing.
     Reads,
     /// It carries out an action that budgets and tiers limit.
+    #[serde(skip_deserializing)]
     Acts,
     /// It changes something else.
     Changes,

@@ -2,39 +2,22 @@
 
 use std::fmt;
 
-/// The program that manages a guest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum GuestProgram {
-    /// `qm`: virtual machines of Proxmox.
-    Qm,
-    /// `pct`: containers of Proxmox.
-    Pct,
-    /// `virsh`: libvirt.
-    Virsh,
-    /// `incus`.
-    Incus,
-    /// `lxc`: LXD.
-    Lxc,
-}
+use crate::text_form;
 
-impl GuestProgram {
-    /// Every program.
-    pub const ALL: [Self; 5] = [Self::Qm, Self::Pct, Self::Virsh, Self::Incus, Self::Lxc];
-
-    /// Its name in `hosts.yaml`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Qm => "qm",
-            Self::Pct => "pct",
-            Self::Virsh => "virsh",
-            Self::Incus => "incus",
-            Self::Lxc => "lxc",
-        }
-    }
-
-    /// The program with this name; `None` for any other name.
-    pub fn find(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|program| program.as_str() == name)
+crate::words! {
+    /// The program that manages a guest.
+    #[derive(Hash)]
+    pub enum GuestProgram {
+        /// `qm`: virtual machines of Proxmox.
+        Qm = "qm",
+        /// `pct`: containers of Proxmox.
+        Pct = "pct",
+        /// `virsh`: libvirt.
+        Virsh = "virsh",
+        /// `incus`.
+        Incus = "incus",
+        /// `lxc`: LXD.
+        Lxc = "lxc",
     }
 }
 
@@ -51,7 +34,7 @@ impl Guest {
     /// Reads `PROGRAM/NAME` or `NAME`; `None` if the text has another form.
     pub fn read(written: &str) -> Option<Self> {
         let (program, name) = match written.split_once('/') {
-            Some((program, name)) => (Some(GuestProgram::find(program)?), name),
+            Some((program, name)) => (Some(GuestProgram::named(program)?), name),
             None => (None, written),
         };
         Some(Self { program, name: name.to_owned() })
@@ -63,6 +46,8 @@ impl Guest {
         self.name == other.name && same_program
     }
 }
+
+text_form!(Guest, Guest::read, "is not a guest; write `PROGRAM/NAME`, such as `qm/101`");
 
 impl fmt::Display for Guest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

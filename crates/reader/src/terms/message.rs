@@ -1,5 +1,7 @@
 //! Recipients of messages, contacts, and the recipients that each mode may write to.
 
+use serde::{Deserialize, Serialize};
+
 use super::mode::Mode;
 
 /// A recipient of a message, as named by a command.
@@ -16,7 +18,7 @@ pub enum Recipient {
 }
 
 /// A contact from `hosts.yaml`.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Contact {
     /// Its name.
     pub name: String,
@@ -86,7 +88,8 @@ pub fn plain_url(url: &str) -> String {
 }
 
 /// The recipients that commands of a session may write to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Audience {
     /// No recipients.
     Nobody,
@@ -96,14 +99,15 @@ pub enum Audience {
     Anyone,
 }
 
-/// The audience of each mode. For a session without a mode, only its tier applies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Recipients that the commands of a session may write to, by session mode. `contacts` are those with the tag `claude_direct`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Modes {
-    /// A person is at the terminal.
+    /// Sessions with a person at the terminal. Default: `contacts`.
     pub interactive: Audience,
-    /// The session works on a task unattended.
+    /// Unattended sessions that work on a task. Default: `nobody`.
     pub mission: Audience,
-    /// The session runs in the background, unattended.
+    /// Unattended sessions that run beside others. Default: `nobody`.
     pub background: Audience,
 }
 

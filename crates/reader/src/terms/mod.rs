@@ -7,5 +7,7 @@ pub mod message;
 pub mod mode;
 pub mod plain_text;
 pub mod reference;
+mod text_form;
 pub mod verb;
+mod words;
 pub mod workload;

@@ -2,37 +2,26 @@
 
 use std::fmt;
 
-/// The kind of a workload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum WorkloadKind {
-    /// A deployment.
-    Deployment,
-    /// A stateful set.
-    StatefulSet,
-    /// A daemon set.
-    DaemonSet,
-    /// A job.
-    Job,
-    /// A cron job.
-    CronJob,
+use crate::text_form;
+
+crate::words! {
+    /// The kind of a workload.
+    #[derive(Hash)]
+    pub enum WorkloadKind {
+        /// A deployment.
+        Deployment = "deployment",
+        /// A stateful set.
+        StatefulSet = "statefulset",
+        /// A daemon set.
+        DaemonSet = "daemonset",
+        /// A job.
+        Job = "job",
+        /// A cron job.
+        CronJob = "cronjob",
+    }
 }
 
 impl WorkloadKind {
-    /// Every kind.
-    pub const ALL: [Self; 5] =
-        [Self::Deployment, Self::StatefulSet, Self::DaemonSet, Self::Job, Self::CronJob];
-
-    /// The kind in the singular, as kubectl writes it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Deployment => "deployment",
-            Self::StatefulSet => "statefulset",
-            Self::DaemonSet => "daemonset",
-            Self::Job => "job",
-            Self::CronJob => "cronjob",
-        }
-    }
-
     /// The short form that kubectl accepts; for a job the singular.
     const fn short(self) -> &'static str {
         match self {
@@ -103,6 +92,8 @@ impl Workload {
             && agree(self.namespace.as_ref(), other.namespace.as_ref())
     }
 }
+
+text_form!(Workload, Workload::read, "is not a workload; write `NAME`, `KIND/NAME` or `NAMESPACE/KIND/NAME`");
 
 impl fmt::Display for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,7 +5,7 @@ use super::super::line::Line;
 use super::super::request::Request;
 use super::{IN_MESSAGE, chats, recipient, sent};
 use crate::catalogue::Catalogue;
-use crate::catalogue::program::TargetKind;
+use crate::catalogue::program::{Role, TargetKind};
 use crate::model::action::Action;
 use crate::model::message::{Recipient, plain_url};
 use crate::shell::{Command, Node, Script, Word};
@@ -68,7 +68,7 @@ pub fn listed(script: &Script, webhooks: &[String], actions: &mut Vec<Action>) {
 /// The chat of a URL.
 fn chat(url: &Word, call: &Call<'_>, request: &Request) -> Option<&'static str> {
     let headers: Vec<&str> =
-        call.own.values(&["-H", "--header"]).map(|header| header.text.as_str()).collect();
+        call.own.values(&call.usage.role(Role::Headers)).map(|header| header.text.as_str()).collect();
     let found = chats::named(&url.text, request.sends, &headers);
     let Some(unknown) = url.unknown.as_ref().filter(|_| found.is_none()) else { return found };
     let candidate = unknown.candidates.iter().find_map(|url| chats::named(url, request.sends, &headers));

@@ -37,18 +37,30 @@ keys::keys! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileHow {
-    /// Sources and a target, or `-t TARGET`.
+    /// Sources and a target.
     Copy,
+    /// Sources that are moved, and a target.
+    Move,
+    /// Files that get a second name.
+    Link,
+    /// Sources that are copied one by one, and a target.
+    Install,
     /// `if=` and `of=`.
     Dd,
-    /// An archive that is unpacked.
+    /// An archive; options state whether it is packed or unpacked.
     Archive,
+    /// An archive that is unpacked.
+    Unpacking,
+    /// An archive that is packed.
+    Packing,
     /// Files named after the last part of an address, with `-O`.
     Downloads,
     /// Starting points, `-delete`, `-exec`, `-fprint`.
     Search,
-    /// Folders that a container mounts, and `cp` into and out of it.
-    Engine,
+    /// Folders that a container mounts.
+    ContainerMounts,
+    /// A file or a folder that is copied into a container, or out of it.
+    ContainerCopy,
     /// A folder named after the last part of an address, or the word after it.
     Clone,
     /// Everything in the working directory is written.

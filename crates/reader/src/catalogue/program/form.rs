@@ -3,6 +3,7 @@
 use super::files::Files;
 use super::keys;
 use super::list::{Map, Options, Part, Texts};
+use super::roles::Role;
 use super::runs::Runs;
 use super::words::{Target, TargetKind};
 use crate::model::verb::Verb;
@@ -12,6 +13,8 @@ keys::keys! {
     pub struct Form {
         /// Options that take a value, such as `-n`, `--namespace`; `-p*` takes it in the same word only. Default for a verb: those of the program.
         pub value: Option<Options>,
+        /// Options by their roles, such as `{folder: [-t, --target-directory], recursive: [-r]}`. Default for a verb: those of the program.
+        pub options: Map<Role, Options>,
         /// Options with which it changes nothing, such as `--help` and `--dry-run`.
         pub quiet: Options,
         /// Values of options with which it changes nothing, by option.
@@ -33,6 +36,10 @@ keys::keys! {
         pub files: Option<Part<Files>>,
         /// Whether it prints the names of everything that runs.
         pub lists: Option<Lists>,
+        /// All options that take a value: the listed ones, those whose value is a file, and those whose role has a value.
+        pub valued: Options,
+        /// All described options that take no value.
+        pub flags: Options,
     }
 
     /// The conditions on which a program prints the names of everything that runs.

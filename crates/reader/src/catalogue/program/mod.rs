@@ -10,6 +10,7 @@ mod form;
 pub(super) mod keys;
 pub(super) mod list;
 mod read;
+mod roles;
 mod runs;
 mod words;
 
@@ -17,6 +18,7 @@ pub use files::{FileHow, Files};
 pub use form::{Check, Does, EffectTerms, Form, Lists, Recipients, Stated, Stdin};
 pub use keys::{Keys, Read, Value};
 pub use list::{List, Map, Options, Part, Scripts, Texts};
+pub use roles::Role;
 pub use runs::{After, How, Language, Runs};
 pub use words::{Target, TargetKind, Words};
 

@@ -141,7 +141,7 @@ impl<'de> Visitor<'de> for Description {
             }
         }
         program.form = draft.finish()?;
-        Ok(program.with_marks().with_ways())
+        Ok(program.with_marks().with_options().with_ways())
     }
 }
 

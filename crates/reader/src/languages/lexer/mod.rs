@@ -1,6 +1,6 @@
 //! Cuts code of other languages into tokens.
 //!
-//! Two views use them: the reader finds calls in whatever it can read, and the policy proves that code only reads, where
+//! Two views use them: the reader finds calls in all that it can read, and the policy proves that code only reads, where
 //! nothing in the code is ambiguous.
 
 mod perl;
@@ -204,6 +204,7 @@ impl<'a> Lexer<'a> {
         self.rest = after.get(length..).unwrap_or_default();
     }
 
+    #[allow(clippy::unnecessary_wraps, reason = "the last step of readers that may find nothing")]
     fn push(&mut self, token: Token, rest: &'a str) -> Option<()> {
         self.tokens.push(token);
         self.rest = rest;

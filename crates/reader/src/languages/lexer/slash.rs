@@ -59,9 +59,10 @@ impl<'a> Lexer<'a> {
             // Behind the head of an `if` it may be either.
             Some(Token::Symbol(')')) if self.closed_head => Slash::Unclear,
             Some(Token::Symbol('}')) if !is_awk => Slash::Unclear,
-            Some(Token::Symbol(')' | ']')) => Slash::Divides,
             Some(Token::Symbol('$')) if is_awk => Slash::Divides,
-            Some(Token::Text(_) | Token::Shell(_) | Token::Field(_) | Token::Value) => Slash::Divides,
+            Some(
+                Token::Symbol(')' | ']') | Token::Text(_) | Token::Shell(_) | Token::Field(_) | Token::Value,
+            ) => Slash::Divides,
             Some(Token::Operator("++" | "--")) => match before(1) {
                 Some(Token::Name(_) | Token::Value | Token::Field(_) | Token::Symbol(')' | ']')) => {
                     Slash::Divides

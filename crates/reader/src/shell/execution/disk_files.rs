@@ -1,8 +1,10 @@
 //! Scripts on this machine's disk that a command runs.
 
+use std::rc::Rc;
+
 use crate::catalogue::Catalogue;
 use crate::catalogue::options::{Item, Scanner};
-use crate::catalogue::program::{FileHow, Stated};
+use crate::catalogue::program::{FileHow, Role, Stated};
 use crate::path::fold;
 use crate::shell::Complaint;
 use crate::shell::disk::{Disk, Unreadable};
@@ -25,8 +27,8 @@ fn is_here(shell: &Shell) -> bool {
 
 impl Evaluator {
     /// The disk, where a command runs on this machine.
-    pub fn disk_of(&self, shell: &Shell) -> Option<&'static dyn Disk> {
-        self.on_disk.disk.filter(|_| is_here(shell))
+    pub fn disk_of(&self, shell: &Shell) -> Option<&Rc<dyn Disk>> {
+        self.on_disk.disk.as_ref().filter(|_| is_here(shell))
     }
 
     /// The absolute path that a text with marks means; `None` when a part of it is unknown. Home folders of other machines stay `~`.
@@ -127,14 +129,14 @@ impl Evaluator {
             }
             return vec![ScriptFile { path, text, is_written: true }];
         }
-        let Some(disk) = self.disk_of(shell) else { return vec![] };
+        let Some(disk) = self.disk_of(shell).cloned() else { return vec![] };
         self.on_disk.is_doubtful |= shell.is_cwd_doubtful && !path.starts_with('/');
         let found = self.unknowns.only_mark(path).and_then(|unknown| unknown.found.clone());
         let paths = match (found, self.path_of(shell, path)) {
-            (Some(search), _) => self.found_files(&search, disk),
+            (Some(search), _) => self.found_files(&search, &*disk),
             // The further ones are arguments of the first.
             (None, Some(path)) if path.contains(GLOB) => {
-                self.found_files(&Search::Glob(path), disk).into_iter().take(1).collect()
+                self.found_files(&Search::Glob(path), &*disk).into_iter().take(1).collect()
             }
             (None, Some(absolute)) if absolute.starts_with('/') => {
                 let text = self.read_script(shell, &absolute);
@@ -177,7 +179,7 @@ impl Evaluator {
 
     /// The text of a script on disk. Complains where a limit or the kind of the file prevents that it is read.
     pub fn read_script(&mut self, shell: &Shell, path: &str) -> Option<String> {
-        let disk = self.disk_of(shell)?;
+        let disk = self.disk_of(shell).cloned()?;
         if !self.on_disk.read.contains_key(path) {
             let opened = self.on_disk.read.values().filter(|read| **read != Err(Unreadable::Missing));
             if opened.count() >= MOST_FILES || self.on_disk.read.len() >= MOST_PATHS {
@@ -314,7 +316,7 @@ impl Evaluator {
         let value = text.rsplit('=').next().unwrap_or(text);
         let value = if value.starts_with('-') { value.get(2..).unwrap_or_default() } else { value };
         let home = value.strip_prefix('~').or_else(|| value.strip_prefix("$HOME"));
-        let whole = match home.and_then(|rest| Some((self.on_disk.disk?.variable("HOME")?, rest))) {
+        let whole = match home.and_then(|rest| Some((self.on_disk.disk.as_ref()?.variable("HOME")?, rest))) {
             Some((home, rest)) => format!("{home}{rest}"),
             None => value.to_owned(),
         };
@@ -334,10 +336,10 @@ fn may_write(command: &Command, means: impl Fn(&str) -> bool, catalogue: Catalog
     let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
     let Some(usage) = catalogue.usage(&texts, &|_| false) else { return !texts.is_empty() };
     let files = usage.form.files.or(usage.program.form.files);
-    if files.is_some_and(|files| files.how == Some(FileHow::Copy)) {
+    let copies = |how| matches!(how, FileHow::Copy | FileHow::Move | FileHow::Link | FileHow::Install);
+    if files.and_then(|files| files.how).is_some_and(copies) {
         // The sources stay as they are.
-        return texts.last().is_some_and(|last| means(last))
-            || texts.iter().any(|text| text.starts_with("-t"));
+        return texts.last().is_some_and(|last| means(last)) || usage.operands(&texts).has(Role::Folder);
     }
     if usage.form.runs.is_some()
         || files.is_some_and(|files| matches!(files.how, Some(FileHow::Rights | FileHow::Mount)))

@@ -53,12 +53,7 @@ pub fn read_with(text: &str, cwd: Option<&str>, catalogue: Catalogue) -> Script 
 
 /// Reads a script with the given catalogue, and the scripts that it runs on a disk. `cwd` is the working directory in
 /// which it would start; `None` when it is unknown. Without a disk, no file is read.
-pub fn read_on(
-    text: &str,
-    cwd: Option<&str>,
-    catalogue: Catalogue,
-    disk: Option<&'static dyn Disk>,
-) -> Script {
+pub fn read_on(text: &str, cwd: Option<&str>, catalogue: Catalogue, disk: Option<Rc<dyn Disk>>) -> Script {
     let text = without_marks(text);
     let mut evaluator = Evaluator::new(catalogue);
     evaluator.on_disk.disk = disk;

@@ -1,7 +1,9 @@
 //! Programs that run a command for each item that they read or find: `xargs`, `parallel`, `find`.
 
 use super::wrapper::quoted;
+use crate::catalogue::expression::Expression;
 use crate::catalogue::lookup::Usage;
+use crate::catalogue::program::Role;
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::invocation::Invocation;
@@ -15,9 +17,6 @@ use crate::shell::text::{Field, Origin, Unknown, is_known, join};
 const MOST_RUNS: usize = 256;
 /// Maximum number of combinations of the items of several lists.
 const MOST_ROWS: usize = 16_384;
-
-/// Expressions of `find` with which files of any name may be found.
-const UNNAMED: [&str; 8] = ["-o", "-or", "!", "-not", ",", "-iname", "-regex", "-iregex"];
 
 /// The items that are appended or inserted.
 enum Items {
@@ -91,18 +90,19 @@ pub(crate) fn xargs(
     for item in Scanner::new(&texts, 1, &value) {
         match item {
             Item::Option(name, value) => {
-                let value = value.and_then(|at| texts.get(at.index).and_then(|word| word.get(at.offset..)));
-                if name.is_any(&["-I", "--replace", "-i"]) {
+                let value = value.and_then(|at| at.of(&texts));
+                let is = |role| name.is_any(&usage.role(role));
+                if is(Role::Placeholder) {
                     replace = Some(value.unwrap_or("{}").to_owned());
-                } else if name.is_any(&["-n", "--max-args", "-L", "-l", "--max-lines"]) {
+                } else if is(Role::MaxItems) || is(Role::MaxLines) {
                     // Without a number it takes one line.
                     group = value.map_or(Some(1), |value| value.parse().ok());
-                    by_line = !name.is_any(&["-n", "--max-args"]);
-                } else if name.is_any(&["-d", "--delimiter"]) {
+                    by_line = is(Role::MaxLines);
+                } else if is(Role::Delimiter) {
                     delimiter = value;
-                } else if name.is_any(&["-a", "--arg-file"]) {
+                } else if name.is_any(&usage.files().inputs) {
                     from_file = true;
-                } else if name.is_any(&["-0", "--null"]) {
+                } else if is(Role::NullDelimited) {
                     delimiter = Some("\\0");
                 }
             }
@@ -197,8 +197,8 @@ pub(crate) fn parallel(
     let mut quotes = false;
     for item in Scanner::new(own, 1, &value) {
         match item {
-            Item::Option(name, Some(at)) if name.is_any(&["-S", "--sshlogin"]) => {
-                let login = own.get(at.index).and_then(|word| word.get(at.offset..)).unwrap_or_default();
+            Item::Option(name, Some(at)) if name.is_any(&usage.role(Role::Hosts)) => {
+                let login = at.of(own).unwrap_or_default();
                 if login != ":"
                     && let Some(host) = host_of(login)
                 {
@@ -213,7 +213,7 @@ pub(crate) fn parallel(
                 command = index + 1;
                 break;
             }
-            Item::Option(name, _) => quotes |= name.is_any(&["-q", "--quote"]),
+            Item::Option(name, _) => quotes |= name.is_any(&usage.role(Role::Quotes)),
         }
     }
     let template = if quotes {
@@ -286,28 +286,23 @@ fn fill(template: &str, row: &[String]) -> String {
 }
 
 /// Follows `find … -exec command {} \;` and `fd -x command`.
-pub(crate) fn find(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, is_fd: bool) -> String {
+pub(crate) fn find(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    (usage, is_fd): (&Usage, bool),
+) -> String {
     let texts = invocation.texts();
-    let mut runs: Vec<(Vec<Field>, bool, bool)> = Vec::new();
-    let mut at = 1;
-    while let Some(word) = texts.get(at) {
-        at += 1;
-        let each = match *word {
-            "-exec" | "-execdir" | "-ok" | "-okdir" if !is_fd => true,
-            "-x" | "--exec" if is_fd => true,
-            "-X" | "--exec-batch" if is_fd => false,
-            _ => continue,
-        };
-        let rest = invocation.fields.get(at..).unwrap_or_default();
-        let end = rest.iter().position(|f| f.text == ";" || (f.text == "+" && !is_fd)).unwrap_or(rest.len());
-        let batch = rest.get(end).is_some_and(|field| field.text == "+");
-        runs.push((rest.get(..end).unwrap_or_default().to_vec(), each && !batch, word.ends_with("dir")));
-        at += end + 1;
-    }
-    let own = texts.iter().position(|text| text.starts_with("-exec") || text.starts_with("-ok"));
-    let own = texts.get(..own.unwrap_or(texts.len())).unwrap_or_default().join(" ");
+    let expression = usage.expression(&texts);
+    let runs = expression.runs.iter().map(|run| {
+        let fields = invocation.fields.get(run.words.clone()).unwrap_or_default().to_vec();
+        (fields, run.each, texts.get(run.option).is_some_and(|option| option.ends_with("dir")))
+    });
+    let runs: Vec<(Vec<Field>, bool, bool)> = runs.collect();
+    let own = expression.runs.first().map_or(texts.len(), |run| run.option);
+    let own = texts.get(..own).unwrap_or_default().join(" ");
     let source = format!("$({})", evaluator.unknowns.show(&own));
-    let search = search(evaluator, shell, &texts, is_fd);
+    let search = search(evaluator, shell, (&expression, &texts), is_fd);
     let found = Unknown { source, many: true, found: search, ..Unknown::default() };
     let printed = evaluator.unknowns.mark(found.clone());
     if runs.is_empty() {
@@ -335,23 +330,22 @@ pub(crate) fn find(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invoca
 }
 
 /// What `find` or `fd` looks for on this machine; `None` where it runs elsewhere.
-fn search(evaluator: &Evaluator, shell: &Shell, texts: &[&str], is_fd: bool) -> Option<Search> {
+fn search(
+    evaluator: &Evaluator,
+    shell: &Shell,
+    (expression, texts): (&Expression<'_>, &[&str]),
+    is_fd: bool,
+) -> Option<Search> {
     evaluator.disk_of(shell)?;
-    let own = texts.get(1..).unwrap_or_default();
-    let upto = own
-        .iter()
-        .position(|text| text.starts_with('-') && text.len() > 2 || matches!(*text, "(" | "!" | "-x" | "-X"));
-    let words = own.get(..upto.unwrap_or(own.len())).unwrap_or_default();
-    let mut words: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
+    let mut words: Vec<&str> = expression.places.iter().filter_map(|at| texts.get(*at).copied()).collect();
     let names = if is_fd {
         let pattern = (!words.is_empty()).then(|| words.remove(0));
         pattern.into_iter().map(|pattern| format!("*{}*", pattern.trim_matches(['^', '$']))).collect()
-    } else if own.iter().any(|word| UNNAMED.contains(word)) {
+    } else if expression.finds_more_than_named() {
         vec![]
     } else {
-        let pairs = own.iter().zip(own.iter().skip(1));
-        let named = pairs.filter(|(option, _)| matches!(**option, "-name" | "-path" | "-wholename"));
-        named.map(|(_, name)| name.rsplit('/').next().unwrap_or(name).to_owned()).collect()
+        let names = expression.names.iter().map(|name| name.glob);
+        names.map(|name| name.rsplit('/').next().unwrap_or(name).to_owned()).collect()
     };
     if words.is_empty() {
         words.push(".");

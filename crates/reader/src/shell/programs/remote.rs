@@ -1,6 +1,7 @@
 //! Programs that run a script on another host: `ssh`, `mosh`, `ansible`.
 
 use crate::catalogue::lookup::Usage;
+use crate::catalogue::program::Role;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::invocation::Invocation;
 use crate::shell::host::host_of;
@@ -38,9 +39,7 @@ pub(crate) fn run(
                 command = Some(index + 1);
                 break;
             }
-            // Control commands, queries and forwarding without a command run nothing on the host.
-            Item::Option(name, _) if name.is_any(&["-O", "-Q", "-V", "-G"]) => asks_only = true,
-            Item::Option(name, None) if name.is("-N") => asks_only = true,
+            Item::Option(name, _) if name.is_any(&usage.role(Role::Idle)) => asks_only = true,
             _ => {}
         }
     }
@@ -84,28 +83,16 @@ pub struct AnsibleCall<'a> {
 
 impl<'a> AnsibleCall<'a> {
     /// Reads the words of `ansible`.
-    pub fn of(texts: &[&'a str], usage: &Usage) -> Self {
-        let value = usage.value();
-        let mut call =
-            Self { pattern: None, module: "command", arguments: "", pairs: Vec::new(), quiet: false };
-        for item in Scanner::new(texts, 1, &value) {
-            match item {
-                Item::Positional(index) => call.pattern = call.pattern.or(texts.get(index).copied()),
-                Item::Option(name, Some(at)) => {
-                    let value =
-                        texts.get(at.index).and_then(|word| word.get(at.offset..)).unwrap_or_default();
-                    if name.is_any(&["-m", "--module-name"]) {
-                        call.module = value;
-                    } else if name.is_any(&["-a", "--args"]) {
-                        call.arguments = value;
-                    }
-                }
-                Item::Option(name, None) => call.quiet |= name.is_any(&usage.form.quiet),
-                Item::Dashes(_) => {}
-            }
+    pub fn of(texts: &'a [&'a str], usage: &Usage) -> Self {
+        let given = usage.operands(texts);
+        let arguments = given.values(Role::Arguments).last().unwrap_or_default();
+        Self {
+            pattern: given.words().next(),
+            module: given.values(Role::Module).last().unwrap_or("command"),
+            arguments,
+            pairs: pairs::pairs(arguments),
+            quiet: given.states(&usage.form.quiet),
         }
-        call.pairs = pairs::pairs(call.arguments);
-        call
     }
 
     /// The module's name without its collection.

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use crate::catalogue::lookup::Usage;
-use crate::catalogue::options::{Item, Scanner};
-use crate::catalogue::program::TargetKind;
+use crate::catalogue::program::{Role, TargetKind};
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::invocation::Invocation;
 use crate::shell::script::{Command, Stated};
@@ -51,11 +50,8 @@ fn playbook(
     usage: &Usage,
 ) -> Option<Stated> {
     let texts = invocation.texts();
-    let value = usage.value();
-    let mut words = Scanner::new(&texts, usage.rest, &value).filter_map(|item| match item {
-        Item::Positional(index) => texts.get(index).copied(),
-        _ => None,
-    });
+    let given = usage.operands(&texts);
+    let mut words = given.words();
     // The file of several ones is not clear.
     let only = words.next().filter(|_| words.next().is_none())?;
     let text = evaluator.read_data(shell, only)?;
@@ -65,20 +61,10 @@ fn playbook(
 /// The files of `docker stack deploy -c FILE`.
 fn stack(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, usage: &Usage) -> Stated {
     let texts = invocation.texts();
-    let files = values(&texts, usage.rest, &usage.value(), &["-c", "--compose-file"]);
-    let read = files.into_iter().take(MOST_FILES).filter_map(|file| evaluator.read_data(shell, file));
+    let given = usage.operands(&texts);
+    let read =
+        given.values(Role::Manifests).take(MOST_FILES).filter_map(|file| evaluator.read_data(shell, file));
     Stated { folder: None, texts: read.collect() }
-}
-
-/// The values of options among the words from one on.
-fn values<'t>(texts: &[&'t str], from: usize, value: &[&str], names: &[&str]) -> Vec<&'t str> {
-    let items = Scanner::new(texts, from, value);
-    items
-        .filter_map(|item| match item {
-            Item::Option(name, Some(at)) if name.is_any(names) => texts.get(at.index)?.get(at.offset..),
-            _ => None,
-        })
-        .collect()
 }
 
 fn compose(
@@ -88,10 +74,8 @@ fn compose(
     command: &Command,
 ) -> Option<Stated> {
     let texts = invocation.texts();
-    let before = texts.get(..usage.rest).unwrap_or_default();
-    let value = usage.program.value.unwrap_or_default();
-    let values = |names: &[&str]| values(before, usage.start, &value, names);
-    let mut files: Vec<String> = values(&["-f", "--file"]).into_iter().map(str::to_owned).collect();
+    let given = usage.operands_before(&texts);
+    let mut files: Vec<String> = given.values(Role::Manifests).map(str::to_owned).collect();
     if files.is_empty() {
         let variable = command.variable("COMPOSE_FILE").map(|files| files.text.as_str()).unwrap_or_default();
         files = variable.split(':').filter(|file| !file.is_empty()).map(str::to_owned).collect();
@@ -100,7 +84,7 @@ fn compose(
         let read = files.iter().take(MOST_FILES).filter_map(|file| evaluator.read_data(shell, file));
         return Some(Stated { folder: None, texts: read.collect() });
     }
-    let start = values(&["--project-directory"]).last().copied().unwrap_or(".");
+    let start = given.values(Role::Folder).last().unwrap_or(".");
     let start = evaluator.path_of(shell, start).filter(|path| path.starts_with('/'))?;
     let mut read = |folder: &str, names: &[&str]| {
         names

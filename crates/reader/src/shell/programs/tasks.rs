@@ -4,19 +4,16 @@ use std::rc::Rc;
 
 use super::wrapper::quoted;
 use crate::catalogue::lookup::Usage;
+use crate::catalogue::program::Role;
 use crate::manifest::{self, Commands};
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::invocation::Invocation;
 use crate::shell::execution::output;
 use crate::shell::on_disk::Search;
-use crate::shell::options::{Item, Scanner};
 use crate::shell::state::Shell;
 use crate::shell::text::{Field, Unknown};
 
-/// Options of make with which it prints what it would run, or only touches files.
-const MAKE_IDLE: [&str; 9] =
-    ["-n", "--just-print", "--dry-run", "--recon", "-q", "--question", "-t", "--touch", "-p"];
 /// Names of makefiles, first choice first.
 const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 const JUSTFILES: [&str; 3] = ["justfile", "Justfile", ".justfile"];
@@ -34,42 +31,22 @@ struct Words<'a> {
     lines: Vec<&'a str>,
     /// The words that are not options.
     plain: Vec<&'a str>,
-    /// Index of the word after the first plain one.
-    after_first: usize,
     is_idle: bool,
     is_partial: bool,
 }
 
 impl<'a> Words<'a> {
-    fn of(texts: &[&'a str], from: usize, usage: &Usage, (folder, file): (&[&str], &[&str])) -> Self {
-        let value = usage.value();
-        let mut words = Self::default();
-        let mut scanner = Scanner::new(texts, from, &value);
-        while let Some(item) = scanner.next() {
-            match item {
-                Item::Option(name, at) => {
-                    let text = at.and_then(|at| texts.get(at.index).and_then(|word| word.get(at.offset..)));
-                    if name.is_any(folder) {
-                        words.is_partial |= words.folder.is_some();
-                        words.folder = text;
-                    } else if name.is_any(file) {
-                        words.files.extend(text);
-                    } else if name.is("--eval") {
-                        words.lines.extend(text);
-                    }
-                    words.is_idle |= name.is_any(&MAKE_IDLE) || name.is_any(&usage.form.quiet);
-                    words.is_idle |= usage.form.effect.is_some_and(|terms| name.is_any(&terms.reads_with));
-                }
-                Item::Positional(index) => {
-                    words.plain.extend(texts.get(index));
-                    if words.plain.len() == 1 {
-                        words.after_first = scanner.position();
-                    }
-                }
-                Item::Dashes(_) => {}
-            }
+    fn of(texts: &'a [&'a str], from: usize, usage: &Usage) -> Self {
+        let given = usage.operands_from(from, texts);
+        let reads_with = usage.form.effect.map(|terms| terms.reads_with).unwrap_or_default();
+        Self {
+            folder: given.values(Role::Folder).last(),
+            files: given.values(Role::ScriptFile).collect(),
+            lines: given.values(Role::Lines).collect(),
+            plain: given.words().collect(),
+            is_idle: given.has(Role::Idle) || given.states(&usage.form.quiet) || given.states(&reads_with),
+            is_partial: given.values(Role::Folder).count() > 1,
         }
-        words
     }
 }
 
@@ -80,8 +57,7 @@ pub(crate) fn make(
     (program, usage): (&str, &Usage),
 ) -> String {
     let texts = invocation.texts();
-    let words =
-        Words::of(&texts, usage.rest, usage, (&["-C", "--directory"], &["-f", "--file", "--makefile"]));
+    let words = Words::of(&texts, usage.rest, usage);
     let inner = evaluator.in_folder(shell, words.folder, program);
     let file = match words.files.first() {
         Some(file) => evaluator.first_file(&inner, "", &[*file]),
@@ -114,7 +90,7 @@ pub(crate) fn package(
     (program, usage): (&str, &Usage),
 ) -> String {
     let texts = invocation.texts();
-    let mut words = Words::of(&texts, usage.start, usage, (&["-C", "--prefix", "--cwd", "--dir"], &[]));
+    let mut words = Words::of(&texts, usage.start, usage);
     let is_run = matches!(words.plain.first(), Some(&("run" | "run-script")));
     if is_run {
         words.plain.remove(0);
@@ -144,7 +120,7 @@ pub(crate) fn just(
     (program, usage): (&str, &Usage),
 ) -> String {
     let texts = invocation.texts();
-    let words = Words::of(&texts, usage.rest, usage, (&["-d", "--working-directory"], &["-f", "--justfile"]));
+    let words = Words::of(&texts, usage.rest, usage);
     let mut inner = evaluator.in_folder(shell, words.folder, program);
     let file = match words.files.first() {
         Some(file) => evaluator.first_file(&inner, "", &[*file]),
@@ -169,14 +145,15 @@ pub(crate) fn run_parts(
     usage: &Usage,
 ) -> String {
     let texts = invocation.texts();
-    let words = Words::of(&texts, usage.rest, usage, (&[], &["--regex"]));
+    let words = Words::of(&texts, usage.rest, usage);
+    let given = usage.operands(&texts);
     let folder = words.plain.first().and_then(|folder| evaluator.path_of(shell, folder));
     let Some(folder) = folder.filter(|_| !words.is_idle && evaluator.disk_of(shell).is_some()) else {
         return evaluator.plain_program(shell, invocation, "run-parts");
     };
     // Any name that contains the letters of the expression may match it.
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    let pattern = words.files.first().map(|regex| regex.trim_matches(['^', '$']));
+    let pattern = given.values(Role::Names).next().map(|regex| regex.trim_matches(['^', '$']));
     let names = match pattern {
         Some(pattern) if pattern.chars().all(is_plain) => vec![format!("*{pattern}*")],
         _ => vec![],
@@ -187,14 +164,7 @@ pub(crate) fn run_parts(
         ..Unknown::default()
     };
     let program = Field::literal(evaluator.unknowns.mark(found));
-    let value = usage.value();
-    let given = Scanner::new(&texts, usage.rest, &value).filter_map(|item| match item {
-        Item::Option(name, Some(at)) if name.is_any(&["-a", "--arg"]) => {
-            texts.get(at.index)?.get(at.offset..)
-        }
-        _ => None,
-    });
-    let fields = std::iter::once(program).chain(given.map(Field::literal)).collect();
+    let fields = std::iter::once(program).chain(given.values(Role::Arguments).map(Field::literal)).collect();
     let inner = shell.clone().through("run-parts");
     let one = invocation.with(fields);
     evaluator.through(shell, invocation, "run-parts".to_owned(), |this| this.run_program(&inner, &one))

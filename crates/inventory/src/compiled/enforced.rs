@@ -1,0 +1,29 @@
+//! The rules in the header of a compiled policy.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::effect::Effect;
+use crate::model::policy::Policy;
+use crate::model::rules::Rules;
+
+/// The line of the header with the rules and those rights of the tiers that hold for every command.
+#[derive(Serialize, Deserialize)]
+pub struct EnforcedRules {
+    /// The rules about commands, files and tools, without the programs.
+    pub rules: Rules,
+    /// Command prefixes that are denied at tiers 1, 2 and 3, in this order.
+    pub deny: [Vec<String>; 3],
+    /// What commands of tiers 1, 2 and 3 may do, in this order.
+    pub effects: [Vec<Effect>; 3],
+}
+
+impl EnforcedRules {
+    /// Those of a policy.
+    pub fn of(policy: &Policy) -> Self {
+        Self {
+            rules: policy.rules.clone(),
+            deny: policy.tiers.each_ref().map(|tier| tier.deny.clone()),
+            effects: policy.tiers.each_ref().map(|tier| tier.effects.clone()),
+        }
+    }
+}

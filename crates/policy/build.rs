@@ -1,0 +1,55 @@
+//! Turns the lists of `src/lists` into constants: texts, or rows of texts.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::{env, fs};
+
+use serde::Deserialize;
+
+const LISTS: &str = "src/lists";
+
+/// A text, or a row of texts.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Row {
+    Text(String),
+    Texts(Vec<String>),
+}
+
+fn main() {
+    println!("cargo::rerun-if-changed={LISTS}");
+    if let Err(error) = write_lists() {
+        println!("cargo::error={error}");
+    }
+}
+
+fn write_lists() -> Result<(), Box<dyn std::error::Error>> {
+    let mut text = String::new();
+    for file in fs::read_dir(LISTS)? {
+        let path = file?.path();
+        let lists: BTreeMap<String, Vec<Row>> = serde_saphyr::from_str(&fs::read_to_string(&path)?)
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+        for (name, rows) in lists {
+            let width =
+                rows.iter().map(|row| if let Row::Texts(texts) = row { texts.len() } else { 1 }).max();
+            let of = match width {
+                Some(width @ 2..) => format!("({})", vec!["&str"; width].join(", ")),
+                _ => "&str".to_owned(),
+            };
+            let rows = rows.iter().map(|row| match row {
+                Row::Text(text) => format!("{text:?}"),
+                Row::Texts(texts) => {
+                    format!(
+                        "({})",
+                        texts.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>().join(", ")
+                    )
+                }
+            });
+            let rows: Vec<String> = rows.collect();
+            writeln!(text, "pub static {}: &[{of}] = &[{}];", name.to_uppercase(), rows.join(", "))?;
+        }
+    }
+    fs::write(Path::new(&env::var("OUT_DIR")?).join("lists.rs"), text)?;
+    Ok(())
+}

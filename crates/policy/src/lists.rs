@@ -1,0 +1,3 @@
+//! Lists of names, from the YAML files in `lists`.
+
+include!(concat!(env!("OUT_DIR"), "/lists.rs"));

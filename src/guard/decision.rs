@@ -1,0 +1,213 @@
+//! What the rules, the budgets and persons decide on a call, with the ledger as it stands.
+
+use std::path::Path;
+
+use chrono::{DateTime, Utc};
+
+use super::acting::ActingCall;
+use super::asking::{Outcome, approved, grants};
+use crate::ledger::cooldown_file::CooldownFile;
+use crate::ledger::mark::LedgerLoss;
+use crate::ledger::{Change, Ledger, LedgerError, Location};
+use crate::model::ask::Topic;
+use crate::model::policy::{OnFailure, Policy};
+use crate::model::question::Grant;
+use crate::model::verdict::{Asked, Reason, Verdict};
+use crate::policy::decide::{BudgetKey, Reservation, Snapshot};
+use crate::runtime::request::Request;
+
+/// The ledger as a decision reads it: within a transaction, or as it exists.
+pub trait Book {
+    /// The usage of these budgets.
+    fn usage(&self, keys: &[BudgetKey], policy: &Policy, now: DateTime<Utc>)
+    -> Result<Snapshot, LedgerError>;
+
+    /// What the ledger has lost; `None` if it is complete.
+    fn loss(&self, state_dir: &Path) -> Result<Option<LedgerLoss>, LedgerError>;
+
+    /// The unexpired grants of a budget.
+    fn grants_of(&self, key: &BudgetKey, now: DateTime<Utc>) -> Result<Vec<Grant>, LedgerError>;
+}
+
+impl Book for Change<'_> {
+    fn usage(
+        &self,
+        keys: &[BudgetKey],
+        policy: &Policy,
+        now: DateTime<Utc>,
+    ) -> Result<Snapshot, LedgerError> {
+        Change::usage(self, keys, policy, now)
+    }
+
+    fn loss(&self, state_dir: &Path) -> Result<Option<LedgerLoss>, LedgerError> {
+        Change::loss(self, state_dir)
+    }
+
+    fn grants_of(&self, key: &BudgetKey, now: DateTime<Utc>) -> Result<Vec<Grant>, LedgerError> {
+        Change::grants_of(self, key, now)
+    }
+}
+
+/// The ledger, if it exists; nothing is written to it.
+pub struct Existing<'a>(&'a Location, Option<Ledger>);
+
+impl<'a> Existing<'a> {
+    /// Opens the ledger.
+    pub fn open(location: &'a Location) -> Result<Self, LedgerError> {
+        Ok(Self(location, Ledger::open_existing(location)?))
+    }
+
+    /// The time of the ledger.
+    pub fn now(&self, here: DateTime<Utc>) -> Result<DateTime<Utc>, LedgerError> {
+        self.1.as_ref().map_or(Ok(here), |ledger| ledger.now(here))
+    }
+}
+
+impl Book for Existing<'_> {
+    fn usage(
+        &self,
+        keys: &[BudgetKey],
+        policy: &Policy,
+        now: DateTime<Utc>,
+    ) -> Result<Snapshot, LedgerError> {
+        self.1.as_ref().map_or(Ok(Snapshot::new()), |ledger| ledger.usage(keys, policy, now))
+    }
+
+    fn loss(&self, state_dir: &Path) -> Result<Option<LedgerLoss>, LedgerError> {
+        Ledger::loss_at(self.0, state_dir)
+    }
+
+    fn grants_of(&self, key: &BudgetKey, now: DateTime<Utc>) -> Result<Vec<Grant>, LedgerError> {
+        let mut grants = self.1.as_ref().map_or(Ok(vec![]), |ledger| ledger.grants(now))?;
+        grants.retain(|grant| grant.service == key.service && grant.kind == key.kind);
+        Ok(grants)
+    }
+}
+
+/// What a decision knows of the history besides the ledger.
+#[derive(Clone, Copy)]
+pub struct History<'a> {
+    /// The budgets on which the call draws.
+    pub keys: &'a [BudgetKey],
+    /// `cooldown.json`, by service.
+    pub file: &'a CooldownFile,
+}
+
+impl History<'_> {
+    /// Adds the usage that `cooldown.json` has and the ledger has not.
+    pub fn merge_file(&self, snapshot: &mut Snapshot) {
+        for key in self.keys {
+            snapshot.entry(key.clone()).or_default().merge_file(self.file.times(&key.service, key.kind));
+        }
+    }
+}
+
+/// A decision on a call, and what has to be written with it.
+pub struct Decided {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What is left to do.
+    pub rest: Rest,
+    /// What is reserved.
+    pub reservations: Vec<Reservation>,
+    /// The grants that it uses.
+    pub uses: grants::Uses,
+    /// Who has allowed it.
+    pub remark: Option<String>,
+    /// The notice to deliver after the commit.
+    pub notice: Option<i64>,
+    /// The usage that it is based on.
+    pub snapshot: Snapshot,
+    /// What the ledger has lost.
+    pub lost: Option<LedgerLoss>,
+}
+
+/// What is left to do after a decision.
+pub enum Rest {
+    /// Its rows are written and committed.
+    Rows,
+    /// The denial is recorded.
+    Denied,
+    /// The denial by a budget is recorded and reported.
+    Exhausted,
+    /// The call is denied: the ledger has lost rows, and `policy.on_failure` is closed.
+    LostRows(LedgerLoss),
+    /// The last words of the agent are read, and the decision begins anew.
+    WordsNeeded,
+}
+
+/// Decides on a call. `ask` has a person asked about these objections, and returns what became of it.
+pub fn decided(
+    acting: &ActingCall<'_>,
+    book: &dyn Book,
+    history: History<'_>,
+    request: &Request,
+    ask: &dyn Fn(&[Reason]) -> Result<Outcome, LedgerError>,
+) -> Result<Decided, LedgerError> {
+    let policy = &acting.installation.policy;
+    let lost = book.loss(&request.state_dir)?;
+    let mut snapshot = book.usage(history.keys, policy, acting.now)?;
+    history.merge_file(&mut snapshot);
+    let by_rules = acting.by_rules(&snapshot, acting.now);
+    // A denial that depends on no budget needs no usage.
+    let by_budget = acting.objections.is_empty() && !history.keys.is_empty();
+    let decided = Decided {
+        verdict: by_rules.verdict,
+        rest: if by_budget { Rest::Exhausted } else { Rest::Denied },
+        reservations: by_rules.reservations,
+        uses: vec![],
+        remark: None,
+        notice: None,
+        snapshot,
+        lost,
+    };
+    let closed = decided.lost.clone().filter(|_| policy.on_failure == OnFailure::Closed);
+    match (&decided.verdict, closed) {
+        (Verdict::Silent, Some(loss)) => Ok(Decided { rest: Rest::LostRows(loss), ..decided }),
+        (Verdict::Silent, None) => Ok(Decided { rest: Rest::Rows, ..decided }),
+        // What a lost row would have denied cannot be asked about.
+        (_, Some(_)) => Ok(decided),
+        (_, None) => lifted(decided, acting, book, ask),
+    }
+}
+
+/// The decision after persons have lifted the denial, or were asked to.
+fn lifted(
+    denied: Decided,
+    acting: &ActingCall<'_>,
+    book: &dyn Book,
+    ask: &dyn Fn(&[Reason]) -> Result<Outcome, LedgerError>,
+) -> Result<Decided, LedgerError> {
+    let policy = &acting.installation.policy;
+    let (mut reasons, reservations) = acting.all_objections(&denied.snapshot);
+    if reasons.iter().all(|reason| reason.topic == Some(Topic::Budget)) {
+        let granted = |key: &BudgetKey| book.grants_of(key, acting.now);
+        if let Some(uses) = grants::covering(&reservations, &denied.snapshot, policy, acting.now, granted)? {
+            let remark = Some(grants::in_words(&uses));
+            let (verdict, rest) = (Verdict::Silent, Rest::Rows);
+            return Ok(Decided { verdict, rest, reservations, uses, remark, ..denied });
+        }
+    }
+    Ok(match ask(&reasons)? {
+        Outcome::WordsNeeded => Decided { rest: Rest::WordsNeeded, ..denied },
+        Outcome::Denied(None) => denied,
+        Outcome::Denied(Some(reason)) => {
+            reasons.push(reason);
+            Decided { verdict: Verdict::Deny(reasons), rest: Rest::Denied, ..denied }
+        }
+        Outcome::Forged(reason, notice) => {
+            reasons.push(reason);
+            Decided { verdict: Verdict::Deny(reasons), rest: Rest::Rows, notice, ..denied }
+        }
+        Outcome::Asked { question, at_terminal, notice } => {
+            let verdict = Verdict::Ask(Asked { question, at_terminal, reasons });
+            // The person at the terminal answers after this hook.
+            let reservations = if at_terminal { reservations } else { vec![] };
+            Decided { verdict, rest: Rest::Rows, reservations, notice, ..denied }
+        }
+        Outcome::Approved(id, answer) => {
+            let remark = Some(approved(id, &answer));
+            Decided { verdict: Verdict::Silent, rest: Rest::Rows, reservations, remark, ..denied }
+        }
+    })
+}
