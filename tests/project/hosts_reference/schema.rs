@@ -78,6 +78,9 @@ const STRUCTURAL: [&str; 9] = [
     "an entry of `never` has no `name`",
 ];
 
+/// Values of programs that the schema only knows as text or a number.
+const OF_TEXT: [&str; 5] = [" of `to` ", " of `writes` ", " of `after` ", " of `runs` ", " entry of `value` "];
+
 #[test]
 fn the_schema_rejects_every_structural_mistake() {
     let schema = Validator::new();
@@ -86,7 +89,11 @@ fn the_schema_rejects_every_structural_mistake() {
         let path = file.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
         let messages = text.lines().map_while(|line| line.strip_prefix("# error: "));
-        if messages.into_iter().any(|message| STRUCTURAL.iter().any(|part| message.contains(part))) {
+        let is_structural = |message: &str| {
+            STRUCTURAL.iter().any(|part| message.contains(part))
+                && !OF_TEXT.iter().any(|part| message.contains(part))
+        };
+        if messages.into_iter().any(is_structural) {
             assert!(schema.validate(&text).is_err(), "{}", path.display());
             count += 1;
         }
