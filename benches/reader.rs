@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use divan::{Bencher, black_box, counter::BytesCount};
-use opsctl::actions::read_command;
+use opsctl_reader::actions::read_command;
 
 fn main() {
     divan::main();

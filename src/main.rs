@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    opsctl::cli::run(&std::env::args_os().collect::<Vec<_>>())
+    opsctl::verbs::run(&std::env::args_os().collect::<Vec<_>>())
 }

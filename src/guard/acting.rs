@@ -4,26 +4,27 @@ use std::rc::Rc;
 
 use chrono::{DateTime, Utc};
 
-use crate::actions::{CommandReading, may_depend_on_rules, message, read_command_on};
-use crate::inventory::Installation;
-use crate::ledger::{CallId, KnownContainer};
-use crate::model::action::Action;
-use crate::model::effect::Effect;
-use crate::model::event::{HookCall, ToolCall};
-use crate::model::inventory::Inventory;
-use crate::model::policy::{Resolve, Tier};
-use crate::model::rules::Rules;
-use crate::model::verdict::{Reason, ResolvedAction, Verdict};
-use crate::policy::decide::{Decision, Reservation, Snapshot, decide, every_objection};
-use crate::policy::effect::{PartEffect, strongest};
-use crate::policy::identity::{self, NoSurroundings};
-use crate::policy::tool::find_actions as tool_actions;
-use crate::redact;
-use crate::runtime::disk::LocalDisk;
-use crate::runtime::engines::Engines;
-use crate::runtime::installation;
-use crate::runtime::request::Request;
-use crate::runtime::warning::Warning;
+use crate::machine::disk::LocalDisk;
+use crate::machine::engines::Engines;
+use crate::machine::installation;
+use crate::machine::request::Request;
+use crate::machine::warning::Warning;
+use opsctl_inventory::Installation;
+use opsctl_ledger::{CallId, KnownContainer};
+use opsctl_policy::decide::{Decision, Reservation, Snapshot, decide, every_objection};
+use opsctl_policy::effects::{PartEffect, strongest};
+use opsctl_policy::model::installation::inventory::Inventory;
+use opsctl_policy::model::records::event::{HookCall, ToolCall};
+use opsctl_policy::model::records::verdict::{Reason, ResolvedAction, Verdict};
+use opsctl_policy::model::rights::policy::{Resolve, Tier};
+use opsctl_policy::model::rights::rules::Rules;
+use opsctl_policy::rules::tool::find_actions as tool_actions;
+use opsctl_policy::targets::identity;
+use opsctl_policy::targets::identity::NoSurroundings;
+use opsctl_reader::actions::{CommandReading, may_depend_on_rules, message, read_command_on};
+use opsctl_reader::terms::action::Action;
+use opsctl_reader::terms::effect::Effect;
+use opsctl_redact as redact;
 
 /// A tool call that has at least one action, or that a rule denies.
 pub struct ActingCall<'a> {

@@ -1,11 +1,11 @@
 //! Recording a decision in the ledger: the call, the verdict, the reasons, and the budgets at that time.
 
-use crate::ledger::decisions::NewDecision;
-use crate::ledger::{Change, LedgerError};
-use crate::model::policy::Policy;
-use crate::model::verdict::{Asked, Reason, Verdict};
-use crate::policy::decide::Snapshot;
-use crate::runtime::request::Request;
+use crate::machine::request::Request;
+use opsctl_ledger::records::decisions::NewDecision;
+use opsctl_ledger::{Change, LedgerError};
+use opsctl_policy::decide::Snapshot;
+use opsctl_policy::model::records::verdict::{Asked, Reason, Verdict};
+use opsctl_policy::model::rights::policy::Policy;
 
 use super::acting::ActingCall;
 

@@ -3,15 +3,16 @@
 use chrono::{DateTime, Utc};
 use serde::{Serialize, Serializer};
 
-use crate::inventory::Installation;
-use crate::ledger::cooldown_file::{CooldownFile, CooldownFileError};
-use crate::ledger::time::{self as ledger_time, write as time};
-use crate::ledger::{Ledger, LedgerError};
-use crate::model::policy::{Budget, Per, Policy, Window};
-use crate::policy::budget::{Fit, fit};
-use crate::policy::decide::{BudgetKey, Snapshot};
-use crate::runtime::environment::Environment;
-use crate::runtime::warning::Warning;
+use crate::machine::environment::Environment;
+use crate::machine::warning::Warning;
+use opsctl_inventory::Installation;
+use opsctl_ledger::cooldown::cooldown_file::{CooldownFile, CooldownFileError};
+use opsctl_ledger::time as ledger_time;
+use opsctl_ledger::time::write as time;
+use opsctl_ledger::{Ledger, LedgerError};
+use opsctl_policy::budgets::budget::{Fit, fit};
+use opsctl_policy::decide::{BudgetKey, Snapshot};
+use opsctl_policy::model::rights::policy::{Budget, Per, Policy, Window};
 
 /// The budgets of one service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

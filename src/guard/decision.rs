@@ -6,15 +6,15 @@ use chrono::{DateTime, Utc};
 
 use super::acting::ActingCall;
 use super::asking::{Outcome, approved, grants};
-use crate::ledger::cooldown_file::CooldownFile;
-use crate::ledger::mark::LedgerLoss;
-use crate::ledger::{Change, Ledger, LedgerError, Location};
-use crate::model::ask::Topic;
-use crate::model::policy::{OnFailure, Policy};
-use crate::model::question::Grant;
-use crate::model::verdict::{Asked, Reason, Verdict};
-use crate::policy::decide::{BudgetKey, Reservation, Snapshot};
-use crate::runtime::request::Request;
+use crate::machine::request::Request;
+use opsctl_ledger::cooldown::cooldown_file::CooldownFile;
+use opsctl_ledger::file::mark::LedgerLoss;
+use opsctl_ledger::{Change, Ledger, LedgerError, Location};
+use opsctl_policy::decide::{BudgetKey, Reservation, Snapshot};
+use opsctl_policy::model::records::question::Grant;
+use opsctl_policy::model::records::verdict::{Asked, Reason, Verdict};
+use opsctl_policy::model::rights::ask::Topic;
+use opsctl_policy::model::rights::policy::{OnFailure, Policy};
 
 /// The ledger as a decision reads it: within a transaction, or as it exists.
 pub trait Book {

@@ -4,16 +4,16 @@
 use super::acting::{ActingCall, changes, read};
 use super::asking::subject;
 use super::screen::Screen;
-use crate::model::effect::Effect;
-use crate::model::event::{HookCall, ToolCall};
-use crate::model::verdict::ResolvedAction;
-use crate::policy::effect::{PartEffect, strongest};
-use crate::policy::{dry_run, hosts, modes};
-use crate::runtime::engines::Engines;
-use crate::runtime::installation;
-use crate::runtime::request::Request;
-use crate::runtime::warning::Warning;
-use crate::shell::{Complaint, Script};
+use crate::machine::engines::Engines;
+use crate::machine::installation;
+use crate::machine::request::Request;
+use crate::machine::warning::Warning;
+use opsctl_policy::effects::{PartEffect, strongest};
+use opsctl_policy::model::records::event::{HookCall, ToolCall};
+use opsctl_policy::model::records::verdict::ResolvedAction;
+use opsctl_policy::rules::{dry_run, hosts, modes};
+use opsctl_reader::shell::{Complaint, Script};
+use opsctl_reader::terms::effect::Effect;
 
 /// Everything known about a tool call before it runs.
 #[derive(Default)]

@@ -4,17 +4,17 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::kept_lines::{Claimed, KeptLines};
-use crate::ledger::decisions::NewDecision;
-use crate::ledger::{CallId, Change, Ledger, LedgerError, Source, time};
-use crate::model::event::{Level, NewEvent};
-use crate::model::notice::Notice;
-use crate::model::relative_time::timestamp;
-use crate::policy::notices::guard_failed;
-use crate::redact;
-use crate::runtime::environment::Environment;
-use crate::runtime::notify;
-use crate::runtime::warning::Warning;
+use crate::machine::environment::Environment;
+use crate::machine::notify;
+use crate::machine::warning::Warning;
+use opsctl_ledger::records::decisions::NewDecision;
+use opsctl_ledger::{CallId, Change, Ledger, LedgerError, Source, time};
+use opsctl_machine::kept_lines::{Claimed, KeptLines};
+use opsctl_policy::model::display::relative_time::timestamp;
+use opsctl_policy::model::records::event::{Level, NewEvent};
+use opsctl_policy::model::records::notice::Notice;
+use opsctl_policy::texts::notices::guard_failed;
+use opsctl_redact as redact;
 
 /// One line of the file.
 #[derive(Serialize, Deserialize)]

@@ -13,15 +13,15 @@ use super::audit;
 use super::decision::{Book as _, Decided, Existing, History, Rest, decided};
 use super::failures::{self, UnrecordedDecision};
 use super::lost;
-use crate::ledger::cooldown_file::{CooldownFile, CooldownFileError};
-use crate::ledger::{HookRequest, Ledger, LedgerError, Scope};
-use crate::model::mode::Mode;
-use crate::model::policy::OnFailure;
-use crate::model::verdict::{Reason, Verdict};
-use crate::policy::decide::{BudgetKey, Snapshot, budget_keys};
-use crate::runtime::notify;
-use crate::runtime::request::Request;
-use crate::runtime::warning::Warning;
+use crate::machine::notify;
+use crate::machine::request::Request;
+use crate::machine::warning::Warning;
+use opsctl_ledger::cooldown::cooldown_file::{CooldownFile, CooldownFileError};
+use opsctl_ledger::{HookRequest, Ledger, LedgerError, Scope};
+use opsctl_policy::decide::{BudgetKey, Snapshot, budget_keys};
+use opsctl_policy::model::records::verdict::{Reason, Verdict};
+use opsctl_policy::model::rights::policy::OnFailure;
+use opsctl_reader::terms::mode::Mode;
 
 /// What follows a verdict.
 pub enum Ending<'a> {

@@ -3,14 +3,15 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::ledger::mark::LedgerLoss;
-use crate::ledger::{Change, LedgerError};
-use crate::model::event::{Level, NewEvent};
-use crate::model::policy::{OnFailure, Policy};
-use crate::policy::notices::ledger_lost;
-use crate::runtime::environment::Environment;
-use crate::runtime::notify::{self, apprise::Target};
-use crate::runtime::warning::Warning;
+use crate::machine::environment::Environment;
+use crate::machine::notify;
+use crate::machine::notify::apprise::Target;
+use crate::machine::warning::Warning;
+use opsctl_ledger::file::mark::LedgerLoss;
+use opsctl_ledger::{Change, LedgerError};
+use opsctl_policy::model::records::event::{Level, NewEvent};
+use opsctl_policy::model::rights::policy::{OnFailure, Policy};
+use opsctl_policy::texts::notices::ledger_lost;
 
 /// Commits a change of budgets and marks what the ledger holds then. A loss that was found before the change is recorded
 /// as a critical event, with a notice to the operators, unless the policy keeps it open.

@@ -1,6 +1,7 @@
 //! A tool call and the verdict on it, from the reading, the inventory, the ledger and the rules: for hooks and verbs.
 
 pub mod acting;
+pub mod approval;
 pub mod asking;
 pub mod audit;
 pub mod budgets;
@@ -8,7 +9,9 @@ pub mod decision;
 pub mod explain;
 pub mod failures;
 pub mod judge;
+pub mod link;
 pub mod lost;
+pub mod process;
 pub mod recording;
 pub mod screen;
 pub mod spending;

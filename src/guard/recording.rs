@@ -4,12 +4,12 @@ use super::acting::ActingCall;
 use super::audit;
 use super::judge::{Unrecorded, report};
 use super::lost;
-use crate::ledger::{Change, Ledger, LedgerError, Scope};
-use crate::model::verdict::Verdict;
-use crate::policy::decide::{BudgetKey, Snapshot, reservations};
-use crate::policy::notices::{budget_exhausted, exhausted};
-use crate::runtime::notify;
-use crate::runtime::request::Request;
+use crate::machine::notify;
+use crate::machine::request::Request;
+use opsctl_ledger::{Change, Ledger, LedgerError, Scope};
+use opsctl_policy::decide::{BudgetKey, Snapshot, reservations};
+use opsctl_policy::model::records::verdict::Verdict;
+use opsctl_policy::texts::notices::{budget_exhausted, exhausted};
 
 /// Records what [`super::judge::judge`] has left. The verdict applies whether or not it can be recorded: on a full disk, it cannot.
 pub fn record(acting: &ActingCall<'_>, verdict: &Verdict, unrecorded: Unrecorded, request: &Request) {

@@ -2,19 +2,21 @@
 
 use std::path::Path;
 
-use crate::inventory::compiled::PolicyHeader;
-use crate::model::effect::Effect;
-use crate::model::event::{ToolCall, ToolFile};
-use crate::model::policy::Tier;
-use crate::model::verdict::Reason;
-use crate::policy::effect::{self, PartEffect, Scratch, Why};
-use crate::policy::files::{self, Access, Touch};
-use crate::policy::word_paths::normal;
-use crate::policy::{dry_run, never, tier};
-use crate::runtime::machine::Machine;
-use crate::runtime::own_files;
-use crate::runtime::request::Request;
-use crate::shell::{Command, Script};
+use crate::machine::client::own_files;
+use crate::machine::machine::Machine;
+use crate::machine::request::Request;
+use opsctl_inventory::compiled::PolicyHeader;
+use opsctl_policy::effects as effect;
+use opsctl_policy::effects::{PartEffect, Scratch, Why};
+use opsctl_policy::files;
+use opsctl_policy::files::{Access, Touch};
+use opsctl_policy::model::records::event::{ToolCall, ToolFile};
+use opsctl_policy::model::records::verdict::Reason;
+use opsctl_policy::model::rights::policy::Tier;
+use opsctl_policy::paths::word_paths::normal;
+use opsctl_policy::rules::{dry_run, never, tier};
+use opsctl_reader::shell::{Command, Script};
+use opsctl_reader::terms::effect::Effect;
 
 /// The rules that apply to a request.
 pub struct Screen<'a> {

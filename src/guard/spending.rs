@@ -3,10 +3,10 @@
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use crate::ledger::spend::{SessionSpend, dollars};
-use crate::ledger::{Ledger, LedgerError};
-use crate::model::spend::{SpendPolicy, Usd};
-use crate::policy::spend::{DAY, Limit, Standing};
+use opsctl_ledger::records::spend::{SessionSpend, dollars};
+use opsctl_ledger::{Ledger, LedgerError};
+use opsctl_policy::budgets::spend::{DAY, Limit, Standing};
+use opsctl_policy::model::rights::spend::{SpendPolicy, Usd};
 
 /// The number of sessions that are listed.
 const SESSIONS: u32 = 5;

@@ -5,16 +5,17 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use crate::inventory::Installation;
-use crate::ledger::cooldown_edit::Edit;
-use crate::ledger::history::ActionRecord;
-use crate::ledger::{Change, Checker, LedgerError, NewCheck, SessionActions, Streak};
-use crate::model::inventory::Inventory;
-use crate::model::policy::Window;
-use crate::policy::decide::{BudgetKey, Snapshot};
-use crate::policy::notices::Repair;
-use crate::policy::report::past_of;
-use crate::probe::health::{self, Report, Subject};
+use opsctl_inventory::Installation;
+use opsctl_ledger::cooldown::cooldown_edit::Edit;
+use opsctl_ledger::records::history::ActionRecord;
+use opsctl_ledger::{Change, Checker, LedgerError, NewCheck, SessionActions, Streak};
+use opsctl_policy::decide::{BudgetKey, Snapshot};
+use opsctl_policy::model::installation::inventory::Inventory;
+use opsctl_policy::model::rights::policy::Window;
+use opsctl_policy::texts::notices::Repair;
+use opsctl_policy::texts::report::past_of;
+use opsctl_probe::health;
+use opsctl_probe::health::{Report, Subject};
 
 /// The services that a session acted on, each with the rest of its grace period, which starts at the last action.
 pub fn of_session(
@@ -126,7 +127,7 @@ pub fn verdict(report: &Report) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inventory::load;
+    use opsctl_inventory::load;
 
     fn time(text: &str) -> DateTime<Utc> {
         text.parse().unwrap()

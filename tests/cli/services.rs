@@ -82,7 +82,7 @@ fn an_unknown_rule_is_an_error_with_the_nearest_name() {
 
 #[test]
 fn every_rule_of_a_denial_is_known() {
-    let known = include_str!("../../crates/policy/src/model/verdict.rs");
+    let known = include_str!("../../crates/policy/src/model/records/verdict.rs");
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut folders = vec![root.join("src"), root.join("crates/policy/src")];
     let mut seen = 0;

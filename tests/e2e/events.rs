@@ -1,7 +1,7 @@
 //! Every hook event of the client: which of them a headless session fires, and their input.
 
 use crate::support::{Finished, Session, bash, text, together, tool};
-use opsctl::model::event::{EVENTS, event_name};
+use opsctl_policy::model::records::event::{EVENTS, event_name};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 

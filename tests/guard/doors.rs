@@ -8,11 +8,12 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use opsctl::link::address::Address;
-use opsctl::link::caller::{self, LinkError, Sending};
-use opsctl::link::lookup::Lookup;
-use opsctl::link::message::{Call, Reply, Request, SessionFacts};
-use opsctl::model::event::EVENTS;
+use opsctl::guard::link::address::Address;
+use opsctl::guard::link::caller;
+use opsctl::guard::link::caller::{LinkError, Sending};
+use opsctl::guard::link::lookup::Lookup;
+use opsctl::guard::link::message::{Call, Reply, Request, SessionFacts};
+use opsctl_policy::model::records::event::EVENTS;
 use rustix::fs::inotify;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -133,7 +134,7 @@ impl Sides {
     fn send(&self, call: Call, payload: &str) -> (Vec<Lookup>, Result<Reply, LinkError>) {
         let mut asked = Vec::new();
         let session = SessionFacts { state_dir: "/agent".into(), ..SessionFacts::default() };
-        let request = Request { version: opsctl::link::VERSION, call, session };
+        let request = Request { version: opsctl::guard::link::VERSION, call, session };
         let sending =
             Sending { request: &request, payload: payload.as_bytes(), limit: Duration::from_secs(20) };
         let answer = caller::call(&self.address(), &sending, &mut |lookup: &Lookup| {
@@ -153,7 +154,7 @@ impl Drop for Sides {
 
 /// The options of each verb that name a file which is read, as its entry in the catalogue states them.
 fn doors() -> Vec<(String, String)> {
-    let entry = include_str!("../../crates/reader/src/catalogue/opsctl.yaml");
+    let entry = include_str!("../../crates/reader/src/catalogue/shell/opsctl.yaml");
     let mut doors = Vec::new();
     for line in entry.lines().filter_map(|line| line.strip_prefix("    ")) {
         let Some((verb, keys)) = line.split_once(": {") else { continue };
@@ -393,7 +394,7 @@ fn the_guard_opens_no_file_that_a_peer_names_in_any_message() {
     };
     let mut messages = 0;
     let mut send = |call: Call, payload: &str, name: &str| {
-        let request = Request { version: opsctl::link::VERSION, call, session: session(name) };
+        let request = Request { version: opsctl::guard::link::VERSION, call, session: session(name) };
         let sending =
             Sending { request: &request, payload: payload.as_bytes(), limit: Duration::from_secs(30) };
         // The answer does not matter.

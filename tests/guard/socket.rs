@@ -8,9 +8,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
-use opsctl::link::address::Address;
-use opsctl::link::caller::{self, Sending};
-use opsctl::link::message::{Call, Reply, Request, SessionFacts};
+use opsctl::guard::link::address::Address;
+use opsctl::guard::link::caller;
+use opsctl::guard::link::caller::Sending;
+use opsctl::guard::link::message::{Call, Reply, Request, SessionFacts};
 use serde_json::Value;
 
 use crate::guard_process::Guarded;
@@ -169,7 +170,7 @@ fn peak(pid: u32) -> u64 {
 
 fn ask(address: &Address, id: &str, command: &str) -> Value {
     let request = Request {
-        version: opsctl::link::VERSION,
+        version: opsctl::guard::link::VERSION,
         call: Call::Event { event: Some("pre-tool-use".to_owned()) },
         session: SessionFacts {
             project_dir: "/app".into(),

@@ -5,11 +5,12 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::time::Duration;
 
-use opsctl::ledger::client_runs::{NewRun, RunEnd};
-use opsctl::link::address::Address;
-use opsctl::link::caller::{self, LinkError, Sending};
-use opsctl::link::message::{Call, RecordCall, Reply, Request, SessionFacts};
-use opsctl::model::event::{Level, NewEvent};
+use opsctl::guard::link::address::Address;
+use opsctl::guard::link::caller;
+use opsctl::guard::link::caller::{LinkError, Sending};
+use opsctl::guard::link::message::{Call, RecordCall, Reply, Request, SessionFacts};
+use opsctl_ledger::sessions::client_runs::{NewRun, RunEnd};
+use opsctl_policy::model::records::event::{Level, NewEvent};
 use serde_json::{Value, json};
 
 use crate::fake_client::fake_client;
@@ -30,7 +31,7 @@ fn send(guarded: &Guarded, agent: &str, call: Call, payload: &str) -> Result<Val
 }
 
 fn of(guarded: &Guarded, facts: SessionFacts, call: Call, payload: &str) -> Result<Value, String> {
-    let request = Request { version: opsctl::link::VERSION, call, session: facts };
+    let request = Request { version: opsctl::guard::link::VERSION, call, session: facts };
     let sending = Sending { request: &request, payload: payload.as_bytes(), limit: Duration::from_secs(30) };
     match caller::call(&Address::Unix(guarded.socket()), &sending, &mut |_| Value::Null) {
         Ok(Reply::Value(value)) => Ok(value),

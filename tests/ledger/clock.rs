@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use opsctl::hook;
-use opsctl::hook::answer::Answer;
-use opsctl::runtime::environment::Environment;
-use opsctl::runtime::request::Request;
+use opsctl::hooks as hook;
+use opsctl::hooks::answer::Answer;
+use opsctl::machine::environment::Environment;
+use opsctl::machine::request::Request;
 use serde_json::{Value, json};
 
 use crate::sandbox::Sandbox;

@@ -1,7 +1,7 @@
 //! Ten thousand broken inputs of many kinds, the same ones in every run.
 
 use chrono::{DateTime, Utc};
-use opsctl::hook::answer::Answer;
+use opsctl::hooks::answer::Answer;
 use serde_json::{Value, json};
 
 use crate::clock::{request, served};
@@ -108,7 +108,7 @@ fn asked(input: &[u8], event: Option<&str>) -> Option<String> {
 }
 
 fn holds_an_action(command: &str) -> bool {
-    !opsctl::actions::read_command(command, None).actions.is_empty()
+    !opsctl_reader::actions::read_command(command, None).actions.is_empty()
 }
 
 /// Checks the contract of every answer.

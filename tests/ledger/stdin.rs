@@ -5,7 +5,7 @@ use std::process::{ChildStdin, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use opsctl::model::event::EVENTS;
+use opsctl_policy::model::records::event::EVENTS;
 
 use crate::sandbox::{Run, Sandbox, call, denied, passes};
 

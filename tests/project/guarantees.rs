@@ -83,7 +83,7 @@ fn every_guarantee_has_a_proof() {
 #[test]
 fn every_guarantee_that_is_rehearsed_is_listed() {
     let document = read("docs/guarantees.md");
-    let scenes = read("src/rehearse/scenes.rs") + &read("src/rehearse/rendered.rs");
+    let scenes = read("src/setup/rehearse/scenes.rs") + &read("src/setup/rehearse/rendered.rs");
     let rehearsed: Vec<&str> =
         scenes.split("guarantee: \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
     assert!(rehearsed.len() >= 8, "{rehearsed:?}");

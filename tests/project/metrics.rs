@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use opsctl::metrics::families::{METRICS, Metric};
-use opsctl::metrics::format::Kind;
+use opsctl::pages::metrics::families::{METRICS, Metric};
+use opsctl::pages::metrics::format::Kind;
 use regex_lite::Regex;
 use serde_json::Value;
 

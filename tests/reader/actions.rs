@@ -5,8 +5,8 @@ use std::collections::HashSet;
 
 use crate::corpus;
 use crate::corpus::Expected;
-use opsctl::actions::CommandReading;
-use opsctl::model::action::Action;
+use opsctl_reader::actions::CommandReading;
+use opsctl_reader::terms::action::Action;
 
 /// Same actions, in any order: every expected one takes one found one.
 fn agrees(reading: &CommandReading, expected: &[Expected]) -> bool {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use opsctl::actions::read_command;
+use opsctl_reader::actions::read_command;
 
 const RESTART: &str = "docker restart jellyfin";
 

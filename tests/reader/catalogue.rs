@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use opsctl::actions::read_command;
-use opsctl::catalogue::Catalogue;
-use opsctl::catalogue::program::{Does, Form, How, Program, Runs, TargetKind, Words};
-use opsctl::model::action::{Action, Target};
+use opsctl_reader::actions::read_command;
+use opsctl_reader::catalogue::Catalogue;
+use opsctl_reader::catalogue::program::{Does, Form, How, Program, Runs, TargetKind, Words};
+use opsctl_reader::terms::action::{Action, Target};
 
 /// A form that acts, as one way of writing its verb.
 struct Acting {

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::rc::Rc;
 
 use crate::map_disk::MapDisk;
-use opsctl::actions::{CommandReading, read_command_on};
-use opsctl::catalogue::Catalogue;
-use opsctl::model::action::Target;
-use opsctl::model::effect::Effect;
-use opsctl::policy::effect::{Scratch, parts, strongest};
-use opsctl::policy::word_paths::UnknownMachine;
+use opsctl_policy::effects::{Scratch, parts, strongest};
+use opsctl_policy::paths::word_paths::UnknownMachine;
+use opsctl_reader::actions::{CommandReading, read_command_on};
+use opsctl_reader::catalogue::Catalogue;
+use opsctl_reader::terms::action::Target;
+use opsctl_reader::terms::effect::Effect;
 
 fn disk(files: &[(&str, &str)]) -> Rc<MapDisk> {
     let files: BTreeMap<String, String> =

@@ -9,10 +9,10 @@ use std::fs;
 use std::path::Path;
 
 use crate::corpus;
-use opsctl::actions::read_command;
-use opsctl::model::effect::Effect;
-use opsctl::policy::effect::{PartEffect, Scratch, parts, strongest};
-use opsctl::policy::word_paths::UnknownMachine;
+use opsctl_policy::effects::{PartEffect, Scratch, parts, strongest};
+use opsctl_policy::paths::word_paths::UnknownMachine;
+use opsctl_reader::actions::read_command;
+use opsctl_reader::terms::effect::Effect;
 use serde::Deserialize;
 
 #[derive(Deserialize)]

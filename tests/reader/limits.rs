@@ -5,7 +5,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use opsctl::actions::{CommandReading, read_command};
+use opsctl_reader::actions::{CommandReading, read_command};
 use rustix::time::{ClockId, clock_gettime};
 
 /// The default stack size of a thread.

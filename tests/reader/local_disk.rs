@@ -7,9 +7,9 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use opsctl::runtime::agent_side::AgentSide;
-use opsctl::runtime::disk::LocalDisk;
-use opsctl::shell::disk::{Disk as _, LONGEST_SCRIPT, Unreadable};
+use opsctl::machine::agent_side::AgentSide;
+use opsctl::machine::disk::LocalDisk;
+use opsctl_reader::shell::disk::{Disk as _, LONGEST_SCRIPT, Unreadable};
 use tempfile::TempDir;
 
 fn folder() -> TempDir {

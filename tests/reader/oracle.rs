@@ -10,7 +10,7 @@ use crate::sandbox;
 use crate::sandbox::{Case, Outcome};
 use crate::scripts;
 use crate::what_ran;
-use opsctl::actions::read_command;
+use opsctl_reader::actions::read_command;
 
 const HERE: &str = "/app";
 /// How many differences a failing test shows; the shortest first.

@@ -3,16 +3,18 @@
 use crate::corpus;
 use std::path::Path;
 
-use opsctl::actions::{message, read_command};
 use opsctl::guard::acting::resolve;
-use opsctl::inventory::load;
-use opsctl::model::mode::Mode;
-use opsctl::model::rules::Rules;
-use opsctl::policy::files::{self, guarded::Locations};
-use opsctl::policy::modes;
-use opsctl::policy::never::{self, defaults};
-use opsctl::policy::word_paths::{LocalMachine, UnknownMachine};
-use opsctl::shell;
+use opsctl_inventory::load;
+use opsctl_policy::files;
+use opsctl_policy::files::guarded::Locations;
+use opsctl_policy::model::rights::rules::Rules;
+use opsctl_policy::paths::word_paths::{LocalMachine, UnknownMachine};
+use opsctl_policy::rules::modes;
+use opsctl_policy::rules::never;
+use opsctl_policy::rules::never::defaults;
+use opsctl_reader::actions::{message, read_command};
+use opsctl_reader::shell;
+use opsctl_reader::terms::mode::Mode;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -113,7 +115,7 @@ fn the_document_lists_every_default_and_its_example_is_valid() {
     }
     for block in text.split("```yaml\n").skip(1) {
         let yaml = block.split("```").next().expect("a block ends");
-        let loaded = opsctl::inventory::load::parse(yaml);
+        let loaded = opsctl_inventory::load::parse(yaml);
         assert!(loaded.is_ok(), "{yaml}: {:?}", loaded.err());
     }
 }

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use opsctl::model::action::{Action, Target};
+use opsctl_reader::terms::action::{Action, Target};
 
 /// The addresses that the corpus knows hosts by.
 const ADDRESSES: [(&str, &str); 4] = [

@@ -6,10 +6,10 @@ use std::fs;
 use std::path::Path;
 use std::rc::Rc;
 
-use opsctl::actions::{CommandReading, read_command_on};
-use opsctl::catalogue::Catalogue;
-use opsctl::model::action::Action;
-use opsctl::shell::disk::Disk;
+use opsctl_reader::actions::{CommandReading, read_command_on};
+use opsctl_reader::catalogue::Catalogue;
+use opsctl_reader::shell::disk::Disk;
+use opsctl_reader::terms::action::Action;
 use serde::{Deserialize, Deserializer};
 
 use crate::action_summary::ActionSummary;

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use opsctl::shell::disk::{Disk, DiskFile, Entry, LONGEST_SCRIPT, Unreadable};
+use opsctl_reader::shell::disk::{Disk, DiskFile, Entry, LONGEST_SCRIPT, Unreadable};
 
 /// Files by absolute path, and a home folder.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::spanned::{Location, Spanned};
-use crate::policy::nearest::nearest;
+use opsctl_policy::targets::nearest::nearest;
 
 /// The mistakes in a file. As text, they are one line: the first one, and the number of the others.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,17 +12,12 @@ mod yaml;
 
 use serde::{Deserialize, Serialize};
 
-use crate as inventory;
-use opsctl_policy as policy;
-use opsctl_policy::model;
-use opsctl_reader::{actions, catalogue, shell};
-
-use crate::model::client_setting::ClientSetting;
-use crate::model::context::ContextPolicy;
-use crate::model::hooks::OwnHook;
-use crate::model::inventory::Inventory;
-use crate::model::policy::Policy;
-use crate::model::repository_server::RepositoryServer;
+use opsctl_policy::model::installation::client_setting::ClientSetting;
+use opsctl_policy::model::installation::context::ContextPolicy;
+use opsctl_policy::model::installation::hooks::OwnHook;
+use opsctl_policy::model::installation::inventory::Inventory;
+use opsctl_policy::model::installation::repository_server::RepositoryServer;
+use opsctl_policy::model::rights::policy::Policy;
 
 /// One installation: what `hosts.yaml` states, with every default filled in.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

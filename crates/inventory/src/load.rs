@@ -10,7 +10,7 @@ use super::read::tree::Node;
 use super::read::usual;
 use super::spanned::Location;
 use super::yaml::file::HostsFileWire;
-use crate::policy::nearest::nearest;
+use opsctl_policy::targets::nearest::nearest;
 
 /// The maximum size of the file in bytes; an inventory of 10,000 services is well below it.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;

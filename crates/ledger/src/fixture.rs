@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tempfile::TempDir;
 
-use super::database::Ledger;
 use super::engine::{Patience, Place, Server, ServerAddress};
 use super::location::Location;
+use crate::file::database::Ledger;
 
 /// A new ledger, and the folder that it is in if it is a file.
 pub fn ledger() -> (TempDir, Ledger) {

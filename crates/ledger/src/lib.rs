@@ -1,70 +1,31 @@
 //! The ledger: a database of actions, reservations, events and sessions, in a SQLite file or on a PostgreSQL server. No other
 //! folder uses SQL.
 
-pub mod cooldown_file;
 mod log;
-mod migrate;
 pub mod time;
-pub mod transfer;
 
-mod actions;
 mod call_id;
-mod checks;
-pub mod client_runs;
-mod containers;
-pub mod cooldown_edit;
-pub mod counters;
-mod creation;
-mod database;
-pub mod decisions;
-pub mod desk;
+pub mod cooldown;
 mod engine;
-mod events;
+pub mod file;
 #[cfg(test)]
 mod fixture;
-mod folder_lock;
-mod grants;
-mod health;
-pub mod history;
-mod leases;
 mod location;
-mod lock_timeout;
-mod locks;
-mod manager;
-pub mod mark;
-pub mod notices;
-#[cfg(test)]
-mod plans;
 mod pool;
-pub mod questions;
-mod reminders;
-mod requests;
-mod resets;
-pub mod rights;
-pub mod seen;
+pub mod records;
 pub mod sessions;
-pub mod spend;
-mod turns;
-mod usage;
-mod verifications;
 
-use crate as ledger;
-use opsctl_machine::{plain_file, write_limit};
-use opsctl_policy as policy;
-use opsctl_policy::model;
-use opsctl_redact as redact;
-
-pub use actions::Settled;
 pub use call_id::CallId;
-pub use checks::{Checker, LastCheck, NewCheck, Streak};
-pub use containers::KnownContainer;
-pub use database::{Change, Ledger};
+pub use cooldown::leases::Lease;
 pub use engine::{LedgerError, Patience, Place, ServerAddress};
-pub use events::{Event, Source};
-pub use health::{FileHealth, Health, OLDEST_SERVER, ServerHealth, Standby};
-pub use leases::Lease;
+pub use file::database::{Change, Ledger};
+pub use file::health::{FileHealth, Health, OLDEST_SERVER, ServerHealth, Standby};
+pub use file::locks::Scope;
 pub use location::Location;
-pub use locks::Scope;
 pub use pool::Pool;
-pub use requests::HookRequest;
-pub use verifications::{Outcome, SessionActions};
+pub use records::actions::Settled;
+pub use records::checks::{Checker, LastCheck, NewCheck, Streak};
+pub use records::containers::KnownContainer;
+pub use records::events::{Event, Source};
+pub use records::verifications::{Outcome, SessionActions};
+pub use sessions::requests::HookRequest;

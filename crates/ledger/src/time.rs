@@ -3,7 +3,7 @@
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use serde::{Serialize as _, Serializer};
 
-pub use crate::model::relative_time::timestamp as write;
+pub use opsctl_policy::model::display::relative_time::timestamp as write;
 
 /// A text that sorts before every timestamp.
 pub const BEFORE_ALL: &str = "0001-01-01";

@@ -6,15 +6,15 @@ use chrono::{DateTime, Utc};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::budget::{Fit, Holder, Usage, fit};
-use super::tier;
-use super::unidentified::{is_unlisted, unlisted_objection, unresolved_objection};
-use crate::model::action::{ActionKind, Family, Verb};
-use crate::model::ask::Topic;
-use crate::model::plain_text::capitalised;
-use crate::model::policy::{Budget, Per, Policy, Tier, Unlisted, Unresolved};
-use crate::model::relative_time::timestamp;
-use crate::model::verdict::{Reason, ResolvedAction, Verdict};
+use crate::budgets::budget::{Fit, Holder, Usage, fit};
+use crate::budgets::unidentified::{is_unlisted, unlisted_objection, unresolved_objection};
+use crate::model::display::relative_time::timestamp;
+use crate::model::records::verdict::{Reason, ResolvedAction, Verdict};
+use crate::model::rights::ask::Topic;
+use crate::model::rights::policy::{Budget, Per, Policy, Tier, Unlisted, Unresolved};
+use crate::rules::tier;
+use opsctl_reader::terms::action::{ActionKind, Family, Verb};
+use opsctl_reader::terms::plain_text::capitalised;
 
 /// The service name in the ledger of actions whose target service cannot be determined; `@HOST` follows for a remote
 /// one.
@@ -346,8 +346,8 @@ fn refusal(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::action::{Action, Target};
-    use crate::model::policy::{Per, Window};
+    use crate::model::rights::policy::{Per, Window};
+    use opsctl_reader::terms::action::{Action, Target};
 
     fn now() -> DateTime<Utc> {
         "2026-03-21T14:30:00Z".parse().unwrap()
@@ -360,7 +360,7 @@ mod tests {
                 verb,
                 family: Family::Container,
                 target: service.map_or(Target::Unknown, |name| Target::Container(name.into())),
-                reference: crate::model::reference::Reference::default(),
+                reference: opsctl_reader::terms::reference::Reference::default(),
                 within: None,
                 host: None,
                 via: vec![],

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::thread;
 
 use opsctl_policy::files::{self, Access, guarded::Locations};
-use opsctl_policy::model::rules::Rules;
-use opsctl_policy::word_paths::UnknownMachine;
+use opsctl_policy::model::rights::rules::Rules;
+use opsctl_policy::paths::word_paths::UnknownMachine;
 use opsctl_reader::catalogue::Catalogue;
 use opsctl_reader::catalogue::options::{ABBREVIATES, ONE_DASH};
 use opsctl_reader::catalogue::program::{Form, Program, Role};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::icmp::{NOT_PERMITTED, Reachability, ping_all};
-use crate::model::inventory::Host;
+use opsctl_policy::model::installation::inventory::Host;
 
 /// A host and its reachability.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -5,6 +5,3 @@ pub mod health;
 pub mod hosts;
 pub mod icmp;
 mod resolve;
-
-use opsctl_policy::model;
-use opsctl_redact as redact;

@@ -7,5 +7,3 @@ pub mod manifest;
 pub mod path;
 pub mod shell;
 pub mod terms;
-
-use terms as model;

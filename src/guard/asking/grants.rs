@@ -1,12 +1,12 @@
 //! Budgets that a person has given in advance.
 
 use super::super::acting::ActingCall;
-use crate::approval::statement::is_given;
-use crate::ledger::{Change, LedgerError};
-use crate::model::policy::Policy;
-use crate::model::question::Grant;
-use crate::policy::budget::Usage;
-use crate::policy::decide::{BudgetKey, Reservation, Snapshot, wanted};
+use crate::guard::approval::statement::is_given;
+use opsctl_ledger::{Change, LedgerError};
+use opsctl_policy::budgets::budget::Usage;
+use opsctl_policy::decide::{BudgetKey, Reservation, Snapshot, wanted};
+use opsctl_policy::model::records::question::Grant;
+use opsctl_policy::model::rights::policy::Policy;
 
 /// The grants that a call uses, by budget: each with how many actions.
 pub type Uses = Vec<(BudgetKey, Vec<(Grant, u32)>)>;

@@ -8,22 +8,23 @@ use std::cell::OnceCell;
 use chrono::{DateTime, Utc};
 
 use super::acting::ActingCall;
-use crate::approval::statement;
-use crate::ledger::{Change, LedgerError};
-use crate::model::ask::Ask;
-use crate::model::event::{Level, NewEvent};
-use crate::model::notice::Notice;
-use crate::model::policy::Policy;
-use crate::model::question::{AskedCall, NewQuestion, SignedAnswer};
-use crate::model::relative_time::timestamp;
-use crate::model::verdict::Reason;
-use crate::policy::ask::{self, Asked, Known, OfCall, Step, asks, step};
-use crate::policy::notices::{forged_answer, question_asked};
-use crate::policy::tier;
-use crate::redact;
-use crate::runtime::client::Asking;
-use crate::runtime::notify;
-use crate::runtime::request::Request;
+use crate::guard::approval::statement;
+use crate::machine::client::client::Asking;
+use crate::machine::notify;
+use crate::machine::request::Request;
+use opsctl_ledger::{Change, LedgerError};
+use opsctl_policy::model::display::relative_time::timestamp;
+use opsctl_policy::model::records::event::{Level, NewEvent};
+use opsctl_policy::model::records::notice::Notice;
+use opsctl_policy::model::records::question::{AskedCall, NewQuestion, SignedAnswer};
+use opsctl_policy::model::records::verdict::Reason;
+use opsctl_policy::model::rights::ask::Ask;
+use opsctl_policy::model::rights::policy::Policy;
+use opsctl_policy::rules::ask;
+use opsctl_policy::rules::ask::{Asked, Known, OfCall, Step, asks, step};
+use opsctl_policy::rules::tier;
+use opsctl_policy::texts::notices::{forged_answer, question_asked};
+use opsctl_redact as redact;
 
 /// What only the client knows of a call; each is asked for when it is needed.
 pub struct ClientCall<'a> {
@@ -118,7 +119,7 @@ pub fn outcome(
             let question = NewQuestion {
                 call,
                 reasons: reasons.iter().map(|reason| reason.text.clone()).collect(),
-                tier: acting.tier.map(crate::model::tier::Tier::number),
+                tier: acting.tier.map(opsctl_policy::model::rights::tier::Tier::number),
                 words,
                 asked_at: now,
                 expires_at: now + ask::timeout(&asks).delta(),

@@ -1,8 +1,9 @@
 //! A call as a person is shown it.
 
-use crate::model::event::ToolCall;
-use crate::redact::{self, Redactor};
-use crate::shell::Script;
+use opsctl_policy::model::records::event::ToolCall;
+use opsctl_reader::shell::Script;
+use opsctl_redact as redact;
+use opsctl_redact::Redactor;
 
 /// The longest text, in characters.
 const CHARS: usize = 4_000;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use chrono::Utc;
-use opsctl::approval::desk_key::DeskKey;
-use opsctl::approval::{key, link};
-use opsctl::ledger::Ledger;
+use opsctl::guard::approval::desk_key::DeskKey;
+use opsctl::guard::approval::{key, link};
+use opsctl_ledger::Ledger;
 
 use super::http::{self, Answer, form};
 use crate::sandbox::Sandbox;

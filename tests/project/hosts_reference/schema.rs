@@ -79,7 +79,8 @@ const STRUCTURAL: [&str; 9] = [
 ];
 
 /// Values of programs that the schema only knows as text or a number.
-const OF_TEXT: [&str; 5] = [" of `to` ", " of `writes` ", " of `after` ", " of `runs` ", " entry of `value` "];
+const OF_TEXT: [&str; 5] =
+    [" of `to` ", " of `writes` ", " of `after` ", " of `runs` ", " entry of `value` "];
 
 #[test]
 fn the_schema_rejects_every_structural_mistake() {

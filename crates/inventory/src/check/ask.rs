@@ -1,14 +1,14 @@
 //! Questions to a person, and the key of their answers.
 
-use crate::inventory::spanned::Spanned;
+use crate::spanned::Spanned;
 
 use super::values::is_name;
-use crate::inventory::error::{Checked, Found, Mistake, suggestion};
-use crate::inventory::yaml::forms::{OneOrMore, TextOrMap};
-use crate::inventory::yaml::policy::AskWire;
-use crate::model::ask::{Ask, Topic};
-use crate::model::rules::Rules;
-use crate::policy::never::defaults;
+use crate::error::{Checked, Found, Mistake, suggestion};
+use crate::yaml::forms::{OneOrMore, TextOrMap};
+use crate::yaml::policy::AskWire;
+use opsctl_policy::model::rights::ask::{Ask, Topic};
+use opsctl_policy::model::rights::rules::Rules;
+use opsctl_policy::rules::never::defaults;
 
 /// Checks what is asked. Questions need a key, because without one no answer is accepted.
 pub fn check(

@@ -1,12 +1,12 @@
 //! Contacts, modes and webhooks.
 
-use crate::inventory::spanned::Spanned;
+use crate::spanned::Spanned;
 
 use super::values::{check_name, is_variable};
-use crate::inventory::error::{Checked, Found, Mistake};
-use crate::inventory::yaml::contacts::{ContactTagWire, ContactWire};
-use crate::inventory::yaml::forms::{Entries, entries};
-use crate::model::message::{Contact, plain_url};
+use crate::error::{Checked, Found, Mistake};
+use crate::yaml::contacts::{ContactTagWire, ContactWire};
+use crate::yaml::forms::{Entries, entries};
+use opsctl_reader::terms::message::{Contact, plain_url};
 
 /// Checks the contacts. An address belongs to one contact only.
 pub fn check(wires: Option<Entries<ContactWire>>, found: &mut Found) -> Vec<Contact> {

@@ -1,13 +1,13 @@
 //! The files that sessions load when they start.
 
-use crate::inventory::spanned::Spanned;
+use crate::spanned::Spanned;
 
 use super::values::{check_model, tier_slot};
-use crate::inventory::error::{Checked, Found, Mistake};
-use crate::inventory::yaml::context::{ContextWire, RoleWire};
-use crate::inventory::yaml::forms::entries;
-use crate::inventory::yaml::values::texts;
-use crate::model::context::{ContextPolicy, Role, is_role};
+use crate::error::{Checked, Found, Mistake};
+use crate::yaml::context::{ContextWire, RoleWire};
+use crate::yaml::forms::entries;
+use crate::yaml::values::texts;
+use opsctl_policy::model::installation::context::{ContextPolicy, Role, is_role};
 
 /// The valid sizes of a context window, in tokens.
 const WINDOWS: std::ops::RangeInclusive<u32> = 1_000..=100_000_000;

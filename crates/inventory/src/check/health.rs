@@ -2,16 +2,17 @@
 
 use std::net::IpAddr;
 
-use crate::inventory::spanned::{Location, Spanned};
+use crate::spanned::{Location, Spanned};
 
 use super::values::{is_dns_name, is_http_url};
-use crate::inventory::error::{Checked, Found, Mistake};
-use crate::inventory::written::{self, is_no, is_yes};
-use crate::inventory::yaml::checks::{CommandCheckWire, DnsWire, HealthWire};
-use crate::inventory::yaml::forms::{Maps, TextOrMap};
-use crate::model::checks::{CommandCheck, DnsName, Health, TcpPort};
-use crate::model::inventory::Host;
-use crate::model::policy::Window;
+use crate::error::{Checked, Found, Mistake};
+use crate::written;
+use crate::written::{is_no, is_yes};
+use crate::yaml::checks::{CommandCheckWire, DnsWire, HealthWire};
+use crate::yaml::forms::{Maps, TextOrMap};
+use opsctl_policy::model::installation::checks::{CommandCheck, DnsName, Health, TcpPort};
+use opsctl_policy::model::installation::inventory::Host;
+use opsctl_policy::model::rights::policy::Window;
 
 /// The maximum timeout of an HTTP health check or of a command, in seconds.
 const MAX_TIMEOUT: i64 = 300;

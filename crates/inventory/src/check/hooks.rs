@@ -1,13 +1,13 @@
 //! Additional hooks of the operator, converted to groups of the client's settings.
 
-use crate::inventory::spanned::{Location, Spanned};
+use crate::spanned::{Location, Spanned};
 use serde_json::{Map, Value, json};
 
-use crate::inventory::error::{Checked, Found, Mistake, suggestion};
-use crate::inventory::yaml::forms::{Entries, entries};
-use crate::inventory::yaml::hooks::{HookTypeWire, HookWire};
-use crate::model::event::{EVENTS, event_name};
-use crate::model::hooks::OwnHook;
+use crate::error::{Checked, Found, Mistake, suggestion};
+use crate::yaml::forms::{Entries, entries};
+use crate::yaml::hooks::{HookTypeWire, HookWire};
+use opsctl_policy::model::installation::hooks::OwnHook;
+use opsctl_policy::model::records::event::{EVENTS, event_name};
 
 /// The events of a tool call, which support `if`.
 const TOOL_EVENTS: [&str; 5] =

@@ -19,7 +19,7 @@ pub mod values;
 
 use std::net::IpAddr;
 
-use crate::inventory::spanned::Spanned;
+use crate::spanned::Spanned;
 
 use super::Installation;
 use super::error::{Checked, Found, Mistake};
@@ -27,9 +27,9 @@ use super::read::tree::Node;
 use super::yaml::file::{HostWire, HostsFileWire};
 use super::yaml::forms::entries;
 use super::yaml::values::texts;
-use crate::model::inventory::{Host, Inventory, ssh_host};
-use crate::model::rules::{PathRule, Where};
-use crate::policy::nearest::nearest;
+use opsctl_policy::model::installation::inventory::{Host, Inventory, ssh_host};
+use opsctl_policy::model::rights::rules::{PathRule, Where};
+use opsctl_policy::targets::nearest::nearest;
 use values::check_name;
 
 /// Checks the whole file. `root` is its tree, from which parts with a mistake are left out.

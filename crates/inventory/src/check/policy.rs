@@ -2,11 +2,11 @@
 
 use super::values::tier_slot;
 use super::{ask, contacts, rules, spend, tier};
-use crate::inventory::error::Found;
-use crate::inventory::yaml::forms::entries;
-use crate::inventory::yaml::policy::{BudgetWire, PolicyWire, ResolveWire};
-use crate::model::message::Contact;
-use crate::model::policy::{Budget, Policy, Resolve};
+use crate::error::Found;
+use crate::yaml::forms::entries;
+use crate::yaml::policy::{BudgetWire, PolicyWire, ResolveWire};
+use opsctl_policy::model::rights::policy::{Budget, Policy, Resolve};
+use opsctl_reader::terms::message::Contact;
 
 /// Checks the policy and fills in the defaults.
 pub fn check(wire: PolicyWire, contacts: Vec<Contact>, found: &mut Found) -> Policy {

@@ -1,17 +1,18 @@
 //! Programs of the operator's own: each proves its description on its examples.
 
-use crate::inventory::spanned::Spanned;
+use crate::spanned::Spanned;
 
-use crate::actions::read_command_with;
-use crate::catalogue::Catalogue;
-use crate::catalogue::program::{Program, Texts};
-use crate::inventory::error::{Checked, Found, Mistake, suggestion};
-use crate::inventory::yaml::forms::{Entries, entries};
-use crate::model::effect::Effect;
-use crate::policy::effect::{self, Scratch};
-use crate::policy::never::defaults;
-use crate::policy::pattern::Pattern;
-use crate::policy::word_paths::UnknownMachine;
+use crate::error::{Checked, Found, Mistake, suggestion};
+use crate::yaml::forms::{Entries, entries};
+use opsctl_policy::effects as effect;
+use opsctl_policy::effects::Scratch;
+use opsctl_policy::paths::word_paths::UnknownMachine;
+use opsctl_policy::rules::never::defaults;
+use opsctl_policy::rules::pattern::Pattern;
+use opsctl_reader::actions::read_command_with;
+use opsctl_reader::catalogue::Catalogue;
+use opsctl_reader::catalogue::program::{Program, Texts};
+use opsctl_reader::terms::effect::Effect;
 
 /// Checks the descriptions; the catalogue contains the built-in programs and these, without their examples.
 pub fn check(described: Option<Entries<Program>>, found: &mut Found) -> Catalogue {
@@ -138,8 +139,8 @@ fn holds(example: &str, acts: bool, catalogue: Catalogue) -> bool {
             == Effect::Reads;
     }
     let mut runs = false;
-    reading
-        .script
-        .visit(|node| runs |= matches!(node, crate::shell::Node::Group(_, inner) if !inner.is_empty()));
+    reading.script.visit(|node| {
+        runs |= matches!(node, opsctl_reader::shell::Node::Group(_, inner) if !inner.is_empty())
+    });
     runs || !reading.actions.is_empty()
 }

@@ -1,13 +1,13 @@
 //! MCP servers of repositories.
 
-use crate::inventory::spanned::Spanned;
+use crate::spanned::Spanned;
 
 use super::values::check_name;
-use crate::inventory::error::{Checked, Found, Mistake};
-use crate::inventory::yaml::forms::{Entries, entries};
-use crate::inventory::yaml::repositories::RepositoryWire;
-use crate::inventory::yaml::values::texts;
-use crate::model::repository_server::RepositoryServer;
+use crate::error::{Checked, Found, Mistake};
+use crate::yaml::forms::{Entries, entries};
+use crate::yaml::repositories::RepositoryWire;
+use crate::yaml::values::texts;
+use opsctl_policy::model::installation::repository_server::RepositoryServer;
 
 /// Checks the listed servers, in the order of the file. Whether the repositories define them is checked when they are
 /// merged.

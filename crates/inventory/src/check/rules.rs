@@ -1,15 +1,16 @@
 //! The rules about commands, files and MCP tools.
 
-use crate::inventory::spanned::Spanned;
+use crate::spanned::Spanned;
 
 use super::values::check_name;
-use crate::inventory::error::{Checked, Found, Mistake, suggestion};
-use crate::inventory::yaml::forms::{Entries, OneOrMore, TextOrMap, entries};
-use crate::inventory::yaml::rules::{NeverWire, PathRuleWire, ToolActionWire, ToolRuleWire};
-use crate::inventory::yaml::values::{DataFolder, Text, texts};
-use crate::model::rules::{NeverRule, PathRule, Rules, ToolRule, Where};
-use crate::policy::never::{self, bomb, defaults, unread};
-use crate::policy::pattern::Pattern;
+use crate::error::{Checked, Found, Mistake, suggestion};
+use crate::yaml::forms::{Entries, OneOrMore, TextOrMap, entries};
+use crate::yaml::rules::{NeverWire, PathRuleWire, ToolActionWire, ToolRuleWire};
+use crate::yaml::values::{DataFolder, Text, texts};
+use opsctl_policy::model::rights::rules::{NeverRule, PathRule, Rules, ToolRule, Where};
+use opsctl_policy::rules::never;
+use opsctl_policy::rules::never::{bomb, defaults, unread};
+use opsctl_policy::rules::pattern::Pattern;
 
 /// Checks the rules.
 pub fn check(

@@ -1,15 +1,15 @@
 //! A service: the names of its parts, and its health checks.
 
-use crate::inventory::spanned::Spanned;
+use crate::spanned::Spanned;
 
 use super::health;
 use super::values::{check_name, is_name};
-use crate::inventory::error::{Checked, Found, Mistake, suggestion};
-use crate::inventory::yaml::file::ServiceWire;
-use crate::model::action::Target;
-use crate::model::guest::{Guest, GuestProgram};
-use crate::model::inventory::{Host, Service};
-use crate::model::workload::{Workload, WorkloadKind};
+use crate::error::{Checked, Found, Mistake, suggestion};
+use crate::yaml::file::ServiceWire;
+use opsctl_policy::model::installation::inventory::{Host, Service};
+use opsctl_reader::terms::action::Target;
+use opsctl_reader::terms::guest::{Guest, GuestProgram};
+use opsctl_reader::terms::workload::{Workload, WorkloadKind};
 
 /// A name that commands use for a service, which no other service on its host may list.
 pub struct Part {

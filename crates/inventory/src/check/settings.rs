@@ -1,10 +1,10 @@
 //! Settings of the client that `opsctl render` would remove otherwise.
 
-use crate::inventory::spanned::Spanned;
+use crate::spanned::Spanned;
 use serde_json::{Map, Value};
 
-use crate::inventory::error::{Checked, Mistake};
-use crate::model::client_setting::ClientSetting;
+use crate::error::{Checked, Mistake};
+use opsctl_policy::model::installation::client_setting::ClientSetting;
 
 /// Checks the settings, in the order of the file.
 pub fn check(wire: Option<Spanned<Map<String, Value>>>) -> Checked<Vec<ClientSetting>> {

@@ -1,12 +1,12 @@
 //! The spending limits.
 
-use crate::inventory::spanned::Spanned;
+use crate::spanned::Spanned;
 
 use super::values::check_model;
-use crate::inventory::error::{Checked, Found};
-use crate::inventory::yaml::forms::{Amount, NumberOrMap, entries};
-use crate::inventory::yaml::spend::{PriceWire, SpendWire};
-use crate::model::spend::{Price, SpendPolicy, Usd};
+use crate::error::{Checked, Found};
+use crate::yaml::forms::{Amount, NumberOrMap, entries};
+use crate::yaml::spend::{PriceWire, SpendWire};
+use opsctl_policy::model::rights::spend::{Price, SpendPolicy, Usd};
 
 /// Checks the limits. The short form is the limit of a day.
 pub fn check(wire: Option<NumberOrMap<SpendWire>>, found: &mut Found) -> SpendPolicy {

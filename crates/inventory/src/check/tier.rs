@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use crate::inventory::spanned::Spanned;
+use crate::spanned::Spanned;
 
-use crate::inventory::error::{Checked, Found, Mistake};
-use crate::inventory::yaml::policy::TierWire;
-use crate::inventory::yaml::values::texts;
-use crate::model::effect::Effect;
-use crate::model::policy::TierPolicy;
+use crate::error::{Checked, Found, Mistake};
+use crate::yaml::policy::TierWire;
+use crate::yaml::values::texts;
+use opsctl_policy::model::rights::policy::TierPolicy;
+use opsctl_reader::terms::effect::Effect;
 
 /// Checks a tier and replaces the defaults in `slot`.
 pub fn check(slot: &mut TierPolicy, wire: TierWire, found: &mut Found) {

@@ -2,10 +2,10 @@
 
 use std::net::IpAddr;
 
-use crate::inventory::spanned::Spanned;
+use crate::spanned::Spanned;
 
-use crate::inventory::error::{Checked, Mistake};
-use crate::model::policy::is_model;
+use crate::error::{Checked, Mistake};
+use opsctl_policy::model::rights::policy::is_model;
 
 /// A name, of characters without a special meaning in prompts, messages and command lines.
 pub fn check_name(name: Spanned<String>) -> Checked<String> {

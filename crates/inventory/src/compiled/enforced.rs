@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::effect::Effect;
-use crate::model::policy::Policy;
-use crate::model::rules::Rules;
+use opsctl_policy::model::rights::policy::Policy;
+use opsctl_policy::model::rights::rules::Rules;
+use opsctl_reader::terms::effect::Effect;
 
 /// The line of the header with the rules and those rights of the tiers that hold for every command.
 #[derive(Serialize, Deserialize)]

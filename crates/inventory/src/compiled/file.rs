@@ -5,8 +5,8 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::enforced::EnforcedRules;
 use super::error::CompiledError;
-use crate::inventory::Installation;
-use crate::model::policy::Tier;
+use crate::Installation;
+use opsctl_policy::model::rights::policy::Tier;
 
 /// The version of the format; a hook refuses any other.
 pub const FORMAT: u32 = 2;

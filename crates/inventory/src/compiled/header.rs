@@ -4,10 +4,10 @@ use std::io::BufRead;
 
 use super::enforced::EnforcedRules;
 use super::file::{Compiled, FORMAT};
-use crate::catalogue::Catalogue;
-use crate::model::effect::Effect;
-use crate::model::policy::{Tier, TierPolicy};
-use crate::model::rules::Rules;
+use opsctl_policy::model::rights::policy::{Tier, TierPolicy};
+use opsctl_policy::model::rights::rules::Rules;
+use opsctl_reader::catalogue::Catalogue;
+use opsctl_reader::terms::effect::Effect;
 
 /// The most lines that a header has.
 const MOST_LINES: usize = 8;
@@ -87,7 +87,7 @@ fn key_and_value(line: &str) -> (&str, &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inventory::load;
+    use crate::load;
 
     #[test]
     fn a_compiled_policy_and_its_header_are_read_back_unchanged() {

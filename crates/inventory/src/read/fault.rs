@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::subject::{Name, Subject};
 use super::tree::{Form, Node};
 use super::usual;
-use crate::inventory::error::{Mistake, suggestion};
-use crate::policy::nearest::nearest;
+use crate::error::{Mistake, suggestion};
+use opsctl_policy::targets::nearest::nearest;
 
 /// A failed attempt to read a document.
 #[derive(Debug)]

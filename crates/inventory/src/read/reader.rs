@@ -10,7 +10,7 @@ use super::fault::{Fault, Problem};
 use super::subject::{Name, Subject};
 use super::tree::{Form, Node};
 use super::usual;
-use crate::inventory::spanned::SPANNED;
+use crate::spanned::SPANNED;
 
 macro_rules! whole_numbers {
     ($($method:ident $visit:ident $type:ident)+) => {$(

@@ -8,8 +8,8 @@ use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_saphyr::{DuplicateKeyPolicy, Options, Spanned, from_str_with_options};
 
-use crate::inventory::error::Mistake;
-use crate::inventory::spanned::Location;
+use crate::error::Mistake;
+use crate::spanned::Location;
 
 /// A value of the document.
 #[derive(Debug)]

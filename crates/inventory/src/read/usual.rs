@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::subject::Name;
 use super::tree::{Form, Node};
-use crate::inventory::written::{command, list};
+use crate::written::{command, list};
 
 /// Keys of lists whose entries are single words.
 const LISTS_OF_WORDS: [&str; 13] = [

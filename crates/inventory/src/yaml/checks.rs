@@ -1,11 +1,11 @@
 //! The shape of health checks.
 
-use crate::inventory::spanned::Spanned;
+use crate::spanned::Spanned;
 use serde::Deserialize;
 
 use super::values::{HealthUrl, Text};
-use crate::model::checks::Place;
-use crate::model::policy::Window;
+use opsctl_policy::model::installation::checks::Place;
+use opsctl_policy::model::rights::policy::Window;
 
 /// An HTTP health check.
 #[derive(Debug, Deserialize)]

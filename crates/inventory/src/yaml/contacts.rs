@@ -1,6 +1,6 @@
 //! The shape of contacts.
 
-use crate::inventory::spanned::Spanned;
+use crate::spanned::Spanned;
 use serde::Deserialize;
 
 /// A recipient of messages.

@@ -1,6 +1,6 @@
 //! The shape of `context`.
 
-use crate::inventory::spanned::Spanned;
+use crate::spanned::Spanned;
 use serde::Deserialize;
 
 use super::forms::Entries;

@@ -1,6 +1,6 @@
 //! The shape of the top level, of hosts and of services.
 
-use crate::inventory::spanned::Spanned;
+use crate::spanned::Spanned;
 use serde::de::{Deserializer, Visitor};
 use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::{Map, Value};
@@ -13,8 +13,8 @@ use super::hooks::HookWire;
 use super::policy::PolicyWire;
 use super::repositories::RepositoryWire;
 use super::values::{DataFolder, Domain, HostAddress, Text};
-use crate::catalogue::program::Program;
-use crate::model::checks::Engine;
+use opsctl_policy::model::installation::checks::Engine;
+use opsctl_reader::catalogue::program::Program;
 
 /// Every key is optional; an empty file is valid.
 #[derive(Debug, Deserialize)]

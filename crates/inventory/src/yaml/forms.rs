@@ -3,8 +3,8 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::inventory::spanned::Spanned;
-use crate::model::spend::Usd;
+use crate::spanned::Spanned;
+use opsctl_policy::model::rights::spend::Usd;
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};

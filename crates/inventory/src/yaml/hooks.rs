@@ -1,6 +1,6 @@
 //! The shape of `hooks`. The keys of a hook are those of the client's settings, so that its documentation applies.
 
-use crate::inventory::spanned::Spanned;
+use crate::spanned::Spanned;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

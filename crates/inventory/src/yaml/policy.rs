@@ -1,6 +1,6 @@
 //! The shape of `policy`: budgets, tiers, and the keys of the rules.
 
-use crate::inventory::spanned::Spanned;
+use crate::spanned::Spanned;
 use chrono::NaiveTime;
 use serde::{Deserialize, Deserializer};
 
@@ -8,12 +8,12 @@ use super::forms::{Entries, NumberOrMap, OneOrMore, TextOrMap};
 use super::rules::{NeverWire, PathRuleWire, ToolRuleWire};
 use super::spend::SpendWire;
 use super::values::{DataFolder, Model, Prompt, Text, Tool};
-use crate::model::action::ActionKind;
-use crate::model::checks::Verification;
-use crate::model::effect::Effect;
-use crate::model::message::Modes;
-use crate::model::policy::{HostsAllowed, OnFailure, Per, Unlisted, Unresolved, Window};
-use crate::model::public_key::PublicKey;
+use opsctl_policy::model::installation::checks::Verification;
+use opsctl_policy::model::rights::policy::{HostsAllowed, OnFailure, Per, Unlisted, Unresolved, Window};
+use opsctl_policy::model::rights::public_key::PublicKey;
+use opsctl_reader::terms::action::ActionKind;
+use opsctl_reader::terms::effect::Effect;
+use opsctl_reader::terms::message::Modes;
 
 /// Budgets, tiers and rules. A missing key keeps its default.
 #[derive(Debug, Default, Deserialize)]

@@ -1,13 +1,13 @@
 //! The shape of the rules about commands, files and MCP tools.
 
-use crate::inventory::spanned::Spanned;
+use crate::spanned::Spanned;
 use serde::Deserialize;
 
 use super::forms::OneOrMore;
-use crate::model::effect::Effect;
-use crate::model::rules::Where;
-use crate::model::tier::Tier;
-use crate::model::verb::Verb;
+use opsctl_policy::model::rights::rules::Where;
+use opsctl_policy::model::rights::tier::Tier;
+use opsctl_reader::terms::effect::Effect;
+use opsctl_reader::terms::verb::Verb;
 
 /// A command that is always denied, or a default rule that is disabled.
 #[derive(Debug, Deserialize)]

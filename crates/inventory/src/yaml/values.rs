@@ -2,8 +2,8 @@
 
 use std::marker::PhantomData;
 
-use opsctl_policy::file_entry;
-use opsctl_policy::model::policy::is_model;
+use opsctl_policy::model::rights::policy::is_model;
+use opsctl_policy::paths::file_entry;
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::{Serialize, Serializer};
 

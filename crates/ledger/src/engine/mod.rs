@@ -16,8 +16,8 @@ use std::ops::Deref;
 use chrono::{DateTime, Utc};
 use rusqlite::types::{FromSql, ValueRef};
 
-use super::lock_timeout::LockWait;
 use super::time;
+use crate::file::lock_timeout::LockWait;
 
 pub use address::{Place, ServerAddress};
 pub use error::{EngineResult, Error, LedgerError, OptionalExtension};

@@ -8,7 +8,7 @@ use tokio_postgres::types::{Format, FromSql, IsNull, ToSql as ServerToSql, Type}
 
 use super::address::whole_text;
 use super::error::{EngineResult as Result, Error};
-use crate::ledger::time;
+use crate::time;
 
 /// A row.
 #[derive(Debug)]

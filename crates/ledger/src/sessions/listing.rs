@@ -2,10 +2,11 @@
 
 use chrono::{DateTime, Utc};
 
-use super::super::database::Ledger;
 use super::super::engine::{self, LedgerError, Row, from_row, params};
-use super::super::{client_runs, time};
-use crate::model::session::{Session, State, SubagentRow};
+use super::super::time;
+use super::client_runs;
+use crate::file::database::Ledger;
+use opsctl_policy::model::records::session::{Session, State, SubagentRow};
 
 /// Selects sessions; `None` selects all.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,19 +1,24 @@
 //! The session registry: a row of `hook_sessions` for each session of the client, with its subagents and running tool
 //! calls.
 
+pub mod client_runs;
 mod listing;
 mod news;
 #[cfg(test)]
 mod orders;
+pub mod reminders;
+pub mod requests;
+pub mod seen;
+pub mod turns;
 
 use chrono::{DateTime, Utc};
 
-use super::database::Change;
 use super::engine::{self, LedgerError, OptionalExtension as _, insert, params};
 use super::time;
-use crate::model::event::Subagent;
-use crate::model::session::{Activity, ActivityTimes, State, StatusReminder};
-use crate::redact;
+use crate::file::database::Change;
+use opsctl_policy::model::records::event::Subagent;
+use opsctl_policy::model::records::session::{Activity, ActivityTimes, State, StatusReminder};
+use opsctl_redact as redact;
 
 pub use listing::WhichSessions;
 pub use news::News;

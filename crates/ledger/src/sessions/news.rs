@@ -2,10 +2,10 @@
 
 use chrono::{DateTime, SubsecRound as _, Utc};
 
-use super::super::database::Ledger;
 use super::super::engine::{self, LedgerError, params};
-use super::super::events::OF_SESSION;
 use super::super::time;
+use crate::file::database::Ledger;
+use crate::records::events::OF_SESSION;
 
 /// An event or a denied command.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,10 +4,10 @@ use chrono::{DateTime, Utc};
 use proptest::prelude::*;
 
 use super::Who;
-use crate::ledger::{Ledger, fixture};
-use crate::model::event::{SessionStart, Subagent};
-use crate::model::session::{Activity, State};
-use crate::policy::session::state;
+use crate::{Ledger, fixture};
+use opsctl_policy::model::records::event::{SessionStart, Subagent};
+use opsctl_policy::model::records::session::{Activity, State};
+use opsctl_policy::texts::session::state;
 
 /// An event in a session; tool calls and subagents are identified by number.
 #[derive(Debug, Clone)]

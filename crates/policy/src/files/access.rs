@@ -1,6 +1,6 @@
 //! Accesses of a command to files.
 
-use crate::shell::Word;
+use opsctl_reader::shell::Word;
 
 /// What is done to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

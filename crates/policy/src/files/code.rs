@@ -4,8 +4,8 @@
 
 use super::access::{Access, Touch};
 use super::environment;
-use crate::languages::names::{Names, files};
-use crate::shell::Command;
+use opsctl_reader::languages::names::{Names, files};
+use opsctl_reader::shell::Command;
 
 /// The most quoted texts of code that are looked at as parts of a path.
 const MOST_PARTS: usize = 200;

@@ -3,10 +3,10 @@
 //! Only the environment of the agent counts: that of another machine or of a container holds none of its keys.
 
 use super::access::{Access, Touch};
-use crate::catalogue::operands::Operands;
-use crate::catalogue::options::Name;
-use crate::catalogue::program::Role;
-use crate::shell::{Command, Word};
+use opsctl_reader::catalogue::operands::Operands;
+use opsctl_reader::catalogue::options::Name;
+use opsctl_reader::catalogue::program::Role;
+use opsctl_reader::shell::{Command, Word};
 
 /// Adds the variables that a program prints.
 pub fn accesses(command: &Command, program: &str, given: &Operands<'_>, into: &mut Vec<Access>) {

@@ -1,11 +1,12 @@
 //! `opsctl explain COMMAND`: it shows the scripts that the command would run.
 
 use super::access::{Access, Touch};
-use crate::catalogue::Catalogue;
-use crate::catalogue::operands::Operands;
-use crate::catalogue::options::At;
-use crate::catalogue::program::Role;
-use crate::shell::{self, Command, Construct, Node, Word};
+use opsctl_reader::catalogue::Catalogue;
+use opsctl_reader::catalogue::operands::Operands;
+use opsctl_reader::catalogue::options::At;
+use opsctl_reader::catalogue::program::Role;
+use opsctl_reader::shell;
+use opsctl_reader::shell::{Command, Construct, Node, Word};
 
 /// Adds the files that are read: scripts of the explained command, and paths in a tool call as JSON. `accesses` adds those of a
 /// command; its second argument is false for a wrapper.

@@ -1,9 +1,9 @@
 //! Which files are guarded: the defaults, and what `hosts.yaml` adds and excepts.
 
 use crate::lists::{ADVICE, PROTECT, SECRET};
-use crate::model::rules::{PathRule, Where};
-use crate::policy::glob::matches;
-use crate::policy::word_paths::{LocalMachine, normal};
+use crate::model::rights::rules::{PathRule, Where};
+use crate::paths::glob::matches;
+use crate::paths::word_paths::{LocalMachine, normal};
 
 /// Where this installation's own files are. All absolute.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -18,16 +18,16 @@ mod transfer;
 
 use std::cell::OnceCell;
 
-use super::glob;
-use super::word_paths::{LocalMachine, WordPaths, text_paths};
-use crate::catalogue::Catalogue;
-use crate::model::plain_text::first_words;
-use crate::model::rules::{PathRule, Rules};
-use crate::model::verdict::Reason;
-use crate::shell::{Command, Construct, Mode, Node, Script, Word};
+use crate::model::records::verdict::Reason;
+use crate::model::rights::rules::{PathRule, Rules};
+use crate::paths::glob;
+use crate::paths::word_paths::{LocalMachine, WordPaths, text_paths};
 pub use access::{Access, Touch};
 pub use code::removed;
 use guarded::{Guarded, Locations};
+use opsctl_reader::catalogue::Catalogue;
+use opsctl_reader::shell::{Command, Construct, Mode, Node, Script, Word};
+use opsctl_reader::terms::plain_text::first_words;
 
 /// Both lists of guarded files, each created on first use.
 struct Lists<'a> {

@@ -1,9 +1,9 @@
 //! `mount`: the mount point hides what is below it, and with `--bind` a folder gets a second path.
 
 use super::access::{Access, Touch};
-use crate::catalogue::operands::Operands;
-use crate::catalogue::program::Role;
-use crate::shell::{Command, Word};
+use opsctl_reader::catalogue::operands::Operands;
+use opsctl_reader::catalogue::program::Role;
+use opsctl_reader::shell::{Command, Word};
 
 /// Adds the mount point; and the source if it is reachable through the mount point then.
 pub(super) fn accesses(command: &Command, given: &Operands<'_>, into: &mut Vec<Access>) {

@@ -3,14 +3,15 @@
 use super::access::{Access, Touch};
 use super::transfer::{cloned, copied, homes_packed, mounted, transfer};
 use super::{code, environment, explained, mount, remove, search, sqlite};
-use crate::catalogue::Catalogue;
-use crate::catalogue::lookup::Usage;
-use crate::catalogue::operands::Operands;
-use crate::catalogue::options::{Item, Name, Scanner};
-use crate::catalogue::program::{Check, FileHow, Files, How, Role, Words};
-use crate::policy::archive::{self, Operation};
-use crate::policy::word_paths::LocalMachine;
-use crate::shell::{Command, Word};
+use crate::paths::archive;
+use crate::paths::archive::Operation;
+use crate::paths::word_paths::LocalMachine;
+use opsctl_reader::catalogue::Catalogue;
+use opsctl_reader::catalogue::lookup::Usage;
+use opsctl_reader::catalogue::operands::Operands;
+use opsctl_reader::catalogue::options::{Item, Name, Scanner};
+use opsctl_reader::catalogue::program::{Check, FileHow, Files, How, Role, Words};
+use opsctl_reader::shell::{Command, Word};
 
 /// Adds the accesses of a command. `inner` is false for a wrapper, of which only the words before its command count.
 pub fn accesses(
@@ -54,7 +55,7 @@ pub fn accesses(
         return named(command, &usage, (&files.outputs, Touch::Write), is_wrapper, into);
     }
     let before = into.len();
-    let program = crate::catalogue::base_name(&name.text);
+    let program = opsctl_reader::catalogue::base_name(&name.text);
     match files.how {
         Some(FileHow::Sqlite) => return sqlite::accesses(command, &usage, &texts, into),
         Some(FileHow::Copy | FileHow::Move | FileHow::Link | FileHow::Install) => {

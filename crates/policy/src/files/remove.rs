@@ -1,12 +1,12 @@
 //! Programs that write all files of a folder: `find … -delete`, archives that are unpacked.
 
 use super::access::{Access, Touch};
-use crate::catalogue::lookup::Usage;
-use crate::catalogue::operands::Operands;
-use crate::catalogue::program::{FileHow, Role, Words};
-use crate::catalogue::{Catalogue, base_name};
-use crate::policy::archive::Operation;
-use crate::shell::{Command, Word};
+use crate::paths::archive::Operation;
+use opsctl_reader::catalogue::lookup::Usage;
+use opsctl_reader::catalogue::operands::Operands;
+use opsctl_reader::catalogue::program::{FileHow, Role, Words};
+use opsctl_reader::catalogue::{Catalogue, base_name};
+use opsctl_reader::shell::{Command, Word};
 
 /// `find DIR … -delete`, `find DIR … -exec rm {} +`.
 pub fn find(command: &Command, usage: &Usage, catalogue: Catalogue, into: &mut Vec<Access>) {

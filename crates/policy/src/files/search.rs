@@ -1,14 +1,14 @@
 //! Files that a command reads because a search finds them: their names are known only when it runs.
 
 use super::access::{Access, Touch};
-use crate::catalogue::expression::Expression;
-use crate::catalogue::lookup::Usage;
-use crate::catalogue::operands::Operands;
-use crate::catalogue::program::{FileHow, How, Role};
-use crate::catalogue::{Catalogue, base_name};
 use crate::lists::HARMLESS_FOLDERS;
-use crate::policy::glob;
-use crate::shell::{Word, glob as fits};
+use crate::paths::glob;
+use opsctl_reader::catalogue::expression::Expression;
+use opsctl_reader::catalogue::lookup::Usage;
+use opsctl_reader::catalogue::operands::Operands;
+use opsctl_reader::catalogue::program::{FileHow, How, Role};
+use opsctl_reader::catalogue::{Catalogue, base_name};
+use opsctl_reader::shell::{Word, glob as fits};
 
 /// A name that a search must leave out to be free of secrets where the files that it finds cannot be looked at.
 const TYPICAL: &str = ".env";

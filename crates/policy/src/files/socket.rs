@@ -1,9 +1,9 @@
 //! Commands that name the socket of a guard that is a process of its own: only opsctl connects to it.
 
-use crate::model::verdict::Reason;
-use crate::policy::glob;
-use crate::policy::word_paths::{LocalMachine, normal, text_paths};
-use crate::shell::{Command, Word};
+use crate::model::records::verdict::Reason;
+use crate::paths::glob;
+use crate::paths::word_paths::{LocalMachine, normal, text_paths};
+use opsctl_reader::shell::{Command, Word};
 
 /// What separates a path from the text around it: `UNIX-CONNECT:/run/x.sock,forever`, `connect('/run/x.sock')`.
 const BETWEEN: &[char] =

@@ -1,10 +1,11 @@
 //! `sqlite3`: its SQL determines whether a database is read or written.
 
 use super::access::{Access, Touch};
-use crate::catalogue::lookup::Usage;
-use crate::languages::sources::Sources;
-use crate::languages::sql::{self, Functions};
-use crate::shell::{Command, Word};
+use opsctl_reader::catalogue::lookup::Usage;
+use opsctl_reader::languages::sources::Sources;
+use opsctl_reader::languages::sql;
+use opsctl_reader::languages::sql::Functions;
+use opsctl_reader::shell::{Command, Word};
 
 /// Adds the accesses of `sqlite3`.
 pub fn accesses(command: &Command, usage: &Usage, texts: &[&str], into: &mut Vec<Access>) {

@@ -2,11 +2,11 @@
 
 use super::access::{Access, Touch};
 use super::search::search;
-use crate::catalogue::lookup::Usage;
-use crate::catalogue::operands::Operands;
-use crate::catalogue::program::{FileHow, HostWords, Role};
-use crate::policy::word_paths::{LocalMachine, word_paths};
-use crate::shell::{Command, Word};
+use crate::paths::word_paths::{LocalMachine, word_paths};
+use opsctl_reader::catalogue::lookup::Usage;
+use opsctl_reader::catalogue::operands::Operands;
+use opsctl_reader::catalogue::program::{FileHow, HostWords, Role};
+use opsctl_reader::shell::{Command, Word};
 
 /// `cp`, `mv` and similar programs: the file that is written is the last word, or below the value of an option.
 pub(super) fn transfer(

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::command::{Said, last_line, run};
 use super::finding::{Finding, State, plain};
-use crate::model::checks::Engine;
+use opsctl_policy::model::installation::checks::Engine;
 
 /// Checks the container with this name, else the containers of the compose service with this name.
 pub async fn look(engine: Engine, name: &str, ssh: Option<&str>, limit: Duration) -> Finding {

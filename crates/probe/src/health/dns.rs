@@ -9,8 +9,8 @@ use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use tokio::time::Instant;
 
 use super::finding::{Finding, State};
-use crate::model::checks::DnsName;
 use crate::resolve;
+use opsctl_policy::model::installation::checks::DnsName;
 
 /// The timeout of one DNS query.
 const PER_QUERY: Duration = Duration::from_secs(2);

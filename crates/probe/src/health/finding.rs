@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::redact::shortened;
+use opsctl_redact::shortened;
 
 /// The result of a health check.
 #[derive(Debug, Clone, PartialEq, Eq)]

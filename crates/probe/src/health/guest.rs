@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::command::{Said, ask, last_line};
 use super::finding::{Finding, State, plain};
-use crate::model::guest::GuestProgram;
+use opsctl_reader::terms::guest::GuestProgram;
 
 /// What Proxmox and libvirt answer for a guest that does not exist.
 const MISSING: [&str; 2] = ["does not exist", "failed to get domain"];

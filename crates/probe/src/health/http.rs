@@ -15,7 +15,7 @@ use url::Url;
 
 use super::finding::{Finding, State, plain};
 use super::{tcp, tls};
-use crate::model::checks::Health;
+use opsctl_policy::model::installation::checks::Health;
 
 /// The maximum number of redirects.
 const MOST_REDIRECTS: usize = 10;

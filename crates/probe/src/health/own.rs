@@ -7,7 +7,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::command::{last_line, not_run, run};
 use super::finding::{Finding, State};
-use crate::model::checks::CommandCheck;
+use opsctl_policy::model::installation::checks::CommandCheck;
 
 /// Limits concurrent commands, so that slow ones do not delay the checks of containers and units.
 static TURNS: Semaphore = Semaphore::const_new(4);

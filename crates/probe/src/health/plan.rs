@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use super::command::line;
 use super::finding::{Finding, plain};
-use crate::model::checks::{CommandCheck, DnsName, Engine, Health, Place, TcpPort};
-use crate::model::guest::GuestProgram;
-use crate::model::inventory::{Inventory, Service};
-use crate::model::workload::Workload;
+use opsctl_policy::model::installation::checks::{CommandCheck, DnsName, Engine, Health, Place, TcpPort};
+use opsctl_policy::model::installation::inventory::{Inventory, Service};
+use opsctl_reader::terms::guest::GuestProgram;
+use opsctl_reader::terms::workload::Workload;
 
 /// A health check.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::command::{Said, ask, last_line};
 use super::finding::{Finding, State};
-use crate::model::workload::{Workload, WorkloadKind};
+use opsctl_reader::terms::workload::{Workload, WorkloadKind};
 
 /// What kubectl prints of each workload, in the order in which [`read`] takes the values.
 const COLUMNS: &str = "custom-columns=KIND:.kind,\

@@ -1,13 +1,13 @@
 //! A call of a program in one form (a verb, or the program without a verb): its options, its words, and its actions.
 
-use super::engine;
 use super::line::{Arguments, Line, Named, named};
+use super::platforms::engine;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Scanner};
 use crate::catalogue::program::{Does, How, Options, Program, Words};
-use crate::model::action::{Action, ActionKind, Family, Target, Verb};
-use crate::model::reference::Form;
 use crate::shell::{Word, glob, host_of};
+use crate::terms::action::{Action, ActionKind, Family, Target, Verb};
+use crate::terms::reference::Form;
 
 /// A call of a program that acts.
 pub(super) struct Call<'a> {

@@ -1,8 +1,8 @@
 //! The generous reading of text that cannot be parsed: words that could be actions count as actions. It adds actions,
 //! each with a complaint, and never removes one.
 
-use crate::model::action::{Action, Target};
 use crate::shell::{Command, Suspicion, Unread, Word};
+use crate::terms::action::{Action, Target};
 
 use super::line::Line;
 use super::targets;

@@ -6,9 +6,9 @@ use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{At, Item, Name, Scanner};
 use crate::catalogue::program::Options;
 use crate::catalogue::{Catalogue, base_name};
-use crate::model::action::{Action, ActionKind, Family, Target, Verb};
-use crate::model::reference::Reference;
 use crate::shell::{Command, Listing, Word};
+use crate::terms::action::{Action, ActionKind, Family, Target, Verb};
+use crate::terms::reference::Reference;
 
 /// A simple command: its words as plain text, and what the reader knows of them.
 pub(super) struct Line<'a> {

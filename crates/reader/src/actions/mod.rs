@@ -1,17 +1,11 @@
 //! Actions of simple commands. The catalogue states which form of a program acts, and on which kind of target; the
 //! modules here read the names of targets from the words, one module for each kind of notation.
 
-mod ansible;
 mod call;
-mod compose;
-mod engine;
-mod engine_api;
-mod forge_api;
 mod generous;
-mod guest;
-mod kubectl;
 mod line;
 pub mod message;
+pub mod platforms;
 pub mod request;
 mod suspicion;
 mod targets;
@@ -21,10 +15,10 @@ use std::path::Path;
 use std::rc::Rc;
 
 use crate::catalogue::Catalogue;
-use crate::model::action::Action;
-use crate::model::verb::Verb;
 use crate::shell::disk::Disk;
 use crate::shell::{self, Command, Complaint, Construct, Node, Script};
+use crate::terms::action::Action;
+use crate::terms::verb::Verb;
 
 use call::{Call, Idle};
 use line::Line;

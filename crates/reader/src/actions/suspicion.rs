@@ -8,8 +8,8 @@ use super::line::Line;
 use super::targets;
 use crate::catalogue::Catalogue;
 use crate::catalogue::program::{How, Stated};
-use crate::model::action::{Action, ActionKind};
 use crate::shell::{self, Command, Node, Unread, Word};
+use crate::terms::action::{Action, ActionKind};
 
 /// The maximum number of words that are searched.
 const MOST_WORDS: usize = 32;

@@ -2,12 +2,13 @@
 
 use super::call::Call;
 use super::line::Line;
+use super::message;
+use super::platforms::{ansible, compose, engine_api, forge_api, guest, kubectl};
 use super::request::Request;
-use super::{ansible, compose, engine_api, forge_api, guest, kubectl, message};
 use crate::catalogue::base_name;
 use crate::catalogue::program::TargetKind;
-use crate::model::action::{Action, ActionKind, Family, Target};
 use crate::shell::Word;
+use crate::terms::action::{Action, ActionKind, Family, Target};
 
 /// Adds the actions of a command line; returns false if its program is not in the catalogue.
 pub(super) fn find_actions(line: &Line<'_>, actions: &mut Vec<Action>) -> bool {

@@ -2,13 +2,14 @@
 
 use super::call::{own_end, words_at};
 use super::line::{Line, Named, named};
-use super::{engine, guest, kubectl, targets};
+use super::platforms::{engine, guest, kubectl};
+use super::targets;
 use crate::catalogue::Catalogue;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::program::{self, TargetKind};
-use crate::model::action::{Action, Family, Target, Within};
-use crate::model::reference::{Form, Reference};
 use crate::shell::{Command, Construct};
+use crate::terms::action::{Action, Family, Target, Within};
+use crate::terms::reference::{Form, Reference};
 
 /// States where the actions of a command take place that runs in a container or a guest. In a container, the target of an
 /// action on a program of a supervisor is the container. `around` are the constructs around the command, outermost first.

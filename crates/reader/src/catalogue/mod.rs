@@ -22,7 +22,7 @@ mod built_in {
 
     use super::never::DefaultRule;
     use super::program::*;
-    use crate::model::verb::Verb;
+    use crate::terms::verb::Verb;
 
     include!(concat!(env!("OUT_DIR"), "/catalogue.rs"));
 }

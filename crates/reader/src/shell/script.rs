@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::text::Word;
 use crate::catalogue::Catalogue;
 use crate::catalogue::options::At;
-use crate::model::plain_text::first_words;
 use crate::shell::Complaint;
+use crate::terms::plain_text::first_words;
 
 /// The maximum number of words of a suspected command that are read.
 const MOST_SUSPECTED: usize = 24;

@@ -3,8 +3,8 @@
 use super::super::call::Call;
 use super::super::line::{Arguments, Line};
 use super::{IN_FILE, LATER, recipient, sent};
-use crate::model::action::Action;
-use crate::model::message::Recipient;
+use crate::terms::action::Action;
+use crate::terms::message::Recipient;
 
 /// The variable with the URLs that it uses by default.
 const URLS: &str = "APPRISE_URLS";

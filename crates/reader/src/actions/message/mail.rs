@@ -4,9 +4,9 @@ use super::super::call::Call;
 use super::super::line::{Arguments, Line};
 use super::{IN_FILE, IN_MESSAGE, UNNAMED, recipient, sent};
 use crate::catalogue::program::Recipients;
-use crate::model::action::Action;
-use crate::model::message::Recipient;
 use crate::shell::Word;
+use crate::terms::action::Action;
+use crate::terms::message::Recipient;
 
 pub(in super::super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
     let evidence = call.line.program().to_owned();

@@ -6,9 +6,9 @@ mod mail;
 mod web;
 
 use super::line::Line;
-use crate::model::action::{Action, ActionKind, Family, Target, Verb};
-use crate::model::message::Recipient;
 use crate::shell::{Node, Script, Word};
+use crate::terms::action::{Action, ActionKind, Family, Target, Verb};
+use crate::terms::message::Recipient;
 
 pub(super) use apprise::find_actions as apprise;
 pub(super) use mail::find_actions as mail;

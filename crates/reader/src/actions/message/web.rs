@@ -6,9 +6,9 @@ use super::super::request::Request;
 use super::{IN_MESSAGE, chats, recipient, sent};
 use crate::catalogue::Catalogue;
 use crate::catalogue::program::{Role, TargetKind};
-use crate::model::action::Action;
-use crate::model::message::{Recipient, plain_url};
 use crate::shell::{Command, Node, Script, Word};
+use crate::terms::action::Action;
+use crate::terms::message::{Recipient, plain_url};
 
 pub(in super::super) fn find_actions(call: &Call<'_>, request: &Request, actions: &mut Vec<Action>) {
     for url in &request.urls {

@@ -6,7 +6,7 @@ use super::list::{Map, Options, Part, Texts};
 use super::roles::Role;
 use super::runs::Runs;
 use super::words::{Target, TargetKind};
-use crate::model::verb::Verb;
+use crate::terms::verb::Verb;
 
 keys::keys! {
     /// One form of a program: with a verb, or without one.

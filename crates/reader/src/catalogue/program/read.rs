@@ -14,7 +14,7 @@ use super::runs::Runs;
 use super::words::{Target, TargetKind};
 use super::{Place, Program, VerbForm};
 use crate::catalogue::options::{ABBREVIATES, ONE_DASH};
-use crate::model::verb::Verb;
+use crate::terms::verb::Verb;
 
 /// The keys of a verb.
 static VERB_KEYS: LazyLock<Vec<&str>> = LazyLock::new(|| {

@@ -3,7 +3,6 @@
 use std::rc::Rc;
 
 use crate::catalogue::Catalogue;
-use crate::model::plain_text::first_words;
 use crate::shell::Complaint;
 use crate::shell::disk::Disk;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
@@ -12,6 +11,7 @@ use crate::shell::marks::without_marks;
 use crate::shell::script::{Node, Script};
 use crate::shell::state::{Shell, Value};
 use crate::shell::text::is_known;
+use crate::terms::plain_text::first_words;
 
 /// Maximum number of attempts to parse parts of a text that cannot be parsed as a whole.
 const MOST_SALVAGES: usize = 48;

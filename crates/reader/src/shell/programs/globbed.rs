@@ -3,7 +3,7 @@
 use crate::catalogue::base_name;
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
-use crate::shell::execution::invocation::Invocation;
+use crate::shell::execution::commands::invocation::Invocation;
 use crate::shell::expansion::pattern::glob;
 use crate::shell::script::Construct;
 use crate::shell::state::Shell;

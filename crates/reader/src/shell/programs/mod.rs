@@ -1,17 +1,12 @@
 //! Programs that run other programs: wrappers, shells, interpreters, `ssh`, `xargs`.
 
-mod awk_lines;
 mod batch;
-mod embedded;
+pub mod code;
 mod git;
 mod globbed;
-mod interpreter;
-mod interpreter_calls;
-mod libraries;
 mod pairs;
 mod remote;
 mod script_file;
-mod sed_commands;
 mod shell_program;
 mod start;
 mod stated;

@@ -3,7 +3,7 @@
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::program::Role;
 use crate::shell::evaluator::Evaluator;
-use crate::shell::execution::invocation::Invocation;
+use crate::shell::execution::commands::invocation::Invocation;
 use crate::shell::host::host_of;
 use crate::shell::options::{Item, Scanner};
 use crate::shell::state::Shell;

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::catalogue::base_name;
 use crate::shell::evaluator::Evaluator;
-use crate::shell::execution::invocation::Invocation;
+use crate::shell::execution::commands::invocation::Invocation;
 use crate::shell::on_disk::INSTALLED;
 use crate::shell::state::Shell;
 use crate::shell::text::Field;

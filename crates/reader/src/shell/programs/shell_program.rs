@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use crate::shell::evaluator::Evaluator;
-use crate::shell::execution::invocation::Invocation;
-use crate::shell::execution::output;
+use crate::shell::execution::commands::invocation::Invocation;
+use crate::shell::execution::output::output;
 use crate::shell::on_disk::ScriptFile;
 use crate::shell::state::Shell;
 use crate::shell::text::Field;

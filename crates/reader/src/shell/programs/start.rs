@@ -1,15 +1,14 @@
 //! Chooses how to follow a program: as a shell, an interpreter, a wrapper, or a plain command.
 
-use super::{
-    batch, embedded, git, globbed, interpreter, remote, sed_commands, shell_program, stated, tasks, unit,
-    wrapper,
-};
+use super::code::{embedded, interpreter, sed_commands};
+use super::{batch, git, globbed, remote, shell_program, stated, tasks, unit, wrapper};
 use crate::catalogue::base_name;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::program::{Check, How};
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
-use crate::shell::execution::invocation::Invocation;
-use crate::shell::execution::{builtins, output};
+use crate::shell::execution::commands::builtins;
+use crate::shell::execution::commands::invocation::Invocation;
+use crate::shell::execution::output::output;
 use crate::shell::script::Node;
 use crate::shell::state::Shell;
 use crate::shell::text::{Field, is_all_unknown};

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::program::{Role, TargetKind};
 use crate::shell::evaluator::Evaluator;
-use crate::shell::execution::invocation::Invocation;
+use crate::shell::execution::commands::invocation::Invocation;
 use crate::shell::script::{Command, Stated};
 use crate::shell::state::Shell;
 

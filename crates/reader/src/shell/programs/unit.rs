@@ -3,8 +3,8 @@
 use crate::catalogue::lookup::Usage;
 use crate::manifest;
 use crate::shell::evaluator::Evaluator;
-use crate::shell::execution::invocation::Invocation;
-use crate::shell::execution::output;
+use crate::shell::execution::commands::invocation::Invocation;
+use crate::shell::execution::output::output;
 use crate::shell::options::{Item, Scanner};
 use crate::shell::script::Construct;
 use crate::shell::state::Shell;

@@ -6,7 +6,7 @@ use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{At, Item, Scanner};
 use crate::catalogue::program::{How, Runs, Stdin};
 use crate::shell::evaluator::Evaluator;
-use crate::shell::execution::invocation::Invocation;
+use crate::shell::execution::commands::invocation::Invocation;
 use crate::shell::host::host_of;
 use crate::shell::state::Shell;
 use crate::shell::text::{Field, is_known, join};

@@ -1,0 +1,99 @@
+//! Resets of budgets, and pruning.
+
+use chrono::{DateTime, Utc};
+
+use crate::engine;
+use crate::engine::{LedgerError, params};
+use crate::file::database::{Change, Ledger};
+use crate::records::decisions::Which;
+use crate::time;
+
+impl Ledger {
+    /// Whether an action, an event, a decision or a health check of this name is recorded.
+    pub fn knows_service(&self, name: &str) -> Result<bool, LedgerError> {
+        let which = Which { service: Some(name), ..Which::default() };
+        if !self.decisions(which, 1)?.is_empty() || !self.events(which, 1)?.is_empty() {
+            return Ok(true);
+        }
+        for table in ["hook_actions", "cooldown_actions", "service_checks"] {
+            let sql = format!("SELECT 1 FROM {table} WHERE service = ?1 LIMIT 1");
+            if self.exists(&sql, params![name])? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Change<'_> {
+    /// Clears the counters of a service and releases its lease. Recorded actions stay.
+    pub fn reset(&self, service: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
+        self.clear(service, "reset", now)
+            .and_then(|()| self.release_lease_of(service))
+            .and_then(|()| self.set_streak(service, 0, now))
+    }
+
+    /// Clears the counters of a service and what is known of its health, and releases its lease. Recorded actions and events
+    /// stay.
+    pub fn forget(&self, service: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
+        self.clear(service, "reset", now)?;
+        self.release_lease_of(service)?;
+        for table in ["service_checks", "service_health_streak"] {
+            self.run(&format!("DELETE FROM {table} WHERE service = ?1"), params![service])?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn clear(&self, service: &str, why: &str, now: DateTime<Utc>) -> engine::Result<()> {
+        // An open reservation counts again when it is settled.
+        self.run(
+            "INSERT INTO budget_resets (service, at, why, last_action, last_reservation, last_check, agent)
+                 VALUES (?1, ?2, ?3, (SELECT coalesce(max(id), 0) FROM cooldown_actions),
+                     (SELECT coalesce(max(id), 0) FROM hook_actions), (SELECT coalesce(max(id), 0) FROM service_checks), ?4)",
+            params![service, time::write(now), why, self.agent()],
+        )
+    }
+
+    /// Deletes rows older than `cutoff`, rounded down by up to three days. Returns how many rows were deleted.
+    pub fn prune(&self, cutoff: DateTime<Utc>) -> Result<usize, LedgerError> {
+        let cutoff = time::floor(cutoff);
+        let mut deleted = 0;
+        self.keep_counts(&cutoff)?;
+        for (table, column, which) in [
+            ("events", "created_at", ""),
+            ("cooldown_actions", "timestamp", ""),
+            // A reservation that expired so long ago never ran.
+            ("hook_actions", "expires_at", ""),
+            ("hook_settled", "settled_at", ""),
+            ("hook_decisions", "at", ""),
+            ("hook_times", "at", ""),
+            ("notices", "created_at", ""),
+            ("verifications", "at", ""),
+            ("service_checks", "at", ""),
+            ("allowed_requests", "at", ""),
+            ("session_reminders", "changed_at", ""),
+            ("client_runs", "started_at", ""),
+            ("questions", "asked_at", ""),
+            ("grants", "expires_at", ""),
+            ("api_requests", "at", ""),
+            // The last reset of a service determines which of its rows no longer count.
+            ("budget_resets", "at", " AND id NOT IN (SELECT max(id) FROM budget_resets GROUP BY service)"),
+        ] {
+            deleted +=
+                self.execute(&format!("DELETE FROM {table} WHERE {column} < ?1{which}"), params![&cutoff])?;
+        }
+        for orphans in [
+            "DELETE FROM recorded_actions WHERE action_id NOT IN (SELECT id FROM cooldown_actions)",
+            "DELETE FROM recorded_events WHERE event_id NOT IN (SELECT id FROM events)",
+            "DELETE FROM notice_attempts WHERE notice_id NOT IN (SELECT id FROM notices)",
+            "DELETE FROM notice_deliveries WHERE notice_id NOT IN (SELECT id FROM notices)",
+            "DELETE FROM verified_checks WHERE check_id NOT IN (SELECT id FROM service_checks)",
+            "DELETE FROM question_answers WHERE question_id NOT IN (SELECT id FROM questions)",
+            "DELETE FROM grant_uses WHERE grant_id NOT IN (SELECT id FROM grants)",
+        ] {
+            self.execute(orphans, &[])?;
+        }
+        deleted += self.prune_sessions(&cutoff)?;
+        Ok(deleted)
+    }
+}

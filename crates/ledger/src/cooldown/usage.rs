@@ -1,0 +1,249 @@
+//! The usage of budgets.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
+
+use super::leases;
+use crate::engine;
+use crate::engine::{Connection, LedgerError, Row, ToSql, params};
+use crate::file::database::{Change, Ledger};
+use crate::file::migrate;
+use crate::time;
+use opsctl_policy::budgets::budget::Usage;
+use opsctl_policy::decide::{BudgetKey, Snapshot};
+use opsctl_policy::model::rights::policy::{Per, Policy};
+
+/// The last column: whether opsctl wrote the row. Rows of the agent `?4`, and of unknown ones; `NULL`: of all agents.
+pub(crate) const ACTIONS: &str =
+    "SELECT timestamp, id, action_id IS NOT NULL FROM cooldown_actions LEFT JOIN recorded_actions ON action_id = id
+     WHERE service = ?1 AND action_type = ?2 AND timestamp >= ?3 AND (recorded_actions.agent = ?4 OR recorded_actions.agent IS NULL OR ?4 IS NULL)";
+
+/// The latest starts that closed a cycle, which have no row in `cooldown_actions`.
+pub(crate) const UNCOUNTED: &str = "SELECT settled_at FROM (
+         SELECT settled_at, counts, agent FROM hook_actions WHERE service = ?1 AND kind = ?2 ORDER BY id DESC LIMIT 100) AS latest
+     WHERE NOT counts AND settled_at IS NOT NULL AND (agent = ?3 OR agent IS NULL OR ?3 IS NULL)";
+
+pub(crate) const OPEN_RESERVATIONS: &str = "SELECT reserved_at, id FROM hook_actions
+     WHERE service = ?1 AND kind = ?2 AND state = 'reserved' AND expires_at > ?3 AND counts
+         AND (agent = ?4 OR agent IS NULL OR ?4 IS NULL)";
+
+/// The last verb on a service that begins or ends a stop.
+///
+/// A stop counts in any state: even one that failed or was never settled may have taken the service down. Any other
+/// verb counts only if it succeeded or is running: after a failed start the service is still down. It may be of any agent,
+/// also where each has a budget of its own.
+pub(crate) const LAST_VERB: &str = "SELECT verb FROM hook_actions
+     WHERE service = ?1 AND kind = ?2
+         AND (verb = 'stop' OR state = 'done' OR (state = 'reserved' AND expires_at > ?3))
+     ORDER BY id DESC LIMIT 1";
+
+pub(crate) const LAST_RESET: &str =
+    "SELECT at, last_action, last_reservation FROM budget_resets WHERE service = ?1 ORDER BY id DESC LIMIT 1";
+
+/// Every service and kind with a recent action. Skips from one service to the next in an index that begins with the
+/// service, because there are few services and many rows. With `OFFSET`, PostgreSQL does not turn this into a join that reads them
+/// all.
+pub(crate) const KEYS_BY_SKIPPING: &str = "WITH RECURSIVE
+         known(service) AS (
+             SELECT min(service) FROM cooldown_actions
+             UNION ALL
+             SELECT (SELECT min(service) FROM cooldown_actions WHERE service > known.service)
+             FROM known WHERE known.service IS NOT NULL),
+         kinds(kind) AS (VALUES ('restart'), ('redeployment'))
+     SELECT service, kind FROM known, kinds WHERE EXISTS (
+         SELECT 1 FROM cooldown_actions
+         WHERE service = known.service AND action_type = kinds.kind AND timestamp >= ?1 LIMIT 1 OFFSET 0)";
+
+/// Every service and kind with a recent action, for another program's table without an index by service.
+const KEYS_BY_READING: &str =
+    "SELECT DISTINCT service, action_type FROM cooldown_actions WHERE timestamp >= ?1";
+
+pub(crate) const KEYS_WITH_RESERVATIONS: &str =
+    "SELECT DISTINCT service, kind FROM hook_actions WHERE state = 'reserved' AND expires_at > ?1";
+
+impl Change<'_> {
+    /// The usage of these budgets within the longest window before `now`.
+    pub fn usage(
+        &self,
+        keys: &[BudgetKey],
+        policy: &Policy,
+        now: DateTime<Utc>,
+    ) -> Result<Snapshot, LedgerError> {
+        Reader::new(&self.transaction, policy, &self.agent(), now).usage_of(keys)
+    }
+}
+
+impl Ledger {
+    /// The usage of these budgets within the longest window before `now`.
+    pub fn usage(
+        &self,
+        keys: &[BudgetKey],
+        policy: &Policy,
+        now: DateTime<Utc>,
+    ) -> Result<Snapshot, LedgerError> {
+        let view = self.reading()?;
+        Reader::new(&view, policy, &self.agent(), now).usage_of(keys)
+    }
+
+    /// The usage of all budgets within the longest window before `now`, as they are for `agent` (`None`: the agent that reads
+    /// the ledger); `None` if the ledger has no action.
+    pub fn usage_of_all(
+        &self,
+        policy: &Policy,
+        agent: Option<&str>,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Snapshot>, LedgerError> {
+        let agent = agent.map_or_else(|| self.agent(), str::to_owned);
+        // One transaction: otherwise each of hundreds of queries would take a lock.
+        let view = self.reading()?;
+        let reader = Reader::new(&view, policy, &agent, now);
+        if reader.is_empty()? {
+            return Ok(None);
+        }
+        reader.usage_of(&reader.keys()?).map(Some)
+    }
+}
+
+/// Reads usage.
+struct Reader<'a> {
+    connection: &'a Connection,
+    /// The start of the longest window.
+    since: DateTime<Utc>,
+    now: DateTime<Utc>,
+    policy: &'a Policy,
+    /// Whose usage it is.
+    agent: &'a str,
+}
+
+impl<'a> Reader<'a> {
+    fn new(connection: &'a Connection, policy: &'a Policy, agent: &'a str, now: DateTime<Utc>) -> Self {
+        let window = policy.restart.window.delta().max(policy.redeployment.window.delta());
+        Self { connection, since: now - window, now, policy, agent }
+    }
+
+    /// The agent whose actions count; `None`: those of all agents count.
+    fn only(&self, key: &BudgetKey) -> Option<&'a str> {
+        let per =
+            if key.kind == "redeployment" { self.policy.redeployment.per } else { self.policy.restart.per };
+        (per == Per::Agent).then_some(self.agent)
+    }
+
+    fn is_empty(&self) -> engine::Result<bool> {
+        let sql = "SELECT 1 FROM cooldown_actions UNION ALL SELECT 1 FROM hook_actions LIMIT 1";
+        Ok(!self.connection.exists(sql, &[])?)
+    }
+
+    /// The budgets with usage in the longest window.
+    fn keys(&self) -> engine::Result<Vec<BudgetKey>> {
+        let indexed = migrate::has_index_on(self.connection, "cooldown_actions", "service")?;
+        let actions = if indexed { KEYS_BY_SKIPPING } else { KEYS_BY_READING };
+        let mut keys = BTreeSet::new();
+        for (sql, since) in
+            [(actions, time::floor(self.since)), (KEYS_WITH_RESERVATIONS, time::write(self.now))]
+        {
+            // Columns of other writers may have any type; a value that is not text is not a service.
+            let found = self.connection.query(sql, params![since], |row| {
+                let kind = row.get::<String>(1).ok().as_deref().and_then(known_kind);
+                Ok(row.get(0).ok().zip(kind))
+            })?;
+            keys.extend(found.into_iter().flatten().map(|(service, kind)| BudgetKey { service, kind }));
+        }
+        Ok(keys.into_iter().collect())
+    }
+
+    fn usage_of(&self, keys: &[BudgetKey]) -> engine::Result<Snapshot> {
+        let (now, since) = (time::write(self.now), time::floor(self.since));
+        let of: Vec<_> = keys.iter().map(|key| (key, self.only(key))).collect();
+        let mut queries: Vec<(&str, Vec<&dyn ToSql>)> = Vec::new();
+        let mut parts = Vec::new();
+        for (place, (key, only)) in of.iter().enumerate() {
+            let mut add = |part, sql, values| {
+                parts.push((place, part));
+                queries.push((sql, values));
+            };
+            add(Part::Reset, LAST_RESET, vec![&key.service]);
+            add(Part::Reserved, OPEN_RESERVATIONS, vec![&key.service, &key.kind, &now, only]);
+            add(Part::Uncounted, UNCOUNTED, vec![&key.service, &key.kind, only]);
+            add(Part::LastVerb, LAST_VERB, vec![&key.service, &key.kind, &now]);
+            if self.policy.exclusive.is_some() {
+                add(Part::Holder, leases::OF_OTHERS, vec![&key.service, &self.agent, &now]);
+            }
+            add(Part::Action, ACTIONS, vec![&key.service, &key.kind, &since, only]);
+        }
+        let mut found: Vec<Found> = keys.iter().map(|_| Found::default()).collect();
+        self.connection.read_all(&queries, |query, row| {
+            let part = parts.get(query).and_then(|(place, part)| Some((found.get_mut(*place)?, part)));
+            part.map_or(Ok(()), |(found, part)| found.add(*part, row))
+        })?;
+        Ok(keys.iter().cloned().zip(found.into_iter().map(Found::usage)).collect())
+    }
+}
+
+/// What a query of the usage of a budget finds.
+#[derive(Clone, Copy)]
+enum Part {
+    Reset,
+    Reserved,
+    Uncounted,
+    LastVerb,
+    Holder,
+    Action,
+}
+
+#[derive(Default)]
+struct Found {
+    usage: Usage,
+    /// The last row and the last reservation that a reset has cleared.
+    last_cleared: (i64, i64),
+    of_others: Vec<DateTime<Utc>>,
+}
+
+impl Found {
+    fn add(&mut self, part: Part, row: &Row<'_>) -> engine::Result<()> {
+        let usage = &mut self.usage;
+        match part {
+            Part::Reset => {
+                if let Some(at) = row.time(0)? {
+                    usage.reset = Some(at);
+                    self.last_cleared = (row.get(1)?, row.get(2)?);
+                }
+            }
+            Part::Reserved => {
+                let at = row.time(0)?;
+                if row.get::<i64>(1)? > self.last_cleared.1 {
+                    usage.entries.extend(at);
+                }
+            }
+            Part::Uncounted => usage.uncounted.extend(row.time(0)?),
+            Part::LastVerb => usage.stopped = row.get::<String>(0)? == "stop",
+            Part::Holder => usage.holder = leases::holder(row)?,
+            Part::Action => {
+                // A row whose time cannot be parsed is ignored.
+                let Ok(Some(at)) = row.time(0) else { return Ok(()) };
+                let times = if row.get::<i64>(1)? <= self.last_cleared.0 {
+                    &mut usage.uncounted
+                } else if row.get(2)? {
+                    &mut usage.entries
+                } else {
+                    &mut self.of_others
+                };
+                times.push(at);
+            }
+        }
+        Ok(())
+    }
+
+    fn usage(mut self) -> Usage {
+        self.usage.merge_rows(&self.of_others);
+        self.usage
+    }
+}
+
+fn known_kind(kind: &str) -> Option<&'static str> {
+    match kind {
+        "restart" => Some("restart"),
+        "redeployment" => Some("redeployment"),
+        _ => None,
+    }
+}

@@ -1,0 +1,319 @@
+//! Opening the ledger, and changes that are committed as a whole.
+
+use std::fs::File;
+use std::io::ErrorKind;
+use std::ops::Deref;
+use std::path::Path;
+
+use chrono::{DateTime, Utc};
+use rusqlite::OpenFlags;
+use rusqlite::config::DbConfig;
+
+use super::lock_timeout::LockTimeout;
+use super::locks::{self, Scope};
+use super::{creation, folder_lock, migrate};
+use crate::engine::{Connection, Engine, EngineResult, LedgerError, Place, Server, Transaction};
+use crate::location::Location;
+use crate::log;
+use crate::pool::Identity;
+use crate::sessions::turns;
+use opsctl_machine::write_limit;
+
+/// An open ledger.
+#[derive(Debug)]
+pub struct Ledger {
+    pub(crate) connection: Connection,
+    location: Location,
+    lock_timeout: LockTimeout,
+    read_only: bool,
+    /// The ledger of the connection, if it stays open.
+    kept: Option<Identity>,
+}
+
+/// A transaction that changes the ledger. It is rolled back unless it is committed.
+#[derive(Debug)]
+pub struct Change<'a> {
+    // Fields are dropped in this order: the folder lock is released after the transaction has ended.
+    pub(crate) transaction: Transaction<'a>,
+    pub(crate) location: &'a Location,
+    /// The server's time when it began; `None`: the ledger is a file of this machine.
+    now: Option<DateTime<Utc>>,
+    _turn: Option<File>,
+}
+
+impl Ledger {
+    /// Opens the ledger for writing and creates it if it does not exist. The folder of a file must exist.
+    pub fn open(location: impl Into<Location>) -> Result<Self, LedgerError> {
+        Self::open_with(location.into(), LockTimeout::Normal)
+    }
+
+    /// Opens the ledger for optional writes: waits for other writers at most a quarter of a second.
+    pub fn open_briefly(location: impl Into<Location>) -> Result<Self, LedgerError> {
+        Self::open_with(location.into(), LockTimeout::Short)
+    }
+
+    fn open_with(location: Location, lock_timeout: LockTimeout) -> Result<Self, LedgerError> {
+        if let Place::File(path) = &location.place {
+            write_limit::fail_beyond();
+            if path.symlink_metadata().is_err() {
+                creation::create(path)?;
+            }
+        }
+        let ledger = Self::connect(location, false, lock_timeout)?;
+        if ledger.kept.is_none() && !migrate::is_latest(&ledger)? {
+            // Without the folder lock, SQLite's own lock still applies; it is only less fair.
+            let path = ledger.location.file();
+            let _turn = path.and_then(|path| folder_lock::turn_in_folder_of(path, lock_timeout.limit()).ok());
+            migrate::to_latest(&ledger)?;
+        }
+        Ok(ledger.keep())
+    }
+
+    /// Opens the ledger for reading; `None` if it does not exist. Never creates it.
+    pub fn open_existing(location: impl Into<Location>) -> Result<Option<Self>, LedgerError> {
+        let location = location.into();
+        if let Place::File(path) = &location.place {
+            // To read in WAL mode, SQLite writes the index of the WAL.
+            write_limit::fail_beyond();
+            match std::fs::metadata(path) {
+                // To SQLite an empty file is a database without tables.
+                Ok(file) if file.is_file() && file.len() == 0 => return Ok(None),
+                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+                // Other errors do not mean that it does not exist; SQLite reports the cause.
+                Ok(_) | Err(_) => {}
+            }
+        }
+        let ledger = Self::connect(location, true, LockTimeout::Normal)?;
+        if ledger.kept.is_none() && !migrate::is_latest(&ledger)? {
+            if !ledger.connection.is_server() {
+                migrate::lend_tables(&ledger)?;
+                return Ok(Some(ledger));
+            }
+            if migrate::version(&ledger)? == 0 {
+                return Ok(None);
+            }
+        }
+        Ok(Some(ledger.keep()))
+    }
+
+    /// What `look` finds in the ledger at this location; nothing if it does not exist.
+    pub fn read_at<T: Default>(
+        location: &Location,
+        look: impl FnOnce(&Self) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        Self::open_existing(location)?.as_ref().map_or_else(|| Ok(T::default()), look)
+    }
+
+    /// Lets the connection stay open when this is dropped, if the location has a pool.
+    fn keep(mut self) -> Self {
+        if self.location.pool.is_some() {
+            self.kept = self.kept.or_else(|| Identity::at(&self.location.place));
+        }
+        self
+    }
+
+    /// Connects to a server, whether or not it has the tables of opsctl.
+    pub(crate) fn to_check(location: &Location) -> Result<Self, LedgerError> {
+        Self::connect(location.clone(), true, LockTimeout::Normal)
+    }
+
+    /// Whether there is a ledger: a file of this path, or its tables on the server.
+    pub fn exists(location: &Location) -> Result<bool, LedgerError> {
+        match location.place {
+            Place::File(_) => Ok(!location.is_missing()),
+            Place::Server(_) => Self::open_existing(location).map(|ledger| ledger.is_some()),
+        }
+    }
+
+    /// A kept connection, or a new one.
+    fn connect(location: Location, read_only: bool, lock_timeout: LockTimeout) -> Result<Self, LedgerError> {
+        let Location { place, state_dir, patience, pool, .. } = &location;
+        if let Some((mut connection, identity)) = pool.as_ref().and_then(|pool| pool.take(place, read_only)) {
+            connection.lock_wait.set(lock_timeout);
+            if let Engine::Server(server) = &mut connection.engine {
+                server.patience = patience.clone();
+            }
+            return Ok(Self { connection, location, lock_timeout, read_only, kept: Some(identity) });
+        }
+        let engine = match place {
+            Place::File(path) => open_file(path, read_only).map(Engine::File),
+            Place::Server(address) => {
+                let state_dir = state_dir.as_deref();
+                let connect = || {
+                    let first = turns::last_host(state_dir);
+                    let server = Server::connect(address, &location.agent_name(), first, patience)?;
+                    turns::note_host(state_dir, first, server.host);
+                    Ok(server)
+                };
+                turns::in_turn(state_dir, connect).map(|server| Engine::Server(Box::new(server)))
+            }
+        };
+        let engine = engine.map_err(|cause| LedgerError::new(place, cause))?;
+        let connection = Connection::new(place.clone(), engine)?;
+        connection.lock_wait.set(lock_timeout);
+        Ok(Self { connection, location, lock_timeout, read_only, kept: None })
+    }
+
+    /// Opens the ledger, and makes one change of it.
+    pub fn write<T>(
+        location: &Location,
+        make: impl FnOnce(&Change<'_>) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        Self::open(location)?.write_with(make)
+    }
+
+    /// Opens the ledger, and makes one change of it that no decision depends on.
+    pub fn note<T>(
+        location: &Location,
+        make: impl FnOnce(&Change<'_>) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        Self::open(location)?.for_the_record().write_with(make)
+    }
+
+    fn write_with<T>(
+        mut self,
+        make: impl FnOnce(&Change<'_>) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        let change = self.change()?;
+        let made = make(&change)?;
+        change.commit()?;
+        Ok(made)
+    }
+
+    /// Does not sync further changes to disk in WAL mode: a power cut may lose them, but cannot damage the database.
+    /// For records that no decision depends on.
+    #[must_use]
+    pub fn for_the_record(self) -> Self {
+        if let Some(file) = self.file() {
+            let journal = file.query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0));
+            if journal.is_ok_and(|mode| mode == "wal") {
+                // If this fails, changes are only slower.
+                let _ = file.pragma_update(None, "synchronous", "NORMAL");
+            }
+        }
+        self
+    }
+
+    /// Begins an exclusive transaction: no other process can write until it ends.
+    pub fn change(&mut self) -> Result<Change<'_>, LedgerError> {
+        self.change_in(Scope::All)
+    }
+
+    /// Begins a transaction that reads and changes what `scope` names, and otherwise only adds rows. On a server, changes
+    /// of other scopes go on at the same time.
+    pub fn change_in(&mut self, scope: Scope<'_>) -> Result<Change<'_>, LedgerError> {
+        let Self { connection, location, lock_timeout, .. } = self;
+        let (connection, lock_timeout) = (&*connection, *lock_timeout);
+        match &connection.engine {
+            Engine::File(_) => {
+                // Without the folder lock, SQLite's own lock still applies; it is only less fair.
+                let turn = location
+                    .file()
+                    .and_then(|path| folder_lock::turn_in_folder_of(path, lock_timeout.limit()).ok());
+                // There is no other transaction: a change borrows the ledger exclusively.
+                let transaction = Transaction::begin(connection, "BEGIN IMMEDIATE")?;
+                Ok(Change { transaction, location, now: None, _turn: turn })
+            }
+            Engine::Server(server) => {
+                let (transaction, now) = locks::begin(connection, server, scope, lock_timeout.limit())?;
+                Ok(Change { transaction, location, now: Some(now), _turn: None })
+            }
+        }
+    }
+
+    /// The time of the ledger: of the server, so that machines with different clocks agree; of this machine (`here`), if the
+    /// ledger is a file.
+    pub fn now(&self, here: DateTime<Utc>) -> Result<DateTime<Utc>, LedgerError> {
+        let Engine::Server(server) = &self.connection.engine else { return Ok(here) };
+        let time = server.batch(locks::CLOCK).and_then(|rows| locks::time_of(&rows));
+        time.map_err(|cause| self.failure(cause))
+    }
+
+    /// The name of the agent that uses the ledger.
+    pub(crate) fn agent(&self) -> String {
+        self.location.agent_name()
+    }
+}
+
+impl Deref for Ledger {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        &self.connection
+    }
+}
+
+impl Drop for Ledger {
+    fn drop(&mut self) {
+        if let (Some(pool), Some(identity)) = (&self.location.pool, self.kept) {
+            let ended = Connection::ended(self.location.place.clone());
+            pool.put(std::mem::replace(&mut self.connection, ended), identity, self.read_only);
+        }
+    }
+}
+
+fn open_file(path: &Path, read_only: bool) -> EngineResult<rusqlite::Connection> {
+    // SQLite would wait for input from a pipe for ever.
+    if std::fs::metadata(path).is_ok_and(|file| !file.is_file()) {
+        let cannot_open = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
+        let why = Some("it is not a regular file".to_owned());
+        return Err(rusqlite::Error::SqliteFailure(cannot_open, why).into());
+    }
+    let how = if read_only {
+        OpenFlags::SQLITE_OPEN_READ_ONLY
+    } else {
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE
+    };
+    let connection = rusqlite::Connection::open_with_flags(path, how | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    // The session manager's tables refer to its own integer session ids; hooks have the client's.
+    connection.pragma_update(None, "foreign_keys", false)?;
+    // A reservation must survive a power cut.
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    // Otherwise every hook would copy the WAL into the database when it closes its connection.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    Ok(connection)
+}
+
+impl<'a> Deref for Change<'a> {
+    type Target = Transaction<'a>;
+
+    fn deref(&self) -> &Transaction<'a> {
+        &self.transaction
+    }
+}
+
+impl<'a> Change<'a> {
+    /// The time of the ledger when this change began; see [`Ledger::now`].
+    pub fn now(&self, here: DateTime<Utc>) -> DateTime<Utc> {
+        self.now.unwrap_or(here)
+    }
+
+    /// The name of the agent that changes the ledger.
+    pub(crate) fn agent(&self) -> String {
+        self.location.agent_name()
+    }
+
+    /// The end of a statement that adds a row whose key may have one from before: a file may use an id again. The ids of a server
+    /// are used once, and its agents change no history.
+    pub(crate) fn again(&self, key: &str, change: &str) -> String {
+        let change = if self.is_server() { "NOTHING".to_owned() } else { format!("UPDATE SET {change}") };
+        format!("ON CONFLICT ({key}) DO {change}")
+    }
+
+    /// Commits the transaction.
+    pub fn commit(self) -> Result<(), LedgerError> {
+        self.commit_by(Transaction::commit)
+    }
+
+    /// Ends the transaction with `commit`, while the folder is still locked.
+    pub(crate) fn commit_by<T>(
+        self,
+        commit: impl FnOnce(Transaction<'a>) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        let Self { transaction, _turn, .. } = self;
+        let connection = transaction.connection();
+        let done = commit(transaction)?;
+        log::keep_short(connection);
+        Ok(done)
+    }
+}

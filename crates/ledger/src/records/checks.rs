@@ -1,0 +1,253 @@
+//! Health checks of services. Two that opsctl has made clear the counters of a service; what an agent states clears nothing.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::engine;
+use crate::engine::{LedgerError, Row, insert, params};
+use crate::file::database::{Change, Ledger};
+use crate::time;
+
+/// The shortest time between two checks that clear counters: the ids of sessions are stated by the agent's side, time is not.
+pub const APART: TimeDelta = TimeDelta::minutes(30);
+
+/// Who has made a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Checker {
+    /// opsctl: it has looked at the service.
+    Opsctl,
+    /// An agent or an operator, who states a result.
+    Stated,
+}
+
+/// A check that is to be recorded.
+#[derive(Debug, Clone, Copy)]
+pub struct NewCheck<'a> {
+    /// The service.
+    pub service: &'a str,
+    /// Whether it was healthy.
+    pub healthy: bool,
+    /// Who has made it.
+    pub by: Checker,
+    /// The session in which it was made.
+    pub session: Option<&'a str>,
+}
+
+/// The state of a service after a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Streak {
+    /// The number of consecutive healthy checks. Those of one session count once.
+    Of(u32),
+    /// The counters are cleared, and the streak starts at 0.
+    Cleared,
+}
+
+/// The last health check of a service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastCheck {
+    /// The service.
+    pub service: String,
+    /// Whether it was healthy.
+    pub healthy: bool,
+    /// When it was checked.
+    pub at: DateTime<Utc>,
+}
+
+/// An earlier healthy check.
+struct Earlier {
+    session: Option<String>,
+    is_verified: bool,
+    at: Option<DateTime<Utc>>,
+}
+
+const LAST_CHECKS: &str = "SELECT service, healthy, at FROM service_checks
+     WHERE id IN (SELECT max(id) FROM service_checks GROUP BY service)";
+
+/// The checks of a service since its last reset, the latest first.
+const SINCE_RESET: &str =
+    "SELECT healthy, session_id, check_id IS NOT NULL, at FROM service_checks LEFT JOIN verified_checks ON check_id = id
+     WHERE service = ?1 AND id > (SELECT coalesce(max(last_check), 0) FROM budget_resets WHERE service = ?1)
+     ORDER BY id DESC LIMIT 200";
+
+const IS_KNOWN: &str = "SELECT 1 FROM hook_sessions WHERE session_id = ?1 OR client_session_id = ?1 LIMIT 1";
+
+/// A service on which an action was reserved or reported after a time.
+const ACTED_SINCE: &str = "SELECT 1 FROM hook_actions WHERE service = ?1 AND state <> 'released'
+         AND (reserved_at > ?2 OR settled_at > ?2) LIMIT 1";
+
+impl Ledger {
+    /// The last recorded health check of each service.
+    pub fn last_checks(&self) -> Result<Vec<LastCheck>, LedgerError> {
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.time(2)?));
+        let rows: Vec<(String, bool, Option<DateTime<Utc>>)> = self.query(LAST_CHECKS, &[], read)?;
+        let checks = rows
+            .into_iter()
+            .filter_map(|(service, healthy, at)| Some(LastCheck { service, healthy, at: at? }));
+        Ok(checks.collect())
+    }
+}
+
+impl Change<'_> {
+    /// Records a check of a service. Its counters are cleared if opsctl has made two healthy checks of it, in two sessions that
+    /// the ledger knows, at least [`APART`], without an unhealthy check or an action in between.
+    pub fn note_check(&self, check: &NewCheck<'_>, now: DateTime<Utc>) -> Result<Streak, LedgerError> {
+        let &NewCheck { service, healthy, by, session } = check;
+        let earlier = if healthy { self.healthy_before(service)? } else { vec![] };
+        let id: i64 = insert!(self.add into service_checks {
+            service: service, healthy: healthy, at: time::write(now), session_id: session, agent: self.agent()
+        })?;
+        if healthy && by == Checker::Opsctl && self.may_verify()? && self.is_known(session)? {
+            insert!(self.run into verified_checks { check_id: id })?;
+            if self.confirms(service, session, &earlier, now)? {
+                self.clear(service, "healthy", now)?;
+                self.set_streak(service, 0, now)?;
+                return Ok(Streak::Cleared);
+            }
+        }
+        let streak = if healthy { length(session, &earlier) } else { 0 };
+        self.set_streak(service, streak, now)?;
+        Ok(Streak::Of(streak))
+    }
+
+    /// The healthy checks of a service since the last unhealthy one and the last reset, the latest first.
+    fn healthy_before(&self, service: &str) -> engine::Result<Vec<Earlier>> {
+        let checks = self.query(SINCE_RESET, params![service], |row| {
+            let earlier = Earlier { session: row.get(1)?, is_verified: row.get(2)?, at: row.time(3)? };
+            Ok((row.get::<bool>(0)?, earlier))
+        })?;
+        Ok(checks.into_iter().take_while(|(healthy, _)| *healthy).map(|(_, earlier)| earlier).collect())
+    }
+
+    /// Whether a check that opsctl has made now is the second one that clears the counters.
+    fn confirms(
+        &self,
+        service: &str,
+        session: Option<&str>,
+        earlier: &[Earlier],
+        now: DateTime<Utc>,
+    ) -> engine::Result<bool> {
+        let is_first = |check: &&Earlier| {
+            check.is_verified
+                && check.session.as_deref() != session
+                && check.at.is_some_and(|at| now - at >= APART)
+        };
+        // The latest one: the fewest actions have run since.
+        let Some(first) = earlier.iter().find(is_first).and_then(|check| check.at) else { return Ok(false) };
+        Ok(!self.exists(ACTED_SINCE, params![service, time::write(first)])?)
+    }
+
+    fn is_known(&self, session: Option<&str>) -> engine::Result<bool> {
+        let Some(session) = session else { return Ok(false) };
+        self.exists(IS_KNOWN, params![session])
+    }
+
+    /// Whether this connection may add checks that clear counters: on a server, the role of agents may not.
+    fn may_verify(&self) -> engine::Result<bool> {
+        if !self.is_server() {
+            return Ok(true);
+        }
+        let sql = "SELECT has_table_privilege('verified_checks', 'INSERT')";
+        self.query_row(sql, &[], |row| row.get(0))
+    }
+
+    /// Stores the number of consecutive healthy checks where the session manager and dashboards read it.
+    pub(crate) fn set_streak(&self, service: &str, streak: u32, now: DateTime<Utc>) -> engine::Result<()> {
+        insert!(self.run into service_health_streak {
+            service: service, consecutive_healthy: streak, last_checked_at: time::write(now)
+        }, "ON CONFLICT (service) DO UPDATE SET consecutive_healthy = excluded.consecutive_healthy, last_checked_at = excluded.last_checked_at")
+    }
+}
+
+/// The number of consecutive healthy checks, this one of `session` included. Consecutive checks of one session count once.
+fn length(session: Option<&str>, earlier: &[Earlier]) -> u32 {
+    let mut sessions: Vec<Option<&str>> =
+        std::iter::once(session).chain(earlier.iter().map(|check| check.session.as_deref())).collect();
+    sessions.dedup_by(|one, other| one.is_some() && one == other);
+    u32::try_from(sessions.len()).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    /// Records a check of jellyfin, in minutes after the first one.
+    fn check(ledger: &mut Ledger, by: Checker, healthy: bool, session: Option<&str>, minute: i64) -> Streak {
+        let now: DateTime<Utc> = "2026-03-21T14:00:00Z".parse().unwrap();
+        let change = ledger.change().unwrap();
+        let check = NewCheck { service: "jellyfin", healthy, by, session };
+        let streak = change.note_check(&check, now + TimeDelta::minutes(minute)).unwrap();
+        change.commit().unwrap();
+        streak
+    }
+
+    fn with_sessions() -> (tempfile::TempDir, Ledger) {
+        let (folder, mut ledger) = fixture::ledger();
+        let change = ledger.change().unwrap();
+        for session in ["a", "b", "c"] {
+            change
+                .transaction
+                .run(
+                    "INSERT INTO hook_sessions (session_id, started_at, last_seen_at, state) VALUES (?1, ?2, ?2, 'idle')",
+                    params![session, "2026-03-21T14:00:00Z"],
+                )
+                .unwrap();
+        }
+        change.commit().unwrap();
+        (folder, ledger)
+    }
+
+    #[test]
+    fn two_checks_of_opsctl_half_an_hour_apart_clear_the_counters() {
+        let (_folder, mut ledger) = with_sessions();
+        assert_eq!(check(&mut ledger, Checker::Opsctl, true, Some("a"), 0), Streak::Of(1));
+        assert_eq!(check(&mut ledger, Checker::Opsctl, true, Some("b"), 29), Streak::Of(2));
+        assert_eq!(check(&mut ledger, Checker::Opsctl, true, Some("c"), 30), Streak::Cleared);
+        // The checks before do not count again.
+        assert_eq!(check(&mut ledger, Checker::Opsctl, true, Some("b"), 60), Streak::Of(1));
+    }
+
+    #[test]
+    fn other_checks_clear_nothing() {
+        use Checker::{Opsctl, Stated};
+        type Steps<'a> = &'a [(Checker, bool, Option<&'a str>)];
+        let rows: [(&str, Steps<'_>); 6] = [
+            ("stated", &[(Stated, true, Some("a")), (Stated, true, Some("b")), (Stated, true, None)]),
+            ("the first is stated", &[(Stated, true, Some("a")), (Opsctl, true, Some("b"))]),
+            ("the second is stated", &[(Opsctl, true, Some("a")), (Stated, true, Some("b"))]),
+            ("one session", &[(Opsctl, true, Some("a")), (Opsctl, true, Some("a"))]),
+            (
+                "unknown sessions",
+                &[(Opsctl, true, Some("x")), (Opsctl, true, Some("y")), (Opsctl, true, None)],
+            ),
+            (
+                "an unhealthy check in between",
+                &[(Opsctl, true, Some("a")), (Stated, false, None), (Opsctl, true, Some("b"))],
+            ),
+        ];
+        for (what, steps) in rows {
+            let (_folder, mut ledger) = with_sessions();
+            for ((by, healthy, session), hour) in steps.iter().zip(0..) {
+                let streak = check(&mut ledger, *by, *healthy, *session, hour * 60);
+                assert_ne!(streak, Streak::Cleared, "{what}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_action_between_two_checks_starts_over() {
+        let (_folder, mut ledger) = with_sessions();
+        check(&mut ledger, Checker::Opsctl, true, Some("a"), 0);
+        let change = ledger.change().unwrap();
+        change
+            .transaction
+            .run(
+                "INSERT INTO hook_actions (service, kind, verb, counts, state, reserved_at, expires_at)
+                 VALUES ('jellyfin', 'restart', 'restart', TRUE, 'done', ?1, ?1)",
+                params!["2026-03-21T14:10:00Z"],
+            )
+            .unwrap();
+        change.commit().unwrap();
+        assert_eq!(check(&mut ledger, Checker::Opsctl, true, Some("b"), 40), Streak::Of(2));
+        assert_eq!(check(&mut ledger, Checker::Opsctl, true, Some("c"), 70), Streak::Cleared);
+    }
+}

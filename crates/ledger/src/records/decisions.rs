@@ -1,0 +1,248 @@
+//! The audit log: every decision on a command that acts, and hook durations.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use serde::{Serialize, Serializer};
+
+use super::history::Period;
+use crate::call_id::CallId;
+use crate::engine;
+use crate::engine::{LedgerError, Row, from_row, insert, params};
+use crate::file::database::{Change, Ledger};
+use crate::time;
+use opsctl_policy::model::display::percentile::{milliseconds, percentile};
+use opsctl_policy::model::rights::policy::Tier;
+use opsctl_reader::terms::effect::Effect;
+use opsctl_redact as redact;
+
+/// The maximum number of rows in statistics, the latest ones.
+const SAMPLE: u32 = 100_000;
+
+/// A decision to record.
+#[derive(Debug, Clone, Copy)]
+pub struct NewDecision<'a> {
+    /// The tool call.
+    pub call: CallId<'a>,
+    /// The tier of the session.
+    pub tier: Option<Tier>,
+    /// `allow`, `deny`, `fail-open` or `fail-closed`.
+    pub verdict: &'a str,
+    /// The rules that denied it, separated by spaces.
+    pub rule: &'a str,
+    /// A description of the actions, from the parsed command.
+    pub actions: &'a str,
+    /// The target services, separated by spaces.
+    pub services: &'a str,
+    /// A description of the budgets at the time of the decision.
+    pub budgets: &'a str,
+    /// The reason, as shown to the model.
+    pub reason: &'a str,
+    /// What the call does to the world; `None`: nothing asked for it.
+    pub effect: Option<Effect>,
+    /// The time until the decision, without the time to record it.
+    pub took: Option<Duration>,
+}
+
+/// A stored decision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Decision {
+    /// Its row id, which ascends.
+    pub id: i64,
+    /// The time of the decision; `None` if it cannot be parsed.
+    pub at: Option<DateTime<Utc>>,
+    /// The id of the session.
+    pub session: Option<String>,
+    /// The agent; `None` if it is not known.
+    pub agent: Option<String>,
+    /// The number of the session's tier.
+    pub tier: Option<u8>,
+    /// `allow`, `deny`, `fail-open` or `fail-closed`.
+    pub verdict: String,
+    /// The rules that denied it, separated by spaces.
+    #[serde(rename = "rules", serialize_with = "words")]
+    pub rule: String,
+    /// A description of the actions.
+    pub actions: String,
+    /// The target services, separated by spaces.
+    #[serde(serialize_with = "words")]
+    pub services: String,
+    /// A description of the budgets at the time of the decision.
+    pub budgets: String,
+    /// The reason, as shown to the model.
+    pub reason: String,
+    /// What it does to the world: `reads`, `acts`, `changes` or `unknown`; `None`: nothing asked for it.
+    pub effect: Option<String>,
+    /// The time until the decision, in microseconds.
+    pub micros: Option<i64>,
+}
+
+/// Serialises words that are separated by spaces as a list.
+fn words<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(text.split_whitespace())
+}
+
+/// Selects decisions or events; `None` selects all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Which<'a> {
+    /// Those with this target service.
+    pub service: Option<&'a str>,
+    /// Those with this verdict; only decisions have one.
+    pub verdict: Option<&'a str>,
+    /// Those of this rule; only decisions have one.
+    pub rule: Option<&'a str>,
+    /// Those of this level; only events have one.
+    pub level: Option<&'a str>,
+    /// Those of this session.
+    pub session: Option<&'a str>,
+    /// Those at or after this time.
+    pub since: Option<DateTime<Utc>>,
+    /// Those after this row id.
+    pub after: Option<i64>,
+    /// Those of this agent.
+    pub agent: Option<&'a str>,
+}
+
+/// Statistics of recorded decisions and hooks.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Statistics {
+    /// The durations of each hook in microseconds, ascending, by event in kebab case.
+    pub times: BTreeMap<String, Vec<i64>>,
+    /// The number of decisions per verdict.
+    pub verdicts: BTreeMap<String, u64>,
+    /// The number of denials per rule.
+    pub rules: BTreeMap<String, u64>,
+}
+
+/// The durations of a hook in milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Durations {
+    /// The event, in kebab case.
+    pub event: String,
+    /// The number of recorded calls.
+    pub calls: usize,
+    /// The median.
+    pub p50_ms: f64,
+    /// The 95th percentile.
+    pub p95_ms: f64,
+    /// The 99th percentile.
+    pub p99_ms: f64,
+}
+
+impl Statistics {
+    /// The durations of each hook.
+    pub fn durations(&self) -> Vec<Durations> {
+        let of_event = |(event, micros): (&String, &Vec<i64>)| {
+            let [p50_ms, p95_ms, p99_ms] =
+                [50, 95, 99].map(|percent| milliseconds(percentile(micros, percent)));
+            Durations { event: event.clone(), calls: micros.len(), p50_ms, p95_ms, p99_ms }
+        };
+        self.times.iter().map(of_event).collect()
+    }
+}
+
+/// A name with its count.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Counted {
+    /// The name.
+    pub name: String,
+    /// The count.
+    pub count: u64,
+}
+
+/// Counts, the largest first.
+pub fn most_first(counts: &BTreeMap<String, u64>) -> Vec<Counted> {
+    let mut counts: Vec<_> =
+        counts.iter().map(|(name, count)| Counted { name: name.clone(), count: *count }).collect();
+    counts.sort_by_key(|counted| std::cmp::Reverse(counted.count));
+    counts
+}
+
+const MATCHING: &str =
+    "SELECT id, at, session_id, tier, verdict, rule, actions, services, budgets, reason, micros, effect, agent
+     FROM hook_decisions
+     WHERE (instr(' ' || services || ' ', ' ' || ?1 || ' ') > 0 OR ?1 IS NULL)
+         AND (verdict = ?2 OR ?2 IS NULL) AND (instr(' ' || rule || ' ', ' ' || ?3 || ' ') > 0 OR ?3 IS NULL)
+         AND (session_id = ?4 OR ?4 IS NULL) AND (at >= ?5 OR ?5 IS NULL) AND (id > ?7 OR ?7 IS NULL)
+         AND (agent = ?8 OR ?8 IS NULL)
+     ORDER BY id DESC LIMIT ?6";
+
+impl Change<'_> {
+    /// Records a decision, without secrets.
+    pub fn note_decision(&self, decision: &NewDecision<'_>, now: DateTime<Utc>) -> Result<(), LedgerError> {
+        let NewDecision { call, tier, verdict, rule, actions, services, budgets, reason, effect, took } =
+            *decision;
+        insert!(self.run into hook_decisions {
+            at: time::write(now), session_id: call.session, tool_use_id: call.tool_use, tier: tier.map(Tier::number),
+            verdict: verdict, rule: rule, actions: redact::text(actions), services: redact::text(services),
+            budgets: redact::text(budgets), reason: redact::text(reason), micros: took.map(micros),
+            effect: effect.map(Effect::as_str), agent: self.agent()
+        })
+    }
+
+    /// Records the duration of a hook, without the time to record it.
+    pub fn note_time(&self, event: &str, took: Duration, now: DateTime<Utc>) -> Result<(), LedgerError> {
+        insert!(self.run into hook_times {
+            at: time::write(now), event: event, micros: micros(took), agent: self.agent()
+        })
+    }
+}
+
+impl Ledger {
+    /// The latest matching decisions, at most `count`, newest first.
+    pub fn decisions(&self, which: Which<'_>, count: u32) -> Result<Vec<Decision>, LedgerError> {
+        let Which { service, verdict, rule, session, since, after, agent, .. } = which;
+        let wanted = params![service, verdict, rule, session, since.map(time::write), count, after, agent];
+        self.query(MATCHING, wanted, decision)
+    }
+
+    /// The latest matching decisions, at most `most`, newest first, and whether there are more.
+    pub fn decisions_of_period(&self, which: Which<'_>, most: u32) -> Result<Period<Decision>, LedgerError> {
+        self.decisions(which, most.saturating_add(1)).map(|rows| Period::of(rows, most))
+    }
+
+    /// Statistics of the latest decisions and hooks of an agent (`None`: of all agents) at or after `since`.
+    pub fn statistics(
+        &self,
+        agent: Option<&str>,
+        since: Option<DateTime<Utc>>,
+    ) -> Result<Statistics, LedgerError> {
+        let mut found = Statistics::default();
+        let since = since.map_or_else(|| time::BEFORE_ALL.to_owned(), time::write);
+        let decisions =
+            "SELECT verdict, rule, micros FROM hook_decisions WHERE at >= ?1 AND (agent = ?3 OR ?3 IS NULL)
+             ORDER BY id DESC LIMIT ?2";
+        self.query(decisions, params![since, SAMPLE, agent], |row| {
+            let (verdict, rules): (String, String) = (row.get(0)?, row.get(1)?);
+            for rule in rules.split_whitespace() {
+                *found.rules.entry(rule.to_owned()).or_default() += 1;
+            }
+            *found.verdicts.entry(verdict).or_default() += 1;
+            if let Some(micros) = row.get(2)? {
+                found.times.entry("pre-tool-use".to_owned()).or_default().push(micros);
+            }
+            Ok(())
+        })?;
+        let times = "SELECT event, micros FROM hook_times WHERE at >= ?1 AND (agent = ?3 OR ?3 IS NULL)
+             ORDER BY id DESC LIMIT ?2";
+        self.query(times, params![since, SAMPLE, agent], |row| {
+            found.times.entry(row.get(0)?).or_default().push(row.get(1)?);
+            Ok(())
+        })?;
+        for times in found.times.values_mut() {
+            times.sort_unstable();
+        }
+        Ok(found)
+    }
+}
+
+fn decision(row: &Row<'_>) -> engine::Result<Decision> {
+    Ok(from_row!(row => Decision {
+        id, at: time, session, tier, verdict, rule, actions, services, budgets, reason, micros, effect, agent
+    }))
+}
+
+fn micros(took: Duration) -> i64 {
+    i64::try_from(took.as_micros()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,214 @@
+//! The `events` table.
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use super::decisions::Which;
+use super::history::Period;
+use crate::engine;
+use crate::engine::{LedgerError, Row, insert, params};
+use crate::file::database::{Change, Ledger};
+use crate::file::manager::session_column;
+use crate::file::migrate;
+use crate::time;
+use opsctl_policy::model::records::event::NewEvent;
+use opsctl_redact as redact;
+
+/// A stored event, from opsctl or another writer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Event {
+    /// Its row id, which ascends.
+    #[serde(skip)]
+    pub id: i64,
+    /// The time of the event; `None` if it cannot be parsed.
+    #[serde(rename = "created_at", serialize_with = "time::serialize")]
+    pub at: Option<DateTime<Utc>>,
+    /// The level as stored: usually `info`, `warning` or `critical`.
+    pub level: String,
+    /// The service.
+    pub service: Option<String>,
+    /// The message, of any length.
+    pub message: String,
+    /// The agent; `None` if it is not known.
+    pub agent: Option<String>,
+}
+
+/// An event's session as the client names it, and the tables that hold it. In a table of the session manager, the column
+/// holds the number of one of its own sessions.
+pub(crate) const OF_SESSION: [&str; 3] = [
+    "CASE WHEN event_id IS NULL THEN CAST(events.session_id AS TEXT) ELSE recorded_events.session_id END",
+    "events LEFT JOIN recorded_events ON event_id = id",
+    "recorded_events.agent",
+];
+
+fn matching() -> String {
+    let [session, tables, agent] = OF_SESSION;
+    format!(
+        "SELECT id, created_at, level, service, message, {agent} FROM {tables}
+         WHERE (service = ?1 OR ?1 IS NULL) AND (level = ?2 OR ?2 IS NULL) AND ({session} = ?3 OR ?3 IS NULL)
+             AND (created_at >= ?4 OR ?4 IS NULL) AND (id > ?5 OR ?5 IS NULL)
+             AND ({agent} = ?6 OR ?6 IS NULL) ORDER BY id DESC"
+    )
+}
+
+pub(crate) const LATEST: &str = "SELECT id, created_at, level, service, message, recorded_events.agent
+     FROM events LEFT JOIN recorded_events ON event_id = id WHERE id IN (
+     SELECT id FROM (SELECT id FROM events ORDER BY created_at DESC LIMIT ?1) AS latest
+     UNION SELECT id FROM (SELECT id FROM events ORDER BY id DESC LIMIT ?1) AS last)";
+
+/// For another program's table that has no index by time: sorting the whole table would be too slow.
+pub(crate) const LAST_WRITTEN: &str = "SELECT id, created_at, level, service, message, recorded_events.agent
+     FROM events LEFT JOIN recorded_events ON event_id = id ORDER BY id DESC LIMIT ?1";
+
+fn recent_duplicate() -> String {
+    let [session, tables, _] = OF_SESSION;
+    format!(
+        "SELECT 1 FROM (SELECT {session} AS session, message FROM {tables} ORDER BY id DESC LIMIT 50) AS latest
+         WHERE session IS ?1 AND message = ?2"
+    )
+}
+
+/// The author of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// A hook, from a command that ran.
+    Hook,
+    /// The agent, with an `[EVENT:…]` line.
+    Agent,
+    /// `opsctl session` and its companions.
+    Runner,
+    /// A program of the agent's side, through the socket of the guard.
+    Peer,
+}
+
+impl Source {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Hook => "hook",
+            Self::Agent => "llm",
+            Self::Runner => "opsctl",
+            Self::Peer => "agent",
+        }
+    }
+}
+
+impl Change<'_> {
+    /// Records an event of a hook.
+    pub fn add_event(
+        &self,
+        session: Option<&str>,
+        event: &NewEvent,
+        now: DateTime<Utc>,
+    ) -> Result<(), LedgerError> {
+        self.add_event_from(Source::Hook, session, event, now)
+    }
+
+    /// Records an event of any source, without secrets.
+    pub fn add_event_from(
+        &self,
+        source: Source,
+        session: Option<&str>,
+        event: &NewEvent,
+        now: DateTime<Utc>,
+    ) -> Result<(), LedgerError> {
+        let NewEvent { level, service, message } = event;
+        let (service, message) = (service.as_deref().map(redact::name), redact::text(message));
+        let column = session_column(&self.transaction, "events", session)?;
+        let (level, at, source) = (level.as_str(), time::write(now), source.as_str());
+        // A session manager's own table has no column for the source.
+        let id = if migrate::has_column(self, "events", "source")? {
+            insert!(self.add into events {
+                session_id: column, level: level, service: service, message: message, created_at: at, source: source
+            })?
+        } else {
+            insert!(self.add into events {
+                session_id: column, level: level, service: service, message: message, created_at: at
+            })?
+        };
+        insert!(self.run into recorded_events {
+            event_id: id, session_id: session, source: source, agent: self.agent()
+        }, self.again("event_id", "session_id = excluded.session_id, source = excluded.source, agent = excluded.agent"))
+    }
+
+    /// Records an event that two processes may report, unless it is among the latest events of the session.
+    pub fn add_event_once(
+        &self,
+        session: Option<&str>,
+        event: &NewEvent,
+        now: DateTime<Utc>,
+    ) -> Result<(), LedgerError> {
+        if self.is_recent_event(session, &event.message)? {
+            Ok(())
+        } else {
+            self.add_event(session, event, now)
+        }
+    }
+
+    /// Whether there is an event with this message and time.
+    pub fn has_event(&self, message: &str, at: DateTime<Utc>) -> Result<bool, LedgerError> {
+        let params = params![redact::text(message), time::write(at)];
+        self.exists("SELECT 1 FROM events WHERE created_at = ?2 AND message = ?1", params)
+    }
+
+    /// Whether the latest 50 events contain one of this session (`None`: of no session) with this message.
+    pub fn is_recent_event(&self, session: Option<&str>, message: &str) -> Result<bool, LedgerError> {
+        let message = redact::text(message);
+        self.exists(&recent_duplicate(), params![session, message])
+    }
+}
+
+impl Ledger {
+    /// The latest events, at most `count`, newest first.
+    ///
+    /// Writers use two time formats that do not sort together, and rows may be written late. Candidates are therefore
+    /// selected both by time and by row id, and sorted by their parsed times.
+    pub fn latest_events(&self, count: u32) -> Result<Vec<Event>, LedgerError> {
+        let indexed = migrate::has_index_on(&self.connection, "events", "created_at")?;
+        let sql = if indexed { LATEST } else { LAST_WRITTEN };
+        let mut events = self.query(sql, params![i64::from(count) * 3], event)?;
+        events.sort_by_key(|event| std::cmp::Reverse((event.at, event.id)));
+        events.truncate(usize::try_from(count).unwrap_or(usize::MAX));
+        Ok(events)
+    }
+
+    /// The latest matching events, at most `count`: last written first, or, if all match, newest first, so that late rows of
+    /// other programs are in their place.
+    pub fn events(&self, which: Which<'_>, count: u32) -> Result<Vec<Event>, LedgerError> {
+        if which == Which::default() {
+            return self.latest_events(count);
+        }
+        let Which { service, level, session, since, after, agent, .. } = which;
+        let wanted = params![service, level, session, since.map(time::floor), after, agent];
+        let most = usize::try_from(count).unwrap_or(usize::MAX);
+        self.find(&matching(), wanted, most, |row| {
+            // The comparison of texts is exact to the day only.
+            let is_in_time = |at: DateTime<Utc>| since.is_none_or(|since| at >= since);
+            Ok(Some(event(row)?).filter(|event| event.at.map_or(since.is_none(), is_in_time)))
+        })
+    }
+
+    /// The latest events of an agent (`None`: of all agents) at or after `since`, at most `most`, newest first.
+    pub fn events_of(
+        &self,
+        agent: Option<&str>,
+        since: DateTime<Utc>,
+        most: u32,
+    ) -> Result<Period<Event>, LedgerError> {
+        let which = Which { since: Some(since), agent, ..Which::default() };
+        let mut rows = self.events(which, most.saturating_add(1))?;
+        rows.sort_by_key(|event| std::cmp::Reverse(event.at));
+        Ok(Period::of(rows, most))
+    }
+}
+
+/// Reads an event. Columns of other writers may have any type; values that are not text become `?`.
+fn event(row: &Row<'_>) -> engine::Result<Event> {
+    Ok(Event {
+        id: row.get(0)?,
+        at: row.time(1).unwrap_or(None),
+        level: row.get(2).unwrap_or_else(|_| "?".to_owned()),
+        service: row.get(3).unwrap_or(None),
+        message: row.get(4).unwrap_or_else(|_| "?".to_owned()),
+        agent: row.get(5).unwrap_or(None),
+    })
+}

@@ -1,0 +1,15 @@
+//! What the ledger records.
+
+pub mod actions;
+pub mod checks;
+pub mod containers;
+pub mod decisions;
+pub mod desk;
+pub mod events;
+pub mod history;
+pub mod notices;
+#[cfg(test)]
+pub mod plans;
+pub mod questions;
+pub mod spend;
+pub mod verifications;

@@ -1,0 +1,123 @@
+//! The services that a session acted on, and the verifications before its end.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+
+use crate::engine::{Connection, LedgerError, insert, params};
+use crate::file::database::{Change, Ledger};
+use crate::time;
+
+pub(crate) const REMEDIED: &str = "SELECT service, settled_at FROM hook_actions
+     WHERE session_id = ?1 AND state IN ('done', 'failed') ORDER BY id";
+
+pub(crate) const RECORDED: &str =
+    "SELECT service, timestamp FROM recorded_actions JOIN cooldown_actions ON id = action_id
+     WHERE recorded_actions.session_id = ?1 ORDER BY action_id DESC LIMIT 1000";
+
+pub(crate) const VERIFICATIONS: &str =
+    "SELECT outcome, actions, at FROM verifications WHERE session_id = ?1 ORDER BY id";
+
+/// The actions of a session on services.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SessionActions {
+    /// Each service that it acted on, successfully or not, with the time of the last action.
+    pub services: BTreeMap<String, DateTime<Utc>>,
+    /// The number of actions. It never decreases.
+    pub actions: usize,
+}
+
+/// The result of a verification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// All services were healthy, or could not be checked.
+    Healthy,
+    /// One service was unhealthy; the stop was blocked.
+    Unhealthy,
+    /// One service was still unhealthy after the last attempt; the session was allowed to end.
+    GivenUp,
+}
+
+impl Outcome {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Healthy => "healthy",
+            Self::Unhealthy => "unhealthy",
+            Self::GivenUp => "given-up",
+        }
+    }
+}
+
+/// The verifications of a session so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct VerificationState {
+    /// How often the stop was blocked since the last healthy verification.
+    pub attempts: u32,
+    /// The number of the session's actions at the last verification that allowed it to end.
+    pub settled_actions: Option<usize>,
+    /// The time of that verification.
+    pub settled_at: Option<DateTime<Utc>>,
+}
+
+impl Ledger {
+    /// The settled actions of the session. Reservations are not included.
+    pub fn session_actions(&self, session: &str) -> Result<SessionActions, LedgerError> {
+        let mut acted = SessionActions::default();
+        // An action that was recorded by hand has no row of a hook.
+        for sql in [REMEDIED, RECORDED] {
+            self.query(sql, params![session], |row| {
+                acted.actions += 1;
+                // Columns of other writers may have any type.
+                if let Ok(service) = row.get(0) {
+                    note(&mut acted, service, row.time(1).unwrap_or(None));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(acted)
+    }
+}
+
+impl Change<'_> {
+    /// Records the result of a verification. `actions` is the number of the session's actions that it covered.
+    pub fn note_verification(
+        &self,
+        session: &str,
+        outcome: Outcome,
+        actions: usize,
+        now: DateTime<Utc>,
+    ) -> Result<(), LedgerError> {
+        insert!(self.run into verifications {
+            session_id: session, at: time::write(now), outcome: outcome.as_str(),
+            actions: i64::try_from(actions).unwrap_or(i64::MAX), agent: self.agent()
+        })
+    }
+}
+
+fn note(acted: &mut SessionActions, service: String, at: Option<DateTime<Utc>>) {
+    let at = at.unwrap_or(DateTime::UNIX_EPOCH);
+    let last = acted.services.entry(service).or_insert(at);
+    *last = at.max(*last);
+}
+
+/// Verifications are read in the transaction that adds one, too, so that two concurrent ones do not count as one.
+impl Connection {
+    /// The verifications of the session so far.
+    pub fn verification_state(&self, session: &str) -> Result<VerificationState, LedgerError> {
+        let mut state = VerificationState::default();
+        self.query(VERIFICATIONS, params![session], |row| {
+            match row.get::<String>(0)?.as_str() {
+                "healthy" => state.attempts = 0,
+                "given-up" => {}
+                _ => {
+                    state.attempts += 1;
+                    return Ok(());
+                }
+            }
+            state.settled_actions = Some(usize::try_from(row.get::<i64>(1)?).unwrap_or_default());
+            state.settled_at = row.time(2)?;
+            Ok(())
+        })?;
+        Ok(state)
+    }
+}

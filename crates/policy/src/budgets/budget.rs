@@ -1,0 +1,176 @@
+//! Sliding-window budgets: how much is used, and when the next action fits.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::model::rights::policy::Budget;
+
+/// The tolerance for merging histories: an entry of `cooldown.json`, or another writer's row of the ledger, this close to a
+/// row of opsctl of its service and kind is the action of that row.
+const SAME_ACTION: TimeDelta = TimeDelta::seconds(120);
+
+/// The history of one service and one kind of action.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// When the counted actions happened, in any order.
+    pub entries: Vec<DateTime<Utc>>,
+    /// The times of rows of the ledger that do not count: the counters were cleared after them, or they record an action
+    /// again.
+    pub uncounted: Vec<DateTime<Utc>>,
+    /// Whether the last action was a stop, so that the next start closes the cycle without being counted.
+    pub stopped: bool,
+    /// The time at which the counters were cleared; entries of the file up to this time no longer count.
+    pub reset: Option<DateTime<Utc>>,
+    /// Another agent that is remediating the service now; `None` if there is none, or agents do not exclude each other.
+    pub holder: Option<Holder>,
+}
+
+/// An agent that is remediating a service, and excludes all others from it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    /// The name of the agent.
+    pub agent: String,
+    /// The end of its lease, unless it acts again or its session ends before.
+    pub until: DateTime<Utc>,
+}
+
+/// Whether two writers' records of one service and kind are of the same action.
+pub fn is_same_action(row: DateTime<Utc>, other: DateTime<Utc>) -> bool {
+    (row - other).abs() <= SAME_ACTION
+}
+
+impl Usage {
+    /// Adds the entries of `cooldown.json` that are not in the ledger.
+    pub fn merge_file(&mut self, file: &[DateTime<Utc>]) {
+        let reset = self.reset;
+        let (later, _) =
+            self.split(file.iter().copied().filter(|entry| reset.is_none_or(|reset| *entry > reset)));
+        self.entries.extend(later);
+    }
+
+    /// Adds the rows of the ledger that other writers recorded, except those that record an action of opsctl again.
+    pub fn merge_rows(&mut self, rows: &[DateTime<Utc>]) {
+        let (new, again) = self.split(rows.iter().copied());
+        self.entries.extend(new);
+        self.uncounted.extend(again);
+    }
+
+    /// Splits records of other writers into actions that are not known yet, and those that are.
+    fn split(
+        &self,
+        records: impl Iterator<Item = DateTime<Utc>>,
+    ) -> (Vec<DateTime<Utc>>, Vec<DateTime<Utc>>) {
+        let known = || self.entries.iter().chain(&self.uncounted);
+        records.partition(|record| !known().any(|row| is_same_action(*row, *record)))
+    }
+
+    /// The entries that count at `now`, newest first.
+    ///
+    /// An entry from the future counts as long as it is less than a window ahead: setting the clock back must not free
+    /// the budget, and a bogus timestamp must not block it for ever.
+    pub fn counted(&self, budget: &Budget, now: DateTime<Utc>) -> Vec<DateTime<Utc>> {
+        let window = budget.window.delta();
+        let mut counted: Vec<_> =
+            self.entries.iter().filter(|at| **at > now - window && **at < now + window).copied().collect();
+        counted.sort_unstable_by(|a, b| b.cmp(a));
+        counted
+    }
+}
+
+/// Whether a number of actions fits into a budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fit {
+    /// They fit.
+    Fits,
+    /// They fit from this time on.
+    From(DateTime<Utc>),
+    /// They never fit: they alone exceed the limit.
+    Never,
+}
+
+/// Whether `more` actions fit on top of `counted` (newest first).
+///
+/// With `more` = 1 the next allowed time is the limit-th most recent entry plus the window.
+pub fn fit(counted: &[DateTime<Utc>], budget: &Budget, more: u32) -> Fit {
+    let Some(room) = budget.limit.checked_sub(more) else { return Fit::Never };
+    // `room` entries may stay in the window; the next older one has to leave it.
+    let first_too_many = usize::try_from(room).ok().and_then(|room| counted.get(room));
+    match first_too_many {
+        Some(entry) => Fit::From(*entry + budget.window.delta()),
+        None => Fit::Fits,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::rights::policy::{Per, Window};
+
+    const BUDGET: Budget = Budget { limit: 2, window: Window::hours(4), per: Per::Service };
+
+    fn at(time: &str) -> DateTime<Utc> {
+        format!("2026-03-21T{time}Z").parse().unwrap()
+    }
+
+    fn usage(times: &[&str]) -> Usage {
+        Usage { entries: times.iter().map(|time| at(time)).collect(), ..Usage::default() }
+    }
+
+    #[test]
+    fn the_limit_th_most_recent_entry_decides_when_the_next_fits() {
+        let now = at("14:30:00");
+        for (entries, more, expected) in [
+            (vec![], 1, Fit::Fits),
+            (vec!["14:00:00"], 1, Fit::Fits),
+            (vec!["14:00:00", "14:22:00"], 1, Fit::From(at("18:00:00"))),
+            (vec!["14:22:00", "14:00:00"], 1, Fit::From(at("18:00:00"))),
+            // More entries than the limit: the newest two have to be down to one.
+            (vec!["13:00:00", "14:00:00", "14:22:00"], 1, Fit::From(at("18:00:00"))),
+            (vec!["14:00:00"], 2, Fit::From(at("18:00:00"))),
+            (vec![], 3, Fit::Never),
+        ] {
+            let counted = usage(&entries).counted(&BUDGET, now);
+            assert_eq!(fit(&counted, &BUDGET, more), expected, "{entries:?} + {more}");
+        }
+    }
+
+    #[test]
+    fn an_entry_leaves_the_window_exactly_when_it_was_announced_to() {
+        let usage = usage(&["10:00:00"]);
+        assert_eq!(usage.counted(&BUDGET, at("13:59:59")).len(), 1);
+        assert_eq!(usage.counted(&BUDGET, at("14:00:00")).len(), 0);
+    }
+
+    #[test]
+    fn a_clock_set_back_keeps_the_budget_closed_but_a_far_date_does_not() {
+        let usage = usage(&["15:00:00", "23:30:00"]);
+        assert_eq!(usage.counted(&BUDGET, at("14:00:00")), vec![at("15:00:00")]);
+    }
+
+    #[test]
+    fn what_happened_before_a_reset_no_longer_counts() {
+        // The ledger determines what a reset has cleared: 14:00:00 was cleared, the other action in this second was
+        // not.
+        let mut usage =
+            Usage { uncounted: vec![at("14:00:00")], reset: Some(at("14:10:00")), ..usage(&["14:10:00"]) };
+        // Before the reset; the cleared action, recorded late; the counted one; one that is only in the file.
+        usage.merge_file(&[at("13:00:00"), at("14:01:30"), at("14:11:00"), at("14:22:00")]);
+        assert_eq!(usage.counted(&BUDGET, at("14:30:00")), vec![at("14:22:00"), at("14:10:00")]);
+    }
+
+    #[test]
+    fn a_row_of_another_writer_near_one_of_opsctl_is_the_same_action() {
+        let mut usage = usage(&["14:00:00"]);
+        usage.merge_rows(&[at("14:02:00"), at("14:02:01"), at("14:02:30")]);
+        assert_eq!(usage.entries, vec![at("14:00:00"), at("14:02:01"), at("14:02:30")]);
+        // The file may repeat what the other writer has repeated.
+        usage.merge_file(&[at("14:03:50"), at("14:04:31")]);
+        assert_eq!(usage.entries.len(), 4);
+    }
+
+    #[test]
+    fn an_entry_of_the_file_near_a_ledger_row_is_the_same_action() {
+        let mut usage = usage(&["14:00:00"]);
+        usage.merge_file(&[at("14:02:00"), at("13:58:00"), at("14:02:01")]);
+        assert_eq!(usage.entries, vec![at("14:00:00"), at("14:02:01")]);
+    }
+}

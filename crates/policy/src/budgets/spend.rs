@@ -1,0 +1,370 @@
+//! The spending limits: the cost of a request, what is left, and the texts of warnings and refusals.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::model::display::relative_time::timestamp as time;
+use crate::model::records::event::{Level, NewEvent};
+use crate::model::records::notice::{Body, Notice};
+use crate::model::rights::spend::{Price, SpendPolicy, Usage, Usd};
+
+/// The window of the daily limit.
+pub const DAY: TimeDelta = TimeDelta::hours(24);
+
+/// The share of a limit, in per cent, from which operators are warned.
+const WARNING: u64 = 80;
+
+/// The quiet period of notices about one session, which is longer than a session.
+const SESSION_QUIET: TimeDelta = TimeDelta::days(30);
+
+/// The built-in prices.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prices {
+    /// The models.
+    pub models: Vec<ModelPrice>,
+    /// The price of the fast mode of any model.
+    pub fast: Price,
+    /// The price of one web search.
+    pub web_search: Usd,
+}
+
+/// The price of a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelPrice {
+    /// The beginning of the model's name, without a date.
+    pub name: String,
+    /// The price.
+    pub price: Price,
+    /// The number of input tokens beyond which another price applies, and that price.
+    pub long: Option<(u64, Price)>,
+}
+
+/// The cost of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cost {
+    /// The amount.
+    pub usd: Usd,
+    /// Whether the model has a price; otherwise the dearest price was used.
+    pub is_known: bool,
+}
+
+impl Prices {
+    /// The cost of a request to this model. `own` are the operator's prices, which take precedence.
+    pub fn cost(&self, own: &[(String, Price)], model: &str, usage: &Usage) -> Cost {
+        let own = own
+            .iter()
+            .filter(|(name, _)| model.starts_with(name.as_str()))
+            .max_by_key(|(name, _)| name.len())
+            .map(|(_, price)| *price);
+        let built_in = || {
+            let known = self.models.iter().filter(|known| is_of(model, &known.name));
+            let known = known.max_by_key(|known| known.name.len())?;
+            let prompt = usage.tokens.prompt();
+            Some(match known.long {
+                _ if usage.fast => dearer(self.fast, known.price),
+                Some((above, price)) if prompt > above => price,
+                _ => known.price,
+            })
+        };
+        let price = own.or_else(built_in);
+        let tokens = price.unwrap_or_else(|| self.dearest()).cost(&usage.tokens);
+        let tokens = if usage.us_only { Usd(tokens.0.saturating_add(tokens.0.div_ceil(10))) } else { tokens };
+        let searches = Usd(self.web_search.0.saturating_mul(usage.web_searches));
+        Cost { usd: tokens.plus(searches), is_known: price.is_some() }
+    }
+
+    /// The price with the dearest output.
+    fn dearest(&self) -> Price {
+        let all = self.models.iter().map(|known| known.price).chain([self.fast]);
+        all.max_by_key(|price| price.output).unwrap_or(self.fast)
+    }
+}
+
+fn dearer(one: Price, other: Price) -> Price {
+    if one.output >= other.output { one } else { other }
+}
+
+/// Whether a model's name is `name`, or continues with a date or a variant, but not with a version: `claude-opus-4-20250514` is
+/// `claude-opus-4`, and `claude-opus-4-9` is not.
+fn is_of(model: &str, name: &str) -> bool {
+    let Some(rest) = model.strip_prefix(name) else { return false };
+    let number = rest.strip_prefix(['-', '.']).unwrap_or_default();
+    let digits = number.bytes().take_while(u8::is_ascii_digit).count();
+    !rest.starts_with(|c: char| c.is_ascii_alphanumeric()) && (digits == 0 || digits >= 6)
+}
+
+/// What was spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Spent {
+    /// In the last 24 hours, by all sessions.
+    pub day: Usd,
+    /// By the session that asks, since it began.
+    pub session: Usd,
+}
+
+/// One of the two limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// Of any 24 hours.
+    Day,
+    /// Of one session.
+    Session,
+}
+
+/// A limit and what was spent of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// The limit.
+    pub limit: Limit,
+    /// What was spent.
+    pub spent: Usd,
+    /// The maximum.
+    pub most: Usd,
+}
+
+impl Standing {
+    /// Whether no further request is allowed.
+    pub const fn is_reached(&self) -> bool {
+        self.spent.0 >= self.most.0
+    }
+
+    /// Whether operators are warned.
+    pub const fn is_near(&self) -> bool {
+        self.spent.0 as u128 * 100 >= self.most.0 as u128 * WARNING as u128
+    }
+
+    /// `$16.20 of $20.00 in the last 24 h`.
+    pub fn in_words(&self) -> String {
+        let Self { limit, spent, most } = self;
+        match limit {
+            Limit::Day => format!("{spent} of {most} in the last 24 h"),
+            Limit::Session => format!("{spent} of {most} in this session"),
+        }
+    }
+
+    /// The name of the key in `hosts.yaml`.
+    pub const fn key(&self) -> &'static str {
+        match self.limit {
+            Limit::Day => "policy.spend.day",
+            Limit::Session => "policy.spend.session",
+        }
+    }
+}
+
+/// The limits that are configured, with what was spent of them.
+pub fn standings(policy: &SpendPolicy, spent: Spent) -> Vec<Standing> {
+    let all = [(Limit::Day, spent.day, policy.day), (Limit::Session, spent.session, policy.session)];
+    all.into_iter().filter_map(|(limit, spent, most)| Some(Standing { limit, spent, most: most? })).collect()
+}
+
+/// When a request is allowed again: when enough of the costs, newest first, have left the window. `None`: never, the limit
+/// is 0.
+pub fn next_allowed(
+    costs: impl IntoIterator<Item = (DateTime<Utc>, Usd)>,
+    most: Usd,
+) -> Option<DateTime<Utc>> {
+    let mut sum = Usd(0);
+    for (at, cost) in costs {
+        sum = sum.plus(cost);
+        if sum >= most {
+            return (most > Usd(0)).then_some(at + DAY);
+        }
+    }
+    None
+}
+
+/// The error that the client shows when a limit is reached.
+pub fn refusal(standing: &Standing, next: Option<DateTime<Utc>>) -> String {
+    let what =
+        format!("opsctl: the spending limit is reached: {} ({}).", standing.in_words(), standing.key());
+    match (standing.limit, next) {
+        (Limit::Day, Some(next)) => format!("{what} Requests are allowed again from {}.", time(next)),
+        (Limit::Day, None) => format!("{what} No request is allowed until an operator raises the limit."),
+        (Limit::Session, _) => {
+            format!("{what} End this session; an operator can raise the limit.")
+        }
+    }
+}
+
+/// The event and the notice of a limit that is near or reached. They are not repeated for the same session, or within 24 hours.
+pub fn notice(standing: &Standing, session: Option<&str>, now: DateTime<Utc>) -> (NewEvent, Notice) {
+    let reached = standing.is_reached();
+    let state = if reached { "reached" } else { "nearly reached" };
+    let of = match standing.limit {
+        Limit::Day => "daily spending limit",
+        Limit::Session => "spending limit of a session",
+    };
+    let words = standing.in_words();
+    let consequence = if reached {
+        "Further requests to the model are refused."
+    } else {
+        "At the limit, requests to the model are refused."
+    };
+    let subject = match standing.limit {
+        Limit::Day => "day".to_owned(),
+        Limit::Session => format!("session/{}", session.unwrap_or_default()),
+    };
+    let whose = session.map(|session| format!("\n\n- session: `{session}`")).unwrap_or_default();
+    let level = if reached { Level::Critical } else { Level::Warning };
+    let quiet = match standing.limit {
+        Limit::Day => DAY,
+        Limit::Session => SESSION_QUIET,
+    };
+    let event = NewEvent { level, service: None, message: format!("The {of} is {state}: {words}") };
+    let notice = Notice {
+        key: format!("spend/{}/{subject}", if reached { "reached" } else { "near" }),
+        quiet_until: Some(now + quiet),
+        level,
+        title: format!("The {of} is {state}"),
+        body: Body::Markdown(format!("{words} (`{}`). {consequence}{whose}", standing.key())),
+        tags: vec!["spend".to_owned()],
+    };
+    (event, notice)
+}
+
+/// The event and the notice of a model without a price.
+pub fn unknown_price(model: &str, now: DateTime<Utc>) -> (NewEvent, Notice) {
+    let message =
+        format!("No price is known for the model {model}: its requests are counted at the dearest price");
+    let remedy = "State its price in `policy.spend.prices` of hosts.yaml.";
+    let notice = Notice {
+        key: format!("spend/price/{model}"),
+        quiet_until: Some(now + SESSION_QUIET),
+        level: Level::Warning,
+        title: "A model has no price".to_owned(),
+        body: Body::Markdown(format!("{message}. {remedy}")),
+        tags: vec!["spend".to_owned()],
+    };
+    (NewEvent { level: Level::Warning, service: None, message }, notice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::rights::spend::Tokens;
+
+    fn price(input: u64) -> Price {
+        let [input, output, cache_write] =
+            [input, input * 5, input * 2].map(|dollars| Usd(dollars * 1_000_000));
+        Price { input, output, cache_write, cache_write_1h: cache_write, cache_read: input }
+    }
+
+    fn prices() -> Prices {
+        let model = |name: &str, input, long| ModelPrice { name: name.to_owned(), price: price(input), long };
+        Prices {
+            models: vec![
+                model("claude-opus-4", 15, None),
+                model("claude-opus-4-5", 5, None),
+                model("claude-haiku-5", 1, Some((1000, price(2)))),
+            ],
+            fast: price(30),
+            web_search: Usd(10_000),
+        }
+    }
+
+    fn a_million() -> Usage {
+        Usage { tokens: Tokens { input: 1_000_000, ..Tokens::default() }, ..Usage::default() }
+    }
+
+    #[test]
+    fn a_price_applies_to_dates_and_variants_but_not_to_other_versions() {
+        for (model, dollars, known) in [
+            ("claude-opus-4-20250514", 15, true),
+            ("claude-opus-4", 15, true),
+            ("claude-opus-4@20250514", 15, true),
+            ("claude-opus-4-5-20251101", 5, true),
+            ("claude-opus-4-5[1m]", 5, true),
+            ("claude-opus-4-5-latest", 5, true),
+            // Unknown: at the dearest price.
+            ("claude-opus-4-9", 30, false),
+            ("claude-opus-4.9", 30, false),
+            ("claude-opus-42", 30, false),
+            ("claude-opus-4-5-2", 30, false),
+            ("gpt-5", 30, false),
+            ("", 30, false),
+        ] {
+            let cost = prices().cost(&[], model, &a_million());
+            assert_eq!(cost, Cost { usd: Usd(dollars * 1_000_000), is_known: known }, "{model}");
+        }
+    }
+
+    #[test]
+    fn the_longest_price_of_the_operator_comes_first() {
+        let own = [("claude".to_owned(), price(7)), ("claude-opus-4-9".to_owned(), price(8))];
+        for (model, dollars) in [("claude-opus-4-9-20270101", 8), ("claude-opus-4-5", 7), ("other", 30)] {
+            assert_eq!(prices().cost(&own, model, &a_million()).usd, Usd(dollars * 1_000_000), "{model}");
+        }
+    }
+
+    #[test]
+    fn long_prompts_fast_mode_region_and_searches_cost_more() {
+        let cost = |model: &str, usage| prices().cost(&[], model, &usage).usd;
+        assert_eq!(cost("claude-haiku-5", a_million()), Usd(2_000_000));
+        let tokens = Tokens { input: 500, cache_read: 500, ..Tokens::default() };
+        assert_eq!(cost("claude-haiku-5", Usage { tokens, ..Usage::default() }), Usd(1000));
+        let tokens = Tokens { cache_read: 501, ..tokens };
+        assert_eq!(cost("claude-haiku-5", Usage { tokens, ..Usage::default() }), Usd(2002));
+        assert_eq!(cost("claude-opus-4-5", Usage { fast: true, ..a_million() }), Usd(30_000_000));
+        assert_eq!(cost("claude-opus-4-5", Usage { us_only: true, ..a_million() }), Usd(5_500_000));
+        assert_eq!(cost("claude-opus-4-5", Usage { web_searches: 3, ..Usage::default() }), Usd(30_000));
+    }
+
+    #[test]
+    fn warns_at_80_per_cent_and_refuses_at_100() {
+        let policy = SpendPolicy { day: Some(Usd(1000)), session: None, prices: vec![] };
+        for (spent, near, reached) in [
+            (0, false, false),
+            (799, false, false),
+            (800, true, false),
+            (999, true, false),
+            (1000, true, true),
+            (5000, true, true),
+        ] {
+            let found = standings(&policy, Spent { day: Usd(spent), session: Usd(9999) });
+            let [standing] = found.as_slice() else { panic!("{found:?}") };
+            assert_eq!((standing.is_near(), standing.is_reached()), (near, reached), "{spent}");
+        }
+        let nothing_allowed = SpendPolicy { session: Some(Usd(0)), ..SpendPolicy::default() };
+        assert!(standings(&nothing_allowed, Spent::default()).iter().all(Standing::is_reached));
+        assert_eq!(standings(&SpendPolicy::default(), Spent { day: Usd(9), session: Usd(9) }), []);
+    }
+
+    #[test]
+    fn a_request_is_allowed_again_when_enough_has_left_the_window() {
+        let at = |hour: u32| format!("2026-03-21T{hour:02}:00:00Z").parse::<DateTime<Utc>>().unwrap();
+        let costs = || [(at(9), Usd(3)), (at(8), Usd(4)), (at(7), Usd(5))];
+        // At 8:00 of the next day, 3 of 7 are left in the window.
+        assert_eq!(next_allowed(costs(), Usd(7)), Some(at(8) + DAY));
+        assert_eq!(next_allowed(costs(), Usd(3)), Some(at(9) + DAY));
+        assert_eq!(next_allowed(costs(), Usd(12)), Some(at(7) + DAY));
+        assert_eq!(next_allowed(costs(), Usd(0)), None);
+    }
+
+    #[test]
+    fn a_refusal_states_the_limit_the_key_and_what_to_do() {
+        let day = Standing { limit: Limit::Day, spent: Usd(20_010_000), most: Usd(20_000_000) };
+        assert_eq!(
+            refusal(&day, "2026-03-22T08:00:00Z".parse().ok()),
+            "opsctl: the spending limit is reached: $20.01 of $20.00 in the last 24 h (policy.spend.day). Requests are \
+             allowed again from 2026-03-22T08:00:00Z."
+        );
+        let session = Standing { limit: Limit::Session, ..day };
+        assert!(
+            refusal(&session, None)
+                .ends_with("(policy.spend.session). End this session; an operator can raise the limit.")
+        );
+    }
+
+    #[test]
+    fn warning_and_refusal_are_reported_once_each_per_subject() {
+        let now = "2026-03-21T14:00:00Z".parse().unwrap();
+        let near = Standing { limit: Limit::Session, spent: Usd(900), most: Usd(1000) };
+        let reached = Standing { spent: Usd(1000), ..near };
+        let keys = [
+            notice(&near, Some("a"), now).1.key,
+            notice(&reached, Some("a"), now).1.key,
+            notice(&near, Some("b"), now).1.key,
+        ];
+        assert_eq!(keys, ["spend/near/session/a", "spend/reached/session/a", "spend/near/session/b"]);
+        assert_eq!(notice(&reached, Some("a"), now).0.level, Level::Critical);
+    }
+}

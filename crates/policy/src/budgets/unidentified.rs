@@ -1,0 +1,37 @@
+//! Actions on targets that the inventory does not list, or that cannot be determined.
+
+use crate::model::records::verdict::{Reason, ResolvedAction};
+use crate::model::rights::policy::{Policy, Unlisted, Unresolved};
+use crate::rules::tier;
+use opsctl_reader::terms::plain_text::capitalised;
+
+/// The objection to an action whose target service cannot be determined.
+pub fn unresolved_objection(action: &ResolvedAction, policy: &Policy) -> Option<Reason> {
+    let is_unresolved = action.service.is_none() && policy.budget(action.action.kind).is_some();
+    (policy.unresolved == Unresolved::Deny && is_unresolved).then(|| {
+        let what = tier::describe(action);
+        let note = action.note.as_ref().map(|note| format!(" {note}")).unwrap_or_default();
+        let text =
+            format!("The service that {what} targets cannot be determined.{note} Name it in the command.");
+        Reason { rule: "unresolved", topic: None, text }
+    })
+}
+
+/// The objection to an action on a name that the inventory does not list.
+pub fn unlisted_objection(action: &ResolvedAction, policy: &Policy) -> Option<Reason> {
+    let service = action.service.as_ref().filter(|_| is_unlisted(action, policy))?;
+    (policy.unlisted == Unlisted::Deny).then(|| {
+        let unlisted = || format!("`{service}` is not listed in hosts.yaml.");
+        let note = action.note.clone().unwrap_or_else(unlisted);
+        let what = capitalised(&tier::describe(action));
+        let text = format!(
+            "{what} is denied, because policy.unlisted is deny. {note} Use the name of a listed service, or report what is needed."
+        );
+        Reason { rule: "unlisted", topic: None, text }
+    })
+}
+
+/// Whether an action draws on the budget of a name that the inventory does not list.
+pub fn is_unlisted(action: &ResolvedAction, policy: &Policy) -> bool {
+    action.service.is_some() && !action.listed && policy.budget(action.action.kind).is_some()
+}

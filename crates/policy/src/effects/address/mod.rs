@@ -1,0 +1,388 @@
+//! Addresses of HTTP requests: some only answer, even to a POST; some change something on a GET.
+
+mod words;
+
+use opsctl_reader::languages::flux;
+use opsctl_reader::languages::sql;
+use opsctl_reader::languages::sql::Functions;
+use words::{ACTION_KEYS, ASKING, MODES, ORDER_KEYS, ORDERS, SEARCHES};
+
+/// An address, cut into its parts and decoded; letters are in lower case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Address {
+    scheme: String,
+    host: String,
+    segments: Vec<String>,
+    query: Vec<(String, String)>,
+}
+
+/// Whether a name or a value only asks: `getConfig`, `torrent-get`.
+pub(crate) fn asks(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let last = name.rsplit(['-', '.']).next().unwrap_or(&name);
+    ASKING.iter().any(|start| name.starts_with(start) || last.starts_with(start))
+}
+
+impl Address {
+    pub fn of(text: &str) -> Self {
+        let text = text.trim();
+        let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
+        let rest = rest.split('#').next().unwrap_or_default();
+        let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let mut segments = path.split('/').map(|one| decoded(one).to_lowercase());
+        let host = segments.next().unwrap_or_default();
+        let pair = |one: &str| {
+            let (key, value) = one.split_once('=').unwrap_or((one, ""));
+            (decoded(key).to_lowercase(), decoded(value))
+        };
+        Self {
+            scheme: scheme.to_lowercase(),
+            host,
+            segments: segments.filter(|one| !one.is_empty()).collect(),
+            query: query.split('&').filter(|one| !one.is_empty()).map(pair).collect(),
+        }
+    }
+
+    /// Whether its scheme requests a resource over HTTP, FTP or from a file; other schemes, such as `gopher`, send arbitrary bytes.
+    pub fn is_plain(&self) -> bool {
+        matches!(
+            self.scheme.as_str(),
+            "" | "http" | "https" | "ftp" | "ftps" | "file" | "sftp" | "ws" | "wss"
+        ) || self.scheme.contains(['$', '{'])
+    }
+
+    fn last(&self) -> &str {
+        self.segments.last().map_or("", String::as_str)
+    }
+
+    fn has(&self, segment: &str) -> bool {
+        self.segments.iter().any(|one| one == segment)
+    }
+
+    fn value(&self, key: &str) -> Option<&str> {
+        self.query.iter().find(|(one, _)| one == key).map(|(_, value)| value.as_str())
+    }
+
+    /// Whether asking for it changes something.
+    pub fn changes(&self) -> bool {
+        self.is_order() || self.query.iter().any(|(key, value)| self.is_order_in_query(key, value))
+    }
+
+    /// By its path.
+    fn is_order(&self) -> bool {
+        let host = self.host.split(['@', ':']).next_back().filter(|host| host.parse::<u16>().is_err());
+        let host = host.unwrap_or_else(|| self.host.split(':').next().unwrap_or_default());
+        let last = self.last();
+        let last_method = last.rsplit('.').next().unwrap_or(last);
+        let first = self.segments.first().map_or("", String::as_str);
+        let is_script = |name: &str| [".cgi", ".php", ".htm"].iter().any(|end| name.ends_with(end));
+        // Chats that send on a GET.
+        if host == "api.telegram.org" || first.starts_with("bot") && first.contains([':', '$']) {
+            return !(last.starts_with("get") || self.segments.len() < 2);
+        }
+        if host == "slack.com" && first == "api" {
+            return !(asks(last_method)
+                || matches!(last_method, "replies" | "test" | "members" | "identity"));
+        }
+        if matches!(
+            host,
+            "hc-ping.com"
+                | "hchk.io"
+                | "api.callmebot.com"
+                | "cronitor.link"
+                | "nosnch.in"
+                | "sms.gateway.com"
+                | "sync.afraid.org"
+        ) {
+            return true;
+        }
+        // A step that runs, by its key: `/api/push/KEY`.
+        let follows = |segment: &str| {
+            let at = self.segments.iter().position(|one| one == segment);
+            at.and_then(|at| self.segments.get(at + 1)).is_some_and(|next| next.parse::<u64>().is_err())
+        };
+        let keyed = (first == "api"
+            && self.segments.get(1).is_some_and(|one| one == "push")
+            && self.segments.len() > 2)
+            || (!self.has("repos")
+                && !self.has("status-page")
+                && ["hooks", "webhook", "webhooks", "trigger", "heartbeat"].into_iter().any(follows))
+            || (first == "ping"
+                && (self.segments.len() > 2 || (self.segments.len() == 2 && last.len() > 30)));
+        // Shelly, WLED, CCU and addresses of dynamic DNS.
+        let device = (matches!(first, "relay" | "light" | "color" | "white" | "roller" | "settings" | "ota")
+            && !self.query.is_empty())
+            || (first == "rpc" && self.segments.len() == 2 && last.contains('.') && !asks(last_method))
+            || first.starts_with("win&")
+            || (matches!(last, "win" | "cmd") && !self.query.is_empty())
+            || (is_script(last)
+                && ["change", "reboot", "restart", "runprogram", "shutdown"]
+                    .iter()
+                    .any(|one| last.contains(one)))
+            // Plex keeps its marks and positions there.
+            || (first == ":" && !matches!(last, ":" | "prefs" | "websockets" | "notifications"))
+            || (host.ends_with("duckdns.org") && first == "update")
+            || (host.starts_with("update.") && self.segments.is_empty() && !self.query.is_empty())
+            || (matches!(last, "update" | "dyndns")
+                && ["domains", "hostname", "myip", "ip", "host", "domain"]
+                    .iter()
+                    .any(|key| self.value(key).is_some()));
+        ORDERS.contains(&last) || keyed || device
+    }
+
+    /// By a pair of its query.
+    fn is_order_in_query(&self, key: &str, value: &str) -> bool {
+        let lower = value.to_lowercase();
+        // With a value these are a span of time.
+        if matches!(key, "start" | "stop") {
+            return value.is_empty();
+        }
+        if ORDER_KEYS.contains(&key) || key.starts_with("set_") || key.starts_with("set-") {
+            return true;
+        }
+        if key == "cmnd" {
+            // Tasmota answers with the setting where none is given.
+            let mut words = lower.split_whitespace();
+            let first = words.next().unwrap_or_default();
+            let orders = ["restart", "reset", "backlog", "upgrade", "toggle"];
+            return !(first.starts_with("status")
+                || (words.next().is_none() && !orders.iter().any(|one| first.starts_with(one))));
+        }
+        if ACTION_KEYS.contains(&key) {
+            return !asks(&lower) && !lower.is_empty();
+        }
+        let api = self.last() == "api" || self.value("apikey").is_some() || self.value("output").is_some();
+        match key {
+            "mode" => api && MODES.contains(&lower.as_str()),
+            "name" => {
+                self.value("mode").is_some()
+                    && api
+                    && ORDERS
+                        .iter()
+                        .chain(&["rename", "priority", "sort", "change_complete_action"])
+                        .any(|one| *one == lower)
+            }
+            "param" => self.value("type") == Some("command") && !asks(&lower),
+            "type" => matches!(lower.as_str(), "cmd" | "scenario" | "interaction") && self.has("core"),
+            "request" => lower.contains("\"method\"") && !calls_ask(&lower),
+            "q" | "query" | "sql" => !statement_reads(&lower, false),
+            _ => false,
+        }
+    }
+
+    /// Whether a request with this body only reads, with any method.
+    pub fn answers(&self, body: Option<&str>) -> bool {
+        let last = self.last();
+        let has = |segments: &[&str]| self.segments.iter().any(|one| segments.contains(&one.as_str()));
+        if ORDERS.contains(&last) {
+            return false;
+        }
+        let holds = |words: &[&str]| {
+            body.is_some_and(|body| words.iter().any(|word| body.to_lowercase().contains(word)))
+        };
+        // The same names make something of a document in JSON elsewhere.
+        let is_document = body.is_some_and(|body| body.trim_start().starts_with(['{', '[', '@', '"', '$']));
+        if has(&["_sql"]) && holds(&["delete", "@"]) {
+            return false;
+        }
+        if has(SEARCHES)
+            || (has(&["allocation"]) && last == "explain")
+            || (has(&["_db", "db"]) && last == "query")
+        {
+            return true;
+        }
+        let body_lower = body.map(str::to_lowercase);
+        let body_lower = body_lower.as_deref();
+        let parameter = self.value("q").or(self.value("query")).map(str::to_owned);
+        let in_body = body.and_then(|body| {
+            body.split('&').find_map(|one| one.strip_prefix("q=").or(one.strip_prefix("query=")))
+        });
+        let statement = parameter.or(in_body.map(decoded));
+        let metrics = [
+            "query",
+            "query_range",
+            "query_exemplars",
+            "series",
+            "labels",
+            "format_query",
+            "parse_query",
+            "index",
+            "stats",
+        ];
+        if metrics.contains(&last) && has(&["v1", "prometheus", "logsql"]) && !has(&["admin"]) {
+            return !is_document;
+        }
+        match last {
+            // InfluxDB and ClickHouse.
+            "query" if self.segments.len() == 1 => {
+                statement.is_some_and(|text| statement_reads(&text.to_lowercase(), true))
+            }
+            "query" if has(&["v2"]) => body_lower.is_some_and(flux::only_reads),
+            "query" if has(&["ds", "grafana"]) => {
+                !holds(&["insert ", "update ", "delete ", "drop ", "truncate ", "alter ", "create ", "\\u"])
+            }
+            "" => match (statement, body_lower) {
+                (Some(text), None | Some("")) => statement_reads(&text.to_lowercase(), true),
+                (None, Some(text)) => statement_reads(text, true),
+                _ => false,
+            },
+            "graphql" => body_lower.is_some_and(|text| {
+                !["mutation", "\\u"].iter().any(|one| text.contains(one)) && !text.starts_with('@')
+            }),
+            "search" | "multi-search" | "multi_search" | "scroll" | "count" | "jql" => {
+                has(&["rest", "indexes", "collections", "multi-search", "multi_search"])
+            }
+            "select" => has(&["solr", "logsql"]),
+            "dns-query" | "selfsubjectaccessreviews" | "selfsubjectrulesreviews" => true,
+            // Home Assistant, Nomad, Kubernetes and Vault.
+            "template" => self.segments == ["api", "template"],
+            "check_config" => has(&["config"]),
+            "parse" | "plan" => has(&["v1"]) && has(&["jobs", "job"]),
+            "job" => has(&["validate"]),
+            "capabilities" | "capabilities-self" => has(&["sys"]),
+            "api_jsonrpc.php" | "jsonrpc" | "json-rpc" | "rpc" | "json" | "ubus" => {
+                body_lower.is_some_and(calls_ask)
+            }
+            _ => {
+                self.segments.first().is_some_and(|first| first == "rpc")
+                    && last.contains('.')
+                    && asks(last.rsplit('.').next().unwrap_or(last))
+            }
+        }
+    }
+}
+
+/// Whether every method that a JSON-RPC body calls only asks.
+fn calls_ask(body: &str) -> bool {
+    let mut calls = body.split("\"method\"").skip(1).peekable();
+    calls.peek().is_some()
+        && calls.all(|rest| {
+            let name = rest
+                .trim_start()
+                .strip_prefix(':')
+                .map(str::trim_start)
+                .and_then(|rest| rest.strip_prefix('"'));
+            name.and_then(|rest| rest.split('"').next())
+                .is_some_and(|name| asks(name.rsplit(['.', '/']).next().unwrap_or(name)))
+        })
+}
+
+/// Whether a query reads. `strictly`: it must be SQL; otherwise words that are no SQL do, too.
+fn statement_reads(text: &str, strictly: bool) -> bool {
+    let text = text.trim_start_matches(['\'', '"', ' ']);
+    let first = text.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+    let reads = ["select", "show", "explain", "describe", "desc", "exists", "with"];
+    let changes = [
+        "insert", "drop", "create", "alter", "delete", "truncate", "update", "grant", "revoke", "kill",
+        "optimize", "system", "set", "rename", "attach", "detach",
+    ];
+    if reads.contains(&first) && (strictly || text.contains(char::is_whitespace)) {
+        return sql::reading(text, Functions::BuiltIn).is_some_and(|files| files.is_empty());
+    }
+    !(strictly || changes.contains(&first) && text.contains(char::is_whitespace))
+}
+
+/// `%20` and `+` decoded.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        let hex = |byte: Option<u8>| byte.and_then(|byte| char::from(byte).to_digit(16));
+        match byte {
+            b'+' => bytes.push(b' '),
+            b'%' => {
+                let mut ahead = rest.clone();
+                if let (Some(high), Some(low)) = (hex(ahead.next()), hex(ahead.next())) {
+                    bytes.push(u8::try_from(high * 16 + low).unwrap_or(b'?'));
+                    rest = ahead;
+                } else {
+                    bytes.push(byte);
+                }
+            }
+            _ => bytes.push(byte),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_that_change_something_on_a_get_are_known() {
+        for text in [
+            "http://shelly/relay/0?turn=off",
+            "http://tasmota/cm?cmnd=Power%20off",
+            "http://x/reboot",
+            "http://localhost:8080/manager/text/reload?path=/app",
+            "http://localhost:8080/manager/text/undeploy?path=/app",
+            "http://kuma:3001/api/push/AbC?status=up",
+            "https://api.telegram.org/bot1:a/sendMessage?chat_id=1",
+            "https://hc-ping.com/0123",
+            "http://x/cgi-bin/magicBox.cgi?action=reboot",
+            "http://sab:8085/api?mode=pause&apikey=x",
+            "http://sab:8085/api?mode=queue&name=delete&value=1&apikey=x",
+            "http://shelly/rpc/Switch.Set?id=0&on=true",
+            "http://jenkins/job/x/build?token=y",
+            "http://pihole/admin/api.php?disable=300",
+            "http://ch:8123/?query=DROP%20TABLE%20x",
+            "http://x/json.htm?type=command&param=switchlight&idx=1",
+            "https://www.duckdns.org/update?domains=x&token=y",
+            "http://fhem:8083/fhem?cmd=set%20lamp%20on",
+            "http://wled/win?T=2",
+            "http://openhab/CMD?Switch=ON",
+        ] {
+            assert!(Address::of(text).changes(), "{text}");
+        }
+        for text in [
+            "http://192.168.100.210:8096/health",
+            "http://x:8989/api/v3/queue?pageSize=5",
+            "http://tasmota/cm?cmnd=Status%200",
+            "http://tasmota/cm?cmnd=Power",
+            "http://shelly/relay/0",
+            "http://shelly/rpc/Switch.GetStatus?id=0",
+            "http://localhost:8080/manager/text/list",
+            "https://api.telegram.org/bot1:a/getMe",
+            "http://sab:8085/api?mode=queue&output=json&apikey=x",
+            "http://x/cgi-bin/configManager.cgi?action=getConfig&name=x",
+            "http://prom:9090/api/v1/query?query=up",
+            "http://traefik:8080/ping",
+            "https://api.github.com/repos/o/r/hooks",
+            "https://slack.com/api/conversations.list?limit=20",
+            "http://es:9200/_cat/indices?v&s=store.size:desc",
+            "http://influx:8086/query?db=x&q=SELECT%20last(v)%20FROM%20cpu",
+            "http://x/api/v3/update",
+            "http://tautulli:8181/api/v2?cmd=get_activity",
+        ] {
+            assert!(!Address::of(text).changes(), "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_that_only_answer_are_known() {
+        for (text, body) in [
+            ("http://es:9200/logs-*/_search", "{}"),
+            ("http://prom:9090/api/v1/query", "query=up"),
+            ("http://influx:8086/query", "db=x&q=SHOW DATABASES"),
+            ("http://ch:8123/", "SELECT count() FROM x"),
+            ("http://x/graphql", "{\"query\":\"{ viewer { login } }\"}"),
+            ("http://zabbix/api_jsonrpc.php", "{\"method\":\"host.get\"}"),
+            ("http://t:9091/transmission/rpc", "{\"method\":\"torrent-get\"}"),
+        ] {
+            assert!(Address::of(text).answers(Some(body)), "{text}");
+        }
+        for (text, body) in [
+            ("http://es:9200/logs-*/_delete_by_query", "{}"),
+            ("http://es:9200/_cluster/reroute", ""),
+            ("http://influx:8086/query", "q=CREATE DATABASE test"),
+            ("http://ch:8123/", "DROP TABLE x"),
+            ("http://x/graphql", "{\"query\":\"mutation { x }\"}"),
+            ("http://t:9091/transmission/rpc", "{\"method\":\"torrent-remove\"}"),
+            ("http://prom:9090/api/v1/admin/tsdb/delete_series", ""),
+            ("http://x/api/v3/command", "{\"name\":\"x\"}"),
+        ] {
+            assert!(!Address::of(text).answers(Some(body)), "{text}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Code of other languages on the command line: whether it only computes and prints.
+//!
+//! The world is closed: code reads where each import, each call and each attribute of a module is known to be harmless.
+
+use super::{Proof, Why};
+use opsctl_reader::catalogue::program::Language;
+use opsctl_reader::languages::{names, node, perl, python};
+use opsctl_reader::shell::{Command, Word};
+use opsctl_reader::terms::effect::Effect;
+
+/// The effect of a command line of an interpreter. `as_program` tells that of another program with the words from an
+/// index on.
+pub fn effect(command: &Command, language: Language, as_program: &dyn Fn(usize) -> Proof) -> Proof {
+    let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+    let unknown = (Effect::Unknown, Why::Code);
+    if let [_, only] = texts.as_slice()
+        && matches!(*only, "--version" | "-V" | "-v" | "--help" | "-h")
+    {
+        return (Effect::Reads, Why::Stated);
+    }
+    let code = match language {
+        Language::Python | Language::Node => code(command, &texts, language),
+        Language::Perl => perl_code(command, &texts),
+        Language::Php => php(&texts),
+        _ => None,
+    };
+    let harmless = match code {
+        None => return unknown,
+        Some(Code::Looks) => true,
+        Some(Code::Module(at)) => return as_program(at),
+        Some(Code::Runs(code)) => match language {
+            Language::Python => python::is_harmless(&code),
+            Language::Node => node::is_harmless(&code),
+            Language::Perl => perl::is_harmless(&code),
+            _ => false,
+        },
+    };
+    if harmless { (Effect::Reads, Why::Stated) } else { unknown }
+}
+
+/// `php -m`, `php -i`, `php -l FILE`.
+fn php(texts: &[&str]) -> Option<Code> {
+    match texts {
+        [_, "-m" | "-i" | "--ini"] | [_, "-l" | "--ri" | "--re" | "--rf" | "--rc", _] => Some(Code::Looks),
+        _ => None,
+    }
+}
+
+/// The code of a command line of Python or Node.js.
+fn code(command: &Command, texts: &[&str], language: Language) -> Option<Code> {
+    use names::{node, python};
+    let is_python = language == Language::Python;
+    let (gives, harmless, valued) = if is_python {
+        (python::CODE_OPTIONS, python::HARMLESS_OPTIONS, python::VALUED_OPTIONS)
+    } else {
+        (node::CODE_OPTIONS, node::HARMLESS_OPTIONS, node::VALUED_OPTIONS)
+    };
+    let mut at = 1;
+    while let Some(text) = texts.get(at) {
+        at += 1;
+        match *text {
+            "-m" if is_python => {
+                let is_last = texts.len() <= at + 2;
+                return match texts.get(at).copied()? {
+                    "pip" | "pipx" => Some(Code::Module(at)),
+                    "json.tool" if is_last => Some(Code::Looks),
+                    module if python::REPORTING_MODULES.has(module) => Some(Code::Looks),
+                    _ => None,
+                };
+            }
+            "--check" | "-c" if !is_python && at + 1 == texts.len() => return Some(Code::Looks),
+            "-" if at == texts.len() => break,
+            option if gives.has(option) => return known(command.words.get(at)),
+            option if harmless.has(option) => {}
+            option if valued.has(option) => at += 1,
+            _ => return None,
+        }
+    }
+    known(command.stdin.as_ref())
+}
+
+/// The code of a command line; `None` for options that do more.
+fn perl_code(command: &Command, texts: &[&str]) -> Option<Code> {
+    let mut code: Vec<&str> = Vec::new();
+    let mut at = 1;
+    while let Some(cluster) =
+        texts.get(at).and_then(|text| text.strip_prefix('-')).filter(|rest| !rest.is_empty())
+    {
+        at += 1;
+        let mut rest = cluster;
+        while let Some(letter) = rest.chars().next() {
+            rest = rest.get(letter.len_utf8()..)?;
+            match letter {
+                'n' | 'p' | 'a' | 'w' | 's' | 'W' => {}
+                '0' | 'l' => {
+                    rest =
+                        rest.trim_start_matches(|c: char| c.is_ascii_hexdigit() && !c.is_ascii_lowercase());
+                }
+                'F' if !rest.contains(['{', '$', '@']) => rest = "",
+                'M' if names::perl::MODULES.has(rest.split('=').next().unwrap_or_default()) => {
+                    rest = "";
+                }
+                'e' | 'E' if rest.is_empty() => {
+                    code.push(command.words.get(at)?.known()?);
+                    at += 1;
+                }
+                _ => return None,
+            }
+        }
+    }
+    // An argument may be a command: `perl -ne … 'reboot |'`.
+    let is_file = |text: &&str| !text.contains('|') && !text.starts_with(['<', '>', '+', ' ']);
+    let files = texts.get(at..).unwrap_or_default();
+    (!code.is_empty() && files.iter().all(is_file)).then(|| Code::Runs(code.join("\n")))
+}
+
+/// What is known of a command line.
+enum Code {
+    /// It shows its version, or checks a file.
+    Looks,
+    /// It runs this code.
+    Runs(String),
+    /// It runs a module that is a program of its own: `python -m pip`.
+    Module(usize),
+}
+
+/// The code in a word or on standard input, if all of it is known.
+fn known(word: Option<&Word>) -> Option<Code> {
+    word?.known().map(|code| Code::Runs(code.to_owned()))
+}

@@ -1,0 +1,116 @@
+//! Small languages with a command a line: batches of `sftp`, commands of `view`, menus of routers.
+
+use super::{Proof, Why};
+use opsctl_reader::catalogue::lookup::Usage;
+use opsctl_reader::catalogue::options::{Item, Scanner};
+use opsctl_reader::languages::names::lines;
+use opsctl_reader::languages::sources::Sources;
+use opsctl_reader::shell::{Command, Word};
+use opsctl_reader::terms::effect::Effect;
+
+fn proved(reads: bool) -> Proof {
+    if reads { (Effect::Reads, Why::Stated) } else { (Effect::Unknown, Why::Statement) }
+}
+
+/// The effect of `sftp`, whose commands come on standard input.
+pub fn sftp(command: &Command) -> Proof {
+    let batch = command.stdin.as_ref().and_then(Word::known);
+    let looks = |line: &str| {
+        let name = line.trim_start_matches(['-', '@', ' ']).split_whitespace().next();
+        name.is_none_or(|name| name.starts_with('#') || lines::SFTP.has(name))
+    };
+    // A batch in a file is not looked at.
+    let from_stdin = !command.words.windows(2).any(|pair| match pair {
+        [option, file] => option.text.ends_with('b') && option.text.starts_with('-') && file.text != "-",
+        _ => false,
+    });
+    proved(from_stdin && batch.is_some_and(|batch| batch.lines().all(looks)))
+}
+
+/// The effect of `view`, whose commands stand in `-c`.
+pub fn view(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
+    let sources = Sources::of(usage, texts, &["-c"], &[], false);
+    let plain = ["-c", "-e", "-s", "-n", "-R", "-E", "-M", "-m", "-V", "-u"];
+    let value = usage.value();
+    let doubtful = Scanner::new(texts, usage.rest, &value).any(|item| match item {
+        Item::Option(name, _) => !name.is_any(&plain),
+        Item::Positional(index) => texts.get(index).is_some_and(|text| text.starts_with('+')),
+        Item::Dashes(_) => false,
+    });
+    let mut commands = command.words_at(&sources.scripts).peekable();
+    proved(!doubtful && commands.peek().is_some() && commands.all(|word| word.known().is_some_and(prints)))
+}
+
+/// A command that prints lines or ends the editor: `1,20p`, `q!`.
+fn prints(command: &str) -> bool {
+    let name = command.trim_start_matches(|c: char| c.is_ascii_digit() || " ,$.%+-:".contains(c));
+    lines::EDITOR.has(name)
+}
+
+/// Whether a `kill` ends nothing but what the text itself started: `kill %1`, `kill $!`.
+pub fn ends_own_jobs(command: &Command) -> bool {
+    let is_job = |word: &Word| match word.known() {
+        Some(text) => {
+            text.strip_prefix('%').is_some_and(|job| job.chars().all(|c| c.is_ascii_digit() || c == '+'))
+        }
+        None => matches!(word.text.as_str(), "$!" | "${!}"),
+    };
+    let mut words = command.words.iter();
+    let is_kill = words.next().and_then(Word::known) == Some("kill");
+    let mut jobs = words.filter(|word| !word.text.starts_with('-')).peekable();
+    is_kill && command.via.is_empty() && jobs.peek().is_some() && jobs.all(is_job)
+}
+
+/// The effect of a line for a `MikroTik` router: `/ip address print`; `None` for anything else.
+pub fn router_os(command: &Command) -> Option<Proof> {
+    command.host()?;
+    let line: Vec<&str> = command.words.iter().map(|word| word.known().unwrap_or("[")).collect();
+    let (menu, _) = line.first()?.strip_prefix('/')?.split_once('/').unwrap_or((line.first()?.get(1..)?, ""));
+    if !lines::ROUTER_MENUS.has(menu) {
+        return None;
+    }
+    let path: Vec<&str> =
+        line.iter().flat_map(|word| word.split('/')).filter(|part| !part.is_empty()).collect();
+    let plain =
+        |part: &&&str| part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+    let verb = path.iter().take_while(plain).position(|part| matches!(*part, "print" | "export"));
+    let harmless = |part: &&str| !part.contains(['[', ']', '{', '}', ';', '$']) && !part.starts_with("file");
+    Some(proved(verb.is_some_and(|at| path.get(at + 1..).unwrap_or_default().iter().all(harmless))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{prints, router_os};
+    use opsctl_reader::shell::{Command, Word};
+    use opsctl_reader::terms::effect::Effect;
+
+    fn router(line: &str) -> Option<Effect> {
+        let words = line.split(' ').map(Word::literal).collect();
+        let hosts = std::sync::Arc::new(vec!["router".to_owned()]);
+        router_os(&Command { words, hosts, ..Command::default() }).map(|(effect, _)| effect)
+    }
+
+    #[test]
+    fn a_router_prints_its_menus() {
+        for line in ["/ip dhcp-server lease print where dynamic", "/interface/print", "/export", "/log print"]
+        {
+            assert_eq!(router(line), Some(Effect::Reads), "{line}");
+        }
+        for line in [
+            "/system reboot",
+            "/ip address add address=1.2.3.4/24 comment=print",
+            "/export file=x",
+            "/ip address print where [/system reboot]",
+            "/ip address remove [find] print;",
+        ] {
+            assert_eq!(router(line), Some(Effect::Unknown), "{line}");
+        }
+        assert_eq!(router("/usr/bin/x print"), None);
+    }
+
+    #[test]
+    fn only_editors_that_print_read() {
+        assert!(["1,20p", "q!", "%print", "$="].iter().all(|command| prints(command)));
+        assert!(!["w", "!sh", "1,$w /etc/x", "r !ls", "set shell=x"].iter().any(|command| prints(command)));
+    }
+}

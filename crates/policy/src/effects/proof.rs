@@ -1,0 +1,36 @@
+//! What was found out about the parts of a script.
+
+use super::reason::Why;
+use opsctl_reader::terms::effect::Effect;
+
+/// An effect and the reason for it.
+pub type Proof = (Effect, Why);
+
+/// One part of a script and what it does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartEffect {
+    /// The command, as people read it.
+    pub text: String,
+    /// Its program and verb, without what could be a secret.
+    pub form: String,
+    /// Where it runs, for a sentence about it; empty for here.
+    pub whereabouts: String,
+    /// The hosts that it names or runs on, as written; empty for this machine.
+    pub hosts: Vec<String>,
+    /// Its effect.
+    pub effect: Effect,
+    /// The reason.
+    pub why: Why,
+    /// A command that only reads, to suggest instead.
+    pub instead: Option<&'static str>,
+}
+
+/// Where commands may write without changing anything that matters: globs of absolute paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scratch(pub Vec<String>);
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self(["/tmp/**", "/var/tmp/**"].map(str::to_owned).to_vec())
+    }
+}

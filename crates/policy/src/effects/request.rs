@@ -1,0 +1,160 @@
+//! HTTP requests: what the method, the address and the data say of the effect.
+
+use super::address::Address;
+use super::proof::Proof;
+use super::reason::Why;
+use opsctl_reader::catalogue::lookup::Usage;
+use opsctl_reader::catalogue::program::Role;
+use opsctl_reader::shell::{Command, Word};
+use opsctl_reader::terms::effect::Effect;
+
+/// A request as the command line states it.
+#[derive(Default)]
+struct Request {
+    method: Option<Word>,
+    data: Vec<Word>,
+    addresses: Vec<Word>,
+    headers: Vec<Word>,
+    /// Further parts of the address: `--url-query`.
+    parameters: Vec<Word>,
+    /// The data stands in the address.
+    in_address: bool,
+    uploads: bool,
+}
+
+/// The effect of a request: sending changes something, but for queries; some addresses change something when they are
+/// only asked for.
+pub fn effect(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
+    let request = match usage.program.key {
+        "httpie" => in_words(command, usage, texts),
+        _ => in_options(command, usage, texts),
+    };
+    let changes = (Effect::Changes, Why::Statement);
+    // `X-HTTP-Method-Override: DELETE`.
+    let overrides = |header: &Word| header.text.to_ascii_lowercase().contains("-override");
+    if request.uploads || request.headers.iter().any(overrides) {
+        return changes;
+    }
+    let sends = !request.data.is_empty() && !request.in_address;
+    let method = match &request.method {
+        Some(method) => match method.known() {
+            Some(method) => method.to_ascii_uppercase(),
+            None => return changes,
+        },
+        None if sends => "POST".to_owned(),
+        None => "GET".to_owned(),
+    };
+    let addresses: Vec<Address> = request
+        .addresses
+        .iter()
+        .map(|word| {
+            let mut text = word.text.clone();
+            let data = request.data.iter().filter(|_| request.in_address);
+            for part in request.parameters.iter().chain(data) {
+                text.push(if text.contains('?') { '&' } else { '?' });
+                text.push_str(&part.text);
+            }
+            Address::of(&text)
+        })
+        .collect();
+    if !addresses.iter().all(Address::is_plain) {
+        return (Effect::Unknown, Why::Statement);
+    }
+    let body: Option<String> =
+        request.data.iter().map(Word::known).collect::<Option<Vec<_>>>().map(|parts| parts.join("&"));
+    let reads = match method.as_str() {
+        "GET" | "HEAD" | "TRACE" if sends => {
+            addresses.iter().all(|address| address.answers(body.as_deref()) && !address.changes())
+        }
+        "GET" | "HEAD" | "TRACE" | "LIST" => !addresses.iter().any(Address::changes),
+        "OPTIONS" | "PROPFIND" | "REPORT" => true,
+        "POST" | "QUERY" | "SEARCH" => {
+            !addresses.is_empty() && addresses.iter().all(|address| address.answers(body.as_deref()))
+        }
+        _ => false,
+    };
+    if reads { (Effect::Reads, Why::Stated) } else { changes }
+}
+
+/// The effect of a request to the API of a forge: `gh api`.
+pub fn forge(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
+    let given = usage.operands(texts);
+    let method = given.places(Role::Method).last().and_then(|at| command.value(at));
+    let fields: Vec<Word> = given.places(Role::Data).filter_map(|at| command.value(at)).collect();
+    let path = given.words().next().unwrap_or_default();
+    let is_query = |field: &Word| {
+        field
+            .known()
+            .is_some_and(|text| !text.to_ascii_lowercase().contains("mutation") && !text.contains("=@"))
+            || !field.text.starts_with("query")
+    };
+    let reads = match method.as_ref().map(Word::known) {
+        Some(Some(method)) => method.eq_ignore_ascii_case("get") || method.eq_ignore_ascii_case("head"),
+        Some(None) => false,
+        None if path == "graphql" => {
+            !given.has(Role::Uploads)
+                && fields.iter().any(|field| field.text.starts_with("query="))
+                && fields.iter().all(is_query)
+        }
+        None => fields.is_empty() && !given.has(Role::Uploads),
+    };
+    if reads { (Effect::Reads, Why::Stated) } else { (Effect::Changes, Why::Statement) }
+}
+
+/// `curl` and `wget`.
+fn in_options(command: &Command, usage: &Usage, texts: &[&str]) -> Request {
+    let given = usage.operands(texts);
+    let values = |role| given.places(role).filter_map(|at| command.value(at));
+    let words = given.words.iter().filter_map(|index| command.words.get(*index)).cloned();
+    let data = values(Role::Data).map(|word| {
+        let piped = command.stdin.clone().filter(|_| word.text == "@-");
+        piped.unwrap_or(word)
+    });
+    Request {
+        method: values(Role::Method).last(),
+        data: data.collect(),
+        addresses: words.chain(values(Role::Address)).collect(),
+        headers: values(Role::Headers).collect(),
+        parameters: values(Role::Query).collect(),
+        in_address: given.has(Role::DataInAddress),
+        uploads: given.has(Role::Uploads),
+    }
+}
+
+/// `http`: the method, the address and the data are words.
+fn in_words(command: &Command, usage: &Usage, texts: &[&str]) -> Request {
+    let given = usage.operands(texts);
+    let ignores_stdin = given.has(Role::IgnoresInput);
+    let data = given.places(Role::Data).filter_map(|at| command.value(at)).collect();
+    let mut request = Request { data, ..Request::default() };
+    let words: Vec<Word> =
+        given.words.iter().filter_map(|index| command.words.get(*index)).cloned().collect();
+    let is_method = |word: &Word| !word.text.is_empty() && word.text.chars().all(|c| c.is_ascii_alphabetic());
+    let mut words = words.into_iter().peekable();
+    if words.len() > 1 {
+        request.method = words.next_if(is_method);
+    }
+    request.addresses.extend(words.next());
+    for word in words {
+        let text = word.text.as_str();
+        let sign = text.find(['=', ':', '@']);
+        let rest = sign.and_then(|at| text.get(at..)).unwrap_or_default();
+        if rest.starts_with("==") {
+            // A parameter of the address.
+            let query = text.replacen("==", "=", 1);
+            for address in &mut request.addresses {
+                let joint = if address.text.contains('?') { '&' } else { '?' };
+                address.text.push(joint);
+                address.text.push_str(&query);
+            }
+        } else if rest.starts_with(':') && !rest.starts_with(":=") {
+            request.headers.push(word);
+        } else {
+            request.data.push(word);
+        }
+    }
+    if !ignores_stdin {
+        request.data.extend(command.stdin.clone());
+    }
+    request
+}

@@ -1,0 +1,90 @@
+//! Scripts of other programs, in options, in words or on standard input: SQL, sed, awk, `MongoDB` and Flux.
+
+use super::proof::Proof;
+use super::reason::Why;
+use opsctl_reader::catalogue::lookup::Usage;
+use opsctl_reader::catalogue::program::{Check, EffectTerms};
+use opsctl_reader::languages::sources::Sources;
+use opsctl_reader::languages::sql;
+use opsctl_reader::languages::sql::Functions;
+use opsctl_reader::languages::{awk, flux, mongo, names, sed};
+use opsctl_reader::shell::{Command, Word};
+use opsctl_reader::terms::effect::Effect;
+
+/// The effect of a command whose form has this check.
+pub fn effect(
+    check: Check,
+    command: &Command,
+    usage: &Usage,
+    terms: &EffectTerms,
+    texts: &[&str],
+    is_scratch: &dyn Fn(&str) -> bool,
+) -> Proof {
+    let is_filter = matches!(check, Check::SedScript | Check::AwkProgram);
+    let sources = sources(check, usage, terms, texts);
+    if let Some(file) = sources.files.first() {
+        let file = texts.get(file.index).copied().unwrap_or_default();
+        return (Effect::Unknown, Why::ScriptOnDisk(file.to_owned()));
+    }
+    if sources.shows && is_filter {
+        return (Effect::Reads, Why::Stated);
+    }
+    let mut scripts: Vec<Word> = command.words_at(&sources.scripts).collect();
+    if scripts.is_empty() && !is_filter {
+        scripts.extend(command.stdin.clone());
+    }
+    let functions = match usage.program.key {
+        "psql" | "mysql" | "cockroach" => Functions::Listed,
+        _ => Functions::BuiltIn,
+    };
+    let written = |script: &Word| match (check, script.known()?) {
+        (Check::AwkProgram, script) => awk::written(script),
+        (Check::Mongo, script) => mongo::only_reads(script).then(Vec::new),
+        (Check::Flux, script) => flux::only_reads(&script.to_lowercase()).then(Vec::new),
+        (_, script) => sql::reading(script, functions),
+    };
+    let files: Option<Vec<String>> = match (check, scripts.as_slice()) {
+        (_, []) => return (Effect::Unknown, Why::Unread),
+        (Check::SedScript, scripts) => edited(scripts),
+        (_, scripts) => scripts.iter().map(written).collect::<Option<Vec<_>>>().map(|files| files.concat()),
+    };
+    match files.map(|files| files.into_iter().find(|file| !is_scratch(file))) {
+        Some(None) => (Effect::Reads, Why::Stated),
+        Some(Some(file)) => (Effect::Changes, Why::Writes(file)),
+        None if is_filter => (Effect::Unknown, Why::Statement),
+        None => (Effect::Changes, Why::Statement),
+    }
+}
+
+/// Where the scripts of a command line are.
+fn sources(check: Check, usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Sources {
+    let library = names::awk::LIBRARY_OPTIONS.0;
+    let (scripts, files) = match check {
+        Check::SedScript => (names::sed::CODE_OPTIONS.0, names::sed::FILE_OPTIONS.0),
+        Check::AwkProgram => (names::awk::CODE_OPTIONS.0, names::awk::FILE_OPTIONS.0),
+        Check::Mongo => (&["--eval"] as &[&str], &["--file", "-f", "--shell"] as &[&str]),
+        _ => (&*terms.statements, &[] as &[&str]),
+    };
+    let is_awk = check == Check::AwkProgram;
+    let files = if is_awk { &*[files, library].concat() } else { files };
+    let mut sources = Sources::of(usage, texts, scripts, files, is_awk);
+    let text = |word: usize| texts.get(word).copied().unwrap_or_default();
+    let words = sources.words.iter().copied();
+    match check {
+        Check::SedScript | Check::AwkProgram => return sources.or_first_word(),
+        Check::SqlWords => sources.scripts.extend(words.skip(1)),
+        Check::Flux => sources.scripts.extend(words.filter(|at| text(at.index) != "-")),
+        Check::Mongo => sources.files.extend(words.filter(|at| text(at.index).ends_with("js"))),
+        _ => {}
+    }
+    sources
+}
+
+/// The files that the scripts of `sed` write; `None` where one of them may run something. The files of `-i` are checked
+/// elsewhere.
+fn edited(scripts: &[Word]) -> Option<Vec<String>> {
+    // A value put into an address or a replacement hardly holds a command; one that begins the script may be one.
+    let placed = scripts.iter().all(|script| script.known().is_some() || !script.prefix().is_empty());
+    let texts: Vec<&str> = scripts.iter().map(|script| script.text.as_str()).collect();
+    placed.then(|| sed::written(&texts.join("\n")))?
+}

@@ -1,0 +1,74 @@
+//! Lines that are sent to a daemon over a socket, as `socat` and `nc` do.
+
+use super::proof::Proof;
+use super::reason::Why;
+use crate::lists::DAEMON_QUERIES;
+use opsctl_reader::shell::{Command, Mode};
+use opsctl_reader::terms::effect::Effect;
+
+/// The effect of what is sent: each line must ask.
+pub fn effect(command: &Command) -> Proof {
+    if command
+        .words
+        .iter()
+        .any(|word| word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('z'))
+    {
+        // `-z` only tests whether the port is open.
+        return (Effect::Reads, Why::Stated);
+    }
+    let nothing =
+        command.redirections.iter().any(|one| one.mode == Mode::Read && one.path.text == "/dev/null");
+    match &command.stdin {
+        Some(text) if text.known().is_some_and(asks) => (Effect::Reads, Why::Stated),
+        Some(_) => (Effect::Changes, Why::Statement),
+        None if nothing => (Effect::Reads, Why::Stated),
+        None => (Effect::Unknown, Why::Unread),
+    }
+}
+
+/// Whether every line of a text only asks.
+fn asks(text: &str) -> bool {
+    let text = text.replace("\\r", "").replace("\\n", "\n");
+    let mut http = false;
+    text.lines().flat_map(|line| line.split(';')).all(|line| {
+        let words: Vec<String> = line.split_whitespace().map(str::to_ascii_lowercase).collect();
+        let Some(first) = words.first() else { return true };
+        // What follows are headers.
+        http |= matches!(first.as_str(), "get" | "head" | "options") && line.contains("HTTP/");
+        (http && first.ends_with(':'))
+            || (DAEMON_QUERIES.contains(&first.as_str())
+                && words.get(1).is_none_or(|second| second != "reset"))
+            || (line.starts_with('{') && line.contains("query-"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::asks;
+
+    #[test]
+    fn only_requests_for_information_read() {
+        for text in [
+            "show stat",
+            "show info;show stat",
+            "stats\nquit",
+            "GET / HTTP/1.0\\r\\nHost: x\\r\\n\\r\\n",
+            "ruok",
+            "get weight be/web1",
+        ] {
+            assert!(asks(text), "{text}");
+        }
+        for text in [
+            "disable server be/web1",
+            "show info; disable server x/y",
+            "flush_all",
+            "set x 0 0 1",
+            "stats reset",
+            "kill",
+            "DELETE /x HTTP/1.0",
+            "GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\nDELETE http://x/y HTTP/1.1",
+        ] {
+            assert!(!asks(text), "{text}");
+        }
+    }
+}

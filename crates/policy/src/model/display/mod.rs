@@ -1,0 +1,5 @@
+//! Numbers and times as text.
+
+pub mod percentile;
+pub mod relative_time;
+pub mod thousands;

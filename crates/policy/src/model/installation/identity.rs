@@ -1,0 +1,448 @@
+//! Which services a target belongs to: one budget under every name.
+
+use super::checks::Engine;
+use super::inventory::{Host, Inventory, Service};
+use super::names::{self, NamePart};
+use opsctl_reader::terms::action::Target;
+use opsctl_reader::terms::reference::Form;
+use opsctl_reader::terms::workload::Workload;
+
+/// What the target of an action is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Identity {
+    /// These services of `hosts.yaml`, in its order; never empty.
+    Listed(Vec<String>),
+    /// A name that `hosts.yaml` does not list.
+    Unlisted(String),
+    /// A word that may be a container ID, whose container only the engine knows.
+    Id(String),
+    /// It cannot be determined, or the action has no target.
+    Unknown,
+}
+
+/// What stops with a unit: the services that run in it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Below {
+    Containers(Engine),
+    AnyContainers,
+    /// The containers of every engine, and the workloads.
+    Everything,
+    Workloads,
+}
+
+/// Units that other services run in, without their type.
+const ENGINE_UNITS: [(&str, Below); 22] = [
+    ("docker", Below::Containers(Engine::Docker)),
+    ("dockerd", Below::Containers(Engine::Docker)),
+    ("docker-ce", Below::Containers(Engine::Docker)),
+    ("snap.docker.dockerd", Below::Containers(Engine::Docker)),
+    ("pkg-ContainerManager-dockerd", Below::Containers(Engine::Docker)),
+    ("podman", Below::Containers(Engine::Podman)),
+    ("podman-restart", Below::Containers(Engine::Podman)),
+    ("containerd", Below::Everything),
+    ("crio", Below::Workloads),
+    ("cri-o", Below::Workloads),
+    ("cri-docker", Below::Workloads),
+    ("kubelet", Below::Workloads),
+    ("k3s", Below::Workloads),
+    ("k3s-agent", Below::Workloads),
+    ("k0scontroller", Below::Workloads),
+    ("k0sworker", Below::Workloads),
+    ("rke2-server", Below::Workloads),
+    ("rke2-agent", Below::Workloads),
+    ("microk8s", Below::Workloads),
+    ("snap.microk8s.daemon-kubelite", Below::Workloads),
+    ("snap.microk8s.daemon-containerd", Below::Workloads),
+    ("snap.kubelet.daemon", Below::Workloads),
+];
+
+impl Below {
+    const fn of_any_engine(self) -> Self {
+        match self {
+            Self::Containers(_) => Self::AnyContainers,
+            Self::AnyContainers | Self::Everything | Self::Workloads => self,
+        }
+    }
+}
+
+impl Service {
+    /// Whether it may run on this host: it states this one or none, or the host is not known.
+    pub fn may_run_on(&self, host: Option<&str>) -> bool {
+        self.host.as_deref().is_none_or(|own| host.is_none_or(|host| own == host))
+    }
+
+    /// Whether it states this host.
+    fn runs_on(&self, host: Option<&str>) -> bool {
+        host.is_some() && self.host.as_deref() == host
+    }
+
+    fn runs_below(&self, below: Below) -> bool {
+        let bare = self.containers.is_empty() && self.projects.is_empty() && self.units.is_empty();
+        let in_engine = !self.own_containers().is_empty() || !self.projects.is_empty();
+        let in_cluster = !self.workloads.is_empty() || !self.releases.is_empty();
+        match below {
+            Below::Containers(engine) => in_engine && self.engine == engine,
+            Below::AnyContainers => in_engine,
+            Below::Workloads => in_cluster || bare,
+            Below::Everything => in_engine || in_cluster,
+        }
+    }
+
+    /// Whether the name of one of its containers contains this text.
+    fn is_matched_by(&self, part: &str) -> bool {
+        let in_project = |container: &str| {
+            let full = |project: &String| format!("{project}-{container}-1 {project}_{container}_1");
+            self.projects.iter().map(full).any(|names| names.contains(part))
+        };
+        let mut names = std::iter::once(self.name.as_str()).chain(self.containers.iter().map(String::as_str));
+        names.any(|name| name.contains(part) || in_project(name))
+    }
+}
+
+impl Inventory {
+    /// The identity of a target. `host` is the host of the action, by its name in the inventory, `here` the name of this
+    /// machine.
+    ///
+    /// `host` decides if several services use the name for a part.
+    pub fn identify(&self, target: &Target, form: Form, host: Option<&str>, here: Option<&str>) -> Identity {
+        if let Target::Playbook(playbook) = target {
+            let listed = || self.by_kind(target, host);
+            let stated = playbook.stated.as_deref().map(|name| self.named(name, host));
+            let guessed = || playbook.guessed.as_deref().map(|name| self.named(name, host));
+            return stated.or_else(listed).or_else(guessed).unwrap_or(Identity::Unknown);
+        }
+        let Some(name) = target.name() else { return Identity::Unknown };
+        if form == Form::PartOfNames {
+            let may_match = |service: &&Service| service.may_run_on(host) && service.is_matched_by(name);
+            return listed(self.services.iter().filter(may_match)).unwrap_or(Identity::Unknown);
+        }
+        if let Target::Unit(unit) = target
+            && let Some(found) = self.below_unit(unit, host, here)
+        {
+            return found;
+        }
+        // For a service, its own name takes precedence over parts of others.
+        let by_kind = || if matches!(target, Target::Service(_)) { None } else { self.by_kind(target, host) };
+        by_kind()
+            .or_else(|| self.by_any_name(target, name, host))
+            .or_else(|| id(target, form))
+            .unwrap_or_else(|| self.by_part(target, name, form, host))
+    }
+
+    /// The service that lists a compose project and has this name, or a container of this name, within it.
+    pub fn in_project(&self, project: &str, name: &str, host: Option<&str>) -> Option<Identity> {
+        let full = [format!("{project}-{name}-1"), format!("{project}_{name}_1")];
+        let has_name = |service: &&Service| {
+            let mut containers = service.containers.iter();
+            service.name == name || containers.any(|own| own == name || full.contains(own))
+        };
+        let listing =
+            || self.services.iter().filter(|service| service.lists_project(project)).filter(has_name);
+        one(listing, host)
+    }
+
+    /// The service of any kind of name, else the name itself.
+    fn named(&self, name: &str, host: Option<&str>) -> Identity {
+        let target = Target::Service(name.to_owned());
+        self.by_any_name(&target, name, host).unwrap_or_else(|| Identity::Unlisted(name.to_owned()))
+    }
+
+    /// The services that list the target under its own kind of name: of a name that services share all, otherwise one.
+    fn by_kind(&self, target: &Target, host: Option<&str>) -> Option<Identity> {
+        let listing = || self.services.iter().filter(|service| service.lists(target));
+        // Without a namespace or a program, a workload or a guest may be each of them.
+        let is_shared = matches!(
+            target,
+            Target::ComposeProject(_)
+                | Target::Release(_)
+                | Target::Playbook(_)
+                | Target::Workload(_)
+                | Target::Guest(_)
+        );
+        if is_shared { all(listing, host) } else { one(listing, host) }
+    }
+
+    /// The service with this name, else one with a part of this name, else all that share a part of this name, if possible
+    /// on this host.
+    fn by_any_name(&self, target: &Target, name: &str, host: Option<&str>) -> Option<Identity> {
+        let own = || self.services.iter().find(|service| service.name == name);
+        let is_part = |service: &&Service| service.has_own_part(name) && !service.has_other(name, target);
+        let parts = || self.services.iter().filter(is_part);
+        let sharing = || self.services.iter().filter(|service| service.has_shared_part(name));
+        listed(own()).or_else(|| one(parts, host)).or_else(|| all(sharing, host))
+    }
+
+    /// The service whose name the name of a target contains, else that name.
+    fn by_part(&self, target: &Target, name: &str, form: Form, host: Option<&str>) -> Identity {
+        let parts = match target {
+            Target::Container(_) if form == Form::SwarmService => names::of_swarm_service(name).collect(),
+            Target::Container(_) => names::of_container(name),
+            Target::Workload(_) if form == Form::Pod => names::of_pod(name),
+            Target::Unit(_) => names::of_unit(name),
+            // An own program or an MCP tool may use the name of any part.
+            Target::Service(_) => {
+                [names::of_container(name), names::of_unit(name), names::of_pod(name)].concat()
+            }
+            _ => vec![],
+        };
+        let found = parts.iter().find_map(|part| match target {
+            Target::Workload(Workload { namespace, .. }) => {
+                let workload =
+                    Workload { namespace: namespace.clone(), kind: None, name: part.name.to_owned() };
+                let target = Target::Workload(workload);
+                self.by_kind(&target, host).or_else(|| self.by_any_name(&target, part.name, host))
+            }
+            _ => self.by_any_name(target, part.name, host),
+        });
+        let certain =
+            || parts.iter().find(|part: &&NamePart<'_>| part.certain).map_or(name, |part| part.name);
+        found
+            .or_else(|| self.by_started_unit(target, host))
+            .unwrap_or_else(|| Identity::Unlisted(certain().to_owned()))
+    }
+
+    /// The service that lists a timer or a socket which starts the unit.
+    fn by_started_unit(&self, target: &Target, host: Option<&str>) -> Option<Identity> {
+        let Target::Unit(unit) = target else { return None };
+        let plain = names::without_type(unit);
+        let starts = |name: &String| names::without_type(name) == plain;
+        one(|| self.services.iter().filter(|service| service.units.iter().any(starts)), host)
+    }
+
+    /// The services that stop with the unit of an engine; `None` for any other unit, and where no service does.
+    fn below_unit(&self, unit: &str, host: Option<&str>, here: Option<&str>) -> Option<Identity> {
+        let (plain, below) = engine_unit(unit)?;
+        let is_local = host.is_none();
+        let host = host.or_else(|| self.this_host(here));
+        // Where no service states this engine, its containers may be those of any service.
+        [below, below.of_any_engine()].into_iter().find_map(|below| {
+            let is_below = |service: &&Service| {
+                let own = service.name == plain || service.units.iter().any(|name| name == plain);
+                own || service.runs_below(below)
+            };
+            let services = || self.services.iter().filter(is_below);
+            let on_it = services().filter(|service| match &service.host {
+                Some(own) => host == Some(own.as_str()),
+                None => is_local,
+            });
+            let on_it = if is_local && host.is_none() { None } else { listed(on_it) };
+            on_it.or_else(|| listed(services().filter(|service| service.may_run_on(host))))
+        })
+    }
+
+    /// The host of the inventory that is this machine.
+    fn this_host(&self, here: Option<&str>) -> Option<&str> {
+        let is_here = |host: &&Host| {
+            let loopback =
+                matches!(host.address.as_str(), "localhost" | "::1") || host.address.starts_with("127.");
+            loopback || Some(host.name.as_str()) == here
+        };
+        self.hosts.iter().find(is_here).map(|host| host.name.as_str())
+    }
+}
+
+/// The units that other services run in, without their type.
+pub fn engine_units() -> impl Iterator<Item = &'static str> {
+    ENGINE_UNITS.iter().map(|(name, _)| *name)
+}
+
+/// Whether other services run in a unit.
+pub fn is_engine_unit(unit: &str) -> bool {
+    engine_unit(unit).is_some()
+}
+
+/// The name of the unit of an engine without its type, and what runs in it.
+fn engine_unit(unit: &str) -> Option<(&str, Below)> {
+    let plain = [".socket", ".service"].iter().find_map(|suffix| unit.strip_suffix(suffix)).unwrap_or(unit);
+    ENGINE_UNITS.iter().find(|(name, _)| *name == plain).map(|(_, below)| (plain, *below))
+}
+
+/// These services; `None` if there are none.
+fn listed<'a>(services: impl IntoIterator<Item = &'a Service>) -> Option<Identity> {
+    let names: Vec<String> = services.into_iter().map(|service| service.name.clone()).collect();
+    (!names.is_empty()).then_some(Identity::Listed(names))
+}
+
+/// The first service, if possible on this host.
+fn one<'a, I: Iterator<Item = &'a Service>>(
+    services: impl Fn() -> I,
+    host: Option<&str>,
+) -> Option<Identity> {
+    listed(services().find(|service| service.runs_on(host)).or_else(|| services().next()))
+}
+
+/// Those of the services that run on this host; all of them, if none does.
+fn all<'a, I: Iterator<Item = &'a Service>>(
+    services: impl Fn() -> I,
+    host: Option<&str>,
+) -> Option<Identity> {
+    listed(services().filter(|service| service.runs_on(host))).or_else(|| listed(services()))
+}
+
+/// The container ID that a target may be.
+fn id(target: &Target, form: Form) -> Option<Identity> {
+    let id = match target {
+        Target::Container(name) if form == Form::SwarmService => {
+            names::is_swarm_id(name).then_some(name.as_str())
+        }
+        Target::Container(name) => names::may_be_id(name).then_some(name.as_str()),
+        // An MCP tool may name containers by their IDs.
+        Target::Service(name) => (names::is_likely_id(name) && name.len() >= 12).then_some(name.as_str()),
+        Target::Unit(name) => names::id_of_scope(name),
+        _ => None,
+    };
+    id.map(|id| Identity::Id(id.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use opsctl_reader::terms::action::Playbook;
+
+    fn service(name: &str, host: &str, container: &str) -> Service {
+        Service {
+            name: name.into(),
+            host: Some(host.into()),
+            containers: vec![container.into()],
+            ..Service::default()
+        }
+    }
+
+    fn inventory() -> Inventory {
+        let host = |name: &str| Host { name: name.into(), address: format!("{name}.lan"), ssh: None };
+        Inventory {
+            domain: None,
+            hosts: vec![host("ie01"), host("pie01")],
+            services: vec![
+                Service {
+                    playbooks: vec!["redeploy-dns.yml".into()],
+                    projects: vec!["net".into()],
+                    ..service("adguard", "pie01", "dns")
+                },
+                Service { projects: vec!["net".into()], ..service("unbound", "ie01", "dns") },
+                Service { units: vec!["nginx".into()], containers: vec![], ..service("nginx", "ie01", "") },
+                Service {
+                    workloads: vec![Workload::named("plex")],
+                    containers: vec![],
+                    ..service("plex", "ie01", "")
+                },
+                service("jellyfin", "ie01", "jf"),
+            ],
+        }
+    }
+
+    /// The services of a target, separated by blanks: unlisted names in brackets, IDs with a question mark.
+    fn identified(target: &Target, form: Form, host: Option<&str>, here: Option<&str>) -> String {
+        match inventory().identify(target, form, host, here) {
+            Identity::Listed(names) => names.join(" "),
+            Identity::Unlisted(name) => format!("({name})"),
+            Identity::Id(id) => format!("{id}?"),
+            Identity::Unknown => String::new(),
+        }
+    }
+
+    fn container(name: &str, host: Option<&str>) -> String {
+        identified(&Target::Container(name.into()), Form::Name, host, None)
+    }
+
+    #[test]
+    fn the_host_decides_between_services_with_the_same_container_name() {
+        for (host, service) in [(Some("ie01"), "unbound"), (Some("pie01"), "adguard"), (None, "adguard")] {
+            assert_eq!(container("dns", host), service);
+        }
+    }
+
+    #[test]
+    fn the_service_of_a_playbook_is_the_stated_then_the_listed_then_the_guessed_one() {
+        let playbook = |file: Option<&str>, stated: Option<&str>, guessed: &str| {
+            let (file, stated) = (file.map(Into::into), stated.map(Into::into));
+            let target = Target::Playbook(Playbook { file, stated, guessed: Some(guessed.into()) });
+            identified(&target, Form::Name, None, None)
+        };
+        assert_eq!(playbook(Some("redeploy-dns.yml"), Some("plex"), "dns"), "plex");
+        assert_eq!(playbook(Some("redeploy-dns.yml"), None, "plex"), "adguard");
+        assert_eq!(playbook(None, None, "jf"), "jellyfin");
+        assert_eq!(playbook(None, None, "sonarr"), "(sonarr)");
+    }
+
+    #[test]
+    fn a_name_that_no_service_lists_may_be_an_id() {
+        for (name, identity) in [
+            ("jf", "jellyfin"),
+            ("media-jf-1", "jellyfin"),
+            ("media_jellyfin_2", "jellyfin"),
+            ("media-sonarr-1", "(media-sonarr-1)"),
+            ("sonarr", "(sonarr)"),
+            ("3f2a91c0be77", "3f2a91c0be77?"),
+            ("3f2", "3f2?"),
+            ("cafe", "cafe?"),
+        ] {
+            assert_eq!(container(name, None), identity, "{name}");
+        }
+        let stack = Target::Container("media_jf".into());
+        assert_eq!(identified(&stack, Form::SwarmService, None, None), "jellyfin");
+        assert_eq!(container("media_jf", None), "(media_jf)");
+    }
+
+    #[test]
+    fn a_name_of_another_kind_shares_the_budget() {
+        for (target, service) in [
+            (Target::Unit("jf".into()), "jellyfin"),
+            (Target::Unit("container-jf".into()), "jellyfin"),
+            (Target::Unit("docker-compose@net".into()), "adguard unbound"),
+            (Target::Workload(Workload::named("jf")), "jellyfin"),
+            (Target::Container("nginx".into()), "nginx"),
+            (Target::Release("plex".into()), "plex"),
+            (Target::Service("media-jf-1".into()), "jellyfin"),
+            (Target::Service("plex-7d9c5b6f4-x2x8k".into()), "plex"),
+        ] {
+            assert_eq!(identified(&target, Form::Name, None, None), service, "{target:?}");
+        }
+    }
+
+    #[test]
+    fn a_pod_belongs_to_its_workload() {
+        for (pod, identity) in [
+            ("plex-7d9c5b6f4-x2x8k", "plex"),
+            ("plex-0", "plex"),
+            ("plex-zkvqp", "plex"),
+            ("sonarr-7d9c5b6f4-x2x8k", "(sonarr)"),
+            ("db-0", "(db-0)"),
+        ] {
+            assert_eq!(
+                identified(&Target::Workload(Workload::named(pod)), Form::Pod, None, None),
+                identity,
+                "{pod}"
+            );
+        }
+        let deployment = Target::Workload(Workload::named("plex-0"));
+        assert_eq!(identified(&deployment, Form::Name, None, None), "(plex-0)");
+    }
+
+    #[test]
+    fn a_project_and_an_engine_concern_every_service_below() {
+        let project = Target::ComposeProject("net".into());
+        assert_eq!(identified(&project, Form::Name, None, None), "adguard unbound");
+        assert_eq!(identified(&project, Form::Name, Some("ie01"), None), "unbound");
+        let unit = |name: &str, host, here| identified(&Target::Unit(name.into()), Form::Name, host, here);
+        assert_eq!(unit("docker", Some("ie01"), None), "unbound jellyfin");
+        assert_eq!(unit("docker.socket", Some("pie01"), None), "adguard");
+        assert_eq!(unit("podman.socket", Some("pie01"), None), "adguard");
+        assert_eq!(unit("k3s", Some("ie01"), None), "plex");
+        assert_eq!(unit("containerd", Some("ie01"), None), "unbound plex jellyfin");
+        assert_eq!(unit("docker", None, Some("pie01")), "adguard");
+        assert_eq!(unit("docker", None, Some("laptop")), "adguard unbound jellyfin");
+        assert_eq!(unit("docker", Some("pie02"), None), "(docker)");
+    }
+
+    #[test]
+    fn a_part_of_names_concerns_every_service_that_it_matches() {
+        let part =
+            |part: &str, host| identified(&Target::Container(part.into()), Form::PartOfNames, host, None);
+        assert_eq!(part("jelly", None), "jellyfin");
+        assert_eq!(part("dns", None), "adguard unbound");
+        assert_eq!(part("dns", Some("ie01")), "unbound");
+        assert_eq!(part("net-", None), "adguard unbound");
+        assert_eq!(part("sonarr", None), "");
+    }
+}

@@ -1,0 +1,262 @@
+//! Hosts and services, and the names that commands use for them.
+
+use serde::{Deserialize, Serialize};
+
+use super::checks::{CommandCheck, DnsName, Engine, Health, TcpPort};
+use super::names;
+use opsctl_reader::terms::action::Target;
+use opsctl_reader::terms::guest::Guest;
+use opsctl_reader::terms::workload::Workload;
+
+/// The hosts and services of `hosts.yaml`, in its order.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Inventory {
+    /// The DNS domain from which health URLs and DNS names are derived.
+    pub domain: Option<String>,
+    /// The hosts.
+    pub hosts: Vec<Host>,
+    /// The services.
+    pub services: Vec<Service>,
+}
+
+/// A machine that runs services.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Host {
+    /// Its name.
+    pub name: String,
+    /// An IPv4 or IPv6 address, or a DNS name.
+    pub address: String,
+    /// The ssh destination, e.g. `root@ie01`.
+    pub ssh: Option<String>,
+}
+
+/// A service and the names of its parts, which share one budget.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Service {
+    /// Its name in budgets and events.
+    pub name: String,
+    /// The name of the host that it runs on.
+    pub host: Option<String>,
+    /// Container names and compose service names.
+    pub containers: Vec<String>,
+    /// Compose project names.
+    pub projects: Vec<String>,
+    /// systemd and init units, without `.service`.
+    pub units: Vec<String>,
+    /// Kubernetes workloads.
+    pub workloads: Vec<Workload>,
+    /// Virtual machines and system containers.
+    pub guests: Vec<Guest>,
+    /// helm releases.
+    pub releases: Vec<String>,
+    /// Ansible playbooks, by file name.
+    pub playbooks: Vec<String>,
+    /// Its HTTP health endpoint.
+    pub health: Option<Health>,
+    /// The DNS name that must resolve.
+    pub dns: Option<DnsName>,
+    /// Ports that must accept connections.
+    pub tcp: Vec<TcpPort>,
+    /// Commands of the operator's own that check it.
+    pub commands: Vec<CommandCheck>,
+    /// The container engine.
+    pub engine: Engine,
+}
+
+impl Service {
+    /// The names of its containers; its own name if it lists none.
+    pub fn container_names(&self) -> Vec<&str> {
+        if self.containers.is_empty() {
+            vec![&self.name]
+        } else {
+            self.containers.iter().map(String::as_str).collect()
+        }
+    }
+
+    /// The containers that should be running: none if it lists units, workloads or guests, but no
+    /// containers.
+    pub fn own_containers(&self) -> Vec<&str> {
+        let elsewhere = !self.units.is_empty() || !self.workloads.is_empty() || !self.guests.is_empty();
+        if self.containers.is_empty() && elsewhere { vec![] } else { self.container_names() }
+    }
+
+    /// Whether this is the name of one of its parts that no other service on its host has, of any kind.
+    pub(crate) fn has_own_part(&self, written: &str) -> bool {
+        let unit = written.strip_suffix(".service").unwrap_or(written);
+        self.units.iter().any(|name| name == unit)
+            || self.containers.iter().any(|name| name == written)
+            || self.workloads.iter().any(|workload| workload.name == written)
+            || self.guests.iter().any(|guest| guest.name == written)
+    }
+
+    /// Whether this is the name of one of its parts that other services may have, too, of any kind.
+    pub(crate) fn has_shared_part(&self, written: &str) -> bool {
+        self.is_in_project(written)
+            || [&self.releases, &self.playbooks].into_iter().flatten().any(|name| name == written)
+    }
+
+    /// Whether it lists this compose project.
+    pub(crate) fn lists_project(&self, project: &str) -> bool {
+        self.projects.iter().any(|name| names::is_same_project(name, project))
+    }
+
+    /// Whether it and another service are in compose projects, and not in the same one: then a name of a compose service
+    /// may be that of both.
+    pub fn is_in_another_project_than(&self, other: &Self) -> bool {
+        !self.projects.is_empty()
+            && !other.projects.is_empty()
+            && !self.projects.iter().any(|project| other.lists_project(project))
+    }
+
+    /// Whether it lists this compose project, or a container that a stack of this name has named.
+    fn is_in_project(&self, project: &str) -> bool {
+        let of_stack = |name: &String| name.strip_prefix(project).is_some_and(|rest| rest.starts_with('_'));
+        self.lists_project(project) || self.containers.iter().any(of_stack)
+    }
+
+    /// Whether its part with this name is certainly another one than the target: a workload in another namespace, a guest
+    /// of another program, a guest whose number is the beginning of a container ID.
+    pub(crate) fn has_other(&self, name: &str, target: &Target) -> bool {
+        match target {
+            Target::Workload(workload) => {
+                let wanted = Workload { name: name.to_owned(), ..workload.clone() };
+                let mut own = self.workloads.iter().filter(|own| own.name == name).peekable();
+                own.peek().is_some() && own.all(|own| !own.may_be(&wanted))
+            }
+            Target::Guest(guest) => {
+                let mut own = self.guests.iter().filter(|own| own.name == name).peekable();
+                own.peek().is_some() && own.all(|own| !own.may_be(guest))
+            }
+            Target::Container(_) => {
+                names::may_be_id(name) && self.guests.iter().any(|guest| guest.name == name)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it lists the target under its kind of name.
+    pub fn lists(&self, target: &Target) -> bool {
+        let (listed, name) = match target {
+            Target::Container(name) | Target::ComposeService(name) => (&self.containers, name),
+            Target::ComposeProject(name) => return self.is_in_project(name),
+            Target::Unit(name) => (&self.units, name),
+            Target::Workload(workload) => return self.workloads.iter().any(|own| own.may_be(workload)),
+            Target::Guest(guest) => return self.guests.iter().any(|own| own.may_be(guest)),
+            Target::Release(name) => (&self.releases, name),
+            Target::Playbook(playbook) => match &playbook.file {
+                Some(file) => (&self.playbooks, file),
+                None => return false,
+            },
+            Target::Service(_) | Target::Recipients(_) | Target::Unknown | Target::Nothing => return false,
+        };
+        listed.iter().any(|known| known == name)
+    }
+}
+
+impl Inventory {
+    /// The host with this name.
+    pub fn host(&self, name: &str) -> Option<&Host> {
+        self.hosts.iter().find(|host| host.name == name)
+    }
+
+    /// The name of the service with this name, else of the service with a part of this name, else the name itself.
+    pub fn service_named(&self, written: &str) -> String {
+        let own = || self.services.iter().find(|service| service.name == written);
+        let has_part = |service: &&Service| service.has_own_part(written) || service.has_shared_part(written);
+        let part = || self.services.iter().find(has_part);
+        own().or_else(part).map_or_else(|| written.to_owned(), |service| service.name.clone())
+    }
+
+    /// The services that a name may mean: the one with this name or an own part of it, otherwise all that share the part.
+    pub fn services_named(&self, written: &str) -> Vec<&Service> {
+        let own = |service: &&Service| service.name == written;
+        let has_own_part = |service: &&Service| service.has_own_part(written);
+        match self.services.iter().find(own).or_else(|| self.services.iter().find(has_own_part)) {
+            Some(only) => vec![only],
+            None => self.services.iter().filter(|service| service.has_shared_part(written)).collect(),
+        }
+    }
+
+    /// The host with this name, with or without the inventory's domain, else with this address or ssh destination.
+    pub fn find_host(&self, written: &str) -> Option<&Host> {
+        let domain = self.domain.as_deref().unwrap_or_default();
+        let bare = written.strip_suffix(domain).and_then(|name| name.strip_suffix('.')).unwrap_or(written);
+        self.host(written)
+            .or_else(|| {
+                self.hosts.iter().find(|host| {
+                    host.address == written || host.ssh.as_deref().map(ssh_host) == Some(written)
+                })
+            })
+            .or_else(|| self.host(bare))
+    }
+
+    /// The name of the host that [`Self::find_host`] finds; the text itself if it finds none.
+    pub fn host_of<'a>(&'a self, written: &'a str) -> &'a str {
+        self.find_host(written).map_or(written, |host| host.name.as_str())
+    }
+}
+
+/// The host in an ssh destination such as `root@ie01` or `ssh://root@[fd00::10]:22`.
+pub fn ssh_host(destination: &str) -> &str {
+    let rest = destination.strip_prefix("ssh://").unwrap_or(destination);
+    let rest = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+    let host = match rest.rsplit_once(':') {
+        Some((host, port))
+            if port.chars().all(|c| c.is_ascii_digit()) && (!host.contains(':') || host.ends_with(']')) =>
+        {
+            host
+        }
+        _ => rest,
+    };
+    host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inventory() -> Inventory {
+        let service = |name: &str, host: &str, container: &str| Service {
+            name: name.into(),
+            host: Some(host.into()),
+            containers: vec![container.into()],
+            ..Service::default()
+        };
+        Inventory {
+            domain: Some("example.net".into()),
+            hosts: vec![
+                Host { name: "ie01".into(), address: "192.0.2.1".into(), ssh: Some("root@ie01.lan".into()) },
+                Host { name: "pie01".into(), address: "192.0.2.2".into(), ssh: None },
+            ],
+            services: vec![
+                Service { playbooks: vec!["redeploy-dns.yml".into()], ..service("adguard", "pie01", "dns") },
+                service("unbound", "ie01", "dns"),
+            ],
+        }
+    }
+
+    #[test]
+    fn a_service_name_takes_precedence_over_a_part_of_another_service() {
+        let mut inventory = inventory();
+        inventory.services[1].containers.push("adguard".into());
+        inventory.services[1].units.push("resolver".into());
+        for (written, service) in [
+            ("adguard", "adguard"),
+            ("redeploy-dns.yml", "adguard"),
+            ("resolver.service", "unbound"),
+            ("elsewhere", "elsewhere"),
+        ] {
+            assert_eq!(inventory.service_named(written), service, "{written}");
+        }
+    }
+
+    #[test]
+    fn finds_hosts_by_name_address_and_ssh_destination() {
+        let inventory = inventory();
+        for written in ["ie01", "192.0.2.1", "ie01.lan", "ie01.example.net"] {
+            assert_eq!(inventory.host_of(written), "ie01");
+        }
+        assert_eq!(inventory.host_of("elsewhere"), "elsewhere");
+        assert_eq!(ssh_host("ssh://root@ie01:2222"), "ie01");
+    }
+}

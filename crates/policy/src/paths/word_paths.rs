@@ -1,0 +1,256 @@
+//! The files that a word of a command refers to.
+
+use opsctl_reader::path::fold;
+use opsctl_reader::shell::{Command, Word};
+
+/// The agent's machine: variables, links and globs. The rules query it and open nothing themselves.
+pub trait LocalMachine {
+    /// The value of a variable of the agent's shell.
+    fn variable(&self, name: &str) -> Option<String>;
+    /// The path with links and `..` resolved as far as it exists; `None` if it cannot be resolved.
+    fn canonical(&self, path: &str) -> Option<String>;
+    /// The files that a glob matches now; `None` if there are too many.
+    fn expand(&self, glob: &str) -> Option<Vec<String>>;
+    /// The files below a folder, as far as they can be looked at; `None` when nothing of it can.
+    fn below(&self, folder: &str, deep: bool) -> Option<Vec<String>>;
+    /// Whether there is a folder.
+    fn is_folder(&self, path: &str) -> bool;
+}
+
+/// An unknown machine, such as a remote one.
+#[derive(Debug, Clone, Copy)]
+pub struct UnknownMachine;
+
+impl LocalMachine for UnknownMachine {
+    fn variable(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn canonical(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn expand(&self, _: &str) -> Option<Vec<String>> {
+        Some(vec![])
+    }
+
+    fn below(&self, _: &str, _: bool) -> Option<Vec<String>> {
+        None
+    }
+
+    fn is_folder(&self, _: &str) -> bool {
+        false
+    }
+}
+
+/// The files that a word may refer to.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WordPaths {
+    /// Absolute paths: as written, and with links resolved.
+    pub paths: Vec<String>,
+    /// The end of a path with an unknown beginning, from a `/` on.
+    pub end: Option<String>,
+    /// The word is a glob that matches too many files.
+    pub too_many: bool,
+}
+
+/// Resolves a word of a command.
+pub fn word_paths(word: &Word, command: &Command, machine: &dyn LocalMachine) -> WordPaths {
+    text_paths(&word.text, word.unknown.is_some(), command, machine)
+}
+
+/// Resolves `text`; unknown parts match any path.
+pub fn text_paths(text: &str, unknown: bool, command: &Command, machine: &dyn LocalMachine) -> WordPaths {
+    let remote = command.host().is_some();
+    let text = text.strip_prefix("file://").unwrap_or(text);
+    let cwd = command.cwd.as_deref().filter(|cwd| cwd.starts_with('/') || (remote && cwd.starts_with('~')));
+    let (text, whole) = if unknown || text.starts_with('~') {
+        filled(text, remote, cwd, machine)
+    } else {
+        (text.to_owned(), true)
+    };
+    if !whole {
+        return WordPaths { end: known_end(&text), ..WordPaths::default() };
+    }
+    let path = match (text.starts_with('/') || (remote && text.starts_with('~')), cwd) {
+        (true, _) => text,
+        (false, Some(cwd)) => format!("{cwd}/{text}"),
+        // A path below an unknown folder.
+        (false, None) => return WordPaths { end: Some(normal(&format!("/{text}"))), ..WordPaths::default() },
+    };
+    let mut paths = vec![normal(&path)];
+    paths.extend(paths.first().and_then(|path| behind_process(path)));
+    if !remote {
+        if path.contains(['*', '?', '[']) {
+            match machine.expand(&path) {
+                Some(found) => paths.extend(found),
+                None => return WordPaths { paths, end: None, too_many: true },
+            }
+        }
+        for at in 0..paths.len() {
+            let path = paths.get(at).filter(|path| !is_own_descriptor(path));
+            let real = path.and_then(|path| machine.canonical(path));
+            paths.extend(real);
+        }
+        // `..` after a link leads to another folder than the text suggests.
+        paths.extend(path.contains("..").then(|| machine.canonical(&path)).flatten());
+        paths.dedup();
+    }
+    WordPaths { paths, end: None, too_many: false }
+}
+
+/// The path that `/proc/PID/root` leads to, from the root of that process.
+fn behind_process(path: &str) -> Option<String> {
+    let (process, rest) = path.strip_prefix("/proc/")?.split_once("/root/")?;
+    let is_process = process.split('/').all(|part| {
+        part == "task" || part == "self" || part == "thread-self" || part.chars().all(|c| c.is_ascii_digit())
+    });
+    is_process.then(|| normal(&format!("/{rest}")))
+}
+
+/// The text with `~` and known variables expanded, and whether all of them were known.
+fn filled(text: &str, remote: bool, cwd: Option<&str>, machine: &dyn LocalMachine) -> (String, bool) {
+    let home = || if remote { Some("~".to_owned()) } else { machine.variable("HOME") };
+    let value = |name: &str| match name {
+        "HOME" => home(),
+        "PWD" => cwd.map(str::to_owned),
+        _ if remote => None,
+        _ => machine.variable(name),
+    };
+    let mut out = String::new();
+    let mut whole = true;
+    let mut rest = text;
+    if let Some(after) = text.strip_prefix('~')
+        && (after.is_empty() || after.starts_with('/'))
+        && let Some(home) = home()
+    {
+        out.push_str(&home);
+        rest = after;
+    }
+    while let Some(at) = rest.find(['$', '`']) {
+        out.push_str(rest.get(..at).unwrap_or_default());
+        let after = rest.get(at + 1..).unwrap_or_default();
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        // The name, what follows it in braces, and the text behind.
+        let (name, operation, tail) = if let Some(inside) = after.strip_prefix('{') {
+            let (body, tail) = inside.split_once('}').unwrap_or((inside, ""));
+            let (name, operation) = body.split_at(body.find(|c| !is_name(c)).unwrap_or(body.len()));
+            (name, operation, tail)
+        } else {
+            let (name, tail) = after.split_at(after.find(|c| !is_name(c)).unwrap_or(after.len()));
+            (name, "", tail)
+        };
+        if let Some(other) = operation.strip_prefix(":+").or_else(|| operation.strip_prefix('+')) {
+            // `${HOME:+x}` is `x` if HOME is set.
+            out.push_str(other);
+            rest = tail;
+            continue;
+        }
+        // `${HOME:?}` and `${HOME:-x}` are HOME if it is set; all other operations change the value.
+        if !operation.trim_start_matches(':').starts_with(['-', '=', '?']) && !operation.is_empty() {
+            whole = false;
+            out.push('\u{1}');
+            // `${HOME/*/x}` ends with the replacement.
+            let replacement =
+                operation.strip_prefix('/').and_then(|rest| rest.trim_start_matches('/').split_once('/'));
+            out.push_str(replacement.map_or("", |(_, replacement)| replacement));
+            rest = tail;
+            continue;
+        }
+        if let Some(value) =
+            value(name).filter(|_| !name.is_empty() && rest.as_bytes().get(at) == Some(&b'$'))
+        {
+            out.push_str(&value);
+            rest = tail;
+        } else {
+            whole = false;
+            out.push('\u{1}');
+            // `$(…)` is unknown up to its closing bracket.
+            rest = after.rfind([')', '`']).map_or(tail, |end| after.get(end + 1..).unwrap_or_default());
+        }
+    }
+    out.push_str(rest);
+    (out, whole)
+}
+
+/// The text after the last unknown part, from a `/` on.
+fn known_end(text: &str) -> Option<String> {
+    let end = text.rsplit('\u{1}').next().unwrap_or_default();
+    let slash = end.find('/')?;
+    end.get(slash..).filter(|end| end.len() > 1).map(normal)
+}
+
+/// The path without `.`, `..`, doubled and trailing slashes.
+pub fn normal(path: &str) -> String {
+    let names = fold("", path).join("/");
+    if path.starts_with('~') && names.starts_with('~') { names } else { format!("/{names}") }
+}
+
+/// Whether the path names a descriptor of the process that opens it. What it leads to is decided by the redirections of the
+/// command, and differs from what it leads to in this process.
+fn is_own_descriptor(path: &str) -> bool {
+    matches!(path, "/dev/stdin" | "/dev/stdout" | "/dev/stderr")
+        || ["/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/"]
+            .iter()
+            .any(|folder| path.starts_with(folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Home;
+
+    impl LocalMachine for Home {
+        fn variable(&self, name: &str) -> Option<String> {
+            (name == "HOME").then(|| "/home/agent".to_owned())
+        }
+
+        fn canonical(&self, path: &str) -> Option<String> {
+            path.strip_prefix("/link").map(|rest| normal(&format!("/real/deep{rest}")))
+        }
+
+        fn expand(&self, glob: &str) -> Option<Vec<String>> {
+            Some(if glob == "/app/*.env" { vec!["/app/x.env".to_owned()] } else { vec![] })
+        }
+
+        fn below(&self, _: &str, _: bool) -> Option<Vec<String>> {
+            None
+        }
+
+        fn is_folder(&self, _: &str) -> bool {
+            false
+        }
+    }
+
+    fn paths(text: &str) -> (Vec<String>, Option<String>) {
+        let command = Command { cwd: Some("/app".into()), ..Command::default() };
+        let WordPaths { paths, end, .. } = text_paths(text, text.contains(['$', '~']), &command, &Home);
+        (paths, end)
+    }
+
+    #[test]
+    fn a_word_resolves_to_a_path_in_every_notation() {
+        for (text, expected) in [
+            ("x", vec!["/app/x"]),
+            ("./a/../x", vec!["/app/x"]),
+            ("~/x", vec!["/home/agent/x"]),
+            ("$HOME/x", vec!["/home/agent/x"]),
+            ("${HOME:?}//x/", vec!["/home/agent/x"]),
+            ("$PWD/x", vec!["/app/x"]),
+            ("/link/x", vec!["/link/x", "/real/deep/x"]),
+            ("/link/../x", vec!["/x", "/real/x"]),
+            ("*.env", vec!["/app/*.env", "/app/x.env"]),
+            ("file:///etc/x", vec!["/etc/x"]),
+        ] {
+            assert_eq!(paths(text), (expected.into_iter().map(str::to_owned).collect(), None), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_path_may_be_all_that_is_known() {
+        assert_eq!(paths("$DIR/.claude/x"), (vec![], Some("/.claude/x".into())));
+        assert_eq!(paths("$(pwd)/.claude/x"), (vec![], Some("/.claude/x".into())));
+        assert_eq!(paths("$DIR"), (vec![], None));
+    }
+}

@@ -1,0 +1,39 @@
+//! Dry run: every action, change and unknown effect is denied, with a request to report it.
+
+use super::tier::{describe, in_words, instead, is_own_account};
+use crate::effects::PartEffect;
+use crate::model::records::verdict::{Reason, ResolvedAction};
+use opsctl_reader::terms::action::ActionKind;
+use opsctl_reader::terms::effect::Effect;
+
+/// The objections to actions.
+pub fn objections(actions: &[ResolvedAction]) -> Vec<Reason> {
+    // A forbidden action is denied for its own reason.
+    let acting = actions.iter().filter(|action| action.action.kind != ActionKind::Forbidden);
+    let mut reasons: Vec<Reason> =
+        acting.map(|action| reason(&format!("{} is not carried out", describe(action)), "")).collect();
+    // An action on several services is one sentence.
+    reasons.dedup();
+    reasons
+}
+
+/// The objections to parts of a command that are not known to only read.
+pub fn effect_objections(parts: &[PartEffect]) -> Vec<Reason> {
+    let more = parts.iter().filter(|part| matches!(part.effect, Effect::Changes | Effect::Unknown));
+    let mut reasons: Vec<Reason> = more
+        .filter(|part| !is_own_account(part))
+        .map(|part| reason(&in_words(part), &instead(part)))
+        .collect();
+    reasons.dedup();
+    reasons
+}
+
+fn reason(what: &str, instead: &str) -> Reason {
+    Reason {
+        rule: "dry_run",
+        topic: None,
+        text: format!(
+            "Dry run (CLAUDEOPS_DRY_RUN): {what}. {instead}State in the report what you would have done, and continue."
+        ),
+    }
+}

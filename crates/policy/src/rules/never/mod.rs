@@ -1,0 +1,456 @@
+//! Always-denied commands: the default rules of the catalogue and the rules of `hosts.yaml`.
+//!
+//! The rules apply to the commands that would run, at any position of the text and inside any wrapper. Text that is
+//! only printed is not a command.
+
+pub mod bomb;
+mod disguise;
+pub mod unread;
+
+use std::path::Path;
+
+use super::pattern::{self, Behind, Kind, Pattern, PatternMatch};
+use crate::files;
+use crate::model::records::verdict::Reason;
+use crate::model::rights::ask::Topic;
+use crate::model::rights::policy::Tier;
+use crate::model::rights::rules::{NeverRule, Rules};
+use crate::paths::glob;
+use crate::paths::word_paths::{LocalMachine, UnknownMachine, normal, text_paths};
+use opsctl_reader::catalogue::lookup::Usage;
+use opsctl_reader::catalogue::never::DefaultRule;
+use opsctl_reader::catalogue::program::{Prints, Program};
+use opsctl_reader::catalogue::{Catalogue, base_name, default_rules};
+use opsctl_reader::shell::{Command, Construct, Node, Script, Suspicion, Word};
+
+/// Globs of data folders; `hosts.yaml` may add to them. A glob that ends in `/**` includes everything below the folder.
+pub const DATA: &[&str] = &[
+    "/",
+    "/*",
+    "~",
+    "~/*",
+    "/home/*",
+    "/opt/*",
+    "/var/lib",
+    "/var/lib/*",
+    "/var/lib/docker/**",
+    "/var/lib/containers/**",
+    "/var/lib/postgresql/**",
+    "/var/lib/mysql/**",
+    "/var/log",
+    "/srv/**",
+    "/mnt/**",
+    "/media/**",
+    "/data/**",
+    "/volumes/**",
+    "/volume*/**",
+    "/repos",
+    "/repos/*",
+    "/results",
+    "/state/**",
+];
+
+/// The maximum number of suspected commands that are judged in one text that could not be read.
+const MOST_SUSPECTED: usize = 64;
+
+/// Globs of disks.
+const DEVICES: &[&str] = &[
+    "/dev/sd*",
+    "/dev/nvme*",
+    "/dev/vd*",
+    "/dev/xvd*",
+    "/dev/hd*",
+    "/dev/mmcblk*",
+    "/dev/md*",
+    "/dev/dm-*",
+    "/dev/mapper/*",
+    "/dev/disk/**",
+    "/dev/zvol/**",
+    "/dev/loop*",
+    "/dev/nbd*",
+    "/dev/rbd*",
+];
+
+/// A default rule or a rule of `hosts.yaml`.
+struct Rule<'a> {
+    name: &'a str,
+    reason: &'a str,
+}
+
+/// The default rules, which `hosts.yaml` may disable by the name of the rule or of its pack.
+pub fn defaults() -> impl Iterator<Item = &'static DefaultRule> {
+    default_rules().iter()
+}
+
+/// The objections to the commands of a script, the first one of each rule.
+pub fn objections(
+    script: &Script,
+    rules: &Rules,
+    tier: Option<Tier>,
+    machine: &dyn LocalMachine,
+) -> Vec<Reason> {
+    let mut reasons: Vec<Reason> = Vec::new();
+    let mut add = |reason: Reason| {
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    };
+    script.visit(|node| match node {
+        // A wrapper is judged by its own words: `sudo` is one.
+        Node::Command(command) | Node::Group(Construct::Through(command), _) => {
+            judge(command, (rules, script.catalogue), tier, machine, &mut add);
+        }
+        Node::Unread(unread) => {
+            let mut count = 0;
+            unread.suspect(
+                |word| has_rule(word, rules, script.catalogue),
+                |command| {
+                    judge(&command, (rules, script.catalogue), tier, machine, &mut add);
+                    count += 1;
+                    if count < MOST_SUSPECTED { Suspicion::Dropped } else { Suspicion::Enough }
+                },
+            );
+        }
+        Node::Group(..) => {}
+    });
+    if !is_off(rules, bomb::NAME) {
+        bomb::objection(script).into_iter().for_each(&mut add);
+    }
+    if !is_off(rules, unread::NAME) {
+        unread::objection(script).into_iter().for_each(&mut add);
+    }
+    disguise::objections(script).into_iter().for_each(&mut add);
+    reasons
+}
+
+/// The rules that apply at a tier, by name, each with its reason: the defaults that are not disabled, then those of
+/// `hosts.yaml`.
+pub fn in_force(rules: &Rules, tier: Tier) -> Vec<(&str, &str)> {
+    let by_default = defaults().filter(|rule| !is_off(rules, rule.name)).map(|rule| (rule.name, rule.reason));
+    let own = rules.never.iter().filter(|rule| rule.tiers.is_empty() || rule.tiers.contains(&tier));
+    let unread = (!is_off(rules, unread::NAME)).then_some((unread::NAME, unread::REASON));
+    by_default.chain(unread).chain(own.map(|rule| (rule.name.as_str(), rule.reason.as_str()))).collect()
+}
+
+/// Whether a rule may apply to the program of this name.
+fn has_rule(word: &str, rules: &Rules, catalogue: Catalogue) -> bool {
+    let name = base_name(word);
+    let by_default = catalogue.find(word).is_some_and(|program| {
+        !program.never.is_empty() || program.verbs.iter().any(|verb| verb.form.then.is_some())
+    });
+    let mut own = rules.never.iter().flat_map(|rule| &rule.patterns);
+    by_default || own.any(|pattern| pattern::concerns(pattern, name))
+}
+
+/// Whether a default rule does not apply at this tier, is disabled, or is replaced by a rule with its name.
+fn is_off(rules: &Rules, name: &str) -> bool {
+    let pack = defaults().find(|rule| rule.name == name).map(|rule| rule.pack);
+    rules.off.iter().any(|off| off == name || pack.is_some_and(|pack| off == pack))
+        || rules.never.iter().any(|rule| rule.name == name)
+}
+
+fn judge(
+    command: &Command,
+    (rules, catalogue): (&Rules, Catalogue),
+    tier: Option<Tier>,
+    machine: &dyn LocalMachine,
+    add: &mut impl FnMut(Reason),
+) {
+    let Some(name) = command.words.first().map(|word| base_name(&word.text)) else { return };
+    let is = |kind, word: &Word| is(kind, word, command, rules, machine);
+    let remote = command.host().is_some();
+    if let Some(program) = catalogue.find(name) {
+        by_default(command, program, (name, 1), (rules, catalogue), &is, add);
+        if let Some(usage) = next_program(command, program, catalogue) {
+            let name = format!("{name} {}", usage.program.hints.first().unwrap_or(&usage.program.key));
+            by_default(command, usage.program, (&name, usage.start), (rules, catalogue), &is, add);
+        }
+    }
+    for rule in &rules.never {
+        if !rule.scope.holds(remote)
+            || !(rule.tiers.is_empty() || tier.is_some_and(|tier| rule.tiers.contains(&tier)))
+        {
+            continue;
+        }
+        let patterns = rule.patterns.iter().filter(|pattern| pattern::concerns(pattern, name));
+        let found = patterns
+            .filter_map(|pattern| Pattern::parse(pattern).ok())
+            .find_map(|pattern| pattern.find(command, catalogue, &is));
+        if let Some(found) = found {
+            add(objection(&Rule { name: &rule.name, reason: &rule.reason }, &found, command));
+        }
+    }
+}
+
+/// The objections of the default rules, whose patterns are in the catalogue entry of the program.
+fn by_default(
+    command: &Command,
+    program: &Program,
+    (name, start): (&str, usize),
+    (rules, catalogue): (&Rules, Catalogue),
+    is: &dyn Fn(Kind, &Word) -> bool,
+    add: &mut impl FnMut(Reason),
+) {
+    if program.never.is_empty() {
+        return;
+    }
+    let texts: Vec<&str> = command.words.iter().skip(start).map(|word| word.text.as_str()).collect();
+    let values = pattern::values(program, catalogue);
+    let behind = Behind { name, start, values: &values };
+    for rule in defaults().filter(|rule| program.never.iter().any(|(name, _)| *name == rule.name)) {
+        if is_off(rules, rule.name) || (rule.local && command.host().is_some()) {
+            continue;
+        }
+        let denials = program.never.iter().filter(|(name, _)| *name == rule.name);
+        let found = denials
+            .flat_map(|(_, patterns)| patterns.iter())
+            .filter(|pattern| pattern::may_match(pattern, &texts))
+            .filter_map(|pattern| Pattern::behind_program(pattern).ok())
+            .find_map(|pattern| pattern.find_behind(command, behind, is));
+        if let Some(found) = found {
+            add(objection(&Rule { name: rule.name, reason: rule.reason }, &found, command));
+        }
+    }
+}
+
+/// The program that gets the words: compose in `docker compose`.
+fn next_program(command: &Command, program: &Program, catalogue: Catalogue) -> Option<Usage> {
+    if !program.verbs.iter().any(|verb| verb.form.then.is_some()) {
+        return None;
+    }
+    let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+    catalogue.usage(&texts, &|_| false).filter(|usage| usage.before.is_some())
+}
+
+/// The text of a denial: the rule, the command, the host and wrappers, and what to do instead.
+fn objection(rule: &Rule<'_>, found: &PatternMatch, command: &Command) -> Reason {
+    let PatternMatch { evidence } = found;
+    Reason {
+        rule: "never",
+        topic: Some(Topic::Never(rule.name.to_owned())),
+        text: format!(
+            "Never allowed (rule {}): `{evidence}`{}. {}",
+            rule.name,
+            command.whereabouts(),
+            rule.reason
+        ),
+    }
+}
+
+/// Whether this rule denies a command; checks the examples of the rule.
+pub fn denies(rule: &NeverRule, command: &str) -> bool {
+    let rules = Rules { never: vec![rule.clone()], ..Rules::default() };
+    let named = format!("(rule {})", rule.name);
+    let script = opsctl_reader::shell::read(command, None);
+    let objections = objections(&script, &rules, rule.tiers.first().copied(), &UnknownMachine);
+    objections.iter().any(|reason| reason.text.contains(&named))
+}
+
+fn is(kind: Kind, word: &Word, command: &Command, rules: &Rules, machine: &dyn LocalMachine) -> bool {
+    match kind {
+        Kind::Unknown => word.known().is_none(),
+        Kind::Pids => word.unknown.as_ref().is_some_and(|unknown| {
+            unknown.source.split('|').any(|stage| {
+                let inside = stage.trim_start_matches(['$', '(', '`', ' ']);
+                let program = inside.split_whitespace().next().unwrap_or_default();
+                printed_by(program) == Some(Prints::ProcessIds)
+            })
+        }),
+        Kind::Device => {
+            let text = word.text.strip_prefix("of=").unwrap_or(&word.text);
+            let read = word.text.starts_with("if=");
+            !read && DEVICES.iter().any(|glob| glob::matches(glob, &normal(text)))
+        }
+        Kind::Data => is_data(word, command, rules, machine),
+        Kind::Contents => {
+            (word.text.ends_with("/*") && is_data(word, command, rules, machine))
+                || lists_data(word, command, rules, machine)
+        }
+        Kind::Code => files::removed(&word.text)
+            .into_iter()
+            .any(|path| is_data(&Word::literal(path), command, rules, machine)),
+        Kind::Folder => {
+            let meant = text_paths(&word.text, word.unknown.is_some(), command, machine).paths;
+            let is_folder = |path: &String| {
+                // In most of these folders, each service has its own folder.
+                let depth = path.split('/').filter(|part| !part.is_empty()).count();
+                depth <= 2 + usize::from(path.starts_with("/var/")) || machine.is_folder(path)
+            };
+            is_data(word, command, rules, machine) && meant.iter().any(is_folder)
+        }
+    }
+}
+
+fn is_data(word: &Word, command: &Command, rules: &Rules, machine: &dyn LocalMachine) -> bool {
+    // `$DIR/` and `$DIR/*` are `/` where the variable is empty; `${DIR:?}` cannot be.
+    let suffix = word.suffix();
+    if word.unknown.as_ref().is_some_and(|unknown| word.prefix().is_empty() && !unknown.source.contains(":?"))
+        && matches!(suffix, "/" | "/*" | "/.*")
+        && !word.text.starts_with('~')
+        && !word.text.starts_with("$HOME")
+    {
+        return true;
+    }
+    // All files of a folder count as the folder.
+    let text = word.text.trim_end_matches("/*").trim_end_matches("/.*");
+    let text = match text {
+        "" => "/",
+        "*" | ".*" => ".",
+        text => text,
+    };
+    let home = if command.host().is_some() { Some("~".to_owned()) } else { machine.variable("HOME") };
+    let meant = text_paths(text, word.unknown.is_some(), command, machine);
+    let absolute = |glob: &str| match (glob.strip_prefix('~'), &home) {
+        (Some(rest), Some(home)) => Some(format!("{home}{rest}")),
+        (Some(_), None) => None,
+        (None, _) => Some(glob.to_owned()),
+    };
+    meant.paths.iter().any(|path| {
+        // A glob in the path is compared as it stands: `/srv/*/cache` lies in `/srv/**`.
+        DATA.iter().filter_map(|glob| absolute(glob)).any(|glob| glob::matches(&glob, path))
+            || rules.data.iter().filter_map(|glob| absolute(glob)).any(|glob| overlaps(&glob, path))
+    })
+}
+
+fn printed_by(program: &str) -> Option<Prints> {
+    Catalogue::default().find(program).and_then(|program| program.prints)
+}
+
+/// Whether a word is the output of a program that lists everything in a data folder: `$(find /srv -type f)`.
+fn lists_data(word: &Word, command: &Command, rules: &Rules, machine: &dyn LocalMachine) -> bool {
+    let Some(unknown) = &word.unknown else { return false };
+    let listing = unknown.source.strip_prefix("$(").and_then(|source| source.strip_suffix(')'));
+    let mut words = listing.unwrap_or_default().split_whitespace();
+    printed_by(words.next().unwrap_or_default()) == Some(Prints::FileNames)
+        && !words.clone().any(|word| matches!(word, "-name" | "-iname" | "-path" | "-regex"))
+        && words.any(|word| {
+            word.starts_with(['/', '~']) && is_data(&Word::literal(word), command, rules, machine)
+        })
+}
+
+/// Whether the path is a folder that the glob names, lies below one, or is above one.
+fn overlaps(glob: &str, path: &str) -> bool {
+    let above = path.trim_end_matches('/').to_owned() + "/";
+    glob.starts_with(&above)
+        || Path::new(path).ancestors().filter_map(Path::to_str).any(|folder| glob::matches(glob, folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::rights::rules::Where;
+
+    fn rules_of(text: &str) -> Vec<String> {
+        let script = opsctl_reader::shell::read(text, Some("/app"));
+        objections(&script, &Rules::default(), None, &UnknownMachine)
+            .into_iter()
+            .map(|reason| reason.text)
+            .collect()
+    }
+
+    #[test]
+    fn every_default_denies_its_own_examples_and_nothing_near_them() {
+        for rule in defaults() {
+            assert!(!rule.matches.is_empty() && !rule.differs.is_empty(), "{} has no examples", rule.name);
+            let named = format!("(rule {})", rule.name);
+            for text in rule.matches.iter() {
+                let found = rules_of(text);
+                assert!(
+                    found.iter().any(|reason| reason.contains(&named)),
+                    "{}: {text}: {found:?}",
+                    rule.name
+                );
+            }
+            for text in rule.differs.iter() {
+                let found = rules_of(text);
+                assert!(
+                    !found.iter().any(|reason| reason.contains(&named)),
+                    "{}: {text}: {found:?}",
+                    rule.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn denials_in_the_catalogue_name_default_rules_and_hold_patterns() {
+        for program in Catalogue::default().programs() {
+            for (name, patterns) in program.never.iter() {
+                assert!(defaults().any(|rule| rule.name == *name), "{}: {name}", program.key);
+                for pattern in patterns.iter() {
+                    let parsed = Pattern::behind_program(pattern);
+                    assert!(parsed.is_ok(), "{}: {pattern}: {parsed:?}", program.key);
+                }
+            }
+        }
+        for rule in defaults() {
+            let denies = |program: &Program| program.never.iter().any(|(denied, _)| *denied == rule.name);
+            assert!(Catalogue::default().programs().any(denies), "no program has the rule {}", rule.name);
+        }
+    }
+
+    #[test]
+    fn a_denial_names_the_rule_the_command_its_place_and_what_to_do_instead() {
+        assert_eq!(
+            rules_of("ssh root@ie01 'sudo docker volume rm -f jellyfin_config'"),
+            [
+                "Never allowed (rule remove-volume): `docker volume rm`, on ie01 through ssh, sudo. A volume contains the data of a service. Leave it in place and report what is wrong with it."
+            ]
+        );
+    }
+
+    #[test]
+    fn a_rule_that_is_switched_off_or_replaced_does_not_hold() {
+        let script = opsctl_reader::shell::read("docker system prune", None);
+        let off = Rules { off: vec!["prune".into()], ..Rules::default() };
+        assert_eq!(objections(&script, &off, None, &UnknownMachine), []);
+        let own = crate::model::rights::rules::NeverRule {
+            name: "prune".into(),
+            patterns: vec!["docker volume prune".into()],
+            reason: "No.".into(),
+            scope: Where::Any,
+            tiers: vec![],
+        };
+        assert_eq!(
+            objections(&script, &Rules { never: vec![own], ..Rules::default() }, None, &UnknownMachine),
+            []
+        );
+    }
+
+    #[test]
+    fn a_rule_for_some_tiers_holds_at_these_alone() {
+        let script = opsctl_reader::shell::read("terraform apply", None);
+        let own = crate::model::rights::rules::NeverRule {
+            name: "apply".into(),
+            patterns: vec!["terraform apply".into()],
+            reason: "No.".into(),
+            scope: Where::Any,
+            tiers: vec![Tier::Observe],
+        };
+        let rules = Rules { never: vec![own], ..Rules::default() };
+        assert_eq!(objections(&script, &rules, Some(Tier::Observe), &UnknownMachine).len(), 1);
+        assert_eq!(objections(&script, &rules, Some(Tier::Full), &UnknownMachine), []);
+        assert_eq!(objections(&script, &rules, None, &UnknownMachine), []);
+    }
+
+    #[test]
+    fn a_stated_data_folder_covers_what_is_below_it_and_above_it() {
+        let rules = Rules { data: vec!["/tank/media".into(), "/pool/*/db".into()], ..Rules::default() };
+        let is_denied = |text: &str| {
+            let script = opsctl_reader::shell::read(text, Some("/app"));
+            !objections(&script, &rules, None, &UnknownMachine).is_empty()
+        };
+        for text in [
+            "rm -r /tank/media",
+            "rm -r /tank/media/films/2024",
+            "rm -rf /tank",
+            "mv /tank/media /tmp/x",
+            "ssh nas 'rm -rf /pool/a/db/main'",
+        ] {
+            assert!(is_denied(text), "{text}");
+        }
+        for text in ["rm -r /tank/medialib", "rm -r /pool/a/cache", "ls /tank/media"] {
+            assert!(!is_denied(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,453 @@
+//! Patterns of commands: lines of words that are matched against the words of a command.
+//!
+//! The first word is the program, without its folder. Then, in order, the words that are not options:
+//!
+//! | pattern | matches |
+//! |---|---|
+//! | `word`, `a\|b`, `mkfs.*` | a word, one of several, a glob (`*`, `?`, `[a-z]`) |
+//! | `...` | any number of words |
+//! | `$` | no further word; without it, more may follow |
+//! | `-f\|--force` | one of these options, at any position |
+//! | `-X\|--method=PUT\|POST` | one of these options with one of these values |
+//! | `!--dry-run` | none of these options |
+//! | `{data}` `{contents}` `{folder}` `{device}` `{pids}` `{unknown}` | a word of that kind: see [`Kind`] |
+//! | `{sql}` | SQL that destroys, in any word or on standard input |
+//! | `{accounts}` | SQL that changes who may use a database, likewise |
+//! | `{code}` | code of another language that removes a data folder, likewise |
+
+use opsctl_reader::catalogue::options::{Item, Name, Scanner};
+use opsctl_reader::catalogue::program::{Options, Program};
+use opsctl_reader::catalogue::{Catalogue, base_name};
+use opsctl_reader::shell::Command;
+use opsctl_reader::shell::Word;
+use opsctl_reader::shell::glob;
+
+use opsctl_reader::languages::sql;
+
+/// Kinds of words that are matched by meaning, not by text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A data folder, or a folder that contains data folders.
+    Data,
+    /// All files of a data folder: `/srv/media/*`.
+    Contents,
+    /// A data folder itself, without files in it.
+    Folder,
+    /// A disk.
+    Device,
+    /// Process ids that another program has searched for.
+    Pids,
+    /// A word that is only known at run time.
+    Unknown,
+    /// Code that removes such a folder.
+    Code,
+}
+
+/// What patterns say of SQL and code, wherever it stands.
+const STATEMENTS: [&str; 3] = ["{sql}", "{accounts}", "{code}"];
+
+/// A parsed pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern<'a> {
+    /// Names of the program; empty if the pattern begins after it.
+    program: &'a str,
+    words: Vec<Token<'a>>,
+    conditions: Vec<Condition<'a>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Token<'a> {
+    /// Alternatives, divided by `|`.
+    Word(&'a str),
+    Many,
+    End,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Condition<'a> {
+    Has {
+        names: &'a str,
+        value: Option<&'a str>,
+    },
+    Lacks {
+        names: &'a str,
+    },
+    /// SQL that deletes data.
+    Sql,
+    /// SQL that changes accounts or rights.
+    Accounts,
+    /// Code that removes data.
+    Code,
+}
+
+/// The part of a command that a pattern was found in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PatternMatch {
+    /// The words that matched, in order, without what could be a secret.
+    pub evidence: String,
+}
+
+/// Whether a pattern with this text applies to this program. Does not parse the pattern: most commands match no rule.
+pub fn concerns(pattern: &str, program: &str) -> bool {
+    pattern.split(' ').next().is_some_and(|first| one_of(first, program))
+}
+
+/// Whether a pattern with this text of the words after a program may match these words. Does not parse the pattern.
+pub fn may_match(pattern: &str, texts: &[&str]) -> bool {
+    let first = pattern.split(' ').next().unwrap_or_default();
+    let is_word = !first.is_empty() && !first.starts_with(['-', '!', '$', '.']);
+    !is_word
+        || first.split('|').any(|one| {
+            let by_kind = one.starts_with('{');
+            by_kind
+                || if one.contains(['*', '?', '[']) {
+                    texts.iter().any(|text| glob(one, text))
+                } else {
+                    texts.contains(&one)
+                }
+        })
+}
+
+/// Whether one of the alternatives matches.
+fn one_of(alternatives: &str, text: &str) -> bool {
+    alternatives.split('|').any(
+        |one| {
+            if one.contains(['*', '?', '[']) { glob(one, text) } else { one == text }
+        },
+    )
+}
+
+/// Why a pattern cannot be used. The texts continue "the pattern `…` ".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says what its variant is")]
+pub enum PatternError {
+    #[error("is empty")]
+    Empty,
+    #[error("does not begin with a program")]
+    NoProgram,
+    #[error("goes on after `$`")]
+    AfterEnd,
+    #[error("has an empty alternative in `{0}`")]
+    EmptyAlternative(String),
+    #[error(
+        "has `{0}`, which is none of `{{data}}`, `{{contents}}`, `{{folder}}`, `{{device}}`, `{{pids}}`, `{{unknown}}`, `{{sql}}`, `{{accounts}}`, `{{code}}`"
+    )]
+    Kind(String),
+    #[error("has `{0}` among options; each begins with `-`")]
+    Option(String),
+}
+
+impl<'a> Pattern<'a> {
+    /// Parses a pattern.
+    pub fn parse(text: &'a str) -> Result<Self, PatternError> {
+        let mut tokens = text.split_whitespace();
+        let program = tokens.next().ok_or(PatternError::Empty)?;
+        if program.starts_with(['-', '!', '{', '$']) || program == "..." {
+            return Err(PatternError::NoProgram);
+        }
+        Self::words_of(program, tokens)
+    }
+
+    /// Parses a pattern of the words after a program.
+    pub fn behind_program(text: &'a str) -> Result<Self, PatternError> {
+        Self::words_of("", text.split_whitespace())
+    }
+
+    fn words_of(program: &'a str, tokens: impl Iterator<Item = &'a str>) -> Result<Self, PatternError> {
+        let mut pattern = Self { program, words: vec![], conditions: vec![] };
+        for token in tokens {
+            if pattern.words.last() == Some(&Token::End)
+                && !token.starts_with(['-', '!'])
+                && !STATEMENTS.contains(&token)
+            {
+                return Err(PatternError::AfterEnd);
+            }
+            match token {
+                "..." => pattern.words.push(Token::Many),
+                "$" => pattern.words.push(Token::End),
+                "{sql}" => pattern.conditions.push(Condition::Sql),
+                "{accounts}" => pattern.conditions.push(Condition::Accounts),
+                "{code}" => pattern.conditions.push(Condition::Code),
+                _ if token.starts_with('!') => {
+                    let names = token.trim_start_matches('!');
+                    options(names)?;
+                    pattern.conditions.push(Condition::Lacks { names });
+                }
+                _ if token.starts_with('-') && token.len() > 1 => {
+                    let (names, value) = token.split_once('=').map_or((token, None), |(n, v)| (n, Some(v)));
+                    options(names)?;
+                    pattern.conditions.push(Condition::Has { names, value });
+                }
+                _ => {
+                    for one in token.split('|') {
+                        if one.is_empty() {
+                            return Err(PatternError::EmptyAlternative(token.to_owned()));
+                        }
+                        if one.starts_with('{') && kind(one).is_none() {
+                            return Err(PatternError::Kind(one.to_owned()));
+                        }
+                    }
+                    pattern.words.push(Token::Word(token));
+                }
+            }
+        }
+        Ok(pattern)
+    }
+
+    /// Matches a command. `is` states whether a word is of a kind.
+    pub fn find(
+        &self,
+        command: &Command,
+        catalogue: Catalogue,
+        is: &dyn Fn(Kind, &Word) -> bool,
+    ) -> Option<PatternMatch> {
+        let name = base_name(&command.words.first()?.text);
+        if !one_of(self.program, name) {
+            return None;
+        }
+        let values = catalogue.find(name).map(|program| values(program, catalogue)).unwrap_or_default();
+        self.find_behind(command, Behind { name, start: 1, values: &values }, is)
+    }
+
+    /// Matches the words of a command after its program.
+    pub fn find_behind(
+        &self,
+        command: &Command,
+        behind: Behind<'_>,
+        is: &dyn Fn(Kind, &Word) -> bool,
+    ) -> Option<PatternMatch> {
+        let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+        let valued = Some(behind.values).filter(|values| !values.is_empty());
+        let mut evidence = vec![behind.name.to_owned()];
+        let dashes = texts.iter().position(|text| *text == "--");
+        let search = Search { pattern: self, command, texts: &texts, valued, is, dashes };
+        evidence.extend(search.run(behind.start)?);
+        for condition in &self.conditions {
+            match condition {
+                Condition::Has { names, value } => {
+                    let found = has(&texts, names, *value, valued)?;
+                    evidence.push(found);
+                }
+                Condition::Lacks { names } => {
+                    if lacks(&texts, names) {
+                        continue;
+                    }
+                    return None;
+                }
+                Condition::Sql => evidence.push(stated(command, sql::destroys)?.to_owned()),
+                Condition::Code => {
+                    let mut words = command.words.iter().skip(1).chain(&command.stdin);
+                    words.find(|word| is(Kind::Code, word))?;
+                }
+                Condition::Accounts => evidence.push(stated(command, sql::changes_accounts)?.to_owned()),
+            }
+        }
+        Some(PatternMatch { evidence: evidence.join(" ") })
+    }
+}
+
+/// The start of the words that a pattern applies to.
+#[derive(Debug, Clone, Copy)]
+pub struct Behind<'a> {
+    /// The program as denials name it: `docker compose`.
+    pub name: &'a str,
+    /// The index of the first word after the program.
+    pub start: usize,
+    /// Options that take a value; empty if they are not known.
+    pub values: &'a [Options],
+}
+
+/// The options that take a value, of a program and of the program that gets its words; empty if they are not known.
+pub fn values(program: &Program, catalogue: Catalogue) -> Vec<Options> {
+    let next = program.verbs.iter().filter_map(|verb| verb.form.then);
+    let next = next.filter_map(|key| catalogue.find(key)).filter_map(|program| program.value);
+    program.value.into_iter().chain(next).collect()
+}
+
+fn options(names: &str) -> Result<(), PatternError> {
+    match names.split('|').find(|name| !name.starts_with('-') || name.len() < 2) {
+        Some(name) => Err(PatternError::Option(name.to_owned())),
+        None => Ok(()),
+    }
+}
+
+fn kind(written: &str) -> Option<Kind> {
+    Some(match written {
+        "{data}" => Kind::Data,
+        "{contents}" => Kind::Contents,
+        "{folder}" => Kind::Folder,
+        "{device}" => Kind::Device,
+        "{pids}" => Kind::Pids,
+        "{unknown}" => Kind::Unknown,
+        _ => return None,
+    })
+}
+
+/// The kind of the SQL in a word or on standard input.
+fn stated(command: &Command, says: fn(&str, &str) -> Option<&'static str>) -> Option<&'static str> {
+    let program = command.words.first().map(|word| base_name(&word.text)).unwrap_or_default();
+    let words = command.words.iter().skip(1).map(|word| word.text.as_str()).map(|text| {
+        // `--command=SQL` and `-cSQL`.
+        match (text.strip_prefix("--"), text.strip_prefix('-')) {
+            (Some(long), _) => long.split_once('=').map_or("", |(_, value)| value),
+            (None, Some(short)) => short.get(1..).unwrap_or_default(),
+            (None, None) => text,
+        }
+    });
+    words.chain(command.stdin.iter().map(|stdin| stdin.text.as_str())).find_map(|text| says(text, program))
+}
+
+/// A backtracking search through the words of a command.
+struct Search<'s, 'a> {
+    pattern: &'s Pattern<'a>,
+    command: &'s Command,
+    texts: &'s [&'s str],
+    valued: Option<&'s [Options]>,
+    is: &'s dyn Fn(Kind, &Word) -> bool,
+    /// The index of `--`; no options follow it.
+    dashes: Option<usize>,
+}
+
+/// A token to be matched at an index, and the path of the search.
+#[derive(Clone)]
+struct Step {
+    token: usize,
+    at: usize,
+    before: Option<usize>,
+    /// The word that was matched last, as it may be shown.
+    matched: Option<String>,
+}
+
+impl Search<'_, '_> {
+    /// The matching words, in order. Each token is tried on each word once, so that the work is bounded.
+    fn run(&self, start: usize) -> Option<Vec<String>> {
+        let width = self.texts.len().max(start) + 3;
+        let mut seen = vec![false; (self.pattern.words.len() + 1) * width];
+        let mut steps = vec![Step { token: 0, at: start, before: None, matched: None }];
+        let mut left = vec![0];
+        while let Some(index) = left.pop() {
+            let Step { token, at, .. } = steps.get(index)?.clone();
+            if token == self.pattern.words.len() {
+                return Some(Self::way(&steps, index));
+            }
+            match seen.get_mut(token * width + at) {
+                Some(seen) if !*seen => *seen = true,
+                _ => continue,
+            }
+            // The last candidate is tried first.
+            for (token, at, matched) in self.steps(token, at).into_iter().rev() {
+                left.push(steps.len());
+                steps.push(Step { token, at, before: Some(index), matched });
+            }
+        }
+        None
+    }
+
+    fn way(steps: &[Step], end: usize) -> Vec<String> {
+        let before = |index: &usize| steps.get(*index).and_then(|step| step.before);
+        let mut words: Vec<String> = std::iter::successors(Some(end), before)
+            .filter_map(|index| steps.get(index).and_then(|step| step.matched.clone()))
+            .collect();
+        words.reverse();
+        words
+    }
+
+    /// The next steps of the search, the likeliest first.
+    fn steps(&self, token: usize, at: usize) -> Vec<(usize, usize, Option<String>)> {
+        let Some(wanted) = self.pattern.words.get(token) else { return vec![] };
+        let Some(text) = self.texts.get(at).copied() else {
+            return if matches!(wanted, Token::Word(_)) { vec![] } else { vec![(token + 1, at, None)] };
+        };
+        if text.starts_with('-') && text.len() > 1 && self.dashes.is_none_or(|dashes| at <= dashes) {
+            let next = (token, at + 1, None);
+            return match self.valued {
+                _ if text.contains('=') || text == "--" => vec![next],
+                Some(valued) if valued.iter().any(|options| options.contains(&text)) => {
+                    vec![(token, at + 2, None)]
+                }
+                Some(_) => vec![next],
+                // If it is not known whether an option takes a value, both readings are tried.
+                None => vec![next, (token, at + 2, None)],
+            };
+        }
+        match wanted {
+            Token::Word(alternatives) => match self.matching(alternatives, at, text) {
+                Some(shown) => vec![(token + 1, at + 1, Some(shown))],
+                None => vec![],
+            },
+            Token::Many => vec![(token + 1, at, None), (token, at + 1, None)],
+            Token::End => vec![],
+        }
+    }
+
+    /// The word as it may be shown, if one of the alternatives matches it.
+    fn matching(&self, alternatives: &str, at: usize, text: &str) -> Option<String> {
+        let word = self.command.words.get(at)?;
+        alternatives.split('|').find_map(|one| {
+            let found = match kind(one) {
+                Some(kind) => (self.is)(kind, word),
+                None => one_of(one, text),
+            };
+            found.then(|| shown(one, text))
+        })
+    }
+}
+
+/// A matched word; for a word that may contain a password, the text of the pattern.
+fn shown(pattern: &str, text: &str) -> String {
+    let plain =
+        !text.contains("://") && !text.contains('@') && text.len() <= 120 && !text.contains(char::is_control);
+    if plain { text.to_owned() } else { pattern.to_owned() }
+}
+
+/// The option as it was written, if one of the names is among the words and has one of the values.
+fn has(texts: &[&str], names: &str, value: Option<&str>, valued: Option<&[Options]>) -> Option<String> {
+    let flat: Vec<&str> = valued.into_iter().flatten().flat_map(|options| options.iter().copied()).collect();
+    for (index, text) in texts.iter().enumerate().skip(1).take_while(|(_, text)| **text != "--") {
+        if !text.starts_with('-') {
+            continue;
+        }
+        let found = names.split('|').find_map(|name| Some((name, given(text, name, &flat)?)));
+        let Some((name, own)) = found else { continue };
+        let Some(wanted) = value else {
+            if !(name.starts_with("--") && matches!(own, "false" | "0" | "no")) {
+                return Some(name.to_owned());
+            }
+            continue;
+        };
+        let own = if own.is_empty() { texts.get(index + 1).copied() } else { Some(own) };
+        if own.is_some_and(|own| one_of(wanted, own)) {
+            return Some(format!("{name} {}", own.unwrap_or_default()));
+        }
+    }
+    None
+}
+
+/// The rest of the word after the option (`-rf`, `--force=x`), which may be empty; `None` if the word does not contain
+/// the option.
+fn given<'t>(text: &'t str, name: &str, valued: &[&str]) -> Option<&'t str> {
+    if let Some(long) = name.strip_prefix("--") {
+        let (written, value) =
+            text.strip_prefix("--").map(|word| word.split_once('=').unwrap_or((word, "")))?;
+        // Programs accept abbreviated long options.
+        return (written == long || (written.len() >= 3 && long.starts_with(written))).then_some(value);
+    }
+    if name.len() > 2 {
+        return (text == name).then_some("");
+    }
+    let words = [text];
+    let mut scanner = Scanner::new(&words, 0, valued);
+    scanner.find_map(|item| match item {
+        Item::Option(found @ Name::Short(letter), at) if found.is(name) => {
+            let after = text.find(letter).map_or(text.len(), |at| at + letter.len_utf8());
+            at.and_then(|at| text.get(at.offset..)).or_else(|| text.get(after..))
+        }
+        _ => None,
+    })
+}
+
+/// Whether none of the options is among the words, written in full.
+fn lacks(texts: &[&str], names: &str) -> bool {
+    let before = texts.iter().skip(1).take_while(|text| **text != "--");
+    !before.into_iter().any(|text| names.split('|').any(|name| name == *text))
+}

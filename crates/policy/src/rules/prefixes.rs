@@ -1,0 +1,92 @@
+//! Layer 2: command prefixes that are denied at a tier. The client matches them literally; the hook matches them inside
+//! ssh, `bash -c` and between options.
+
+use crate::model::rights::policy::TierPolicy;
+use opsctl_reader::catalogue::Catalogue;
+use opsctl_reader::catalogue::program::{Does, Form, Program, TargetKind};
+use opsctl_reader::terms::action::ActionKind;
+use opsctl_reader::terms::effect::Effect;
+
+/// The usual forms of commands whose kind of action the tier may not carry out, then what `hosts.yaml` adds.
+pub fn denied(tier: &TierPolicy, catalogue: Catalogue) -> Vec<String> {
+    let is_denied = |form: &Form| form.does.is_some_and(|does| is_denied(&does, tier));
+    let mut prefixes: Vec<String> = Vec::new();
+    let mut add = |prefix: String| {
+        if !prefixes.contains(&prefix) {
+            prefixes.push(prefix);
+        }
+    };
+    for program in catalogue.programs() {
+        let names = program.names.iter().filter(|name| !name.contains('*')).map(|name| (*name).to_owned());
+        for name in names.chain(by_other_programs(program, catalogue)) {
+            if is_denied(&program.form) {
+                add(name.clone());
+            }
+            for verb in program.verbs.iter().filter(|verb| is_denied(&verb.form)) {
+                let paths = verb.paths.iter().filter(|path| !path.iter().any(|word| word.contains('*')));
+                paths.for_each(|path| add(format!("{name} {}", path.join(" "))));
+            }
+            if !tier.effects.contains(&Effect::Changes) {
+                program.prefixes.iter().for_each(|prefix| add(format!("{name} {prefix}")));
+            }
+        }
+    }
+    tier.deny.iter().cloned().for_each(add);
+    prefixes
+}
+
+/// The prefixes that reach a program through another one: `docker compose`.
+fn by_other_programs(program: &'static Program, catalogue: Catalogue) -> impl Iterator<Item = String> {
+    let verbs = catalogue.programs().flat_map(|outer| outer.verbs.iter().map(move |verb| (outer, verb)));
+    verbs.filter(|(_, verb)| verb.form.then == Some(program.key)).flat_map(|(outer, verb)| {
+        let paths = move |name: &&str| {
+            verb.paths.iter().map(|path| format!("{name} {}", path.join(" "))).collect::<Vec<_>>()
+        };
+        outer.names.iter().flat_map(paths)
+    })
+}
+
+/// Whether the tier denies the actions of a form. HTTP clients are left out: their arguments determine the action, not
+/// their prefix.
+fn is_denied(does: &Does, tier: &TierPolicy) -> bool {
+    let kind = ActionKind::of(does.verb);
+    kind != ActionKind::Forbidden && does.to.kind != TargetKind::Requests && !tier.allow.contains(&kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::rights::policy::Tier;
+
+    #[test]
+    fn a_tier_is_denied_the_usual_forms_of_the_kinds_that_it_may_not_carry_out() {
+        let of = |tier| denied(&TierPolicy::default_of(tier), Catalogue::default());
+        let [one, two, three] = Tier::ALL.map(of);
+        for prefix in [
+            "docker restart",
+            "podman compose up",
+            "apprise",
+            "gh pr create",
+            "helm3 upgrade",
+            "oc scale",
+            "git push",
+        ] {
+            assert!(one.contains(&prefix.to_owned()), "{prefix}: {one:?}");
+        }
+        assert!(one.iter().all(|prefix| !prefix.contains('*') && !prefix.starts_with("curl")), "{one:?}");
+        assert!(two.contains(&"ansible-playbook".to_owned()) && !two.contains(&"docker restart".to_owned()));
+        assert!(two.contains(&"docker compose down".to_owned()) && !two.contains(&"git push".to_owned()));
+        assert_eq!(three, [""; 0]);
+    }
+
+    #[test]
+    fn what_the_operator_adds_comes_once() {
+        let tier = TierPolicy {
+            deny: vec!["docker exec".into(), "helm install".into()],
+            ..TierPolicy::default_of(Tier::Remediate)
+        };
+        let found = denied(&tier, Catalogue::default());
+        assert_eq!(found.iter().filter(|prefix| *prefix == "helm install").count(), 1);
+        assert_eq!(found.last().map(String::as_str), Some("docker exec"));
+    }
+}

@@ -1,0 +1,210 @@
+//! The limits of tiers: actions, command prefixes and effects.
+
+use super::pattern::{self, Pattern};
+use crate::effects::{PartEffect, Why};
+use crate::model::records::verdict::{Reason, ResolvedAction};
+use crate::model::rights::ask::Topic;
+use crate::model::rights::policy::{Policy, Tier};
+use opsctl_reader::catalogue::base_name;
+use opsctl_reader::shell::{Construct, Node, Script};
+use opsctl_reader::terms::action::ActionKind;
+use opsctl_reader::terms::effect::Effect;
+use opsctl_reader::terms::plain_text::first_words;
+
+/// The objection of the tier to an action. Without a tier, there is none.
+pub fn objection(action: &ResolvedAction, policy: &Policy, tier: Option<Tier>) -> Option<Reason> {
+    let tier = tier?;
+    let kind = action.action.kind;
+    if kind == ActionKind::Forbidden || policy.tier(tier).allow.contains(&kind) {
+        return None;
+    }
+    let way_out = way_out(lowest_allowing(kind, policy, tier));
+    Some(Reason {
+        rule: "tier",
+        topic: Some(Topic::Tier),
+        text: format!("Tier {} may not carry out {}. {way_out}", tier.number(), describe(action)),
+    })
+}
+
+/// The objection to a command with a prefix that is denied at the tier, with options at any position and inside any
+/// wrapper.
+///
+/// `deny` contains the prefixes for tiers 1, 2 and 3, in the notation of the client's `--disallowedTools`.
+pub fn denied(script: &Script, deny: &[Vec<String>; 3], tier: Tier) -> Option<Reason> {
+    let of = |tier: Tier| deny.get(usize::from(tier.number()) - 1).map(Vec::as_slice).unwrap_or_default();
+    let (prefix, location) = prefix_of(script, of(tier))?;
+    let higher = std::iter::successors(tier.above(), |tier| tier.above())
+        .find(|tier| prefix_of(script, of(*tier)).is_none());
+    Some(Reason {
+        rule: "tier",
+        topic: Some(Topic::Tier),
+        text: format!("Tier {} may not run `{prefix}`{location}. {}", tier.number(), way_out(higher)),
+    })
+}
+
+/// The maximum number of parts that a denial explains; further ones are counted.
+const MOST_REASONS: usize = 8;
+
+/// The objections to parts of a command whose effect the tier does not allow.
+///
+/// `effects` states what commands of a tier may do where they carry out no action; actions are judged by their kind.
+pub fn effect_objections(
+    parts: &[PartEffect],
+    effects: impl Fn(Tier) -> Vec<Effect>,
+    tier: Tier,
+) -> Vec<Reason> {
+    let allowed = effects(tier);
+    let denied = parts.iter().filter(|part| part.effect != Effect::Acts && !allowed.contains(&part.effect));
+    let mut reasons: Vec<Reason> = Vec::new();
+    for part in denied.filter(|part| !is_own_account(part)) {
+        let higher = std::iter::successors(tier.above(), |tier| tier.above())
+            .find(|higher| effects(*higher).contains(&part.effect));
+        let text = format!(
+            "Tier {} only reads, and {}. {}{}",
+            tier.number(),
+            in_words(part),
+            instead(part),
+            way_out(higher)
+        );
+        let reason = Reason { rule: "effect", topic: topic(part), text };
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    let more = reasons.len().saturating_sub(MOST_REASONS);
+    if more > 0 {
+        let topics: Vec<Option<Topic>> = reasons.drain(MOST_REASONS..).map(|reason| reason.topic).collect();
+        // Nothing is asked about parts that differ in what is asked.
+        let topic = topics
+            .first()
+            .cloned()
+            .flatten()
+            .filter(|first| topics.iter().all(|topic| topic.as_ref() == Some(first)));
+        let text = format!("{more} further parts are not allowed for reasons of the same kind.");
+        reasons.push(Reason { rule: "effect", topic, text });
+    }
+    reasons
+}
+
+/// What a person may be asked about a part whose effect the tier does not allow. A person cannot judge what cannot be read.
+fn topic(part: &PartEffect) -> Option<Topic> {
+    match part.effect {
+        _ if part.why == Why::Unread => None,
+        Effect::Changes => Some(Topic::Changes),
+        Effect::Unknown => Some(Topic::Unknown),
+        Effect::Reads | Effect::Acts => None,
+    }
+}
+
+/// The part and its effect: "`kubectl apply`, on ie01 through ssh, changes something: …". Of the command, it only
+/// contains the program and its verb: the text is recorded, and other words may be secrets.
+pub fn in_words(part: &PartEffect) -> String {
+    let form = first_words(&part.form, 80).replace(char::is_control, "");
+    let subject = if form.is_empty() { "a part of it".to_owned() } else { format!("`{form}`") };
+    let verdict =
+        if part.effect == Effect::Changes { "changes something" } else { "is not known to only read" };
+    let comma = if part.whereabouts.is_empty() { "" } else { "," };
+    let why = if part.why == Why::Stated { String::new() } else { format!(": {}", part.why) };
+    format!("{subject}{}{comma} {verdict}{why}", part.whereabouts)
+}
+
+/// The suggestion of a command that only reads; empty if the catalogue has none.
+pub fn instead(part: &PartEffect) -> String {
+    part.instead.map(|command| format!("To look only, use `{command}`. ")).unwrap_or_default()
+}
+
+/// Whether the part writes what the agent states about itself, which every tier may do: a hand-over that the command itself
+/// contains, or its status.
+pub fn is_own_account(part: &PartEffect) -> bool {
+    let is_stated = part.whereabouts.is_empty() && !part.text.contains(" < ");
+    is_stated && matches!(part.form.as_str(), "opsctl handoff write" | "opsctl sessions status")
+}
+
+/// The first matching prefix, and the host and wrappers of its command.
+fn prefix_of<'a>(script: &Script, prefixes: &'a [String]) -> Option<(&'a str, String)> {
+    let mut found = None;
+    if prefixes.is_empty() {
+        return found;
+    }
+    script.visit(|node| {
+        if let Node::Command(command) | Node::Group(Construct::Through(command), _) = node
+            && found.is_none()
+        {
+            let program = command.words.first().map(|word| base_name(&word.text));
+            let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+            let is_quiet = || {
+                let usage = script.catalogue.usage(&texts, &|_| false);
+                usage.is_some_and(|usage| usage.has(&texts, &usage.form.quiet))
+            };
+            found = prefixes
+                .iter()
+                .filter(|prefix| program.is_some_and(|program| pattern::concerns(prefix, program)))
+                .find(|prefix| {
+                    Pattern::parse(prefix)
+                        .is_ok_and(|pattern| pattern.find(command, script.catalogue, &|_, _| false).is_some())
+                        && !is_quiet()
+                })
+                .map(|prefix| (prefix.as_str(), command.whereabouts()));
+        }
+    });
+    found
+}
+
+/// The advice of a denial: the tier that may run the command, or an operator.
+fn way_out(higher: Option<Tier>) -> String {
+    match higher {
+        Some(higher) => format!(
+            "Tier {0} may: end this session with a handoff.json that says why, with \"recommended_tier\": {0}.",
+            higher.number()
+        ),
+        None => "No tier may: leave it to an operator, and state in the report what is needed.".to_owned(),
+    }
+}
+
+fn lowest_allowing(kind: ActionKind, policy: &Policy, tier: Tier) -> Option<Tier> {
+    std::iter::successors(tier.above(), |tier| tier.above())
+        .find(|tier| policy.tier(*tier).allow.contains(&kind))
+}
+
+/// The action, its kind and where it runs: "a restart (`docker restart jellyfin`, on ie01 through ssh)".
+pub fn describe(action: &ResolvedAction) -> String {
+    let kind = match action.action.kind {
+        ActionKind::Restart => "a restart",
+        ActionKind::Redeployment => "a redeployment",
+        ActionKind::PullRequest => "a pull request",
+        ActionKind::Notification => "a notification",
+        ActionKind::Forbidden => "a forbidden action",
+    };
+    let mut text = format!("{kind} (`{}`", action.action.evidence);
+    if let Some(host) = &action.host {
+        text.push_str(", on ");
+        text.push_str(host);
+    }
+    if !action.action.via.is_empty() {
+        text.push_str(if action.host.is_some() { " through " } else { ", through " });
+        text.push_str(&action.action.via.join(", "));
+    }
+    text.push(')');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn denied_prefixes_are_found_inside_wrappers_and_between_options() {
+        let deny =
+            [vec!["docker pull".to_owned(), "git push".to_owned()], vec!["git push".to_owned()], vec![]];
+        let denied = |text: &str| {
+            denied(&opsctl_reader::shell::read(text, None), &deny, Tier::Observe).map(|reason| reason.text)
+        };
+        assert_eq!(
+            denied("ssh root@ie01 'docker --context x pull jellyfin'").unwrap(),
+            "Tier 1 may not run `docker pull`, on ie01 through ssh. Tier 2 may: end this session with a handoff.json that says why, with \"recommended_tier\": 2."
+        );
+        let reason = denied("bash -c 'git -C /repos/x push origin y'").unwrap();
+        assert!(reason.starts_with("Tier 1 may not run `git push`, through bash. Tier 3 may"), "{reason}");
+        assert_eq!(denied("docker ps; echo docker pull x"), None);
+    }
+}

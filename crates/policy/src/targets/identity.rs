@@ -1,0 +1,463 @@
+//! The services that actions concern: names are looked up in the inventory, and container IDs asked of their engine.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use crate::model::installation::container::Container;
+use crate::model::installation::identity::{Identity, engine_units, is_engine_unit};
+use crate::model::installation::inventory::Inventory;
+use crate::model::installation::names;
+use crate::model::records::verdict::ResolvedAction;
+use crate::model::rights::policy::Resolve;
+use crate::targets::nearest::nearest;
+use opsctl_reader::shell::glob;
+use opsctl_reader::terms::action::{Action, Family, Target};
+use opsctl_reader::terms::reference::{EngineCall, Form};
+
+/// What is asked of a container engine: which container an ID names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question<'a> {
+    /// The ID, or the beginning of one: hexadecimal digits.
+    pub id: &'a str,
+    /// How the engine is started.
+    pub engine: &'a EngineCall,
+    /// The name of the host and its ssh destination; `None` for this machine.
+    pub host: Option<(&'a str, &'a str)>,
+}
+
+/// The answer of a container engine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// This container has the ID.
+    Container(Container),
+    /// No container has the ID.
+    NoContainer,
+    /// The engine could not be asked, or did not answer.
+    Unanswered(NoAnswer),
+}
+
+/// Why an engine does not name a container.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says what its variant is")]
+pub enum NoAnswer {
+    #[error("no engine can be asked")]
+    NoEngine,
+    #[error("opsctl cannot determine which engine acts")]
+    UnknownEngine,
+    #[error("`policy.resolve` does not contain `local`")]
+    NotLocally,
+    #[error("`policy.resolve` does not contain `ssh`, so {0} is not asked")]
+    NotThroughSsh(String),
+    #[error("hosts.yaml states no ssh destination for {0}")]
+    NoDestination(String),
+    #[error("engines are not asked after the call")]
+    AfterCall,
+    #[error("other engines have used up the {0} s for one command")]
+    OutOfTime(u64),
+    #[error("more than {0} IDs of one command are not looked up")]
+    ManyIds(usize),
+    #[error("no `{0}` is installed here that only an administrator can change")]
+    NotInstalled(&'static str),
+    #[error("the engine did not answer within {0} s")]
+    Timeout(u64),
+    #[error("the engine cannot be asked ({0})")]
+    Failed(String),
+    #[error("the answer of the engine cannot be read")]
+    Unreadable,
+}
+
+/// What this machine knows of containers and of itself.
+pub trait Surroundings {
+    /// Asks a container engine.
+    fn ask(&self, question: &Question<'_>) -> Answer;
+
+    /// The name of this machine, if it is known.
+    fn name(&self) -> Option<String>;
+}
+
+/// Surroundings without an engine and without a name.
+#[derive(Debug, Clone, Copy)]
+pub struct NoSurroundings;
+
+impl Surroundings for NoSurroundings {
+    fn ask(&self, _: &Question<'_>) -> Answer {
+        Answer::Unanswered(NoAnswer::NoEngine)
+    }
+
+    fn name(&self) -> Option<String> {
+        None
+    }
+}
+
+/// Looks up the targets and hosts of the actions: one action for each service that is concerned.
+pub fn resolve(
+    actions: Vec<Action>,
+    inventory: &Inventory,
+    allowed: Resolve,
+    surroundings: &dyn Surroundings,
+) -> Vec<ResolvedAction> {
+    let lookup = Lookup { inventory, allowed, surroundings };
+    actions.into_iter().flat_map(|action| lookup.resolve(&action)).collect()
+}
+
+struct Lookup<'a> {
+    inventory: &'a Inventory,
+    allowed: Resolve,
+    surroundings: &'a dyn Surroundings,
+}
+
+impl Lookup<'_> {
+    fn resolve(&self, action: &Action) -> Vec<ResolvedAction> {
+        let host = action.host.as_deref().map(|host| self.inventory.host_of(host).to_owned());
+        let is_engine_here =
+            host.is_none() && matches!(&action.target, Target::Unit(unit) if is_engine_unit(unit));
+        let here = is_engine_here.then(|| self.surroundings.name()).flatten();
+        let (target, form) = (&action.target, action.reference.form);
+        // A group of ansible may be any hosts.
+        let is_group = |host: &&str| {
+            action.via.iter().any(|via| via == "ansible") && self.inventory.host(host).is_none()
+        };
+        let scope = host.as_deref().filter(|host| !is_group(host));
+        let mut found = self.identify(action, scope, here.as_deref());
+        if let Identity::Listed(services) = &mut found
+            && scope != host.as_deref()
+        {
+            for host in &self.inventory.hosts {
+                let there = self.identify(action, Some(&host.name), here.as_deref());
+                let Identity::Listed(there) = there else { continue };
+                services.extend(there);
+            }
+            let mut seen = HashSet::new();
+            services.retain(|name| seen.insert(name.clone()));
+        }
+        let (found, note) = match found {
+            Identity::Id(id) => self.ask(action, &id),
+            Identity::Unknown if form == Form::PartOfNames => {
+                (Identity::Unknown, target.name().map(unmatched))
+            }
+            found => (found, None),
+        };
+        let resolved = |service, listed, note| ResolvedAction {
+            action: action.clone(),
+            service,
+            host: host.clone(),
+            listed,
+            note,
+        };
+        match found {
+            Identity::Listed(services) => {
+                services.into_iter().map(|name| resolved(Some(name), true, note.clone())).collect()
+            }
+            Identity::Unlisted(name) => {
+                let note = note.or_else(|| self.nearest_to(&name));
+                vec![resolved(Some(name), false, note)]
+            }
+            Identity::Id(_) | Identity::Unknown => vec![resolved(None, false, note)],
+        }
+    }
+
+    /// The identity of the target. Where the files of a compose project state it, it is also looked up under the names there.
+    fn identify(&self, action: &Action, scope: Option<&str>, here: Option<&str>) -> Identity {
+        let Action { target, reference, .. } = action;
+        if let (Target::ComposeService(name), Some(project)) = (target, &reference.project)
+            && let Some(found) = self.inventory.in_project(project, name, scope)
+        {
+            return found;
+        }
+        if let Target::Unit(unit) = target
+            && unit.contains(['*', '?', '['])
+        {
+            return self.units_like(unit, scope, here);
+        }
+        let own = self.inventory.identify(target, reference.form, scope, here);
+        if let Some(within) = &action.within {
+            let outer = self.inventory.identify(&within.target, within.reference.form, scope, here);
+            // The engine of a guest is not that of its host.
+            let is_engine = matches!(target, Target::Unit(unit) if is_engine_unit(unit));
+            let is_outer =
+                is_engine || action.family == Family::Process || !matches!(own, Identity::Listed(_));
+            if let Identity::Listed(outer) = outer {
+                // What is listed for another host may have the same name in here.
+                return match own {
+                    Identity::Listed(own) if !is_outer && own.iter().any(|name| outer.contains(name)) => {
+                        Identity::Listed(own)
+                    }
+                    Identity::Listed(own) if !is_outer => Identity::Listed([own, outer].concat()),
+                    _ => Identity::Listed(outer),
+                };
+            }
+        }
+        let of_names = |names: &Vec<String>| {
+            names.iter().find_map(|name| {
+                let service = Target::ComposeService(name.clone());
+                let found = self.inventory.identify(&service, Form::Name, scope, here);
+                if let Identity::Listed(services) = found { Some(services) } else { None }
+            })
+        };
+        let mut services = match &own {
+            Identity::Listed(services) if matches!(target, Target::ComposeProject(_)) => services.clone(),
+            Identity::Listed(_) => return own,
+            _ => vec![],
+        };
+        for service in reference.below.iter().filter_map(of_names).flatten() {
+            if !services.contains(&service) {
+                services.push(service);
+            }
+        }
+        if services.is_empty() { own } else { Identity::Listed(services) }
+    }
+
+    /// The services whose units a glob matches, and those below the engines that it matches.
+    fn units_like(&self, pattern: &str, host: Option<&str>, here: Option<&str>) -> Identity {
+        let pattern = pattern.strip_suffix(".service").unwrap_or(pattern);
+        let services = self.inventory.services.iter().filter(|service| service.may_run_on(host));
+        let matching = services.filter(|service| service.units.iter().any(|unit| glob(pattern, unit)));
+        let mut names: Vec<String> = matching.map(|service| service.name.clone()).collect();
+        for engine in engine_units().filter(|unit| glob(pattern, unit)) {
+            let unit = Target::Unit(engine.to_owned());
+            if let Identity::Listed(below) = self.inventory.identify(&unit, Form::Name, host, here) {
+                names.extend(below);
+            }
+        }
+        let mut seen = HashSet::new();
+        names.retain(|name| seen.insert(name.clone()));
+        if names.is_empty() { Identity::Unknown } else { Identity::Listed(names) }
+    }
+
+    /// The identity of the container with this ID, and a note about it.
+    fn ask(&self, action: &Action, id: &str) -> (Identity, Option<String>) {
+        let answer = match self.question(action, id) {
+            Ok(question) => self.surroundings.ask(&question),
+            Err(reason) => Answer::Unanswered(reason),
+        };
+        match answer {
+            Answer::Container(container) if container.name == id => {
+                (self.identity_of(&container, action), None)
+            }
+            Answer::Container(container) => {
+                let note = format!("`{id}` is the container `{}`.", container.name);
+                (self.identity_of(&container, action), Some(note))
+            }
+            Answer::NoContainer => without_answer(id, &"the engine knows no such container"),
+            Answer::Unanswered(reason) => without_answer(id, &reason),
+        }
+    }
+
+    /// What may be asked about an action; otherwise, why not.
+    fn question<'q>(&'q self, action: &'q Action, id: &'q str) -> Result<Question<'q>, NoAnswer> {
+        let engine = action.reference.engine.as_ref();
+        let engine = engine.ok_or(NoAnswer::UnknownEngine)?;
+        let Some(written) = &action.host else {
+            let allowed = self.allowed.local.then_some(Question { id, engine, host: None });
+            return allowed.ok_or(NoAnswer::NotLocally);
+        };
+        if !self.allowed.ssh {
+            return Err(NoAnswer::NotThroughSsh(written.clone()));
+        }
+        let host = self.inventory.find_host(written);
+        let host = host.filter(|_| !action.via.iter().any(|via| via == "ansible"));
+        let host = host.and_then(|host| Some((host.name.as_str(), host.ssh.as_deref()?)));
+        let host = host.ok_or_else(|| NoAnswer::NoDestination(written.clone()))?;
+        Ok(Question { id, engine, host: Some(host) })
+    }
+
+    /// The service of a container: one that lists a name of it, else that of its name.
+    fn identity_of(&self, container: &Container, action: &Action) -> Identity {
+        let host = action.host.as_deref().map(|host| self.inventory.host_of(host));
+        let identities = container
+            .targets()
+            .into_iter()
+            .map(|(target, form)| self.inventory.identify(&target, form, host, None));
+        let listed = identities.into_iter().find(|identity| matches!(identity, Identity::Listed(_)));
+        listed.unwrap_or_else(|| Identity::Unlisted(container.name.clone()))
+    }
+
+    /// A sentence that names the listed service with the most similar name; `None` if there is none.
+    fn nearest_to(&self, name: &str) -> Option<String> {
+        let services = &self.inventory.services;
+        let names = services.iter().flat_map(|service| {
+            let parts = [&service.containers, &service.units].into_iter().flatten();
+            let workloads = service.workloads.iter().map(|workload| &workload.name);
+            let guests = service.guests.iter().map(|guest| &guest.name);
+            std::iter::once(&service.name).chain(parts).chain(workloads).chain(guests)
+        });
+        let near = nearest(name, names.map(String::as_str))?;
+        Some(format!("`{name}` is not listed in hosts.yaml; did you mean `{near}`?"))
+    }
+}
+
+/// Why a part of names stands for no service.
+fn unmatched(part: &str) -> String {
+    format!(
+        "The command selects containers by a part of their names, and no service of hosts.yaml has a name with `{part}`."
+    )
+}
+
+/// What a word is that may be an ID, where the engine has not named its container.
+fn without_answer(word: &str, reason: &dyn fmt::Display) -> (Identity, Option<String>) {
+    if !names::is_likely_id(word) && !names::is_swarm_id(word) {
+        return (Identity::Unlisted(word.to_owned()), None);
+    }
+    let what = if names::is_swarm_id(word) {
+        "the ID of a swarm service"
+    } else if names::is_short_id(word) {
+        "a container ID (if it is a name, list it in hosts.yaml)"
+    } else {
+        "a container ID"
+    };
+    let note = format!("`{word}` is read as {what}, and {reason}.");
+    (Identity::Id(word.to_owned()), Some(note))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+    use crate::model::installation::inventory::{Host, Service};
+    use opsctl_reader::actions::read_command;
+    use opsctl_reader::terms::action::ActionKind;
+
+    const ID: &str = "3f2a91c0be773f2a91c0be773f2a91c0be773f2a91c0be773f2a91c0be773f2a";
+
+    /// An engine with one container, jellyfin, which notes what it is asked.
+    struct OneContainer {
+        name: &'static str,
+        asked: RefCell<Vec<String>>,
+    }
+
+    impl Surroundings for OneContainer {
+        fn ask(&self, question: &Question<'_>) -> Answer {
+            let sudo = if question.engine.sudo { "sudo " } else { "" };
+            let host = question.host.map_or("", |(name, _)| name);
+            self.asked.borrow_mut().push(format!("{sudo}{}@{host} {}", question.engine.program, question.id));
+            if !ID.starts_with(question.id) {
+                return Answer::NoContainer;
+            }
+            Container::read(&format!("{ID}|/{}||||", self.name))
+                .map_or(Answer::NoContainer, Answer::Container)
+        }
+
+        fn name(&self) -> Option<String> {
+            None
+        }
+    }
+
+    fn inventory() -> Inventory {
+        let ssh = Some("root@ie01".into());
+        let service = |name: &str, host: Option<String>, container: &str| Service {
+            name: name.into(),
+            host,
+            containers: vec![container.into()],
+            ..Service::default()
+        };
+        Inventory {
+            domain: None,
+            hosts: vec![Host { name: "ie01".into(), address: "192.0.2.1".into(), ssh }],
+            services: vec![service("jellyfin", None, "jf"), service("adguard", Some("ie01".into()), "agh")],
+        }
+    }
+
+    /// The services of a command, and what the engine is asked.
+    fn resolved(command: &str, name: &'static str, ssh: bool) -> (String, String) {
+        let engine = OneContainer { name, asked: RefCell::default() };
+        let actions = read_command(command, None).actions;
+        let actions = resolve(actions, &inventory(), Resolve { local: true, ssh }, &engine);
+        let services: Vec<String> =
+            actions.into_iter().map(|action| action.service.or(action.note).unwrap_or_default()).collect();
+        (services.join(" "), engine.asked.into_inner().join(", "))
+    }
+
+    #[test]
+    fn an_engine_names_the_container_of_an_id() {
+        for (command, asked) in [
+            ("docker restart 3f2a91c0be77", "docker@ 3f2a91c0be77"),
+            ("podman stop 3f", "podman@ 3f"),
+            ("timeout 9 bash -c 'nerdctl kill 3f2a'", "nerdctl@ 3f2a"),
+            ("curl --unix-socket /run/docker.sock -XPOST http://d/containers/3f2a/stop", "docker@ 3f2a"),
+            ("ssh root@ie01 docker restart 3f2a91c0be77", "docker@ie01 3f2a91c0be77"),
+            ("ssh root@ie01 sudo docker restart 3f2a", "sudo docker@ie01 3f2a"),
+            ("docker -H ssh://root@192.0.2.1 restart 3f2a", "docker@ie01 3f2a"),
+        ] {
+            for name in ["jf", "jellyfin", "media-jf-1"] {
+                assert_eq!(resolved(command, name, true), ("jellyfin".into(), asked.into()), "{command}");
+            }
+            assert_eq!(resolved(command, "sonarr", true).0, "sonarr", "{command}");
+        }
+        for command in ["docker restart jellyfin", "docker restart sonarr", "systemctl restart 3f2a"] {
+            assert_eq!(resolved(command, "jf", true).1, "", "{command}");
+        }
+    }
+
+    #[test]
+    fn an_id_that_no_engine_can_name_is_unresolved_with_the_reason() {
+        for (command, reason) in [
+            ("docker restart 4f2a91c0be77", "the engine knows no such container"),
+            ("docker -c lab restart 3f2a", "opsctl cannot determine which engine acts"),
+            ("DOCKER_HOST=unix:///tmp/x.sock docker restart 3f2a", "cannot determine which engine acts"),
+            ("docker -H unix:///var/run/docker.sock restart 3f2a", "cannot determine which engine acts"),
+            ("HOME=/tmp docker restart 3f2a", "cannot determine which engine acts"),
+            ("sudo docker restart 3f2a", "cannot determine which engine acts"),
+            ("docker exec dind docker restart 3f2a", "cannot determine which engine acts"),
+            ("ssh ie01 docker restart 3f2a", "`policy.resolve` does not contain `ssh`, so ie01 is not asked"),
+        ] {
+            let (note, _) = resolved(command, "jf", false);
+            assert!(note.contains("is read as a container ID") && note.contains(reason), "{note}");
+        }
+        let (note, _) = resolved("ssh nas docker restart 3f2a", "jf", true);
+        assert!(note.ends_with("hosts.yaml states no ssh destination for nas."), "{note}");
+        assert_eq!(resolved("docker -c lab restart cafe", "jf", true).0, "cafe");
+    }
+
+    #[test]
+    fn a_filter_by_name_selects_what_it_is_a_part_of() {
+        for (command, services) in [
+            ("docker restart $(docker ps -q --filter name=jell)", "jellyfin"),
+            ("docker ps -qf name=j | xargs -r docker stop", "jellyfin"),
+            ("docker restart $(docker ps -aqf 'name=^/jf$')", "jellyfin"),
+            ("docker restart $(docker ps -aqf 'name=^jell$')", "jell"),
+        ] {
+            assert_eq!(resolved(command, "jf", true).0, services, "{command}");
+        }
+        let (note, _) = resolved("docker restart $(docker ps -q --filter name=sonarr)", "jf", true);
+        assert!(note.ends_with("no service of hosts.yaml has a name with `sonarr`."), "{note}");
+        let everything = read_command("docker restart $(docker ps -q --filter name=.)", None).actions;
+        assert_eq!(everything.first().map(|action| action.kind), Some(ActionKind::Forbidden));
+    }
+
+    #[test]
+    fn an_engine_on_a_group_of_ansible_may_be_that_of_any_host() {
+        let on = |host: &str| format!("ansible {host} -m service -a 'name=docker state=restarted'");
+        assert_eq!(resolved(&on("media"), "jf", true).0, "jellyfin adguard");
+        assert_eq!(resolved(&on("ie01"), "jf", true).0, "adguard");
+        assert_eq!(resolved("ssh nas systemctl restart docker", "jf", true).0, "jellyfin");
+    }
+
+    #[test]
+    fn a_unit_on_a_group_of_ansible_is_that_of_each_host() {
+        let mut inventory = inventory();
+        inventory.hosts.push(Host { name: "pie01".into(), address: "192.0.2.2".into(), ssh: None });
+        for (name, host) in [("web", "ie01"), ("proxy", "pie01")] {
+            let units = vec!["nginx".into()];
+            let host = Some(host.into());
+            inventory.services.push(Service { name: name.into(), host, units, ..Service::default() });
+        }
+        for (hosts, services) in [("media", "web proxy"), ("ie01", "web"), ("pie01", "proxy")] {
+            let command = format!("ansible {hosts} -m service -a 'name=nginx state=restarted'");
+            let actions = read_command(&command, None).actions;
+            let actions = resolve(actions, &inventory, Resolve::default(), &NoSurroundings);
+            let found: Vec<String> = actions.into_iter().filter_map(|action| action.service).collect();
+            assert_eq!(found.join(" "), services, "{command}");
+        }
+    }
+
+    #[test]
+    fn an_unlisted_name_is_noted_with_the_nearest_listed_one() {
+        let actions = read_command("docker restart jellyfn", None).actions;
+        let actions = resolve(actions, &inventory(), Resolve::default(), &NoSurroundings);
+        let [action] = actions.as_slice() else { panic!("{actions:?}") };
+        assert_eq!((action.service.as_deref(), action.listed), (Some("jellyfn"), false));
+        let note = action.note.as_deref();
+        assert_eq!(note, Some("`jellyfn` is not listed in hosts.yaml; did you mean `jellyfin`?"));
+    }
+}

@@ -1,0 +1,5 @@
+//! The texts of events, notices and sessions.
+
+pub mod notices;
+pub mod report;
+pub mod session;

@@ -1,0 +1,304 @@
+//! The texts of notifications to the operators, and their quiet periods.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::budgets::budget::{Fit, fit};
+use crate::decide::{BudgetKey, Reservation, Snapshot};
+use crate::model::display::relative_time::timestamp as time;
+use crate::model::records::event::Level;
+use crate::model::records::notice::{Body, Notice};
+use crate::model::records::question::NewQuestion;
+use crate::model::rights::policy::{Budget, Policy, Tier};
+
+/// The quiet period after a failed request to the model: such a failure often affects several sessions.
+const API_QUIET: TimeDelta = TimeDelta::hours(4);
+
+/// The quiet period after a failure of the guard: a broken ledger fails at each action until an operator fixes it.
+const GUARD_QUIET: TimeDelta = TimeDelta::hours(1);
+
+/// A used-up budget.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exhausted {
+    /// The budget.
+    pub key: BudgetKey,
+    /// The limit.
+    pub budget: Budget,
+    /// The number of actions that count now.
+    pub used: usize,
+    /// When the next action fits; `None`: never, the limit is 0.
+    pub next: Option<DateTime<Utc>>,
+}
+
+/// The used-up budgets among those that these actions draw on, each once.
+pub fn exhausted(
+    wanted: &[Reservation],
+    snapshot: &Snapshot,
+    policy: &Policy,
+    now: DateTime<Utc>,
+) -> Vec<Exhausted> {
+    let mut found: Vec<Exhausted> = Vec::new();
+    for reservation in wanted.iter().filter(|wanted| wanted.counts) {
+        let key = &reservation.key;
+        let budget = if key.kind == "redeployment" { policy.redeployment } else { policy.restart };
+        let counted = snapshot.get(key).map(|usage| usage.counted(&budget, now)).unwrap_or_default();
+        let next = match fit(&counted, &budget, 1) {
+            Fit::Fits => continue,
+            Fit::From(next) => Some(next),
+            Fit::Never => None,
+        };
+        if found.iter().all(|exhausted| exhausted.key != *key) {
+            found.push(Exhausted { key: key.clone(), budget, used: counted.len(), next });
+        }
+    }
+    found
+}
+
+/// The notice of a used-up budget. It is not repeated until the budget has a free place again.
+pub fn budget_exhausted(
+    exhausted: &Exhausted,
+    denied: &str,
+    session: Option<&str>,
+    tier: Option<Tier>,
+    now: DateTime<Utc>,
+) -> Notice {
+    let Exhausted { key: BudgetKey { service, kind }, budget, used, next } = exhausted;
+    let Budget { limit, window, .. } = budget;
+    let next_allowed = next.map_or_else(
+        || "The limit is 0: no action is allowed.".to_owned(),
+        |next| format!("The next one is allowed at {}.", time(next)),
+    );
+    let mut body = format!(
+        "**{service}** has used up its budget: {used}/{limit} {kind}s in last {window}. {next_allowed}\n\n- denied: `{denied}`\n"
+    );
+    body += &origin(session, tier);
+    body += &format!("\nIf {service} is unhealthy, an operator has to act: the agent may not continue.");
+    Notice {
+        key: format!("budget/{kind}/{service}"),
+        quiet_until: Some(next.unwrap_or(now + window.delta())),
+        level: Level::Warning,
+        title: format!("{service}: no {kind} left"),
+        body: Body::Markdown(body),
+        tags: vec!["budget".to_owned(), service.clone()],
+    }
+}
+
+/// The notice of a question to a person. `url` is the address of the desk, the page on which it can be answered.
+pub fn question_asked(id: i64, question: &NewQuestion, contact: &[String], url: Option<&str>) -> Notice {
+    let NewQuestion { call, reasons, tier, words, expires_at, .. } = question;
+    let mut body = format!("A session waits for an answer until {}.\n\n", time(*expires_at));
+    body += &call.command.lines().take(40).map(|line| format!("    {line}\n")).collect::<String>();
+    body.push('\n');
+    body.extend(reasons.iter().map(|reason| format!("- {reason}\n")));
+    body.extend(call.service.iter().map(|service| format!("- service: {service}\n")));
+    body += &origin(Some(&call.session), tier.and_then(Tier::from_number));
+    if let Some(words) = words {
+        let quoted: String = words.lines().map(|line| format!("> {line}\n")).collect();
+        body += &format!("\nThe agent's last words:\n\n{quoted}");
+    }
+    body += &format!("\nAnswer with `opsctl approve {id}` or `opsctl refuse {id}`, where the guard runs");
+    body += &url.map_or_else(|| ".".to_owned(), |url| format!(", or on {url}"));
+    let what = call.service.as_deref().unwrap_or("a command");
+    let mut tags = vec!["question".to_owned()];
+    tags.extend(call.service.iter().chain(contact).cloned());
+    Notice {
+        key: format!("question/{id}"),
+        quiet_until: None,
+        level: Level::Warning,
+        title: format!("Question {id}: may the agent act on {what}?"),
+        body: Body::Markdown(body),
+        tags,
+    }
+}
+
+/// The notice of an answer that no person has given.
+pub fn forged_answer(id: i64, session: &str, now: DateTime<Utc>) -> Notice {
+    let body = format!(
+        "Question {id} has an answer in the ledger whose signature is not valid for the call. The call was denied. Another \
+         program writes to the ledger, or `policy.approval_key` has changed since the answer was given.\n\n{}",
+        origin(Some(session), None)
+    );
+    Notice {
+        key: "forged".to_owned(),
+        quiet_until: Some(now + GUARD_QUIET),
+        level: Level::Critical,
+        title: format!("The answer to question {id} is not genuine"),
+        body: Body::Markdown(body),
+        tags: vec!["guard".to_owned()],
+    }
+}
+
+/// The notice of a failure of the guard.
+pub fn guard_failed(message: &str, session: Option<&str>, now: DateTime<Utc>) -> Notice {
+    Notice {
+        key: "guard".to_owned(),
+        quiet_until: Some(now + GUARD_QUIET),
+        level: Level::Critical,
+        title: "The guard has failed".to_owned(),
+        body: Body::Markdown(format!("{message}\n\n{}", origin(session, None))),
+        tags: vec!["guard".to_owned()],
+    }
+}
+
+/// The notice of a ledger that has lost rows.
+pub fn ledger_lost(loss: &str, session: Option<&str>, now: DateTime<Utc>) -> Notice {
+    let body = format!(
+        "{loss}.\n\nActions that it had recorded count only if cooldown.json holds them.\n\n{}",
+        origin(session, None)
+    );
+    Notice {
+        key: "ledger".to_owned(),
+        quiet_until: Some(now + GUARD_QUIET),
+        level: Level::Critical,
+        title: "The ledger has lost actions".to_owned(),
+        body: Body::Markdown(body),
+        tags: vec!["guard".to_owned()],
+    }
+}
+
+/// The notice of a session that ended while services that it acted on are unhealthy.
+pub fn verification_given_up(
+    failed: &[(&str, Vec<String>)],
+    attempts: u32,
+    session: Option<&str>,
+    tier: Option<Tier>,
+) -> Notice {
+    let services: Vec<&str> = failed.iter().map(|(service, _)| *service).collect();
+    let mut body = format!("Still unhealthy after {attempts} attempts of the agent:\n\n");
+    for (service, why) in failed {
+        body += &format!("**{service}**\n");
+        body.extend(why.iter().map(|line| format!("- {line}\n")));
+        body.push('\n');
+    }
+    body += &origin(session, tier);
+    Notice {
+        key: format!("verification/{}/{}", session.unwrap_or_default(), services.join(",")),
+        quiet_until: None,
+        level: Level::Critical,
+        title: format!("{}: needs human attention", services.join(", ")),
+        body: Body::Markdown(body),
+        tags: [
+            vec!["verification".to_owned()],
+            services.iter().map(|service| (*service).to_owned()).collect(),
+        ]
+        .concat(),
+    }
+}
+
+/// An action on a service, and the verification after it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repair {
+    /// The service.
+    pub service: String,
+    /// What happened to it: `restarted`, `redeployment failed`.
+    pub done: String,
+    /// The host; `None` for this machine, or if unknown.
+    pub host: Option<String>,
+    /// Whether it is healthy; `None` if it cannot be checked.
+    pub healthy: Option<bool>,
+    /// The time from the action to the verification.
+    pub after: TimeDelta,
+    /// How much of its budget is used.
+    pub used: usize,
+    /// The limit of its budget.
+    pub limit: u32,
+}
+
+/// The notice of services that a session acted on and that were verified at its end.
+pub fn remediation_verified(repairs: &[Repair], session: Option<&str>, tier: Option<Tier>) -> Notice {
+    let mut body = String::new();
+    for Repair { service, done, host, healthy, after, used, limit } in repairs {
+        let host = host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
+        let health = match healthy {
+            Some(true) => format!("healthy after {} s", after.num_seconds()),
+            Some(false) => "unhealthy".to_owned(),
+            None => "not verified: no check can be carried out".to_owned(),
+        };
+        body += &format!("- {service} {done}{host}, {health}, {used} of {limit} used\n");
+    }
+    body += &format!("\n{}", origin(session, tier));
+    let services: Vec<&str> = repairs.iter().map(|repair| repair.service.as_str()).collect();
+    let verified = repairs.iter().all(|repair| repair.healthy == Some(true));
+    Notice {
+        key: format!("remediation/{}/{}", session.unwrap_or_default(), services.join(",")),
+        quiet_until: None,
+        level: Level::Info,
+        title: format!(
+            "{}: {}",
+            services.join(", "),
+            if verified { "repaired and healthy" } else { "repaired" }
+        ),
+        body: Body::Markdown(body),
+        tags: [
+            vec!["verification".to_owned()],
+            services.iter().map(|service| (*service).to_owned()).collect(),
+        ]
+        .concat(),
+    }
+}
+
+/// The report of a session of the highest tier. `said` is the last text of the agent.
+pub fn session_report(ended: &str, said: &str, level: Level, session: &str, tier: Tier) -> Notice {
+    let quoted: String = said.lines().map(|line| format!("> {line}\n")).collect();
+    let body = format!("{ended}.\n\n{quoted}\n{}", origin(Some(session), Some(tier)));
+    Notice {
+        key: format!("session/{session}"),
+        quiet_until: None,
+        level,
+        title: format!("Claude Ops: report of a session of tier {}", tier.number()),
+        body: Body::Markdown(body),
+        tags: vec!["session".to_owned()],
+    }
+}
+
+/// The notice of a turn that ended because a request to the model failed.
+pub fn api_failed(
+    error: &str,
+    message: &str,
+    session: Option<&str>,
+    tier: Option<Tier>,
+    now: DateTime<Utc>,
+) -> Notice {
+    let said = if message.is_empty() { String::new() } else { format!("> {message}\n\n") };
+    let body = format!(
+        "The agent stopped: a request to the model failed (`{error}`).\n\n{said}{}\n{}",
+        origin(session, tier),
+        remedy(error)
+    );
+    Notice {
+        key: format!("api/{error}"),
+        quiet_until: Some(now + API_QUIET),
+        level: api_level(error),
+        title: format!("The agent stopped: {}", error.replace('_', " ")),
+        body: Body::Markdown(body),
+        tags: vec!["api".to_owned()],
+    }
+}
+
+/// The level of a failed request: `warning` for temporary errors, `critical` for errors that need an operator.
+pub fn api_level(error: &str) -> Level {
+    match error {
+        "rate_limit" | "overloaded" | "server_error" | "max_output_tokens" => Level::Warning,
+        _ => Level::Critical,
+    }
+}
+
+fn remedy(error: &str) -> &'static str {
+    match error {
+        "rate_limit" => "It ends when the limit is reset; further sessions start as scheduled.",
+        "overloaded" | "server_error" => "It is usually temporary; further sessions start as scheduled.",
+        "authentication_failed" | "cloud_credential_error" | "oauth_org_not_allowed" => {
+            "No session can run until the credentials are fixed."
+        }
+        "billing_error" | "account_on_hold" | "verification_required" => {
+            "No session can run until the account is in order."
+        }
+        "model_not_found" => "Check the model of this tier in hosts.yaml.",
+        _ => "Check the session's log.",
+    }
+}
+
+fn origin(session: Option<&str>, tier: Option<Tier>) -> String {
+    let session = session.map(|session| format!("- session: {session}\n")).unwrap_or_default();
+    let tier = tier.map(|tier| format!("- tier: {}\n", tier.number())).unwrap_or_default();
+    session + &tier
+}

@@ -1,0 +1,261 @@
+//! The events of actions and verifications: levels and texts.
+
+use crate::model::records::event::{Level, NewEvent, ToolResult};
+use crate::model::records::verdict::ResolvedAction;
+use opsctl_reader::terms::action::{Action, ActionKind, Family, Verb};
+use opsctl_reader::terms::plain_text::plain;
+
+/// The event of an action that has run.
+///
+/// Levels follow Claude Ops: routine is `info`, a remediation `warning`, a failed one `critical`. Taking a
+/// compose service down is `critical` too: it stays down until it is started again.
+pub fn event(action: &ResolvedAction, result: &ToolResult) -> NewEvent {
+    let ResolvedAction { action, service, host, .. } = action;
+    let succeeded = *result == ToolResult::Succeeded;
+    let level = match action.kind {
+        _ if !succeeded => Level::Critical,
+        ActionKind::Forbidden => Level::Critical,
+        ActionKind::PullRequest | ActionKind::Notification => Level::Info,
+        ActionKind::Restart if action.family == Family::Compose && action.verb == Verb::Stop => {
+            Level::Critical
+        }
+        ActionKind::Restart | ActionKind::Redeployment => Level::Warning,
+    };
+    let message = match result {
+        ToolResult::Succeeded => success(action, host.as_deref()),
+        ToolResult::Failed(why) => failure(action, host.as_deref(), why),
+    };
+    // Titles and names come from a command line: a line break in one would fake a second event in a list.
+    NewEvent { level, service: service.clone(), message: plain(&message) }
+}
+
+/// The beginnings of the events of verifications: the service is healthy, unhealthy, or the attempts are used up.
+const HEALTHY: &str = "Verified healthy after remediation";
+const UNHEALTHY: &str = "Unhealthy after remediation";
+const GIVEN_UP: &str = "Needs human attention: still unhealthy";
+
+/// Whether the service of an event was found healthy when it was verified; `None` for every other event.
+pub fn verification(message: &str) -> Option<bool> {
+    if message == HEALTHY {
+        return Some(true);
+    }
+    [UNHEALTHY, GIVEN_UP].iter().any(|words| message.starts_with(words)).then_some(false)
+}
+
+/// The event of a service that was verified at the end of a session; `None`: nothing could be checked.
+pub fn verified(service: &str, healthy: Option<bool>) -> NewEvent {
+    let message = match healthy {
+        Some(_) => HEALTHY,
+        None => "Not verified after remediation: no check can be carried out",
+    };
+    NewEvent { level: Level::Info, service: Some(service.to_owned()), message: message.to_owned() }
+}
+
+/// The event of an unhealthy service, because of which the stop was blocked.
+pub fn unhealthy(service: &str, why: &[String], attempt: u32, limit: u32) -> NewEvent {
+    let message = format!("{UNHEALTHY} (attempt {attempt} of {limit}): {}", why.join("; "));
+    NewEvent { level: Level::Warning, service: Some(service.to_owned()), message: plain(&message) }
+}
+
+/// The event of a service that a session left unhealthy.
+pub fn given_up(service: &str, why: &[String], limit: u32) -> NewEvent {
+    let message = format!("{GIVEN_UP} after {limit} attempts: {}", why.join("; "));
+    NewEvent { level: Level::Critical, service: Some(service.to_owned()), message: plain(&message) }
+}
+
+/// The reason for a blocked stop, which the agent reads.
+pub fn still_unhealthy(failed: &[(&str, Vec<String>)], attempt: u32, limit: u32) -> String {
+    let mut text = format!("Verification failed (attempt {attempt} of {limit}).\n");
+    for (service, why) in failed {
+        text += &format!("Service {service} still unhealthy:\n");
+        text.extend(why.iter().map(|line| format!("- {line}\n")));
+    }
+    text += "Find the cause and repair it within your limits. If you cannot, state what you found and end your turn: the check runs again.";
+    text
+}
+
+/// The request for a report to a background session.
+pub fn missing(may_hand_over: bool) -> String {
+    let mut text = "[CLAUDE OS SYS: INFO]: Reminder - Ping before ending. This session runs unattended in the background, and anything that you do not report is lost. Report before it \
+                    ends: state what is healthy, what is not and what was done. Write what an operator should know on a line of \
+                    its own: `[EVENT:info] …`, `[EVENT:warning:SERVICE] …` or `[EVENT:critical:SERVICE] …`."
+        .to_owned();
+    if may_hand_over {
+        text += " Hand remaining work over to the next tier with `opsctl handoff write`.";
+    }
+    text + " You are asked once."
+}
+
+fn success(action: &Action, host: Option<&str>) -> String {
+    let evidence = with_host(action, host);
+    match (action.kind, action.family) {
+        (ActionKind::Forbidden, _) => format!("Forbidden action ran: {evidence}"),
+        (_, Family::Tool) => format!("Tool called: {evidence}"),
+        (ActionKind::PullRequest, _) => match &action.title {
+            Some(title) => format!("Pull request created: {title}"),
+            None => format!("Pull request created: {evidence}"),
+        },
+        (ActionKind::Notification, _) => format!("Notification sent via {}", channel(action)),
+        (_, Family::Ansible) => format!("Ansible playbook executed: {evidence}"),
+        (_, Family::Helm) => format!("{}: {evidence}", helm(action)),
+        (_, family) => format!("{} {}: {evidence}", noun(family), past(action.verb)),
+    }
+}
+
+fn failure(action: &Action, host: Option<&str>, why: &str) -> String {
+    let evidence = with_host(action, host);
+    match (action.kind, action.family) {
+        (ActionKind::Forbidden, _) => format!("Forbidden action failed ({why}): {evidence}"),
+        (_, Family::Tool) => format!("Tool failed ({why}): {evidence}"),
+        (ActionKind::PullRequest, _) => format!("Pull request failed ({why}): {evidence}"),
+        (ActionKind::Notification, _) => format!("Notification via {} failed ({why})", channel(action)),
+        (_, Family::Ansible) => format!("Ansible playbook failed ({why}): {evidence}"),
+        (_, Family::Helm) => format!("{} failed ({why}): {evidence}", helm(action)),
+        (_, family) => format!("{} {} failed ({why}): {evidence}", noun(family), action.verb.as_str()),
+    }
+}
+
+fn with_host(action: &Action, host: Option<&str>) -> String {
+    match host {
+        Some(host) => format!("{} on {host}", action.evidence),
+        None => action.evidence.clone(),
+    }
+}
+
+/// The channel of a message; `Apprise` in events, as the dashboard expects.
+fn channel(action: &Action) -> &str {
+    if matches!(action.evidence.as_str(), "apprise" | "opsctl") { "Apprise" } else { &action.evidence }
+}
+
+fn helm(action: &Action) -> &'static str {
+    match action.verb {
+        Verb::Rollback => "Helm rollback",
+        Verb::Uninstall => "Helm uninstall",
+        _ if action.evidence.contains(" install") => "Helm install",
+        _ => "Helm upgrade",
+    }
+}
+
+const fn noun(family: Family) -> &'static str {
+    match family {
+        Family::Container => "Container",
+        Family::Compose => "Compose service",
+        Family::Unit => "Unit",
+        Family::Workload => "Workload",
+        Family::Guest => "Guest",
+        Family::Process => "Process",
+        Family::Ansible => "Ansible playbook",
+        Family::Helm => "Helm release",
+        Family::Forge => "Pull request",
+        Family::Notifier => "Notification",
+        Family::Guard => "Guard",
+        Family::Tool => "Tool",
+        Family::Program => "Service",
+    }
+}
+
+/// What an action with this verb, as the ledger names it, did to its target: `restarted`.
+pub fn past_of(verb: &str) -> Option<&'static str> {
+    use Verb::{Deploy, Restart, Rollback, Scale, Start, Stop, Uninstall};
+    let known = [Restart, Stop, Start, Deploy, Rollback, Uninstall, Scale];
+    known.into_iter().find(|known| known.as_str() == verb).map(past)
+}
+
+const fn past(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Restart => "restarted",
+        Verb::Stop => "stopped",
+        Verb::Start => "started",
+        Verb::Deploy => "deployed",
+        Verb::Rollback => "rolled back",
+        Verb::Uninstall => "uninstalled",
+        Verb::Scale => "scaled",
+        Verb::Create => "created",
+        Verb::Send => "sent",
+        Verb::Loosen => "loosened",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use opsctl_reader::terms::action::Target;
+
+    #[test]
+    fn the_texts_are_the_ones_that_people_know() {
+        use ActionKind::{Notification, PullRequest, Redeployment, Restart};
+        use Family::{Ansible, Compose, Container, Forge, Helm, Notifier};
+        for (kind, verb, family, evidence, level, message) in [
+            (
+                Restart,
+                Verb::Restart,
+                Container,
+                "docker restart jellyfin",
+                "warning",
+                "Container restarted: docker restart jellyfin",
+            ),
+            (
+                Restart,
+                Verb::Start,
+                Compose,
+                "docker compose up jellyfin",
+                "warning",
+                "Compose service started: docker compose up jellyfin",
+            ),
+            (
+                Restart,
+                Verb::Restart,
+                Compose,
+                "docker compose restart x",
+                "warning",
+                "Compose service restarted: docker compose restart x",
+            ),
+            (
+                Restart,
+                Verb::Stop,
+                Compose,
+                "docker compose down media",
+                "critical",
+                "Compose service stopped: docker compose down media",
+            ),
+            (
+                Redeployment,
+                Verb::Deploy,
+                Ansible,
+                "ansible-playbook redeploy-x.yml",
+                "warning",
+                "Ansible playbook executed: ansible-playbook redeploy-x.yml",
+            ),
+            (Redeployment, Verb::Deploy, Helm, "helm upgrade x", "warning", "Helm upgrade: helm upgrade x"),
+            (
+                PullRequest,
+                Verb::Create,
+                Forge,
+                "gh pr create",
+                "info",
+                "Pull request created: Fix\tit".replace('\t', " ").as_str(),
+            ),
+            (Notification, Verb::Send, Notifier, "apprise", "info", "Notification sent via Apprise"),
+        ] {
+            let action = Action {
+                kind,
+                verb,
+                family,
+                target: Target::Unknown,
+                reference: opsctl_reader::terms::reference::Reference::default(),
+                within: None,
+                host: None,
+                via: vec![],
+                repeats: false,
+                evidence: evidence.into(),
+                title: Some("Fix\nit".into()),
+            };
+            let resolved = ResolvedAction { action, service: None, host: None, listed: false, note: None };
+            let event = event(&resolved, &ToolResult::Succeeded);
+            assert_eq!((event.level.as_str(), event.message.as_str()), (level, message));
+            let failed = super::event(&resolved, &ToolResult::Failed("exit code 1".into()));
+            assert_eq!(failed.level, Level::Critical);
+            assert!(failed.message.contains("failed (exit code 1)"), "{}", failed.message);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Kubernetes workloads: `KIND NAME…`, `KIND/NAME…`.
+
+use crate::actions::call::Call;
+use crate::actions::line::{Arguments, Named, named};
+use crate::catalogue::base_name;
+use crate::catalogue::program::Role;
+use crate::shell::Word;
+use crate::terms::action::{Action, Family, Target};
+use crate::terms::reference::Form;
+use crate::terms::workload::{Workload, WorkloadKind};
+
+/// The kinds, besides jobs, of which a name contains that of a workload.
+const PARTS: [&str; 6] = ["pod", "pods", "po", "replicaset", "replicasets", "rs"];
+
+pub(in crate::actions) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
+    let words = call.targets();
+    let from_file = call.own.has(&call.usage.role(Role::Manifests));
+    let kind = words.first().map_or("", |word| word.text.as_str());
+    if call.own.has(&call.does.all) {
+        actions.push(call.on_everything(Family::Workload, &format!("{kind}, by selection")));
+        return;
+    }
+    // `kind name name` or `kind/name kind/name`.
+    let names = if kind.contains('/') { words.as_slice() } else { words.get(1..).unwrap_or_default() };
+    // `set image deploy/x container=image`.
+    let names: Vec<&Word> =
+        names.iter().filter(|word| word.unknown.is_some() || !word.text.contains('=')).collect();
+    if names.is_empty() {
+        let kind_is_unknown = words.first().is_some_and(|word| matches!(named(word), Named::Unknown));
+        if from_file || kind_is_unknown {
+            let evidence = format!("{} {kind}", call.words());
+            actions.push(call.action(Family::Workload, Target::Unknown, evidence.trim_end().to_owned()));
+        } else if !words.is_empty() {
+            actions.push(call.on_everything(Family::Workload, &format!("{kind}, all of them")));
+        }
+        return;
+    }
+    let namespace = namespace(&[&call.global, &call.own]);
+    for word in names {
+        let (found, shown) = match named(word) {
+            Named::One(text) | Named::Matching(text) => (Some(read(kind, text, namespace)), text),
+            Named::Everything(listing) => {
+                actions.push(call.on_everything(Family::Workload, &format!("$({listing})")));
+                return;
+            }
+            Named::Unknown => (None, word.text.as_str()),
+        };
+        let shown = if shown.contains('/') { shown.to_owned() } else { format!("{kind} {shown}") };
+        let target = found.clone().map_or(Target::Unknown, |(workload, _)| Target::Workload(workload));
+        let mut action = call.action(Family::Workload, target, format!("{} {shown}", call.words()));
+        action.reference.form = found.map(|(_, form)| form).unwrap_or_default();
+        actions.push(action);
+    }
+}
+
+/// The namespace that the options name, if it is known.
+pub(in crate::actions) fn namespace<'a>(arguments: &[&'a Arguments<'a>]) -> Option<&'a str> {
+    arguments.iter().rev().find_map(|arguments| arguments.value(&["-n", "--namespace"]))?.known()
+}
+
+/// The workload of a name, `NAME` or `KIND/NAME`, and what the name is. `kind` is the kind of a name without one.
+pub(in crate::actions) fn read(kind: &str, written: &str, namespace: Option<&str>) -> (Workload, Form) {
+    let kind = written.split_once('/').map_or(kind, |(kind, _)| kind);
+    let kind_of_part = kind.split('.').next().unwrap_or_default();
+    let is_part = PARTS.iter().any(|part| part.eq_ignore_ascii_case(kind_of_part));
+    let kind = WorkloadKind::find(kind);
+    let form = if is_part || kind == Some(WorkloadKind::Job) { Form::Pod } else { Form::Name };
+    let workload =
+        Workload { namespace: namespace.map(str::to_owned), kind, name: base_name(written).to_owned() };
+    (workload, form)
+}

@@ -1,0 +1,9 @@
+//! How single platforms name what they act on.
+
+pub mod ansible;
+pub mod compose;
+pub mod engine;
+pub mod engine_api;
+pub mod forge_api;
+pub mod guest;
+pub mod kubectl;

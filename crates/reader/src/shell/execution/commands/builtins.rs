@@ -1,0 +1,488 @@
+//! Builtins, as far as they run other commands or change the state of the shell.
+
+use std::rc::Rc;
+
+use super::invocation::Invocation;
+use crate::shell::evaluator::{Evaluator, Flow, Ran};
+use crate::shell::execution::output::output;
+use crate::shell::execution::output::redirect::descriptor;
+use crate::shell::options::{Item, Scanner};
+use crate::shell::programs::quoted;
+use crate::shell::script::Construct;
+use crate::shell::state::{Shell, Value};
+use crate::shell::text::{Field, Origin, Unknown, is_known, join};
+
+/// Maximum number of lines for which `mapfile -C` runs its command.
+const MOST_CALLBACKS: usize = 16;
+
+/// Builtins whose arguments are assignments.
+pub(crate) const DECLARING: &[&str] = &["export", "declare", "typeset", "local", "readonly"];
+
+/// Builtins that evaluate the subscripts of array elements in their words, and run the substitutions in these: `let 'a[$(x)]'`.
+const EVALUATING: &[&str] = &[
+    "let",
+    "printf",
+    "test",
+    "[",
+    "read",
+    "unset",
+    "mapfile",
+    "readarray",
+    "wait",
+    "export",
+    "declare",
+    "typeset",
+    "local",
+    "readonly",
+];
+
+fn evaluate_subscripts(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) {
+    // These three evaluate only the name after `-v`.
+    let only_named = matches!(invocation.word(0), Some("printf" | "test" | "["));
+    for (before, field) in invocation.fields.iter().zip(invocation.fields.iter().skip(1)) {
+        let subscript = field.text.split_once('[').map_or("", |(_, rest)| rest);
+        if (subscript.contains("$(") || subscript.contains('`')) && (!only_named || before.text == "-v") {
+            evaluator.here_document(&mut shell.clone(), subscript);
+        }
+    }
+}
+
+/// `compgen` runs functions, commands and the substitutions in a list of words.
+fn complete(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) {
+    for (option, value) in invocation.fields.iter().zip(invocation.fields.iter().skip(1)) {
+        match option.text.as_str() {
+            "-F" | "-C" => drop(evaluator.run_text(&mut shell.clone(), &value.text)),
+            "-W" => drop(evaluator.here_document(&mut shell.clone(), &value.text)),
+            _ => {}
+        }
+    }
+}
+
+/// Runs a builtin; `None` for any other command.
+pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -> Option<Ran> {
+    let name = invocation.word(0)?;
+    let quiet = Some((String::new(), Flow::On));
+    if EVALUATING.contains(&name) {
+        evaluate_subscripts(evaluator, shell, invocation);
+    }
+    match name {
+        "cd" | "pushd" => change_directory(evaluator, shell, invocation),
+        "popd" => shell.cwd = None,
+        "export" | "declare" | "typeset" | "local" | "readonly" => declare(evaluator, shell, invocation),
+        "unset" => {
+            for field in invocation.fields.iter().skip(1).filter(|field| !field.text.starts_with('-')) {
+                if invocation.word(1) == Some("-f") {
+                    Rc::make_mut(&mut shell.functions).remove(&field.text);
+                } else {
+                    shell.set(&field.text, Value::Unset, Origin::Assigned);
+                }
+            }
+        }
+        "read" => read(evaluator, shell, invocation),
+        "mapfile" | "readarray" => map_file(evaluator, shell, invocation),
+        "printf" if invocation.word(1) == Some("-v") => {
+            if let Some(variable) = invocation.word(2) {
+                let rest: Vec<Field> = invocation
+                    .fields
+                    .iter()
+                    .take(1)
+                    .chain(invocation.fields.iter().skip(3))
+                    .cloned()
+                    .collect();
+                let text = output::of(evaluator, shell, &invocation.with(rest), "printf");
+                shell.set_text(variable, text);
+            }
+        }
+        "let" => {
+            for field in invocation.fields.iter().skip(1) {
+                evaluator.run_values(shell, &field.text);
+                evaluator.forget_assigned(shell, &field.text);
+            }
+        }
+        "set" => set(evaluator, shell, invocation),
+        "shift" => {
+            let count = invocation.word(1).and_then(|count| count.parse().ok()).unwrap_or(1);
+            shell.args = Rc::new(shell.args.iter().skip(count).cloned().collect());
+        }
+        "eval" => {
+            let text = join(invocation.fields.get(1..).unwrap_or_default());
+            let text = text.strip_prefix("-- ").unwrap_or(&text).to_owned();
+            let (mut inner, stdin) = (shell.clone(), shell.stdin.clone());
+            inner.stdin.clone_from(&invocation.stdin);
+            let mut flow = Flow::On;
+            let printed = evaluator.through(shell, invocation, "eval".to_owned(), |this| {
+                let ran = this.run_script(&mut inner, &text);
+                flow = ran.1;
+                ran.0
+            });
+            inner.stdin = stdin;
+            *shell = inner;
+            return Some((printed, flow));
+        }
+        "compgen" => complete(evaluator, shell, invocation),
+        "source" | "." => return Some(source(evaluator, shell, invocation)),
+        "trap" => trap(evaluator, shell, invocation),
+        "exit" | "return" | "break" | "continue" => {
+            evaluator.leaf(shell, invocation);
+            return Some((String::new(), leaves(shell, invocation, name)));
+        }
+        "exec" => return Some(exec(evaluator, shell, invocation)),
+        "command" | "builtin" => return through_command(evaluator, shell, invocation),
+        "alias" => alias(shell, invocation),
+        "unalias" => Rc::make_mut(&mut shell.aliases.defined).retain(|name, _| {
+            !invocation.fields.iter().any(|field| field.text == *name || field.text == "-a")
+        }),
+        "shopt" => shopt(shell, invocation),
+        "hash" => rename(evaluator, shell, invocation),
+        "type" | "[" | "test" | ":" | "true" | "false" | "wait" | "jobs" | "bg" | "fg" | "disown"
+        | "umask" | "ulimit" | "enable" | "getopts" | "complete" | "bind" => {
+            evaluator.leaf(shell, invocation);
+            if name == "getopts"
+                && let Some(variable) = invocation.word(2)
+            {
+                let mark = evaluator.unknowns.plain(format!("${variable}"));
+                shell.set_text(variable, mark);
+            }
+            return if name == "type" { Some((output::located(invocation), Flow::On)) } else { quiet };
+        }
+        _ => return None,
+    }
+    evaluator.leaf(shell, invocation);
+    quiet
+}
+
+/// Where control continues after a builtin that leaves a part of the script. Where it fails, or may, the script goes on.
+fn leaves(shell: &Shell, invocation: &Invocation, name: &str) -> Flow {
+    let words = invocation.fields.get(1..).unwrap_or_default();
+    if words.iter().any(|word| word.text == "--help") {
+        return Flow::On;
+    }
+    match name {
+        "exit" if words.len() <= 1 => Flow::Exit,
+        "return" if shell.in_function => Flow::Return,
+        "break" if shell.in_loop => Flow::Break,
+        "continue" if shell.in_loop => Flow::Continue,
+        _ => Flow::On,
+    }
+}
+
+/// `hash -p PATH NAME`: the name starts the program at the path.
+fn rename(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
+    if let ["-p", path, names @ ..] = invocation.texts().get(1..).unwrap_or_default() {
+        for name in names {
+            evaluator.rename(shell, path, name);
+        }
+    }
+}
+
+fn alias(shell: &mut Shell, invocation: &Invocation) {
+    let aliases = Rc::make_mut(&mut shell.aliases.defined);
+    for field in invocation.fields.iter().skip(1) {
+        if let Some((name, text)) = field.text.split_once('=') {
+            aliases.insert(name.to_owned(), text.to_owned());
+        }
+    }
+}
+
+fn shopt(shell: &mut Shell, invocation: &Invocation) {
+    if invocation.texts().contains(&"execfail") {
+        shell.outlives_exec = invocation.word(1) != Some("-u");
+    }
+    let turns = invocation.word(1).filter(|_| invocation.texts().contains(&"expand_aliases"));
+    shell.aliases.enabled = match turns {
+        Some("-s") => true,
+        Some("-u") => false,
+        _ => shell.aliases.enabled,
+    };
+}
+
+fn change_directory(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
+    let mut words = invocation.fields.iter().skip(1).map(|field| field.text.as_str());
+    let target = words.rfind(|word| *word == "-" || !word.starts_with(['-', '+']));
+    let before = shell.cwd.clone();
+    shell.is_cwd_doubtful &= !target.is_some_and(|dir| dir.starts_with('/'));
+    shell.cwd = match target {
+        Some("-") => shell.old_cwd.clone(),
+        Some(dir) if is_known(dir) => shell.follow(dir),
+        Some(dir) => {
+            // The last name in `cd "$DIR/jellyfin"` is known.
+            let last = dir.rsplit('/').next().unwrap_or_default();
+            let at_home = evaluator.path_of(shell, dir).filter(|path| path.starts_with('/'));
+            let keeps_name = dir.contains('/') && !last.is_empty() && is_known(last) && last != "..";
+            at_home.or_else(|| keeps_name.then(|| evaluator.unknowns.show(dir)))
+        }
+        None => None,
+    };
+    shell.old_cwd = before;
+}
+
+fn declare(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
+    let option = |letter: char| {
+        invocation
+            .fields
+            .iter()
+            .skip(1)
+            .any(|field| field.text.starts_with('-') && field.text.contains(letter))
+    };
+    let exports = invocation.word(0) == Some("export") || option('x');
+    if exports && option('f') {
+        let names = invocation.fields.iter().skip(1).map(|field| field.text.clone());
+        Rc::make_mut(&mut shell.exported_functions).extend(names);
+        return;
+    }
+    for field in invocation.fields.iter().skip(1) {
+        if field.text.starts_with(['-', '+']) {
+            continue;
+        }
+        // A word such as `"$name=value"` is an assignment only after expansion.
+        let (name, value) = match field.text.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (field.text.as_str(), None),
+        };
+        if !is_known(name) {
+            continue;
+        }
+        if let Some(value) = value {
+            shell.set(name, Value::Scalar(value.to_owned()), Origin::Assigned);
+        } else if invocation.word(0) == Some("local") && shell.get(name).is_none() {
+            shell.set(name, Value::Unset, Origin::Assigned);
+        }
+        if exports {
+            evaluator.export(shell, name);
+        }
+    }
+}
+
+fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
+    let texts = invocation.texts();
+    let scanner = Scanner::new(&texts, 1, &["-a", "-d", "-i", "-n", "-N", "-p", "-t", "-u"]);
+    let mut names: Vec<String> = Vec::new();
+    let mut array = None;
+    for item in scanner {
+        match item {
+            Item::Positional(index) => {
+                names.extend(invocation.word(index).map(str::to_owned));
+            }
+            Item::Option(name, Some(at)) if name.is("-a") => {
+                array = invocation.word(at.index).and_then(|word| word.get(at.offset..)).map(str::to_owned);
+            }
+            _ => {}
+        }
+    }
+    let from_shell = invocation.stdin == shell.stdin;
+    let line = match &invocation.stdin {
+        Some(text) if is_known(text) => {
+            let (line, rest) = text.split_once('\n').unwrap_or((text, ""));
+            let line = line.to_owned();
+            if from_shell {
+                shell.stdin = Some(rest.to_owned());
+            }
+            line
+        }
+        Some(text) => text.trim_end_matches('\n').to_owned(),
+        None => {
+            let source = format!("${}", names.first().map_or("REPLY", String::as_str));
+            evaluator.unknowns.plain(source)
+        }
+    };
+    let separator = Evaluator::variable_text(shell, "IFS").filter(|ifs| !ifs.is_empty() && is_known(ifs));
+    let is_separator = |c: char| separator.as_ref().map_or(c.is_whitespace(), |ifs| ifs.contains(c));
+    if let Some(array) = array {
+        let items = line
+            .split(is_separator)
+            .filter(|item| !item.is_empty())
+            .enumerate()
+            .map(|(i, text)| (i.to_string(), text.to_owned()));
+        shell.set(&array, Value::Array(items.collect()), Origin::Printed);
+        return;
+    }
+    if names.is_empty() {
+        names.push("REPLY".to_owned());
+    }
+    let mut rest = line.trim();
+    let last = names.len() - 1;
+    let only_mark = evaluator.unknowns.only_mark(&line).is_some();
+    for (index, name) in names.iter().enumerate() {
+        if only_mark && index > 0 {
+            // The fields of an unknown line.
+            let mark = evaluator.unknowns.plain(format!("${name}"));
+            shell.set(name, Value::Scalar(mark), Origin::Printed);
+            continue;
+        }
+        let (word, after) = if index == last || only_mark {
+            (rest, "")
+        } else {
+            rest.split_once(is_separator).unwrap_or((rest, ""))
+        };
+        shell.set(name, Value::Scalar(word.to_owned()), Origin::Printed);
+        rest = after.trim_start();
+    }
+}
+
+fn map_file(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
+    let texts = invocation.texts();
+    let scanner = Scanner::new(&texts, 1, &["-d", "-n", "-O", "-s", "-u", "-C", "-c"]);
+    let name = scanner
+        .filter_map(|item| if let Item::Positional(i) = item { invocation.word(i) } else { None })
+        .last()
+        .unwrap_or("MAPFILE");
+    let text = invocation.stdin.clone().unwrap_or_else(|| {
+        evaluator.unknowns.mark(Unknown { source: format!("${name}"), many: true, ..Unknown::default() })
+    });
+    let items = text.lines().enumerate().map(|(i, line)| (i.to_string(), line.to_owned())).collect();
+    let name = name.to_owned();
+    let words = texts.iter().zip(texts.iter().skip(1));
+    let callback = words.rev().find(|(option, _)| **option == "-C").map(|(_, callback)| *callback);
+    if let Some(callback) = callback {
+        for (index, line) in text.lines().enumerate().take(MOST_CALLBACKS) {
+            let line = quoted(&[Field::literal(line)]);
+            evaluator.run_text(&mut shell.clone(), &format!("{callback} {index} {line}"));
+        }
+        let rest: Vec<&str> = text.lines().skip(MOST_CALLBACKS).collect();
+        if !rest.is_empty() {
+            let lines: Vec<String> = rest.iter().map(|line| format!("{callback} {line}")).collect();
+            evaluator.leave_out(shell, &lines.join("\n"));
+        }
+    }
+    shell.set(&name, Value::Array(items), Origin::Printed);
+}
+
+fn set(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
+    // With `-x`, the substitutions in the prompt run.
+    let traces = |field: &Field| field.text.starts_with('-') && field.text.contains('x');
+    let prompt = Evaluator::variable_text(shell, "PS4").filter(|text| text.contains(['$', '`']));
+    if let Some(prompt) = prompt.filter(|_| invocation.fields.iter().skip(1).any(traces)) {
+        evaluator.here_document(&mut shell.clone(), &prompt);
+    }
+    let dashes = invocation.fields.iter().position(|field| field.text == "--");
+    let first = match dashes {
+        Some(at) => Some(at + 1),
+        None => invocation
+            .fields
+            .iter()
+            .skip(1)
+            .position(|field| !field.text.starts_with(['-', '+']))
+            .map(|at| at + 1),
+    };
+    // `set -o pipefail` names an option, not an argument.
+    let names_option = dashes.is_none()
+        && first
+            .and_then(|at| invocation.word(at - 1))
+            .is_some_and(|before| before.starts_with(['-', '+']) && before.ends_with('o'));
+    if let Some(first) = first.filter(|_| !names_option) {
+        shell.args = Rc::new(invocation.fields.get(first..).unwrap_or_default().to_vec());
+    }
+}
+
+fn source(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -> Ran {
+    let file = invocation.word(1).unwrap_or_default();
+    let content = match file {
+        "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" | "-" => invocation.stdin.clone(),
+        _ => evaluator.script_file(shell, file),
+    };
+    let Some(content) = content else {
+        evaluator.leaf(shell, invocation);
+        return (String::new(), Flow::On);
+    };
+    let mut inner = shell.clone();
+    if invocation.fields.len() > 2 {
+        inner.args = Rc::new(invocation.fields.get(2..).unwrap_or_default().to_vec());
+    }
+    inner.set_text("BASH_SOURCE", file);
+    inner.in_function = true;
+    let printed = evaluator.through(shell, invocation, "source".to_owned(), |this| {
+        this.follow_file(shell, file, &content, |this| this.run_text(&mut inner, &content))
+            .unwrap_or_default()
+    });
+    inner.args = Rc::clone(&shell.args);
+    inner.restore("BASH_SOURCE", shell);
+    inner.in_function = shell.in_function;
+    *shell = inner;
+    (printed, Flow::On)
+}
+
+fn trap(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
+    let fields = invocation.fields.get(1..).unwrap_or_default();
+    let fields = if fields.first().is_some_and(|f| f.text == "--") {
+        fields.get(1..).unwrap_or_default()
+    } else {
+        fields
+    };
+    let [action, signals @ ..] = fields else { return };
+    if signals.is_empty() || matches!(action.text.as_str(), "" | "-" | "-p" | "-l") {
+        return;
+    }
+    let signal =
+        signals.iter().map(|field| evaluator.unknowns.show(&field.text)).collect::<Vec<_>>().join(" ");
+    let mut inner = shell.clone();
+    inner.repeats |= signals.iter().any(|field| matches!(field.text.as_str(), "DEBUG" | "ERR" | "RETURN"));
+    evaluator.inside(Construct::Trap(signal), |this| this.run_text(&mut inner, &action.text));
+}
+
+fn exec(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -> Ran {
+    let texts = invocation.texts();
+    let mut scanner = Scanner::new(&texts, 1, &["-a"]);
+    let first = scanner.find_map(|item| match item {
+        // `exec {NAME}<file` opens a file and runs nothing.
+        Item::Positional(i) if texts.get(i).is_none_or(|word| descriptor_name(word).is_none()) => Some(i),
+        _ => None,
+    });
+    let Some(first) = first else {
+        evaluator.leaf(shell, invocation);
+        match (invocation.word(1).and_then(descriptor_name), &invocation.stdin) {
+            (Some(name), stdin) => {
+                // The shell chooses the number.
+                let number = evaluator.unknowns.plain(format!("${name}"));
+                if let Some(text) = stdin {
+                    evaluator.store_file(shell, &descriptor(&number), text, false);
+                }
+                shell.set_text(name, number);
+            }
+            (None, stdin) => shell.stdin.clone_from(stdin),
+        }
+        return (String::new(), Flow::On);
+    };
+    let rest = invocation.with(invocation.fields.get(first..).unwrap_or_default().to_vec());
+    let inner = shell.clone().through("exec");
+    let printed = evaluator.through(shell, invocation, "exec".to_owned(), |this| this.start(&inner, &rest).0);
+    // With `execfail`, the script continues when `exec` fails.
+    (printed, if shell.outlives_exec { Flow::On } else { Flow::Exit })
+}
+
+/// The name in the `{NAME}` before a redirection, the variable that receives the file descriptor.
+fn descriptor_name(word: &str) -> Option<&str> {
+    let name = word.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'))?;
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    is_name.then_some(name)
+}
+
+/// Runs `command name …` or `builtin name …`, which skip functions.
+fn through_command(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -> Option<Ran> {
+    let name = invocation.word(0)?.to_owned();
+    let first =
+        invocation.fields.iter().skip(1).position(|field| !field.text.starts_with('-')).map(|at| at + 1);
+    let asks = invocation
+        .fields
+        .iter()
+        .skip(1)
+        .take_while(|field| field.text.starts_with('-'))
+        .any(|field| field.text.contains(['v', 'V']));
+    let Some(first) = first.filter(|_| !asks) else {
+        evaluator.leaf(shell, invocation);
+        return Some((output::located(invocation), Flow::On));
+    };
+    let rest = invocation.with(invocation.fields.get(first..).unwrap_or_default().to_vec());
+    let mut inner = shell.clone().through(&name);
+    inner.functions = Rc::default();
+    let mut flow = Flow::On;
+    let printed = evaluator.through(shell, invocation, name, |this| {
+        let ran = this.run(&mut inner, &rest);
+        flow = ran.1;
+        ran.0
+    });
+    inner.via = std::sync::Arc::clone(&shell.via);
+    inner.functions = Rc::clone(&shell.functions);
+    *shell = inner;
+    Some((printed, flow))
+}

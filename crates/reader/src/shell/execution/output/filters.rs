@@ -1,0 +1,339 @@
+//! Filters: programs whose output follows from their options and their known standard input.
+
+use crate::shell::evaluator::Evaluator;
+use crate::shell::execution::commands::invocation::Invocation;
+use crate::shell::marks::without_marks;
+use crate::shell::text::is_known;
+
+/// Maximum length in bytes of a text that is filtered.
+const LONGEST: usize = 64 * 1024;
+
+/// Programs that pack, each with those that unpack what it packs.
+const PACKERS: &[(&str, &[&str])] = &[
+    ("gzip", &["gunzip", "zcat", "gzcat", "unpigz"]),
+    ("pigz", &["gunzip", "zcat", "gzcat", "unpigz"]),
+    ("bzip2", &["bunzip2", "bzcat"]),
+    ("xz", &["unxz", "xzcat", "unlzma", "lzcat"]),
+    ("lzma", &["unlzma", "lzcat", "unxz"]),
+    ("zstd", &["unzstd", "zstdcat"]),
+    ("lz4", &["unlz4", "lz4cat"]),
+    ("lzop", &["lzopcat"]),
+    ("compress", &["uncompress", "zcat"]),
+    ("brotli", &[]),
+    ("base64", &[]),
+    ("base32", &[]),
+    ("basenc", &[]),
+    ("xxd", &[]),
+    ("uuencode", &["uudecode"]),
+];
+
+/// The output of a filter; `None` when it is unknown.
+pub(crate) fn of(
+    evaluator: &Evaluator,
+    invocation: &Invocation,
+    program: &str,
+    args: &[&str],
+) -> Option<String> {
+    let text = invocation.stdin.as_deref().filter(|text| text.len() <= LONGEST)?;
+    if !is_known(text) {
+        return unpacked(evaluator, text, program, args);
+    }
+    let options_only = args.iter().all(|arg| arg.starts_with('-'));
+    match program {
+        "rev" if args.is_empty() => Some(each_line(text, |line| line.chars().rev().collect())),
+        "tac" if args.is_empty() => Some(text.lines().rev().flat_map(|line| [line, "\n"]).collect()),
+        "tr" => translate(text, args),
+        "base64" if options_only => {
+            if decodes(args) {
+                decode_base64(text)
+            } else {
+                Some(encode_base64(text.as_bytes()))
+            }
+        }
+        "openssl" if args.iter().any(|arg| matches!(*arg, "base64" | "-base64" | "-a")) => {
+            if args.contains(&"-d") { decode_base64(text) } else { Some(encode_base64(text.as_bytes())) }
+        }
+        "xxd" if options_only && args.iter().any(|arg| arg.contains('p')) => {
+            if args.iter().any(|arg| arg.contains('r')) {
+                decode_hex(text)
+            } else {
+                Some(text.bytes().map(|byte| format!("{byte:02x}")).collect())
+            }
+        }
+        "cut" => cut(text, args),
+        "head" | "tail" => part(text, args, program == "tail"),
+        "paste" if args.iter().any(|arg| arg.starts_with("-s")) => {
+            let delimiter = args.iter().find_map(|arg| arg.split_once('d').map(|(_, after)| after));
+            let delimiter = match delimiter {
+                Some("") => args.last().copied().unwrap_or_default(),
+                Some(delimiter) => delimiter,
+                None => "\t",
+            };
+            let first = delimiter.chars().next().map(String::from).unwrap_or_default();
+            Some(text.lines().collect::<Vec<_>>().join(&first) + "\n")
+        }
+        "sed" => substituted(text, args),
+        "dd" if !args
+            .iter()
+            .any(|arg| arg.starts_with("if=") || arg.starts_with("of=") || arg.starts_with("conv=")) =>
+        {
+            Some(text.to_owned())
+        }
+        "dos2unix" | "unbuffer" | "stdbuf" | "iconv" | "fold" | "expand" | "fmt" if options_only => {
+            Some(text.to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// Whether `base64` decodes.
+fn decodes(args: &[&str]) -> bool {
+    args.iter().any(|arg| {
+        "--decode".starts_with(*arg) && arg.len() > 3
+            || (!arg.starts_with("--")
+                && arg.strip_prefix('-').is_some_and(|letters| letters.contains(['d', 'D'])))
+    })
+}
+
+/// The known text that a packer packed and this program unpacks.
+fn unpacked(evaluator: &Evaluator, text: &str, program: &str, args: &[&str]) -> Option<String> {
+    let packed = evaluator.unknowns.only_mark(text)?;
+    let source = packed.source.strip_prefix("$(")?.strip_suffix(')')?;
+    let by = source.rsplit('|').next()?.split_whitespace().next()?;
+    let (name, unpackers) = PACKERS.iter().find(|(name, _)| *name == by)?;
+    let letters =
+        |arg: &&str| arg.starts_with("--de") || (!arg.starts_with("--") && arg.contains(['d', 'r', 'D']));
+    let unpacks = unpackers.contains(&program) || (program == *name && args.iter().any(letters));
+    packed.made_from.clone().filter(|_| unpacks)
+}
+
+fn each_line(text: &str, change: impl Fn(&str) -> String) -> String {
+    text.lines().flat_map(|line| [change(line), "\n".to_owned()]).collect()
+}
+
+/// The output of `tr`.
+fn translate(text: &str, args: &[&str]) -> Option<String> {
+    let (mut deletes, mut squeezes, mut complement) = (false, false, false);
+    let mut sets = Vec::new();
+    for arg in args {
+        match arg.strip_prefix('-').filter(|letters| !letters.is_empty() && sets.is_empty()) {
+            Some("-") => {}
+            Some("-delete") => deletes = true,
+            Some("-squeeze-repeats") => squeezes = true,
+            Some("-complement") => complement = true,
+            Some(letters) if letters.chars().all(|c| "dscCt".contains(c)) => {
+                deletes |= letters.contains('d');
+                squeezes |= letters.contains('s');
+                complement |= letters.contains(['c', 'C']);
+            }
+            _ if is_known(arg) => sets.push(members(arg)),
+            _ => return None,
+        }
+    }
+    let from = sets.first()?;
+    let is_in = |c: char| from.contains(&c) != complement;
+    let mut changed = String::with_capacity(text.len());
+    let to = sets.get(1).filter(|to| !to.is_empty());
+    for c in text.chars() {
+        let next = match to {
+            _ if !is_in(c) => c,
+            _ if deletes => continue,
+            Some(to) if complement => *to.last()?,
+            Some(to) => {
+                let at = from.iter().rposition(|one| *one == c)?;
+                *to.get(at).or(to.last())?
+            }
+            None => c,
+        };
+        if squeezes && changed.ends_with(next) && (is_in(c) || to.is_some_and(|to| to.contains(&next))) {
+            continue;
+        }
+        changed.push(next);
+    }
+    Some(changed)
+}
+
+/// The characters of a set of `tr`: `a-z`, `[:upper:]`, `\n`.
+fn members(set: &str) -> Vec<char> {
+    let class = |name: &str| -> Option<Vec<char>> {
+        Some(match name {
+            "lower" => ('a'..='z').collect(),
+            "upper" => ('A'..='Z').collect(),
+            "digit" => ('0'..='9').collect(),
+            "alpha" => ('A'..='Z').chain('a'..='z').collect(),
+            "alnum" => ('0'..='9').chain('A'..='Z').chain('a'..='z').collect(),
+            "space" => vec![' ', '\t', '\n', '\r', '\u{b}', '\u{c}'],
+            "blank" => vec![' ', '\t'],
+            "punct" => ('!'..='~').filter(char::is_ascii_punctuation).collect(),
+            "cntrl" => ('\0'..' ').collect(),
+            _ => return None,
+        })
+    };
+    let mut found: Vec<char> = Vec::new();
+    let mut rest = set;
+    let mut range = false;
+    while let Some(first) = rest.chars().next() {
+        let named = rest.strip_prefix("[:").and_then(|body| body.split_once(":]"));
+        if let Some((characters, after)) = named.and_then(|(name, after)| Some((class(name)?, after))) {
+            found.extend(characters);
+            rest = after;
+            continue;
+        }
+        let (c, len) = if first == '\\' { escaped(rest) } else { (first, first.len_utf8()) };
+        rest = rest.get(len..).unwrap_or_default();
+        let start = found.last().copied().filter(|_| std::mem::take(&mut range));
+        match start {
+            Some(start) if start < c && (c as u32) - (start as u32) < 256 => {
+                found.extend((start..=c).skip(1));
+            }
+            _ => found.push(c),
+        }
+        if first != '\\' && rest.starts_with('-') && rest.len() > 1 {
+            range = true;
+            rest = rest.get(1..).unwrap_or_default();
+        }
+    }
+    found
+}
+
+/// The character of a backslash escape of `tr`, and its length as written.
+fn escaped(text: &str) -> (char, usize) {
+    let octal: String = text.chars().skip(1).take(3).take_while(|c| ('0'..='7').contains(c)).collect();
+    if let Ok(code) = u8::from_str_radix(&octal, 8) {
+        return (char::from(code), 1 + octal.len());
+    }
+    match text.chars().nth(1) {
+        Some('n') => ('\n', 2),
+        Some('t') => ('\t', 2),
+        Some('r') => ('\r', 2),
+        Some(other) => (other, 1 + other.len_utf8()),
+        None => ('\\', 1),
+    }
+}
+
+/// The output of `cut`.
+fn cut(text: &str, args: &[&str]) -> Option<String> {
+    let (mut delimiter, mut list, mut fields) = ("\t", None, false);
+    let mut words = args.iter();
+    while let Some(arg) = words.next() {
+        let (name, attached) = match arg.get(..2)? {
+            "--" => arg.split_once('=').map(|(name, value)| (name, Some(value)))?,
+            name => (name, arg.get(2..).filter(|rest| !rest.is_empty())),
+        };
+        match name {
+            "-d" | "--delimiter" => delimiter = attached.or_else(|| words.next().copied())?,
+            "-f" | "--fields" => (list, fields) = (attached.or_else(|| words.next().copied()), true),
+            "-c" | "-b" | "--characters" | "--bytes" => list = attached.or_else(|| words.next().copied()),
+            "-s" => {}
+            _ => return None,
+        }
+    }
+    let ranges: Vec<(usize, usize)> = list?.split(',').map(span).collect::<Option<_>>()?;
+    let is_kept = |at: usize| ranges.iter().any(|(first, last)| (*first..=*last).contains(&(at + 1)));
+    if !fields {
+        return Some(each_line(text, |line| {
+            line.chars().enumerate().filter(|(at, _)| is_kept(*at)).map(|(_, c)| c).collect()
+        }));
+    }
+    Some(each_line(text, |line| {
+        if !line.contains(delimiter) {
+            return line.to_owned();
+        }
+        let kept = line.split(delimiter).enumerate().filter(|(at, _)| is_kept(*at)).map(|(_, field)| field);
+        kept.collect::<Vec<_>>().join(delimiter)
+    }))
+}
+
+/// The first and the last position of `2`, `2-`, `-3` or `2-3`.
+fn span(written: &str) -> Option<(usize, usize)> {
+    let Some((first, last)) = written.split_once('-') else {
+        return written.parse().ok().map(|at| (at, at));
+    };
+    let number = |text: &str, otherwise| if text.is_empty() { Some(otherwise) } else { text.parse().ok() };
+    Some((number(first, 1)?, number(last, usize::MAX)?))
+}
+
+/// The output of `head` or `tail` with a number of lines or bytes.
+fn part(text: &str, args: &[&str], is_tail: bool) -> Option<String> {
+    let written: String = args.concat();
+    let (bytes, number) = match written.strip_prefix("-c") {
+        Some(number) => (true, number),
+        None => (false, written.strip_prefix("-n").or(written.strip_prefix('-')).unwrap_or(&written)),
+    };
+    let from_start = number.strip_prefix('+');
+    let count: usize = if number.is_empty() { 10 } else { from_start.unwrap_or(number).parse().ok()? };
+    let pieces: Vec<&str> =
+        if bytes { text.split_inclusive(|_| true).collect() } else { text.split_inclusive('\n').collect() };
+    let skipped = match (is_tail, from_start) {
+        (true, Some(_)) => count.saturating_sub(1),
+        (true, None) => pieces.len().saturating_sub(count),
+        (false, Some(_)) => return None,
+        (false, None) => return Some(pieces.get(..count.min(pieces.len()))?.concat()),
+    };
+    Some(pieces.get(skipped.min(pieces.len())..)?.concat())
+}
+
+/// The output of `sed` with one substitution of literal text.
+fn substituted(text: &str, args: &[&str]) -> Option<String> {
+    let [script] = args.strip_prefix(&["-e"]).unwrap_or(args) else { return None };
+    let body = script.strip_prefix('s').filter(|_| is_known(script))?;
+    let mark = body.chars().next().filter(|mark| !mark.is_alphanumeric() && *mark != '\\')?;
+    let mut parts = body.get(mark.len_utf8()..)?.split(mark);
+    let (pattern, replacement, flags) = (parts.next()?, parts.next()?, parts.next()?);
+    let literal = |text: &str| !text.contains(['.', '*', '[', '^', '$', '\\', '&', '\n']);
+    if parts.next().is_some() || pattern.is_empty() || !literal(pattern) || !literal(replacement) {
+        return None;
+    }
+    match flags {
+        "" => Some(each_line(text, |line| line.replacen(pattern, replacement, 1))),
+        "g" => Some(each_line(text, |line| line.replace(pattern, replacement))),
+        _ => None,
+    }
+}
+
+fn decode_hex(text: &str) -> Option<String> {
+    let digits: Vec<u8> = text
+        .chars()
+        .filter(|c| !c.is_whitespace())
+        .map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
+        .collect::<Option<_>>()?;
+    let bytes = digits.chunks_exact(2).map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit));
+    String::from_utf8(bytes.collect()).ok().map(|text| without_marks(&text).into_owned())
+}
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+fn encode_base64(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let bits = (0..3).fold(0_u32, |bits, at| bits << 8 | u32::from(chunk.get(at).copied().unwrap_or(0)));
+        for at in 0..4 {
+            let index = usize::try_from(bits >> (18 - 6 * at) & 63).unwrap_or(0);
+            let letter = ALPHABET.get(index).filter(|_| at <= chunk.len());
+            text.push(letter.map_or('=', |letter| char::from(*letter)));
+        }
+    }
+    text.push('\n');
+    text
+}
+
+fn decode_base64(text: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let (mut bits, mut count) = (0_u32, 0);
+    for byte in text.bytes().filter(|byte| !byte.is_ascii_whitespace()) {
+        let byte = match byte {
+            b'=' => break,
+            b'-' => b'+',
+            b'_' => b'/',
+            byte => byte,
+        };
+        let value = ALPHABET.iter().position(|letter| *letter == byte)?;
+        bits = (bits << 6) | u32::try_from(value).ok()?;
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push(u8::try_from((bits >> count) & 0xff).unwrap_or(0));
+        }
+    }
+    String::from_utf8(bytes).ok().map(|text| without_marks(&text).into_owned())
+}

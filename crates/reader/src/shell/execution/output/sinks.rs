@@ -1,0 +1,126 @@
+//! Commands that receive what others print: `> >(bash)`, `tee >(bash)`, `exec 3> >(bash)`, `coproc bash`.
+
+use std::rc::Rc;
+
+use brush_parser::ast;
+
+use super::redirect::{Redirected, descriptor};
+use crate::shell::Complaint;
+use crate::shell::evaluator::Evaluator;
+use crate::shell::execution::commands::invocation::Invocation;
+use crate::shell::script::Construct;
+use crate::shell::state::{Shell, Sink, Value};
+use crate::shell::text::{Origin, Unknown};
+
+/// Maximum number of commands that wait for their input.
+const MOST_SINKS: usize = 1024;
+
+impl Evaluator {
+    /// Starts a command that receives what is written to the second descriptor of the array `name`.
+    pub fn start_coprocess(&mut self, shell: &mut Shell, name: &str, list: ast::CompoundList) {
+        let path = self.add_sink(shell, list, format!("${name}"), true);
+        let [read, write] = [0, 1].map(|index| self.unknowns.plain(format!("${{{name}[{index}]}}")));
+        self.store_file(shell, &format!("{} >", descriptor(&write)), &path, false);
+        let items = vec![("0".to_owned(), read), ("1".to_owned(), write)];
+        shell.set(name, Value::Array(items), Origin::Assigned);
+    }
+
+    /// Adds a command that receives input and returns the mark of its path.
+    pub fn add_sink(
+        &mut self,
+        shell: &Shell,
+        list: ast::CompoundList,
+        source: String,
+        has_run: bool,
+    ) -> String {
+        let path = self.unknowns.mark(Unknown { source, ..Unknown::default() });
+        if self.sinks.len() >= MOST_SINKS {
+            self.complain(Complaint::ManySteps);
+            self.leave_out(shell, &list.to_string());
+        } else {
+            self.sinks.push(Sink {
+                path: path.clone(),
+                list,
+                shell: shell.clone(),
+                input: String::new(),
+                has_run,
+            });
+        }
+        path
+    }
+
+    /// Passes a text to the command that waits at a path; false when none does.
+    pub fn feed(&mut self, path: &str, text: &str) -> bool {
+        let sink = self.sinks.iter_mut().find(|sink| sink.path == path);
+        sink.map(|sink| sink.input.push_str(text)).is_some()
+    }
+
+    /// Passes the output of a command to files, to commands that wait for it, and to where `exec` sends it.
+    pub fn pass_output(
+        &mut self,
+        shell: &mut Shell,
+        (waiting, invocation, redirected): (usize, &Invocation, &Redirected),
+        printed: &str,
+    ) {
+        self.store_output(shell, redirected, printed);
+        self.close_sinks(waiting, invocation, redirected, printed);
+        self.send_output(shell, invocation, redirected, printed);
+    }
+
+    /// Ends a command: those that only received its output have got all of their input.
+    fn close_sinks(&mut self, from: usize, invocation: &Invocation, redirected: &Redirected, printed: &str) {
+        if self.sinks.len() <= from {
+            return;
+        }
+        // What `exec` opens stays open.
+        if invocation.word(0) == Some("exec") {
+            return;
+        }
+        for field in invocation.fields.iter().skip(1) {
+            self.feed(&field.text, printed);
+        }
+        for redirection in &redirected.files {
+            self.feed(&redirection.marked, printed);
+        }
+        self.run_sinks(from);
+    }
+
+    /// Passes the output of a command to where it goes: the files that it names, or those that `exec` has opened.
+    fn send_output(
+        &mut self,
+        shell: &mut Shell,
+        invocation: &Invocation,
+        redirected: &Redirected,
+        printed: &str,
+    ) {
+        let opens = invocation.word(0) == Some("exec") && invocation.fields.len() == 1;
+        if opens && redirected.silent {
+            shell.output = redirected.files.last().map(|file| Rc::from(file.marked.as_str()));
+            return;
+        }
+        if !self.sinks.is_empty() {
+            for redirection in &redirected.files {
+                self.feed(&redirection.marked, printed);
+            }
+        }
+        // What functions and scripts print has been passed on already.
+        let prints = matches!(invocation.word(0), Some("echo" | "printf" | "cat"));
+        if let Some(path) = shell.output.clone().filter(|_| prints && !redirected.silent)
+            && !self.feed(&path, printed)
+        {
+            self.store_file(shell, &path, printed, true);
+        }
+    }
+
+    /// Runs the commands that wait for their input, from this one on, with what they have got.
+    pub fn run_sinks(&mut self, from: usize) {
+        for sink in self.sinks.split_off(from.min(self.sinks.len())) {
+            if sink.has_run && sink.input.is_empty() {
+                continue;
+            }
+            let mut shell = sink.shell;
+            shell.stdin = Some(sink.input);
+            self.inside(Construct::ProcessSubstitution, |this| this.list(&mut shell, &sink.list));
+        }
+    }
+}

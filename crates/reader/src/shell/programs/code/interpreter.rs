@@ -1,0 +1,258 @@
+//! Interpreters of other languages: follows the commands that their code starts.
+
+use super::awk_lines;
+use super::interpreter_calls::{Call, find_calls, tokens_of};
+use super::libraries;
+use crate::catalogue::lookup::Usage;
+use crate::catalogue::options::At;
+use crate::catalogue::program::{Language, Program};
+use crate::languages::names::awk;
+use crate::languages::sources::Sources;
+use crate::languages::text::Part;
+use crate::shell::Complaint;
+use crate::shell::evaluator::Evaluator;
+use crate::shell::execution::commands::invocation::Invocation;
+use crate::shell::execution::output::output;
+use crate::shell::script::{Construct, Node};
+use crate::shell::state::Shell;
+use crate::shell::text::{Field, Origin};
+
+/// Maximum number of calls in one piece of code that are followed.
+const MOST_CALLS: usize = 256;
+
+pub(crate) fn run(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    (program, usage, language): (&str, &Usage, Language),
+) -> String {
+    let (code, loops) = match language {
+        Language::Awk => (code_of_awk(invocation, usage), true),
+        _ => code_of(invocation, language),
+    };
+    if let Some(Code::File(path)) = &code {
+        return run_files(evaluator, shell, invocation, (program, path));
+    }
+    let printed = output::of(
+        evaluator,
+        shell,
+        &Invocation { fields: invocation.fields.clone(), ..invocation.with(Vec::new()) },
+        program,
+    );
+    let code = match code {
+        Some(Code::Text(text)) => Some(text),
+        Some(Code::Stdin) => invocation.stdin.clone(),
+        Some(Code::Program(path)) => evaluator.script_file(shell, &path),
+        Some(Code::File(_)) | None => None,
+    };
+    let Some(code) = code else {
+        evaluator.leaf(shell, invocation);
+        return printed;
+    };
+    let loops = loops && !code.contains("BEGIN");
+    evaluator.spend(code.len() / 64);
+    let catalogue = evaluator.catalogue;
+    let acts = |word: &str| catalogue.find(word).is_some_and(Program::acts);
+    let mut tokens = tokens_of(&code, language);
+    libraries::rename(&mut tokens);
+    let mut calls = find_calls(&tokens, language);
+    calls.extend(libraries::calls(&tokens, language));
+    let suspected = libraries::suspected(&tokens, &calls, &acts);
+    let lines = if language == Language::Awk { awk_lines::lines(invocation) } else { None };
+    let printed = lines.as_deref().and_then(|lines| awk_lines::printed(&code, lines)).unwrap_or(printed);
+    calls = match lines {
+        Some(lines) => awk_lines::for_each_line(calls, &lines),
+        None => calls,
+    };
+    if calls.is_empty() && suspected.is_empty() {
+        evaluator.leaf(shell, invocation);
+        return printed;
+    }
+    let mut inner = shell.clone().child().through(program);
+    inner.stdin = None;
+    inner.repeats |= loops;
+    let code_loops = code.contains("for ")
+        || code.contains("while ")
+        || code.contains(".each")
+        || code.contains("forEach");
+    let mut command = evaluator.command_of(shell, invocation);
+    command.through = format!("{program} code");
+    let ((), nodes) = evaluator.collected(|this| {
+        if !suspected.is_empty() {
+            this.complain(Complaint::Code(program.to_string()));
+            this.unread(&inner, &suspected.join("\n"));
+        }
+        if calls.len() > MOST_CALLS {
+            this.complain(Complaint::Code(program.to_string()));
+            this.unread(&inner, &code);
+        }
+        for call in calls.into_iter().take(MOST_CALLS) {
+            if this.exhausted() {
+                break;
+            }
+            let mut inner = inner.clone();
+            match call {
+                Call::Script(parts) => {
+                    let (text, whole) = this.assemble(&parts);
+                    inner.repeats |= !whole && code_loops;
+                    this.run_text(&mut inner, &text);
+                }
+                Call::Words(words) => {
+                    let mut fields = Vec::new();
+                    for parts in &words {
+                        let (text, whole) = this.assemble(parts);
+                        inner.repeats |= !whole && code_loops;
+                        fields.push(Field { text, origin: Origin::Literal });
+                    }
+                    let one = Invocation { fields, redirections: Vec::new(), stdin: None };
+                    this.run_program(&inner, &one);
+                }
+                Call::Unclear => {
+                    this.complain(Complaint::Code(program.to_string()));
+                    this.unread(&inner, &code);
+                    // It may run its words or its input.
+                    let words = invocation.texts();
+                    let words = words.into_iter().skip(1).filter(|word| *word != code);
+                    let words: Vec<&str> = words.chain(invocation.stdin.as_deref()).collect();
+                    this.unread(&inner, &words.join("\n"));
+                }
+            }
+        }
+    });
+    evaluator.push(Node::Group(Construct::Through(Box::new(command)), nodes));
+    printed
+}
+
+/// Follows the code in a file, or in each of the files that a search finds, as if it stood on standard input.
+fn run_files(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    (program, path): (&str, &str),
+) -> String {
+    let scripts = evaluator.scripts_at(shell, path);
+    let printed = output::of(evaluator, shell, invocation, program);
+    if scripts.is_empty() {
+        evaluator.leaf(shell, invocation);
+        return printed;
+    }
+    // An option before the file may load other code.
+    let is_script = invocation.word(1) == Some(path) && scripts.iter().all(|script| !script.is_written);
+    evaluator.through(shell, invocation, program.to_owned(), |this| {
+        for script in scripts {
+            let fields = vec![Field::literal(program), Field::literal("-")];
+            let one = Invocation { fields, redirections: Vec::new(), stdin: Some(script.text.clone()) };
+            this.follow_file(shell, &script.path, &script.text, |this| this.run_program(shell, &one));
+        }
+        String::new()
+    });
+    if is_script {
+        evaluator.mark_script();
+    }
+    printed
+}
+
+enum Code {
+    Text(String),
+    Stdin,
+    File(String),
+    /// A file that does not replace standard input: `awk -f`.
+    Program(String),
+}
+
+/// Where the program of awk is.
+fn code_of_awk(invocation: &Invocation, usage: &Usage) -> Option<Code> {
+    let texts = invocation.texts();
+    let sources = Sources::of(usage, &texts, awk::CODE_OPTIONS.0, awk::FILE_OPTIONS.0, true).or_first_word();
+    let text = |at: &At| texts.get(at.index)?.get(at.offset..);
+    let file = sources.files.first().and_then(text).map(|file| Code::Program(file.to_owned()));
+    let scripts: Vec<&str> = sources.scripts.iter().filter_map(text).collect();
+    file.or_else(|| (!scripts.is_empty()).then(|| Code::Text(scripts.join("\n"))))
+}
+
+/// Where the code of an interpreter is, and whether it runs for each line of input.
+fn code_of(invocation: &Invocation, language: Language) -> (Option<Code>, bool) {
+    let (php, lua) = (language == Language::Php, language == Language::Lua);
+    let deno = language == Language::Deno;
+    let mut at = 1;
+    let mut evaluates = false;
+    while let Some(word) = invocation.word(at) {
+        at += 1;
+        if word == "-" {
+            return (Some(Code::Stdin), false);
+        }
+        if word == "--" {
+            continue;
+        }
+        let Some(letters) = word.strip_prefix('-') else {
+            // The first word is a file, or `deno eval`.
+            if deno && matches!(word, "eval" | "repl") {
+                evaluates = true;
+                continue;
+            }
+            if deno && word == "run" {
+                continue;
+            }
+            if evaluates {
+                return (Some(Code::Text(word.to_owned())), false);
+            }
+            return (Some(Code::File(word.to_owned())), false);
+        };
+        let next = || invocation.word(at).map(|text| Code::Text(text.to_owned()));
+        match letters {
+            "-eval" | "-print" => return (next(), false),
+            _ if letters.starts_with("-eval=")
+                || letters.starts_with("-print=")
+                || letters.starts_with("-run=") =>
+            {
+                let code = letters.split_once('=').map(|(_, code)| Code::Text(code.to_owned()));
+                return (code, false);
+            }
+            "-run" if php => return (next(), false),
+            "m" => return (None, false),
+            "d" | "c" | "z" | "F" if php => at += 1,
+            "f" if php => return (invocation.word(at).map(|file| Code::File(file.to_owned())), false),
+            "l" | "W" if lua => at += 1,
+            "W" | "X" | "I" | "r" if !php => at += 1,
+            _ if matches!(language, Language::Perl | Language::Ruby)
+                && letters.starts_with(['r', 'M', 'm', 'I']) => {}
+            _ if letters.starts_with('-') => {}
+            _ => {
+                let flags: &[char] = match language {
+                    Language::Python => &['c'],
+                    Language::Lua => &['e'],
+                    Language::Php => &['r', 'R', 'B', 'E'],
+                    _ => &['e', 'E', 'r', 'p'],
+                };
+                let flag = letters.find(flags);
+                let loops = letters.contains(['n', 'p']) && language != Language::Node;
+                if let Some(flag) = flag {
+                    let after = letters.get(flag + 1..).unwrap_or_default();
+                    // `-pe code`, `-ecode`.
+                    if after.is_empty() || after.chars().all(|c| c.is_ascii_alphabetic()) && after.len() < 3 {
+                        return (next(), loops);
+                    }
+                    return (Some(Code::Text(after.to_owned())), loops);
+                }
+            }
+        }
+    }
+    (Some(Code::Stdin), false)
+}
+
+impl Evaluator {
+    fn assemble(&mut self, parts: &[Part]) -> (String, bool) {
+        let mut whole = true;
+        let text = parts
+            .iter()
+            .map(|part| match part {
+                Part::Known(text) => text.clone(),
+                Part::Unknown(source) => {
+                    whole = false;
+                    self.unknowns.plain(source.trim().to_owned())
+                }
+            })
+            .collect();
+        (text, whole)
+    }
+}

@@ -1,0 +1,246 @@
+//! What a person signs: the canonical bytes of an answer and of a grant.
+//!
+//! The bytes begin with a name and version of the format; each field follows with its length, so that no two statements
+//! have the same bytes.
+
+use data_encoding::BASE64;
+use ring::signature::{ED25519, Ed25519KeyPair, UnparsedPublicKey};
+
+use opsctl_policy::model::records::question::{AskedCall, Grant, SignedAnswer};
+use opsctl_policy::model::rights::public_key::PublicKey;
+
+const ANSWER: &str = "opsctl-answer-v1";
+const GRANT: &str = "opsctl-grant-v1";
+
+/// The bytes of an answer to a question about this call: all that the person was shown of the call, and all of the answer
+/// but its signature.
+fn answer_bytes(call: &AskedCall, answer: &SignedAnswer) -> Vec<u8> {
+    let mut bytes = Bytes::of(ANSWER);
+    bytes.number(answer.question);
+    bytes.text(&call.session);
+    bytes.text(&call.call);
+    bytes.text(&call.digest);
+    bytes.text(&call.command);
+    bytes.texts(&call.actions);
+    bytes.option(call.service.as_deref());
+    bytes.text(answer.answer.as_str());
+    bytes.text(&answer.by);
+    bytes.number(answer.at.timestamp());
+    bytes.number(answer.expires_at.timestamp());
+    bytes.option(answer.note.as_deref());
+    bytes.0
+}
+
+/// The bytes of a grant: all of it but what is used, and its signature.
+fn grant_bytes(grant: &Grant) -> Vec<u8> {
+    let mut bytes = Bytes::of(GRANT);
+    bytes.number(grant.id);
+    bytes.text(&grant.service);
+    bytes.text(&grant.kind);
+    bytes.number(i64::from(grant.count));
+    bytes.text(&grant.by);
+    bytes.number(grant.at.timestamp());
+    bytes.number(grant.expires_at.timestamp());
+    bytes.option(grant.note.as_deref());
+    bytes.0
+}
+
+/// The signature of an answer to a question about this call.
+pub fn sign_answer(key: &Ed25519KeyPair, call: &AskedCall, answer: &SignedAnswer) -> String {
+    BASE64.encode(key.sign(&answer_bytes(call, answer)).as_ref())
+}
+
+/// The signature of a grant.
+pub fn sign_grant(key: &Ed25519KeyPair, grant: &Grant) -> String {
+    BASE64.encode(key.sign(&grant_bytes(grant)).as_ref())
+}
+
+/// Whether a person with the key has given this answer to a question about this call.
+pub fn is_answer_to(call: &AskedCall, answer: &SignedAnswer, key: PublicKey) -> bool {
+    verify(&answer_bytes(call, answer), &answer.signature, key)
+}
+
+/// Whether a person with the key has given this grant.
+pub fn is_given(grant: &Grant, key: PublicKey) -> bool {
+    verify(&grant_bytes(grant), &grant.signature, key)
+}
+
+fn verify(bytes: &[u8], signature: &str, key: PublicKey) -> bool {
+    let Ok(signature) = BASE64.decode(signature.as_bytes()) else { return false };
+    UnparsedPublicKey::new(&ED25519, key.0).verify(bytes, &signature).is_ok()
+}
+
+/// Fields, each after its length.
+struct Bytes(Vec<u8>);
+
+impl Bytes {
+    fn of(format: &str) -> Self {
+        let mut bytes = Self(vec![]);
+        bytes.text(format);
+        bytes
+    }
+
+    fn number(&mut self, number: i64) {
+        self.0.extend(number.to_be_bytes());
+    }
+
+    fn text(&mut self, text: &str) {
+        self.0.extend((text.len() as u64).to_be_bytes());
+        self.0.extend(text.as_bytes());
+    }
+
+    fn texts(&mut self, texts: &[String]) {
+        self.0.extend((texts.len() as u64).to_be_bytes());
+        for text in texts {
+            self.text(text);
+        }
+    }
+
+    fn option(&mut self, text: Option<&str>) {
+        self.0.push(u8::from(text.is_some()));
+        if let Some(text) = text {
+            self.text(text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, TimeDelta, Utc};
+    use proptest::prelude::*;
+    use ring::signature::KeyPair as _;
+
+    use super::*;
+    use crate::guard::approval::key;
+    use opsctl_policy::model::records::question::Answer;
+
+    fn pair() -> (Ed25519KeyPair, PublicKey) {
+        let (pair, _) = key::generate().unwrap();
+        let public = PublicKey(pair.public_key().as_ref().try_into().unwrap());
+        (pair, public)
+    }
+
+    fn at() -> DateTime<Utc> {
+        "2026-03-21T14:30:00Z".parse().unwrap()
+    }
+
+    fn call() -> AskedCall {
+        AskedCall {
+            session: "s1".into(),
+            call: "toolu_1".into(),
+            digest: "ab".repeat(32),
+            command: "docker restart jellyfin".into(),
+            actions: vec!["docker restart jellyfin".into()],
+            service: Some("jellyfin".into()),
+        }
+    }
+
+    fn answer() -> SignedAnswer {
+        SignedAnswer {
+            question: 7,
+            answer: Answer::Approve,
+            by: "ann".into(),
+            at: at(),
+            expires_at: at() + TimeDelta::hours(1),
+            note: Some("once".into()),
+            signature: String::new(),
+        }
+    }
+
+    #[test]
+    fn an_answer_verifies_only_with_its_own_key() {
+        let ((pair, public), (_, other)) = (self::pair(), self::pair());
+        let mut answer = answer();
+        answer.signature = sign_answer(&pair, &call(), &answer);
+        assert!(is_answer_to(&call(), &answer, public));
+        assert!(!is_answer_to(&call(), &answer, other));
+        for broken in ["", "AAAA", "not base64", &answer.signature[..80]] {
+            let answer = SignedAnswer { signature: broken.to_owned(), ..answer.clone() };
+            assert!(!is_answer_to(&call(), &answer, public), "{broken}");
+        }
+    }
+
+    type Alter = fn(&mut AskedCall, &mut SignedAnswer);
+
+    #[test]
+    fn each_field_of_an_answer_is_signed() {
+        let (pair, public) = pair();
+        let mut signed = answer();
+        signed.signature = sign_answer(&pair, &call(), &signed);
+        let alterations: [(&str, Alter); 15] = [
+            ("question", |_, answer| answer.question += 1),
+            ("answer", |_, answer| answer.answer = Answer::Refuse),
+            ("by", |_, answer| answer.by = "eve".into()),
+            ("at", |_, answer| answer.at += TimeDelta::seconds(1)),
+            ("expires_at", |_, answer| answer.expires_at += TimeDelta::seconds(1)),
+            ("note", |_, answer| answer.note = Some("twice".into())),
+            ("no note", |_, answer| answer.note = None),
+            ("session", |call, _| call.session = "s2".into()),
+            ("call", |call, _| call.call = "toolu_2".into()),
+            ("digest", |call, _| call.digest = "ac".repeat(32)),
+            ("command", |call, _| call.command = "docker restart sonarr".into()),
+            ("actions", |call, _| call.actions.push("docker restart sonarr".into())),
+            ("no actions", |call, _| call.actions.clear()),
+            ("service", |call, _| call.service = Some("sonarr".into())),
+            ("no service", |call, _| call.service = None),
+        ];
+        for (name, alter) in alterations {
+            let (mut call, mut answer) = (call(), signed.clone());
+            alter(&mut call, &mut answer);
+            assert!(!is_answer_to(&call, &answer, public), "{name}");
+        }
+    }
+
+    #[test]
+    fn each_field_of_a_grant_is_signed() {
+        let (pair, public) = pair();
+        let mut grant = Grant {
+            id: 3,
+            service: "jellyfin".into(),
+            kind: "restart".into(),
+            count: 1,
+            used: 0,
+            by: "ann".into(),
+            at: at(),
+            expires_at: at() + TimeDelta::hours(1),
+            note: None,
+            signature: String::new(),
+        };
+        grant.signature = sign_grant(&pair, &grant);
+        assert!(is_given(&Grant { used: 1, ..grant.clone() }, public));
+        for (name, altered) in [
+            ("id", Grant { id: 4, ..grant.clone() }),
+            ("service", Grant { service: "sonarr".into(), ..grant.clone() }),
+            ("kind", Grant { kind: "redeployment".into(), ..grant.clone() }),
+            ("count", Grant { count: 2, ..grant.clone() }),
+            ("by", Grant { by: "eve".into(), ..grant.clone() }),
+            ("at", Grant { at: at() + TimeDelta::seconds(1), ..grant.clone() }),
+            ("expires_at", Grant { expires_at: at() + TimeDelta::hours(2), ..grant.clone() }),
+            ("note", Grant { note: Some(String::new()), ..grant.clone() }),
+        ] {
+            assert!(!is_given(&altered, public), "{name}");
+        }
+    }
+
+    proptest! {
+        /// Two different statements never have the same bytes.
+        #[test]
+        fn no_two_calls_have_the_same_bytes(
+            one in (".{0,6}", ".{0,6}", ".{0,6}", proptest::collection::vec(".{0,4}", 0..3), proptest::option::of(".{0,4}")),
+            other in (".{0,6}", ".{0,6}", ".{0,6}", proptest::collection::vec(".{0,4}", 0..3), proptest::option::of(".{0,4}")),
+        ) {
+            let bytes = |(session, id, command, actions, service): &(String, String, String, Vec<String>, Option<String>)| {
+                let call = AskedCall {
+                    session: session.clone(),
+                    call: id.clone(),
+                    digest: String::new(),
+                    command: command.clone(),
+                    actions: actions.clone(),
+                    service: service.clone(),
+                };
+                answer_bytes(&call, &answer())
+            };
+            prop_assert_eq!(one == other, bytes(&one) == bytes(&other));
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! `opsctl serve`: the guard as a process of its own, which owns the ledger, the notification targets and the keys.
+//!
+//! One listener for each kind of peer: [`socket`] for hooks and verbs, [`desk`] for people, [`api`] for the client's
+//! requests to the model.
+
+use crate::pages::desk;
+pub mod api;
+pub mod connections;
+mod guard;
+mod places;
+pub mod socket;
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+use crate::guard::approval::rotation;
+use crate::machine::client::own_files;
+use crate::machine::environment::Environment;
+pub use guard::{Guard, Stop, stopped};
+use opsctl_ledger::{Location, Pool};
+
+/// Where the guard listens.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Listeners {
+    /// The Unix socket of hooks and verbs.
+    pub socket: Option<PathBuf>,
+    /// The address of the desk.
+    pub desk: Option<SocketAddr>,
+    /// The address to which the client sends its requests to the model.
+    pub api: Option<SocketAddr>,
+}
+
+/// Serves all listeners until a signal ends the process.
+pub async fn run(environment: Environment, listeners: Listeners, tell: &dyn Fn(&str)) -> io::Result<()> {
+    // A guard keeps its connections to the ledger open, and would wait for its own answer as a client of itself.
+    let ledger = Location { pool: Some(Pool::default()), ..environment.ledger.clone() };
+    let guard = Arc::new(Guard { environment: Environment { ledger, guard: None, ..environment } });
+    // The first start of a release that keeps its keys to itself.
+    let state_dir = &guard.environment.state_dir;
+    guard.environment.create_own_state_dir()?;
+    if state_dir.is_dir() {
+        rotation::note(state_dir, &own_files::answering_keys(&guard.environment))?;
+    }
+    let (end, stop) = watch::channel(false);
+    let mut tasks = tokio::task::JoinSet::new();
+    // The socket comes last: hooks find either no guard, or one that is complete.
+    if let Some(address) = listeners.desk {
+        let desk = desk::prepare(&guard, address, tell)?;
+        let listener = listen(address, "--listen").await?;
+        tell(&format!("desk: http://{}", listener.local_addr()?));
+        tasks.spawn(desk::serve(desk, listener, stop.clone()));
+    }
+    if let Some(address) = listeners.api {
+        let api = api::prepare(&guard)?;
+        let listener = listen(address, "--api").await?;
+        tell(&format!("API: http://{}", listener.local_addr()?));
+        tasks.spawn(api::serve(api, listener, stop.clone()));
+    }
+    if let Some(path) = listeners.socket {
+        let listener = socket::bind(&path)?;
+        tell(&format!("hooks: {}", path.display()));
+        tasks.spawn(socket::serve(Arc::clone(&guard), listener, stop));
+    }
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let ended = tokio::select! {
+        _ = terminate.recv() => None,
+        _ = interrupt.recv() => None,
+        ended = tasks.join_next() => ended,
+    };
+    let _ = end.send(true);
+    while tasks.join_next().await.is_some() {}
+    match ended {
+        Some(Ok(result)) => result,
+        Some(Err(error)) => Err(io::Error::other(error)),
+        None => Ok(()),
+    }
+}
+
+async fn listen(address: SocketAddr, option: &str) -> io::Result<TcpListener> {
+    TcpListener::bind(address).await.map_err(|error| {
+        let text = format!("{option} {address} cannot be used ({error}); choose another address");
+        io::Error::new(error.kind(), text)
+    })
+}

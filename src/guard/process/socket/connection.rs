@@ -1,0 +1,202 @@
+//! One connection: the greeting, a request within its limits, and the answer.
+
+use std::io::{self, ErrorKind};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::UnixStream;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use super::peers::Peers;
+use super::rates::{Kind, Rates};
+use super::repeats::Repeats;
+use super::veil::Veil;
+use super::workers::Workers;
+use super::{event, record, verb};
+use crate::guard::link::message::{Call, Greeting, Reply, Request, SessionFacts, Versioned};
+use crate::guard::link::{VERSION, frame};
+use crate::guard::process::Guard;
+use crate::hooks::preview::Question;
+use crate::machine::environment::Environment;
+use opsctl_policy::model::rights::policy::Tier;
+
+/// How long a caller has to send its request: a silent one costs no more than its connection.
+const REQUEST_TIME: Duration = Duration::from_secs(5);
+
+/// How long an answer may take to be written.
+const ANSWER_TIME: Duration = Duration::from_secs(10);
+
+/// Events that wait for nothing but the ledger.
+const QUICK: [&str; 3] = ["pre-tool-use", "post-tool-use", "post-tool-use-failure"];
+
+/// What all connections share.
+#[derive(Debug)]
+pub struct Limits {
+    /// Serves requests that wait for nothing but the ledger.
+    quick: Workers,
+    /// Requests that are served at once and may wait for hosts and services.
+    slow: Semaphore,
+    /// Memory for large requests, in KiB.
+    memory: Semaphore,
+    /// How much each user may record.
+    rates: Arc<Rates>,
+    /// The requests that have begun.
+    repeats: Arc<Repeats>,
+}
+
+impl Limits {
+    /// Starts the threads that serve requests.
+    pub fn start() -> io::Result<Self> {
+        Ok(Self {
+            quick: Workers::start()?,
+            slow: Semaphore::new(24),
+            memory: Semaphore::new(12 * 1024),
+            rates: Arc::default(),
+            repeats: Arc::default(),
+        })
+    }
+}
+
+/// Serves one connection.
+pub async fn serve(guard: &Guard, peers: &Peers, limits: &Limits, mut stream: UnixStream) -> io::Result<()> {
+    let peer = stream.peer_cred()?.uid();
+    let refused = peers.refusal(peer);
+    let is_refused = refused.is_some();
+    let greeting = Greeting { version: VERSION, opsctl: env!("CARGO_PKG_VERSION").to_owned(), refused };
+    write(&mut stream, &serde_json::to_vec(&greeting)?).await?;
+    if is_refused {
+        return Ok(());
+    }
+    let (request, payload, memory) = timeout(REQUEST_TIME, read(&mut stream, limits)).await??;
+    let request = match request {
+        Ok(request) => request,
+        Err(why) => return reply(&mut stream, &Reply::Refused(why)).await,
+    };
+    let (call, facts) = (request.call, request.session);
+    let veil = Veil::new(&guard.environment, &facts);
+    let answer = match call {
+        Call::Ping => {
+            let own = &guard.environment;
+            let environment = Environment { ledger: own.ledger.limited(), ..own.clone() };
+            limits.quick.run(move || record::ping(&environment)).await?
+        }
+        Call::Verb { arguments, columns } => {
+            if let Some(why) =
+                kind_of(&arguments).and_then(|kind| limits.rates.refusal(peer, kind, Instant::now()))
+            {
+                return reply(&mut stream, &Reply::Refused(why)).await;
+            }
+            let _turn = turn(&limits.slow).await?;
+            verb::run(&arguments, columns, &facts).await
+        }
+        Call::Explain { cwd, tier } => {
+            let (stream, environment) = (stream.into_std()?, guard.environment.clone());
+            let question = Question {
+                text: String::from_utf8_lossy(&payload).into_owned(),
+                cwd: cwd.map(PathBuf::from),
+                tier: tier.and_then(Tier::from_number),
+            };
+            let _turn = turn(&limits.slow).await?;
+            return spawn_blocking(move || event::explain(stream, &question, facts, &environment)).await?;
+        }
+        Call::Event { event } => {
+            let is_quick = event.as_deref().is_some_and(|event| QUICK.contains(&event));
+            let (stream, environment) = (stream.into_std()?, guard.environment.clone());
+            let repeats = Arc::clone(&limits.repeats);
+            let serve =
+                move || event::serve(stream, event.as_deref(), &payload, facts, (&environment, &repeats));
+            if is_quick {
+                return limits.quick.run(serve).await?;
+            }
+            let _turn = turn(&limits.slow).await?;
+            return spawn_blocking(serve).await?;
+        }
+        call @ (Call::Kept | Call::Notice | Call::Record(_)) => {
+            let environment = of_agent(&facts, &guard.environment);
+            let rates = Arc::clone(&limits.rates);
+            let serve = move || match call {
+                Call::Record(call) => record::record(call, &environment, peer, &rates),
+                Call::Notice => record::notice(&payload, &environment, peer, &rates),
+                _ => record::kept(&payload, &environment, peer, &rates),
+            };
+            limits.quick.run(serve).await?
+        }
+    };
+    drop(memory);
+    write(&mut stream, &serde_json::to_vec(&veil.answer(&answer)?)?).await
+}
+
+/// What a verb may record; `None` if none of its words is a verb that does.
+fn kind_of(arguments: &[String]) -> Option<Kind> {
+    let has = |words: &[&str]| arguments.iter().any(|argument| words.contains(&argument.as_str()));
+    if has(&["notify"]) && has(&["--test"]) {
+        return Some(Kind::Notices);
+    }
+    has(&["cooldown", "notify", "sessions", "verify"]).then_some(Kind::Records)
+}
+
+/// The environment of the guard, with the name of the agent.
+fn of_agent(facts: &SessionFacts, own: &Environment) -> Environment {
+    Environment { ledger: event::ledger_of(facts, own), ..own.clone() }
+}
+
+async fn turn(semaphore: &Semaphore) -> io::Result<SemaphorePermit<'_>> {
+    semaphore.acquire().await.map_err(io::Error::other)
+}
+
+/// Reads a request and its payload; an error text for a request that cannot be served.
+async fn read<'a>(
+    stream: &mut UnixStream,
+    limits: &'a Limits,
+) -> io::Result<(Result<Request, String>, Vec<u8>, Vec<SemaphorePermit<'a>>)> {
+    let mut memory = Vec::new();
+    let text = read_frame(stream, frame::REQUEST, limits, &mut memory).await?;
+    let version = serde_json::from_slice::<Versioned>(&text).map(|versioned| versioned.version);
+    let request = match version {
+        Err(error) => Err(format!("the request is not valid ({error})")),
+        Ok(VERSION) => {
+            serde_json::from_slice(&text).map_err(|error| format!("the request is not valid ({error})"))
+        }
+        Ok(other) => Err(format!(
+            "it uses version {other} of the messages and the guard version {VERSION}; run both from the same release"
+        )),
+    };
+    let payload = match &request {
+        Ok(_) => read_frame(stream, frame::PAYLOAD, limits, &mut memory).await?,
+        Err(_) => vec![],
+    };
+    Ok((request, payload, memory))
+}
+
+async fn read_frame<'a>(
+    stream: &mut UnixStream,
+    limit: usize,
+    limits: &'a Limits,
+    memory: &mut Vec<SemaphorePermit<'a>>,
+) -> io::Result<Vec<u8>> {
+    let mut head = [0; frame::HEAD];
+    stream.read_exact(&mut head).await?;
+    let length = frame::length(head, limit)?;
+    // Small requests are as many as there are connections.
+    if length > 16 * 1024 {
+        let kib = u32::try_from(length / 1024).unwrap_or(u32::MAX);
+        memory.push(limits.memory.acquire_many(kib).await.map_err(io::Error::other)?);
+    }
+    let mut message = Vec::with_capacity(length.min(64 * 1024));
+    let read = stream.take(length as u64).read_to_end(&mut message).await?;
+    if read < length { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(message) }
+}
+
+async fn reply(stream: &mut UnixStream, reply: &Reply) -> io::Result<()> {
+    write(stream, &serde_json::to_vec(reply)?).await
+}
+
+async fn write(stream: &mut UnixStream, message: &[u8]) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    frame::write(&mut bytes, message)?;
+    timeout(ANSWER_TIME, stream.write_all(&bytes)).await?
+}

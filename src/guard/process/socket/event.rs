@@ -1,0 +1,259 @@
+//! Serves a hook: the handlers of this program, on behalf of a session on the agent's side.
+
+use std::cell::{Cell, RefCell};
+use std::io::{self, ErrorKind};
+use std::os::unix::net::UnixStream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use chrono::Utc;
+use serde_json::Value;
+
+use super::repeats::Repeats;
+use super::veil::Veil;
+use crate::guard::link::lookup::Lookup;
+use crate::guard::link::message::{LookupAnswer, Reply, SessionFacts};
+use crate::guard::link::{Timed, frame};
+use crate::hooks as hook;
+use crate::hooks::answer::Answer;
+use crate::hooks::forward::to_wire;
+use crate::hooks::preview::{Question, preview};
+use crate::machine::agent_side::{AgentSide, Peer};
+use crate::machine::environment::{Environment, ServedFolders, plain_word};
+use crate::machine::request::Request;
+use crate::machine::runner::RunnerEnvironment;
+use opsctl_ledger::Location;
+use opsctl_policy::model::records::verdict::Reason;
+use opsctl_policy::model::rights::policy::Tier;
+use opsctl_reader::terms::mode::Mode;
+use opsctl_redact as redact;
+
+/// How long the caller has to answer one question. Engines and the client's transcript take a few seconds.
+const ASK_TIME: Duration = Duration::from_secs(6);
+
+/// How long it has for all questions of one request.
+const ALL_ASKS: Duration = Duration::from_secs(20);
+
+/// The most questions of one request.
+const MOST_ASKS: u32 = 4_000;
+
+/// How long an answer may take to be written.
+const ANSWER_TIME: Duration = Duration::from_secs(10);
+
+/// A caller that answers questions.
+struct Caller {
+    stream: UnixStream,
+    veil: Veil,
+    asked: Cell<u32>,
+    spent: Cell<Duration>,
+    /// Why the caller is not asked any more.
+    broken: RefCell<Option<io::Error>>,
+}
+
+impl Caller {
+    fn try_ask(&self, lookup: Lookup) -> io::Result<Value> {
+        let (began, left) = (Instant::now(), ALL_ASKS.saturating_sub(self.spent.get()));
+        if self.asked.replace(self.asked.get() + 1) >= MOST_ASKS {
+            return Err(ErrorKind::QuotaExceeded.into());
+        }
+        let mut stream = Timed::new(&self.stream, began + ASK_TIME.min(left));
+        frame::write(&mut stream, &serde_json::to_vec(&Reply::Ask(lookup))?)?;
+        let found: LookupAnswer = serde_json::from_slice(&frame::read(&mut stream, frame::REPLY)?)?;
+        self.spent.set(self.spent.get() + began.elapsed());
+        Ok(found.found)
+    }
+
+    fn reply(&self, reply: &Reply) -> io::Result<()> {
+        let mut stream = Timed::new(&self.stream, Instant::now() + ANSWER_TIME);
+        frame::write(&mut stream, &serde_json::to_vec(&self.veil.answer(reply)?)?)
+    }
+}
+
+impl Peer for Caller {
+    fn ask(&self, lookup: Lookup) -> Option<Value> {
+        if self.broken.borrow().is_some() {
+            return None;
+        }
+        self.try_ask(lookup).map_err(|error| self.broken.replace(Some(error))).ok()
+    }
+}
+
+/// Serves a hook and answers it. Nothing is answered if the caller has gone.
+pub fn serve(
+    stream: UnixStream,
+    event: Option<&str>,
+    stdin: &[u8],
+    facts: SessionFacts,
+    (own, repeats): (&Environment, &Repeats),
+) -> io::Result<()> {
+    let is_repeated = facts.request.as_deref().is_some_and(|id| !repeats.begins(id, Instant::now()));
+    on_behalf(stream, facts, own, |caller, request| {
+        if is_repeated {
+            let text = "Denied: the guard has served this request before. Make the call again.".to_owned();
+            let answer = Answer::deny(&[Reason { rule: "on_failure", topic: None, text }]);
+            let _ = caller.reply(&Reply::Answer(to_wire(answer)));
+            return;
+        }
+        hook::serve(stdin, event, request, |answer| {
+            // A caller that has gone asks again, or has been ended by the client.
+            let _ = caller.reply(&Reply::Answer(to_wire(answer)));
+        });
+    })
+}
+
+/// Explains a tool call: the files and variables that it depends on are those of the caller.
+pub fn explain(
+    stream: UnixStream,
+    question: &Question,
+    facts: SessionFacts,
+    own: &Environment,
+) -> io::Result<()> {
+    on_behalf(stream, facts, own, |caller, request| {
+        let explained = preview(question, request).map_err(|error| error.to_string());
+        let value = explained.and_then(|preview| serde_json::to_value(preview).map_err(|e| e.to_string()));
+        let _ = caller.reply(&value.map_or_else(Reply::Refused, Reply::Value));
+    })
+}
+
+/// Serves a caller on this thread, which asks it about its machine.
+fn on_behalf(
+    stream: UnixStream,
+    mut facts: SessionFacts,
+    own: &Environment,
+    serve: impl FnOnce(&Caller, &Request),
+) -> io::Result<()> {
+    stream.set_nonblocking(false)?;
+    let environment = environment(&facts, own, &RunnerEnvironment::of_process());
+    let caller = Rc::new(Caller {
+        stream,
+        veil: Veil::new(own, &facts),
+        asked: Cell::default(),
+        spent: Cell::default(),
+        broken: RefCell::default(),
+    });
+    let peer: Rc<dyn Peer> = Rc::<Caller>::clone(&caller);
+    let secrets = std::mem::take(&mut facts.secrets);
+    let served = catch_unwind(AssertUnwindSafe(|| {
+        let request = Request { environment, agent: AgentSide::of_caller(facts, peer), now: Utc::now() };
+        redact::with_values(secrets, || serve(&caller, &request));
+    }));
+    if served.is_err() {
+        // Ignored by a caller that has its answer.
+        caller
+            .reply(&Reply::Failed("a defect of opsctl stopped the guard's check; please report it".into()))?;
+    }
+    Ok(())
+}
+
+/// The environment of a session: the ledger, the policy and the targets of the guard, and what the session's own states, as
+/// far as the guard allows it.
+fn environment(facts: &SessionFacts, own: &Environment, runner: &RunnerEnvironment) -> Environment {
+    let lowest = |tiers: [Option<Tier>; 3]| tiers.into_iter().flatten().min();
+    // Without a limit, a session may have no tier.
+    let most = Some(runner.max_tier).filter(|tier| *tier < Tier::Full);
+    let tier = facts.tier.map(|tier| Tier::from_number(tier).unwrap_or(Tier::Observe));
+    Environment {
+        tier: lowest([tier, own.tier, most]),
+        is_tier_blank: facts.is_tier_blank,
+        mode: facts.mode.as_deref().map(|mode| Mode::named(mode).unwrap_or(Mode::Background)).or(own.mode),
+        dry_run: facts.dry_run || own.dry_run,
+        ledger: ledger_of(facts, own),
+        session: facts.session.clone(),
+        role: facts.role.clone(),
+        client_session: facts.client_session.clone(),
+        project_dir: PathBuf::from(&facts.project_dir),
+        results: Some(PathBuf::from(&facts.results_dir)),
+        served: Some(ServedFolders {
+            policy_dir: own.project_dir.clone(),
+            state_dir: PathBuf::from(&facts.state_dir),
+        }),
+        guard: None,
+        notify_socket: None,
+        started: Instant::now(),
+        warnings: vec![],
+        ..own.clone()
+    }
+}
+
+/// The ledger of the guard for one request, in the name that the agent's side states.
+pub fn ledger_of(facts: &SessionFacts, own: &Environment) -> Location {
+    let stated = facts.agent.as_deref().and_then(|name| plain_word(name.trim()));
+    Location { agent: stated.or_else(|| own.ledger.agent.clone()), ..own.ledger.limited() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tier_of(stated: Option<u8>, own: Option<&str>, most: Option<&str>) -> Option<u8> {
+        let get = |name: &str| match name {
+            "CLAUDEOPS_TIER" => own.map(Into::into),
+            "CLAUDEOPS_MAX_TIER" => most.map(Into::into),
+            _ => None,
+        };
+        let facts = SessionFacts { tier: stated, ..SessionFacts::default() };
+        let runner = RunnerEnvironment::from_variables(get);
+        environment(&facts, &Environment::from_variables(get), &runner).tier.map(Tier::number)
+    }
+
+    #[test]
+    fn a_session_never_gets_a_higher_tier_than_the_guard_allows() {
+        for (stated, own, most, tier) in [
+            (None, None, None, None),
+            (Some(3), None, None, Some(3)),
+            (Some(3), None, Some("2"), Some(2)),
+            (None, None, Some("2"), Some(2)),
+            (Some(1), None, Some("2"), Some(1)),
+            (Some(3), Some("1"), None, Some(1)),
+            (Some(9), None, None, Some(1)),
+            (Some(3), None, Some("nine"), Some(1)),
+        ] {
+            assert_eq!(tier_of(stated, own, most), tier, "{stated:?} {own:?} {most:?}");
+        }
+    }
+
+    #[test]
+    fn the_agents_side_states_its_name() {
+        let own = Environment::from_variables(|name| (name == "CLAUDEOPS_AGENT").then(|| "guard".into()));
+        let long = "n".repeat(300);
+        for (stated, name) in [
+            (Some("nas"), "nas"),
+            (Some(" n\u{1b}a\ns "), "nas"),
+            (Some(long.as_str()), &long[..200]),
+            (Some("\n"), "guard"),
+            (None, "guard"),
+        ] {
+            let facts = SessionFacts { agent: stated.map(Into::into), ..SessionFacts::default() };
+            assert_eq!(ledger_of(&facts, &own).agent.as_deref(), Some(name), "{stated:?}");
+        }
+    }
+
+    #[test]
+    fn a_session_has_the_ledger_and_the_targets_of_the_guard() {
+        let own = Environment::from_variables(|name| match name {
+            "CLAUDEOPS_STATE_DIR" => Some("/guard".into()),
+            "CLAUDE_PROJECT_DIR" => Some("/app".into()),
+            "CLAUDEOPS_APPRISE_URLS" => Some("json://x".into()),
+            "CLAUDEOPS_DRY_RUN" => Some("true".into()),
+            _ => None,
+        });
+        let facts = SessionFacts {
+            project_dir: "/work".into(),
+            state_dir: "/state".into(),
+            mode: Some("bogus".into()),
+            ..SessionFacts::default()
+        };
+        let of = environment(&facts, &own, &RunnerEnvironment::from_variables(|_| None));
+        assert_eq!((&of.ledger.place, of.apprise_urls.as_deref()), (&own.ledger.place, Some("json://x")));
+        assert_eq!(
+            (of.policy_dir().to_str(), of.session_state_dir().to_str()),
+            (Some("/app"), Some("/state"))
+        );
+        assert_eq!(
+            (of.project_dir.to_str(), of.mode, of.dry_run),
+            (Some("/work"), Some(Mode::Background), true)
+        );
+    }
+}

@@ -1,0 +1,80 @@
+//! After a tool has run: its reservations are settled and its actions recorded.
+
+use crate::guard::acting::ActingCall;
+use crate::guard::failures;
+use crate::hooks::answer::Answer;
+use crate::hooks::finished::Finished;
+use crate::hooks::forward::Input;
+use crate::hooks::{guarded, undelivered};
+use crate::machine::request::Request;
+use crate::machine::warning::Warning;
+use opsctl_ledger::LedgerError;
+use opsctl_ledger::cooldown::cooldown_edit;
+use opsctl_ledger::cooldown::cooldown_edit::Edit;
+use opsctl_policy::decide::BudgetKey;
+use opsctl_policy::model::records::event::{HookCall, ToolCall, ToolResult};
+use opsctl_redact as redact;
+
+/// Settles the reservations of the call, records one event per action, and updates `cooldown.json`, which agents read.
+/// Never denies.
+pub fn handle(
+    call: &HookCall,
+    tool: &ToolCall,
+    result: &ToolResult,
+    input: Input<'_>,
+    request: &Request,
+    deliver: impl FnOnce(Answer),
+) {
+    let mut warnings = Vec::new();
+    let Some(acting) = ActingCall::after(call, tool, request, &mut warnings) else {
+        return deliver(Answer::silent());
+    };
+    redact::with_lost_words(tool.command.as_deref(), || {
+        deliver(settle(&acting, result, input, request, warnings));
+    });
+}
+
+fn settle(
+    acting: &ActingCall<'_>,
+    result: &ToolResult,
+    input: Input<'_>,
+    request: &Request,
+    mut warnings: Vec<Warning>,
+) -> Answer {
+    if let Some((guard, request)) = guarded::guarded(request) {
+        return guarded::report(&guard, input, &request);
+    }
+    undelivered::record(request);
+    let finished = Finished::of(acting, result);
+    let (counted, at) = match finished.record(&acting.installation.policy, request, &mut warnings) {
+        Ok(recorded) => recorded,
+        Err(error) => (unrecorded(&finished, error, request, &mut warnings), request.now),
+    };
+    let success = *result == ToolResult::Succeeded;
+    let edits: Vec<(&str, Edit)> =
+        counted.iter().map(|key| (key.service.as_str(), Edit::Add { kind: key.kind, at, success })).collect();
+    if let Err(error) = cooldown_edit::edit(&request.cooldown_file(), &edits) {
+        warnings.push(error.into());
+    }
+    Answer::allow(warnings)
+}
+
+/// Keeps a call for a ledger on a server, which may be away; otherwise reports the failure. Returns the budgets that it
+/// counts against until then.
+fn unrecorded(
+    finished: &Finished,
+    error: LedgerError,
+    request: &Request,
+    warnings: &mut Vec<Warning>,
+) -> Vec<BudgetKey> {
+    if request.ledger.file().is_none() && undelivered::keep_finished(finished, request).is_ok() {
+        warnings.push(Warning::RecordKept(error));
+        return finished.counted_alone();
+    }
+    let warning = Warning::RanUnrecorded { error, actions: finished.evidence.clone() };
+    let message = format!("Guard failed to count: {warning}");
+    warnings.push(warning);
+    let session = finished.session.as_deref();
+    warnings.extend(failures::report(request, session, &message, None, finished.at));
+    vec![]
+}

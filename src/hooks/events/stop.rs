@@ -1,0 +1,176 @@
+//! The agent is about to end its turn: the services that it acted on are verified.
+
+use std::time::Instant;
+
+use super::ending;
+use crate::guard::{budgets, verification};
+use crate::hooks::answer::{Answer, Output};
+use crate::hooks::registry;
+use crate::hooks::registry::Details;
+use crate::hooks::transcript;
+use crate::machine::request::Request;
+use crate::machine::warning::Warning;
+use crate::machine::{installation, notify};
+use opsctl_inventory::Installation;
+use opsctl_ledger::cooldown::cooldown_edit;
+use opsctl_ledger::{Ledger, LedgerError, Outcome, SessionActions};
+use opsctl_policy::model::installation::checks::Verifier;
+use opsctl_policy::model::records::event::{HookCall, NewEvent};
+use opsctl_policy::model::records::session::Activity;
+use opsctl_policy::texts::notices;
+use opsctl_policy::texts::notices::Repair;
+use opsctl_policy::texts::report;
+use opsctl_probe::health;
+use opsctl_probe::health::Report;
+
+/// The maximum number of actions that are read for a notification.
+const MOST_ACTIONS: u32 = 1000;
+
+/// Blocks the end while a service that the session acted on is unhealthy, at most as often as `policy.verify.attempts`;
+/// then allows it and notifies the operators. A session without actions costs one read of the ledger.
+pub fn handle(call: &HookCall, blocked_before: bool, last_message: &str, request: &Request) -> Answer {
+    let began = Instant::now();
+    let answer = verify(call, request);
+    // It may have taken a minute.
+    let request = &request.at(request.now + began.elapsed());
+    let answer = ending::add(answer, call, blocked_before, last_message, request);
+    // Context makes the agent continue, too.
+    let continues = answer.denial.is_some() || !matches!(answer.output, Output::Nothing);
+    let activity = if continues { Activity::StopBlocked } else { Activity::Stopped };
+    let model = call.transcript.as_deref().and_then(|path| transcript::last_model(path, &request.agent));
+    let details = Details { model: model.as_deref(), ..Details::default() };
+    let _ = registry::record(call, Some(&activity), details, request);
+    answer
+}
+
+/// Verifies the services that the session acted on.
+fn verify(call: &HookCall, request: &Request) -> Answer {
+    let Some(session) = call.session.as_deref() else { return Answer::silent() };
+    let remedies = match to_verify(session, request) {
+        Ok(Some(remedies)) => remedies,
+        Ok(None) => return Answer::silent(),
+        Err(error) => return Answer::allow(vec![Warning::NoSessionHistory(error)]),
+    };
+    let mut warnings = Vec::new();
+    let compiled = installation::in_force(request, &mut warnings);
+    let installation = &compiled.installation;
+    let verify = &installation.policy.verify;
+    if verify.mode == Some(Verifier::Agent) {
+        return Answer::allow(warnings);
+    }
+    let subjects = verification::of_session(&remedies, installation, verify.grace, request.now);
+    let deadline = verify.deadline.duration();
+    let began = Instant::now();
+    let reports = match health::verify(subjects, deadline) {
+        Ok(reports) => reports,
+        Err(error) => {
+            warnings.push(Warning::NoVerification(error));
+            return Answer::allow(warnings);
+        }
+    };
+    // It may have taken a minute.
+    let request = &request.at(request.now + began.elapsed());
+    let verified = Verified { session, remedies: &remedies, reports: &reports, installation, request };
+    let (outcome, attempt, notice) = match verified.settle() {
+        Ok(settled) => settled,
+        Err(error) => {
+            // Uncounted attempts would block the end for ever.
+            warnings.push(Warning::UncountedVerification(error));
+            return Answer::allow(warnings);
+        }
+    };
+    let failed = verified.failed();
+    match outcome {
+        Outcome::Healthy => {}
+        Outcome::Unhealthy => {
+            return Answer::block(report::still_unhealthy(&failed, attempt, verify.attempts), warnings);
+        }
+        Outcome::GivenUp => {
+            let services: Vec<&str> = failed.iter().map(|(service, _)| *service).collect();
+            let services = services.join(", ");
+            warnings.push(Warning::VerificationGivenUp { attempts: verify.attempts, services });
+        }
+    }
+    warnings.extend(notice.and_then(|id| notify::hand_over(request, id)));
+    Answer::allow(warnings)
+}
+
+/// The actions of the session; `None` if it has none, or none since its end was last allowed.
+fn to_verify(session: &str, request: &Request) -> Result<Option<SessionActions>, LedgerError> {
+    let Some(ledger) = Ledger::open_existing(&request.ledger)? else { return Ok(None) };
+    let remedies = ledger.session_actions(session)?;
+    if remedies.services.is_empty() {
+        return Ok(None);
+    }
+    let settled = ledger.verification_state(session)?.settled_actions;
+    Ok((settled != Some(remedies.actions)).then_some(remedies))
+}
+
+/// A finished verification.
+struct Verified<'a> {
+    session: &'a str,
+    remedies: &'a SessionActions,
+    reports: &'a [Report],
+    installation: &'a Installation,
+    request: &'a Request,
+}
+
+impl Verified<'_> {
+    /// The unhealthy services, each with its failed checks.
+    fn failed(&self) -> Vec<(&str, Vec<String>)> {
+        let failed = self.reports.iter().filter(|report| report.healthy() == Some(false));
+        failed.map(|report| (report.service.as_str(), verification::failures(report))).collect()
+    }
+
+    /// The actions since the last verification that allowed the session to end.
+    fn repairs(&self, ledger: &Ledger) -> Result<Vec<Repair>, LedgerError> {
+        let &Self { session, remedies, reports, installation, request } = self;
+        let Some(first) = remedies.services.values().min() else { return Ok(vec![]) };
+        let mut actions = ledger.actions_since(*first, MOST_ACTIONS)?.rows;
+        actions.retain(|action| action.session.as_deref() == Some(session));
+        let since = ledger.verification_state(session)?.settled_at;
+        // Problems with cooldown.json are reported before an action.
+        let usage = budgets::snapshot(request, installation, request.now, &mut vec![]);
+        let usage = usage.map(|(usage, _)| usage).unwrap_or_default();
+        Ok(verification::repairs(&actions, since, reports, &usage, installation, request.now))
+    }
+
+    /// Counts and records the verification, in one transaction. Returns its outcome, the number of the attempt, and the
+    /// notice to deliver.
+    fn settle(&self) -> Result<(Outcome, u32, Option<i64>), LedgerError> {
+        let &Self { session, remedies, reports, installation, request } = self;
+        let (limit, now) = (installation.policy.verify.attempts, request.now);
+        let failed = self.failed();
+        let mut ledger = Ledger::open(&request.ledger)?;
+        let repairs = if failed.is_empty() { self.repairs(&ledger)? } else { vec![] };
+        let change = ledger.change()?;
+        let attempt = change.verification_state(session)?.attempts.saturating_add(1);
+        let (outcome, events, notice): (_, Vec<NewEvent>, _) = if failed.is_empty() {
+            let verified = |report: &Report| report::verified(&report.service, report.healthy());
+            let notice = (!repairs.is_empty())
+                .then(|| notices::remediation_verified(&repairs, Some(session), request.tier));
+            (Outcome::Healthy, reports.iter().map(verified).collect(), notice)
+        } else if attempt <= limit {
+            let unhealthy =
+                |(service, why): &(&str, Vec<String>)| report::unhealthy(service, why, attempt, limit);
+            (Outcome::Unhealthy, failed.iter().map(unhealthy).collect(), None)
+        } else {
+            let given_up = |(service, why): &(&str, Vec<String>)| report::given_up(service, why, limit);
+            let notice = notices::verification_given_up(&failed, limit, Some(session), request.tier);
+            (Outcome::GivenUp, failed.iter().map(given_up).collect(), Some(notice))
+        };
+        for event in &events {
+            change.add_event(Some(session), event, now)?;
+        }
+        let notice = match &notice {
+            Some(notice) => change.raise(Some(session), notice, notify::has_target(request), now)?,
+            None => None,
+        };
+        change.note_verification(session, outcome, remedies.actions, now)?;
+        let edits = verification::note_checks(&change, reports, Some(session), now)?;
+        change.commit()?;
+        // The ledger has the checks; the file shows them.
+        let _ = cooldown_edit::edit(&request.cooldown_file(), &edits);
+        Ok((outcome, attempt, notice))
+    }
+}

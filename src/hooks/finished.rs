@@ -1,0 +1,187 @@
+//! A call that has run, and the end of a session: what the ledger records of them, now or after it was away.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::guard::acting::ActingCall;
+use crate::guard::{failures, lost};
+use crate::machine::environment::Environment;
+use crate::machine::warning::Warning;
+use opsctl_ledger::{CallId, Ledger, LedgerError, Scope, Settled};
+use opsctl_policy::decide::{BudgetKey, Draw, draws, reservations_of};
+use opsctl_policy::model::records::event::{NewEvent, ToolResult};
+use opsctl_policy::model::records::session::Activity;
+use opsctl_policy::model::rights::policy::{Policy, Tier};
+use opsctl_policy::texts::report;
+use opsctl_policy::texts::session::state;
+use opsctl_reader::terms::action::ActionKind;
+
+/// A call that has run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finished {
+    /// The session.
+    pub session: Option<String>,
+    /// The client's id of the call.
+    pub tool_use: Option<String>,
+    /// Its actions as text.
+    pub evidence: String,
+    /// What it takes from budgets.
+    pub draws: Vec<Draw>,
+    /// The event of each action.
+    pub events: Vec<NewEvent>,
+    /// Whether a message was sent to people.
+    pub is_report: bool,
+    /// How it ended.
+    pub result: ToolResult,
+    /// The tier of the session.
+    pub tier: Option<Tier>,
+    /// When it ran, by the clock of this machine.
+    pub at: DateTime<Utc>,
+    /// Whether it is recorded later than it ran, as every call that is kept in a file.
+    #[serde(skip, default = "is_kept")]
+    pub is_late: bool,
+}
+
+const fn is_kept() -> bool {
+    true
+}
+
+impl Finished {
+    /// A call that has just run.
+    pub fn of(acting: &ActingCall<'_>, result: &ToolResult) -> Self {
+        let is_message = |kind| kind == ActionKind::Notification;
+        Self {
+            session: acting.id.session.map(str::to_owned),
+            tool_use: acting.id.tool_use.map(str::to_owned),
+            evidence: acting.evidence(),
+            draws: draws(&acting.actions, &acting.installation.policy),
+            events: acting.actions.iter().map(|action| report::event(action, result)).collect(),
+            is_report: *result == ToolResult::Succeeded
+                && acting.actions.iter().any(|action| is_message(action.action.kind)),
+            result: result.clone(),
+            tier: acting.tier,
+            at: acting.now,
+            is_late: false,
+        }
+    }
+
+    /// The budgets that it draws on, each once.
+    fn keys(&self) -> Vec<BudgetKey> {
+        let mut keys: Vec<BudgetKey> = self.draws.iter().map(|draw| draw.key.clone()).collect();
+        keys.sort();
+        keys.dedup();
+        keys
+    }
+
+    /// Records it in the ledger, once. Returns the budgets that it has drawn on, and the time in the
+    /// ledger.
+    pub fn record(
+        &self,
+        policy: &Policy,
+        environment: &Environment,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<(Vec<BudgetKey>, DateTime<Utc>), LedgerError> {
+        if self.events.is_empty() && environment.ledger.is_missing() {
+            return Ok((vec![], self.at));
+        }
+        let session = self.session.as_deref();
+        let id = CallId { session, tool_use: self.tool_use.as_deref() };
+        let keys = self.keys();
+        let mut ledger = Ledger::open(&environment.ledger)?;
+        let change = ledger.change_in(Scope::Of { budgets: &keys, call: Some(id) })?;
+        let now = change.now(self.at);
+        // A clock that is ahead must not keep a budget used.
+        let at = if self.is_late { self.at.min(now) } else { now };
+        if self.events.is_empty() && !change.has_reserved(id)? {
+            return Ok((vec![], at));
+        }
+        let lost = change.loss(&environment.state_dir)?;
+        let snapshot = change.usage(&keys, policy, at)?;
+        let actions = reservations_of(self.draws.clone(), &snapshot);
+        let settled = change.settle(id, &self.evidence, &actions, &self.result, self.tier, at)?;
+        let Settled::Now(counted) = settled else { return Ok((vec![], at)) };
+        if let CallId { session: Some(session), tool_use: Some(id) } = id {
+            change.use_terminal_question(session, id, at)?;
+        }
+        for event in &self.events {
+            change.add_event(session, event, at)?;
+        }
+        if let Some(session) = session.filter(|_| self.is_report) {
+            change.note_report(session, at)?;
+        }
+        let kept = failures::record_kept(&change, environment)?;
+        if !self.is_late {
+            change.note_time("post-tool-use", environment.started.elapsed(), at)?;
+        }
+        warnings.extend(lost::commit(change, lost, (policy, session), environment, now)?);
+        if let Some(kept) = kept {
+            kept.remove();
+        }
+        Ok((counted, at))
+    }
+
+    /// The budgets that it counts against while the ledger is away.
+    pub fn counted_alone(&self) -> Vec<BudgetKey> {
+        let reservations = reservations_of(self.draws.clone(), &[].into());
+        reservations.into_iter().filter(|taken| taken.counts).map(|taken| taken.key).collect()
+    }
+}
+
+/// The end of a session, whose open reservations are released.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    /// The session.
+    pub session: String,
+    /// Why it ended, as the client states it; `None` if it goes on with a new context.
+    pub reason: Option<String>,
+    /// When it ended.
+    pub at: DateTime<Utc>,
+}
+
+impl Ended {
+    /// Records it after the ledger was away. Reservations since then stay, and so does a session that goes on.
+    pub fn record_late(&self, environment: &Environment) -> Result<(), LedgerError> {
+        Ledger::write(&environment.ledger, |change| {
+            // A clock that is ahead must not release what was reserved since.
+            let at = self.at.min(change.now(self.at));
+            change.release_session_until(&self.session, at)?;
+            if !change.is_seen_after(&self.session, at)? {
+                change.release_leases(&self.session)?;
+                if let Some(reason) = &self.reason {
+                    let ended = Activity::Ended { reason: Some(reason) };
+                    change.record_activity(&self.session, &ended, at)?;
+                    change.set_state(&self.session, state(change.activity_times(&self.session)?))?;
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use opsctl_policy::model::records::event::Level;
+    use opsctl_reader::terms::action::Verb;
+
+    #[test]
+    fn a_call_is_kept_as_it_was() {
+        let key = BudgetKey { service: "jellyfin".into(), kind: "restart" };
+        let finished = Finished {
+            session: Some("s".into()),
+            tool_use: Some("t1".into()),
+            evidence: "docker stop jellyfin".into(),
+            draws: vec![Draw { key, verb: Verb::Stop, host: Some("ie01".into()) }],
+            events: vec![NewEvent { level: Level::Warning, service: None, message: "x".into() }],
+            is_report: true,
+            result: ToolResult::Failed("exit code 1".into()),
+            tier: Some(Tier::Remediate),
+            at: "2026-03-21T14:22:00Z".parse().unwrap(),
+            is_late: true,
+        };
+        let text = serde_json::to_string(&finished).unwrap();
+        assert_eq!(serde_json::from_str::<Finished>(&text).unwrap(), finished);
+        let later = text.replace("\"stop\"", "\"teleport\"");
+        assert!(serde_json::from_str::<Finished>(&later).is_err());
+    }
+}

@@ -1,0 +1,175 @@
+//! The hook handlers: one file per event. Each turns a [`HookCall`] into an [`Answer`].
+
+use crate::hooks::events::notification;
+use crate::hooks::events::post_tool_batch;
+use crate::hooks::events::post_tool_use;
+use crate::hooks::events::pre_tool_use;
+use crate::hooks::events::session_end;
+use crate::hooks::events::session_start;
+use crate::hooks::events::stop;
+use crate::hooks::events::stop_failure;
+use crate::hooks::events::user_prompt_submit;
+pub mod answer;
+pub mod wire;
+
+pub mod context;
+pub mod events;
+mod finished;
+pub mod forward;
+mod guarded;
+pub mod lookups;
+pub mod preview;
+mod registry;
+mod session_context;
+mod transcript;
+pub mod undelivered;
+
+use std::fmt::Display;
+
+use thiserror::Error;
+
+use crate::guard::failures::{self, UnrecordedDecision};
+use crate::guard::screen::Screen;
+use crate::machine::installation::{header_in_force, in_force};
+use crate::machine::request::Request;
+use crate::machine::started;
+use crate::machine::warning::Warning;
+use answer::Answer;
+use forward::Input;
+use opsctl_policy::model::records::event::{HookCall, HookEvent};
+use opsctl_policy::model::records::session::Activity;
+use opsctl_policy::model::records::verdict::Reason;
+use opsctl_policy::model::rights::policy::OnFailure;
+use wire::InputError;
+
+/// The argument of `opsctl hook` for the event before a tool runs.
+const PRE_TOOL_USE: &str = "pre-tool-use";
+
+/// Why a hook cannot serve its event.
+#[derive(Debug, Error)]
+pub enum Unserved {
+    /// The input could not be read to its end.
+    #[error("hook input is incomplete: {0}")]
+    Incomplete(String),
+    /// The input is not that of an event.
+    #[error("invalid hook input: {0}")]
+    Invalid(#[from] InputError),
+    /// opsctl has panicked.
+    #[error("a defect of opsctl stopped this check")]
+    Defect,
+}
+
+impl Unserved {
+    /// What an operator has to do.
+    const fn remedy(&self) -> &'static str {
+        match self {
+            Self::Incomplete(_) => "check the client and the programs that start it",
+            Self::Invalid(_) => "set up the hooks with `opsctl render`",
+            Self::Defect => "report the defect",
+        }
+    }
+}
+
+/// Serves one call. A denial is delivered before it is recorded.
+pub fn serve(stdin: &[u8], event: Option<&str>, request: &Request, deliver: impl FnOnce(Answer)) {
+    match wire::read(stdin, event, request.session.as_deref()) {
+        Ok(call) => {
+            let deliver = |answer| deliver(with_warnings(answer, request));
+            handle(&call, Input { stdin, event }, request, deliver);
+        }
+        Err(error) => unserved(&error.into(), event, request, deliver),
+    }
+}
+
+/// Answers an event that cannot be served. What may be a tool call is allowed or denied by `policy.on_failure`, and denied
+/// where only calls may run that are known to only read. The failure is recorded at every event, because nothing else of
+/// the event is.
+pub fn unserved(problem: &Unserved, event: Option<&str>, request: &Request, deliver: impl FnOnce(Answer)) {
+    // Input that cannot be read may be of any event.
+    let is_call = event.is_none_or(|event| event == PRE_TOOL_USE);
+    let report = |way: &str, text: &dyn Display| {
+        let decision = UnrecordedDecision { verdict: format!("fail-{way}"), ..UnrecordedDecision::default() };
+        let way = if is_call { way } else { "to read an event" };
+        let message = format!("Guard failed {way}: {text}");
+        let decision = is_call.then_some(decision);
+        failures::report(request, request.session.as_deref(), &message, decision, request.now)
+    };
+    if let Some(why) = is_call.then(|| reason_to_deny(request)).flatten() {
+        let remedy = problem.remedy();
+        let text = format!(
+            "Denied: {problem}, so the call cannot be checked, and {why}. An operator has to {remedy}."
+        );
+        deliver(Answer::deny(&[Reason { rule: "on_failure", topic: None, text: text.clone() }]));
+        // The client shows stderr to the model with a denial, so a warning is left out.
+        let _ = report("closed", &text);
+        return;
+    }
+    let warning = if is_call { Warning::CallUnread } else { Warning::EventUnread }(problem.to_string());
+    let unsent = report("open", &warning);
+    deliver(with_warnings(Answer::allow(std::iter::once(warning).chain(unsent).collect()), request));
+}
+
+/// The answer, after the warnings about the environment.
+fn with_warnings(mut answer: Answer, request: &Request) -> Answer {
+    answer.warnings.splice(0..0, request.warnings.iter().cloned().map(Warning::from));
+    answer
+}
+
+/// Why a call that cannot be checked is denied; `None` if it is allowed unchecked. The limits with which the session was
+/// started apply.
+fn reason_to_deny(request: &Request) -> Option<&'static str> {
+    if in_force(request, &mut vec![]).installation.policy.on_failure == OnFailure::Closed {
+        return Some("policy.on_failure is closed");
+    }
+    let limited = started::restored(request);
+    let limited = limited.as_ref().unwrap_or(request);
+    (!Screen::new(&header_in_force(limited), limited).allows_unknown())
+        .then_some("this session may only run what is known to only read")
+}
+
+fn handle(call: &HookCall, input: Input<'_>, request: &Request, deliver: impl FnOnce(Answer)) {
+    match &call.event {
+        HookEvent::PreToolUse(tool) => pre_tool_use::handle(call, tool, input, request, deliver),
+        HookEvent::PostToolUse(tool, result) => {
+            post_tool_use::handle(call, tool, result, input, request, deliver);
+        }
+        HookEvent::Other(_) => deliver(Answer::silent()),
+        other => deliver(if let Some((guard, request)) = guarded::guarded(request) {
+            guarded::slow(&guard, input, &request)
+        } else {
+            undelivered::record(request);
+            answer(other, call, request)
+        }),
+    }
+}
+
+/// The answer to an event without a tool call.
+fn answer(event: &HookEvent, call: &HookCall, request: &Request) -> Answer {
+    match event {
+        HookEvent::SessionStart(start) => session_start::handle(call, start, request),
+        HookEvent::UserPromptSubmit { prompt } => user_prompt_submit::handle(call, prompt, request),
+        HookEvent::PostToolBatch { calls, agent } => {
+            post_tool_batch::handle(call, calls, agent.as_deref(), request)
+        }
+        HookEvent::SessionEnd { reason } => session_end::handle(call, reason.as_deref(), request),
+        HookEvent::Notification { title, message } => {
+            notification::handle(call, title.as_deref(), message, request)
+        }
+        HookEvent::StopFailure { error, message } => {
+            stop_failure::handle(call, error.as_deref(), message.as_deref(), request)
+        }
+        HookEvent::Stop { blocked_before, last_message } => {
+            stop::handle(call, *blocked_before, last_message, request)
+        }
+        HookEvent::ToolStart { call: id, agent } => {
+            registry::handle(call, &Activity::ToolStarted { call: id, agent: agent.as_deref() }, request)
+        }
+        HookEvent::SubagentStart(subagent) => {
+            registry::handle(call, &Activity::SubagentStarted(subagent), request)
+        }
+        HookEvent::SubagentStop(subagent) => {
+            registry::handle(call, &Activity::SubagentStopped(subagent), request)
+        }
+        HookEvent::PreToolUse(_) | HookEvent::PostToolUse(..) | HookEvent::Other(_) => Answer::silent(),
+    }
+}

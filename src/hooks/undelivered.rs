@@ -1,0 +1,173 @@
+//! Reports of finished calls that did not reach the guard, or a ledger on a server. They are kept in a file of the state
+//! folder, and delivered by the next hook or verb that reaches it. A call counts once.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::finished::{Ended, Finished};
+use super::forward::{self, Input};
+use crate::guard::failures;
+use crate::guard::link::address::Address;
+use crate::guard::link::caller::LinkError;
+use crate::guard::link::message::{Call, Reply};
+use crate::machine::environment::Environment;
+use crate::machine::guard_link;
+use crate::machine::guard_link::QUICK;
+use crate::machine::installation;
+use crate::machine::request::Request;
+use opsctl_ledger::LedgerError;
+use opsctl_machine::kept_lines::KeptLines;
+use opsctl_policy::model::rights::policy::Policy;
+
+/// How long a hook delivers what is kept. The rest waits for the next one.
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// One line of the file.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Line {
+    /// The input of a hook, for a guard.
+    Report { event: Option<String>, stdin: String },
+    /// A call that has run, for a ledger on a server.
+    Finished { finished: Finished, agent: String },
+    /// The end of a session, for a ledger on a server.
+    Ended { ended: Ended },
+}
+
+/// Whether a line was delivered.
+enum Delivered {
+    Yes,
+    /// It is for another recipient, or there is no time left.
+    NotNow,
+}
+
+fn kept_lines(environment: &Environment) -> KeptLines {
+    KeptLines::new(&environment.state_dir, "guard-undelivered")
+}
+
+/// Keeps the input of a hook for the guard.
+pub fn keep(input: Input<'_>, environment: &Environment) -> io::Result<()> {
+    let stdin = String::from_utf8_lossy(input.stdin).into_owned();
+    append(&Line::Report { event: input.event.map(str::to_owned), stdin }, environment)
+}
+
+/// Keeps a call that has run for the ledger.
+pub fn keep_finished(finished: &Finished, environment: &Environment) -> io::Result<()> {
+    let agent = environment.ledger.agent_name();
+    append(&Line::Finished { finished: finished.clone(), agent }, environment)
+}
+
+/// Keeps the end of a session for the ledger.
+pub fn keep_ended(ended: Ended, environment: &Environment) -> io::Result<()> {
+    append(&Line::Ended { ended }, environment)
+}
+
+fn append(line: &Line, environment: &Environment) -> io::Result<()> {
+    kept_lines(environment).append(&serde_json::to_string(line)?)
+}
+
+/// Sends what is kept to the guard, failures included. An error means that the guard cannot be reached; everything stays
+/// kept.
+pub fn deliver(guard: &Address, request: &Request) -> Result<(), LinkError> {
+    // First what an interrupted process has left, then what has come since.
+    for _ in 0..2 {
+        failures(guard, request)?;
+        each(request, |line| {
+            let Line::Report { event, stdin } = line else { return Ok(Delivered::NotNow) };
+            let input = Input { stdin: stdin.as_bytes(), event: event.as_deref() };
+            // The session was that of another hook.
+            forward::serve(guard, input, &of_any_session(request), QUICK)?;
+            Ok(Delivered::Yes)
+        })?;
+    }
+    Ok(())
+}
+
+/// Records what is kept in a ledger on a server. If that fails, everything stays kept.
+pub fn record(environment: &Environment) {
+    if environment.ledger.file().is_some() || environment.guard.is_some() {
+        return;
+    }
+    // First what an interrupted process has left, then what has come since.
+    for _ in 0..2 {
+        // The ledger's failure is that of the caller, too, which reports it.
+        if !kept_lines(environment).exists() || record_kept(environment).is_err() {
+            return;
+        }
+    }
+}
+
+fn record_kept(environment: &Environment) -> Result<(), LedgerError> {
+    let began = Instant::now();
+    let mut policy: Option<Policy> = None;
+    each(environment, |line| {
+        if began.elapsed() > LONGEST {
+            return Ok(Delivered::NotNow);
+        }
+        match line {
+            Line::Report { .. } => return Ok(Delivered::NotNow),
+            Line::Ended { ended } => ended.record_late(environment)?,
+            Line::Finished { finished, agent } => {
+                let policy = policy.get_or_insert_with(|| {
+                    installation::in_force(environment, &mut Vec::new()).installation.policy
+                });
+                // A guard keeps the calls of several agents.
+                let mut environment = environment.clone();
+                environment.ledger.agent = Some(agent);
+                // `cooldown.json` has it since it ran.
+                finished.record(policy, &environment, &mut Vec::new())?;
+            }
+        }
+        Ok(Delivered::Yes)
+    })
+}
+
+/// Delivers the lines that are kept, and keeps those that are not delivered.
+fn each<E>(
+    environment: &Environment,
+    mut deliver: impl FnMut(Line) -> Result<Delivered, E>,
+) -> Result<(), E> {
+    let Some(claimed) = kept_lines(environment).claim() else { return Ok(()) };
+    let mut left: Vec<&[u8]> = Vec::new();
+    let mut failed = None;
+    let mut count = 0;
+    for text in claimed.text.split(|byte| *byte == b'\n') {
+        // A line that was cut off states no call. One of a later release is kept.
+        let Ok(value) = serde_json::from_slice::<Value>(text) else { continue };
+        count += 1;
+        let delivered = match serde_json::from_value(value) {
+            Ok(line) if failed.is_none() => deliver(line),
+            Ok(_) | Err(_) => Ok(Delivered::NotNow),
+        };
+        if !matches!(delivered, Ok(Delivered::Yes)) {
+            left.push(text);
+        }
+        failed = failed.or(delivered.err());
+    }
+    if left.is_empty() {
+        claimed.remove();
+    } else if left.len() < count {
+        // If this fails, lines are delivered once more, and count once.
+        let _ = claimed.keep(&left);
+    }
+    failed.map_or(Ok(()), Err)
+}
+
+/// The session of a kept report is that of its input.
+fn of_any_session(request: &Request) -> Request {
+    request.with(Environment { client_session: None, ..request.environment.clone() })
+}
+
+fn failures(guard: &Address, environment: &Environment) -> Result<(), LinkError> {
+    let Some(kept) = failures::take_kept(environment) else { return Ok(()) };
+    match guard_link::call(guard, Call::Kept, &kept.text, environment, QUICK, &mut |_| Value::Null)? {
+        Reply::Value(_) => {
+            kept.remove();
+            Ok(())
+        }
+        _ => Err(guard_link::unexpected()),
+    }
+}

@@ -1,0 +1,99 @@
+//! Which policy is in force: the rendered one, else `hosts.yaml`, else the defaults.
+
+use std::fs::File;
+use std::io::{self, BufReader, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use super::environment::Environment;
+use super::warning::Warning;
+use opsctl_inventory::compiled::{Compiled, PolicyHeader, read_windows};
+use opsctl_inventory::load;
+use opsctl_policy::model::rights::policy::Tier;
+
+/// The compiled policy that `opsctl render` writes, relative to the folder it renders to.
+pub const COMPILED_POLICY: &str = ".claude/opsctl/policy.json";
+
+/// Where `hosts.yaml` is searched if `CLAUDEOPS_HOSTS` is not set.
+const USUAL_PATHS: [&str; 2] = ["/app/hosts.yaml", "hosts.yaml"];
+
+/// The policy in force. A file that cannot be used adds a warning, and the next source is used; the last one is the
+/// defaults.
+pub fn in_force(environment: &Environment, warnings: &mut Vec<Warning>) -> Compiled {
+    if let Some(path) = compiled_policy(environment) {
+        match std::fs::read(&path) {
+            Ok(text) => match Compiled::from_json(&text) {
+                Ok(compiled) => return compiled,
+                Err(error) => warnings.push(Warning::CompiledPolicy { path, error }),
+            },
+            Err(error) if is_missing(&error) => {}
+            Err(error) => warnings.push(Warning::UnreadablePolicy { path, error }),
+        }
+    }
+    let Some(hosts) = hosts_file(environment.hosts.as_deref()) else { return Compiled::default() };
+    match load::load(&hosts) {
+        Ok(installation) => Compiled { installation, tier: None },
+        Err(error) => {
+            warnings.push(Warning::Inventory(error));
+            Compiled::default()
+        }
+    }
+}
+
+/// The compiled policy, whether it exists or not; `None` if it is ignored.
+fn compiled_policy(environment: &Environment) -> Option<PathBuf> {
+    (!environment.ignore_compiled).then(|| environment.policy_dir().join(COMPILED_POLICY))
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// The rules in force, without the inventory: they apply to every command and must be quick to read.
+///
+/// A source that cannot be used adds no warning here: [`in_force`] warns, which a command with an action calls.
+pub fn header_in_force(environment: &Environment) -> PolicyHeader {
+    match compiled_policy(environment).map(File::open) {
+        Some(Ok(file)) => {
+            if let Some(head) = PolicyHeader::read(BufReader::with_capacity(4096, file)) {
+                return head;
+            }
+        }
+        Some(Err(error)) if !is_missing(&error) => {}
+        None | Some(Err(_)) => {
+            // Without a compiled policy the inventory may have rules of its own; few have.
+            let text = hosts_file(environment.hosts.as_deref()).map(std::fs::read_to_string);
+            let has_rules = |text: &String| RULE_KEYS.iter().any(|key| text.contains(key));
+            if !text.is_some_and(|text| text.as_ref().is_ok_and(has_rules)) {
+                return PolicyHeader::default();
+            }
+        }
+    }
+    in_force(environment, &mut vec![]).into()
+}
+
+/// The tier of the session: the one in its environment, else the one that its files were rendered for.
+pub fn tier_in_force(environment: &Environment) -> Option<Tier> {
+    environment.tier.or_else(|| header_in_force(environment).tier)
+}
+
+/// The context windows of models in tokens, as `hosts.yaml` states them. A source that cannot be used adds no warning.
+pub fn windows_in_force(environment: &Environment) -> Vec<(String, u32)> {
+    if let Some(Ok(file)) = compiled_policy(environment).map(File::open) {
+        return read_windows(BufReader::with_capacity(4096, file));
+    }
+    let text = hosts_file(environment.hosts.as_deref()).map(std::fs::read_to_string);
+    if text.is_some_and(|text| text.is_ok_and(|text| text.contains("windows"))) {
+        in_force(environment, &mut vec![]).installation.context.windows
+    } else {
+        vec![]
+    }
+}
+
+/// The keys of `hosts.yaml` that define rules.
+const RULE_KEYS: [&str; 10] =
+    ["programs", "never", "data", "deny", "protect", "secret", "tools", "webhooks", "contacts", "role"];
+
+/// The inventory file: `named`, else the first usual path that exists.
+pub fn hosts_file(named: Option<&Path>) -> Option<PathBuf> {
+    named.map(Path::to_owned).or_else(|| USUAL_PATHS.iter().map(PathBuf::from).find(|path| path.is_file()))
+}

@@ -1,0 +1,77 @@
+//! The desk: the page on which people see and answer questions, and what the report shows.
+//!
+//! A request passes [`protection`], then [`identity`] states who makes it, then a handler of [`pages`] or
+//! [`answers`] reads the ledger and renders a template.
+
+use crate::pages::desk::access::logins;
+use crate::pages::desk::access::protection;
+pub mod access;
+mod answers;
+mod events;
+mod live;
+mod logs;
+mod pages;
+mod problem;
+mod programs;
+mod settings;
+mod state;
+mod templates;
+mod views;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{get, post};
+use tokio::net::TcpListener;
+
+use crate::guard::process::connections;
+use crate::guard::process::connections::Limits;
+use crate::guard::process::{Guard, Stop};
+use state::Desk;
+
+/// What a browser needs.
+const LIMITS: Limits = Limits {
+    head: Duration::from_secs(15),
+    life: Some(Duration::from_mins(2)),
+    to_end: Duration::from_secs(2),
+    buffer: 32 * 1024,
+};
+
+/// Prepares the desk for this address. `tell` states where the token for login is. Errors are those of its settings.
+pub fn prepare(guard: &Arc<Guard>, listen: SocketAddr, tell: &dyn Fn(&str)) -> io::Result<Arc<Desk>> {
+    Desk::new(guard, listen, tell).map(Arc::new)
+}
+
+/// Serves connections until the process ends.
+pub async fn serve(desk: Arc<Desk>, listener: TcpListener, stop: Stop) -> io::Result<()> {
+    let watch = tokio::spawn(events::watch(Arc::clone(&desk), stop.clone()));
+    let served = connections::serve(listener, router(desk), LIMITS, stop).await;
+    watch.abort();
+    served
+}
+
+fn router(desk: Arc<Desk>) -> Router {
+    Router::new()
+        .route("/", get(pages::desk))
+        .route("/q/{id}", get(pages::question))
+        .route("/answer", post(answers::by_visitor))
+        .route("/answer/link", post(answers::by_link))
+        .route("/login", get(logins::page).post(logins::log_in))
+        .route("/logout", post(logins::log_out))
+        .route("/events", get(events::stream))
+        .route("/sessions", get(pages::sessions))
+        .route("/sessions/{id}/log", get(pages::log))
+        .route("/healthz", get(programs::health))
+        .route("/metrics", get(programs::metrics))
+        .route("/static/{name}", get(pages::asset))
+        .fallback(pages::not_found)
+        .method_not_allowed_fallback(pages::wrong_method)
+        .layer(DefaultBodyLimit::max(protection::LARGEST_FORM))
+        .layer(from_fn_with_state(Arc::clone(&desk), protection::protect))
+        .with_state(desk)
+}

@@ -1,0 +1,317 @@
+//! The metrics of opsctl, from values.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::format::{Family, Kind, Sample};
+use crate::guard::budgets::{KindBudget, ServiceBudget};
+use crate::guard::spending::Spending;
+use opsctl_ledger::cooldown::counters::{BUCKETS, Counters, Counts};
+use opsctl_policy::model::rights::spend::Usd;
+use opsctl_probe::hosts::Found;
+use opsctl_probe::icmp::Reachability;
+
+/// The maximum number of values of a label that the agent or another program can choose. Further ones are counted as `other`.
+const MOST_VALUES: usize = 100;
+
+/// Everything that the metrics state.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Values {
+    /// The release of opsctl.
+    pub version: &'static str,
+    /// Whether the ledger could be read, or does not exist yet.
+    pub ledger_readable: bool,
+    /// The counters of the ledger.
+    pub counters: Counters,
+    /// Sessions that run.
+    pub running_sessions: u64,
+    /// Questions to a person that are open.
+    pub open_questions: u64,
+    /// Notifications of the last day that are not delivered.
+    pub undelivered: u64,
+    /// Failures of the guard that are not in the ledger.
+    pub unrecorded_failures: u64,
+    /// The budgets.
+    pub budgets: Vec<ServiceBudget>,
+    /// The reachability of hosts.
+    pub hosts: Vec<Found>,
+    /// What was spent in the last 24 hours, and the limits.
+    pub spending: Spending,
+}
+
+/// A metric: how it is named and described, and where its samples come from.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Metric {
+    /// Its name, which ends with the unit; without `_total`.
+    pub name: String,
+    /// Its kind.
+    pub kind: Kind,
+    /// A counter of the ledger or a value, by name.
+    source: String,
+    /// The names of its labels.
+    #[serde(default)]
+    pub labels: Vec<String>,
+    /// What it states, in one sentence.
+    pub help: String,
+}
+
+/// All metrics, in the order of the documentation. The tests read the file, so it is valid.
+pub static METRICS: LazyLock<Vec<Metric>> =
+    LazyLock::new(|| serde_saphyr::from_str(include_str!("metrics.yaml")).unwrap_or_default());
+
+/// All metrics with their samples.
+pub fn of(values: &Values) -> Vec<Family<'static>> {
+    let with_samples = |metric: &'static Metric| {
+        let samples = match metric.kind {
+            Kind::Counter => samples(&counts(&metric.source, &values.counters), metric),
+            Kind::Histogram => durations(&values.counters),
+            Kind::Gauge => gauge(&metric.source, values),
+        };
+        Family { metric, samples }
+    };
+    METRICS.iter().map(with_samples).collect()
+}
+
+fn counts(source: &str, counters: &Counters) -> Counts {
+    match source {
+        "denials" => by_rule(counters),
+        "guard_failures" => guard_failures(counters),
+        source => counters.of(source),
+    }
+}
+
+fn gauge(source: &str, values: &Values) -> Vec<Sample> {
+    let one = |value| vec![Sample::new(vec![], value)];
+    match source {
+        "build_info" => vec![Sample::new(vec![("version", values.version.to_owned())], 1.0)],
+        "ledger_readable" => one(number(values.ledger_readable.into())),
+        "guard_failures_unrecorded" => one(number(values.unrecorded_failures)),
+        "budget_used" => budgets(values, |kind| number(kind.used as u64)),
+        "budget_limit" => budgets(values, |kind| f64::from(kind.limit)),
+        "host_reachable" => hosts(values),
+        "sessions_running" => one(number(values.running_sessions)),
+        "spent_day_usd" => one(values.spending.day.dollars()),
+        "spend_limit_usd" => limits(values),
+        "questions_open" => one(number(values.open_questions)),
+        "notifications_undelivered" => one(number(values.undelivered)),
+        _ => vec![],
+    }
+}
+
+fn limits(values: &Values) -> Vec<Sample> {
+    let Spending { day_limit, session_limit, .. } = values.spending;
+    let limits = [("day", day_limit), ("session", session_limit)];
+    let sample = |(name, limit): (&str, Option<Usd>)| {
+        Some(Sample::new(vec![("limit", name.to_owned())], limit?.dollars()))
+    };
+    limits.into_iter().filter_map(sample).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
+const fn number(count: u64) -> f64 {
+    count as f64
+}
+
+/// A sample for each labels. Of a label with many values, the most frequent ones are kept.
+fn samples(counts: &Counts, metric: &'static Metric) -> Vec<Sample> {
+    let names = &metric.labels;
+    let unit = if metric.name.ends_with("_usd") { 1e-6 } else { 1.0 };
+    let mut kept = counts.clone();
+    for at in 0..names.len() {
+        let mut sums: BTreeMap<String, u64> = BTreeMap::new();
+        for (labels, count) in &kept {
+            *sums.entry(labels.get(at).cloned().unwrap_or_default()).or_default() += count;
+        }
+        if sums.len() <= MOST_VALUES {
+            continue;
+        }
+        let mut order: Vec<(String, u64)> = sums.into_iter().collect();
+        order.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let shown: BTreeSet<String> = order.into_iter().take(MOST_VALUES).map(|(value, _)| value).collect();
+        let mut merged = Counts::new();
+        for (mut labels, count) in kept {
+            if let Some(label) = labels.get_mut(at).filter(|label| !shown.contains(*label)) {
+                "other".clone_into(label);
+            }
+            *merged.entry(labels).or_default() += count;
+        }
+        kept = merged;
+    }
+    let labelled = |labels: Vec<String>| names.iter().map(String::as_str).zip(labels).collect();
+    kept.into_iter().map(|(labels, count)| Sample::new(labelled(labels), scaled(count, unit))).collect()
+}
+
+/// `count` in units of `unit`, without the error of a multiplication with a millionth.
+fn scaled(count: u64, unit: f64) -> f64 {
+    if unit < 1.0 { number(count) / unit.recip() } else { number(count) }
+}
+
+/// Counts of single rules from those of lists of rules.
+fn by_rule(counters: &Counters) -> Counts {
+    let mut found = Counts::new();
+    for (labels, count) in &counters.of("denials") {
+        let [rules, effect] = labels.as_slice() else { continue };
+        for rule in rules.split_whitespace() {
+            *found.entry(vec![rule.to_owned(), effect.clone()]).or_default() += count;
+        }
+    }
+    found
+}
+
+fn guard_failures(counters: &Counters) -> Counts {
+    let mut found = Counts::from(["fail-closed", "fail-open"].map(|verdict| (vec![verdict.to_owned()], 0)));
+    for (labels, count) in &counters.of("decisions") {
+        if let Some(failures) = found.get_mut(labels.get(..1).unwrap_or_default()) {
+            *failures += count;
+        }
+    }
+    found
+}
+
+/// The histogram of hook durations, by event.
+fn durations(counters: &Counters) -> Vec<Sample> {
+    let (hooks, all_micros) = (counters.of("hooks"), counters.of("hook_micros"));
+    let mut events: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    for (labels, count) in &hooks {
+        let [event, bucket] = labels.as_slice() else { continue };
+        let buckets = events.entry(event).or_insert_with(|| vec![0; BUCKETS.len() + 1]);
+        if let Some(slot) = bucket.parse().ok().and_then(|bucket: usize| buckets.get_mut(bucket)) {
+            *slot += count;
+        }
+    }
+    let mut samples = Vec::new();
+    for (event, buckets) in events {
+        let label = || ("event", event.to_owned());
+        let mut sum = 0;
+        for (at, count) in buckets.iter().enumerate() {
+            sum += count;
+            let bound = BUCKETS.get(at).map_or_else(
+                || "+Inf".to_owned(),
+                |micros| format!("{:?}", scaled(u64::try_from(*micros).unwrap_or(0), 1e-6)),
+            );
+            samples.push(Sample {
+                suffix: "_bucket",
+                labels: vec![label(), ("le", bound)],
+                value: number(sum),
+            });
+        }
+        let micros = all_micros.get(&vec![event.to_owned()]).copied().unwrap_or(0);
+        samples.push(Sample { suffix: "_sum", labels: vec![label()], value: scaled(micros, 1e-6) });
+        samples.push(Sample { suffix: "_count", labels: vec![label()], value: number(sum) });
+    }
+    samples
+}
+
+fn budgets(values: &Values, value: impl Fn(&KindBudget) -> f64) -> Vec<Sample> {
+    let of_service = |budget: &ServiceBudget| {
+        [("restart", &budget.restart), ("redeployment", &budget.redeployment)].map(|(kind, found)| {
+            let mut labels = vec![("service", budget.service.clone()), ("kind", kind.to_owned())];
+            labels.extend(budget.agent.clone().map(|agent| ("agent", agent)));
+            Sample::new(labels, value(found))
+        })
+    };
+    values.budgets.iter().flat_map(of_service).collect()
+}
+
+fn hosts(values: &Values) -> Vec<Sample> {
+    let sample = |Found { name, reachability, .. }: &Found| {
+        let is_up = match reachability {
+            Reachability::Reachable(_) => 1.0,
+            Reachability::Unreachable | Reachability::Unresolved => 0.0,
+            Reachability::Unknown => return None,
+        };
+        Some(Sample::new(vec![("host", name.clone())], is_up))
+    };
+    values.hosts.iter().filter_map(sample).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pages::metrics::format::{Format, text};
+    use opsctl_policy::model::rights::policy::Policy;
+
+    fn counts(rows: &[(&[&str], u64)]) -> Counts {
+        rows.iter()
+            .map(|(labels, count)| (labels.iter().map(|label| (*label).to_owned()).collect(), *count))
+            .collect()
+    }
+
+    fn values<const N: usize>(counters: [(&'static str, Counts); N]) -> Values {
+        Values { counters: Counters::from(counters), ..Values::default() }
+    }
+
+    fn lines(values: &Values, name: &str) -> Vec<String> {
+        let text = text(&of(values), Format::OpenMetrics);
+        text.lines().filter(|line| line.starts_with(name)).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_denial_by_two_rules_counts_for_both() {
+        let denials =
+            counts(&[(&["never tier", "changes"], 2), (&["tier", "changes"], 3), (&["tier", ""], 1)]);
+        let values = values([("denials", denials)]);
+        assert_eq!(
+            lines(&values, "opsctl_denials"),
+            [
+                "opsctl_denials_total{rule=\"never\",effect=\"changes\"} 2",
+                "opsctl_denials_total{rule=\"tier\",effect=\"\"} 1",
+                "opsctl_denials_total{rule=\"tier\",effect=\"changes\"} 5",
+            ]
+        );
+    }
+
+    #[test]
+    fn buckets_of_a_histogram_are_cumulative() {
+        let hooks = counts(&[(&["stop", "0"], 2), (&["stop", "2"], 3), (&["stop", "12"], 1)]);
+        let hook_micros = counts(&[(&["stop"], 61_500_000)]);
+        let values = values([("hooks", hooks), ("hook_micros", hook_micros)]);
+        let lines = lines(&values, "opsctl_hook_duration_seconds");
+        assert_eq!(lines.len(), BUCKETS.len() + 3);
+        let found: Vec<&str> =
+            lines.iter().map(|line| line.split_once(',').map_or(line.as_str(), |(_, rest)| rest)).collect();
+        assert_eq!(found[..4], ["le=\"0.001\"} 2", "le=\"0.0025\"} 2", "le=\"0.005\"} 5", "le=\"0.01\"} 5"]);
+        assert_eq!(found[11..13], ["le=\"10.0\"} 5", "le=\"+Inf\"} 6"]);
+        assert_eq!(
+            found[13..],
+            [
+                "opsctl_hook_duration_seconds_sum{event=\"stop\"} 61.5",
+                "opsctl_hook_duration_seconds_count{event=\"stop\"} 6"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_label_that_others_choose_has_bounded_values() {
+        let api_requests: Counts =
+            (0..500_u64).map(|number| (vec![format!("model-{number:03}")], number + 1)).collect();
+        let total: u64 = api_requests.values().sum();
+        let values = values([("api_requests", api_requests)]);
+        let lines = lines(&values, "opsctl_api_requests");
+        assert_eq!(lines.len(), MOST_VALUES + 1);
+        assert!(lines.contains(&"opsctl_api_requests_total{model=\"model-499\"} 500".to_owned()));
+        let sum: u64 =
+            lines.iter().map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap()).sum();
+        assert_eq!(sum, total);
+    }
+
+    #[test]
+    fn names_are_unique_and_every_gauge_has_a_value() {
+        let names: BTreeSet<&str> = METRICS.iter().map(|metric| metric.name.as_str()).collect();
+        assert!(!names.is_empty() && names.len() == METRICS.len(), "{names:?}");
+        let found = Found { name: "h".into(), address: "a".into(), reachability: Reachability::Unreachable };
+        let values = Values {
+            budgets: vec![ServiceBudget::unused("s", &Policy::default())],
+            hosts: vec![found],
+            spending: Spending { day_limit: Some(Usd(1)), ..Spending::default() },
+            ..Values::default()
+        };
+        for Family { metric: Metric { name, kind, help, .. }, samples } in of(&values) {
+            assert!(name.starts_with("opsctl_") && !name.ends_with("_total"), "{name}");
+            assert!(help.ends_with('.'), "{name}");
+            assert!(*kind != Kind::Gauge || !samples.is_empty(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The section with what needs attention.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::Serialize;
+
+use super::data::ReportData;
+use super::format::{count, plain};
+use opsctl_ledger::records::decisions::Decision;
+use opsctl_ledger::sessions::client_runs::Run;
+use opsctl_probe::icmp::Reachability;
+
+/// The maximum number of listed items; further ones are counted.
+const MOST: usize = 12;
+
+#[derive(Serialize)]
+pub struct AttentionView {
+    pub headline: String,
+    pub calm: bool,
+    items: Vec<Item>,
+    more: usize,
+}
+
+#[derive(Serialize)]
+struct Item {
+    /// Shown in red rather than amber.
+    urgent: bool,
+    what: &'static str,
+    text: String,
+    at: Option<DateTime<Utc>>,
+    /// A word before the time, such as `next`.
+    lead: &'static str,
+    /// A command for details or for a remedy.
+    remedy: Option<String>,
+}
+
+impl Item {
+    fn new(urgent: bool, what: &'static str, text: String) -> Self {
+        Self { urgent, what, text, at: None, lead: "", remedy: None }
+    }
+
+    fn ask(self, remedy: &str) -> Self {
+        Self { remedy: Some(remedy.to_owned()), ..self }
+    }
+}
+
+impl AttentionView {
+    pub fn of(data: &ReportData<'_>) -> Self {
+        let mut items = urgent(data);
+        items.extend(less_urgent(data));
+        let more = items.len().saturating_sub(MOST);
+        let headline = match items.len() {
+            0 => "Nothing needs attention".to_owned(),
+            1 => "One thing needs attention".to_owned(),
+            number => format!("{number} things need attention"),
+        };
+        items.truncate(MOST);
+        Self { headline, calm: items.is_empty(), items, more }
+    }
+}
+
+fn urgent(data: &ReportData<'_>) -> Vec<Item> {
+    let now = data.now;
+    let mut items = Vec::new();
+    if data.guard_failures > 0 {
+        let text = format!(
+            "{} not recorded: the ledger cannot be used",
+            count(data.guard_failures, "failure is", "failures are")
+        );
+        items.push(Item::new(true, "guard", text).ask("opsctl doctor"));
+    }
+    let lately = |decision: &&Decision| {
+        decision.verdict.starts_with("fail-") && decision.at.is_some_and(|at| now - at < TimeDelta::days(1))
+    };
+    let failed: Vec<_> = data.decisions.rows.iter().filter(lately).collect();
+    if let Some(last) = failed.first() {
+        let text =
+            format!("{} could not be checked in the last day", count(failed.len(), "command", "commands"));
+        items.push(
+            Item { at: last.at, ..Item::new(true, "guard", text) }.ask("opsctl audit --verdict fail-open"),
+        );
+    }
+    for problem in &data.problems {
+        items.push(Item { at: problem.at, ..Item::new(true, "problem", plain(&problem.title)) });
+    }
+    for found in data.hosts.iter().flatten() {
+        let state = match found.reachability {
+            Reachability::Unreachable => "does not answer",
+            Reachability::Unresolved => "has no address",
+            Reachability::Reachable(_) | Reachability::Unknown => continue,
+        };
+        let text = format!("{} ({}) {state}", plain(&found.name), plain(&found.address));
+        items.push(Item::new(true, "host", text));
+    }
+    if data.undelivered > 0 {
+        let text = format!("{} not delivered", count(data.undelivered as usize, "notice", "notices"));
+        items.push(Item::new(true, "notice", text).ask("opsctl notify"));
+    }
+    items
+}
+
+fn less_urgent(data: &ReportData<'_>) -> Vec<Item> {
+    let mut items = Vec::new();
+    for budget in &data.budgets {
+        for (kind, of_kind) in [("restart", &budget.restart), ("redeployment", &budget.redeployment)] {
+            if let Some(next) = of_kind.next_allowed {
+                let text = format!("{} has no {kind} left", plain(&budget.name()));
+                items.push(Item { at: Some(next), lead: "next ", ..Item::new(false, "cooldown", text) });
+            }
+        }
+    }
+    // A failed session needs no attention once a later one has completed.
+    if let Some(run) = data.runs.rows.first().filter(|run| went_wrong(run)) {
+        let outcome = run.outcome.replace('_', " ");
+        let text = format!("The latest session (tier {}) ended: {}", run.tier, plain(&outcome));
+        items.push(
+            Item { at: run.started_at, ..Item::new(false, "session", text) }
+                .ask("opsctl events --level critical"),
+        );
+    }
+    items
+}
+
+fn went_wrong(run: &Run) -> bool {
+    !matches!(run.outcome.as_str(), "completed" | "running" | "waiting")
+}

@@ -1,0 +1,125 @@
+//! The data of a report.
+
+use chrono::{DateTime, Utc};
+
+use crate::guard::budgets::{self, ServiceBudget};
+use crate::guard::failures;
+use crate::guard::spending::Spending;
+use crate::machine::environment::Environment;
+use crate::machine::warning::Warning;
+use opsctl_inventory::Installation;
+use opsctl_inventory::compiled::Compiled;
+use opsctl_ledger::records::decisions::{Decision, Statistics, Which};
+use opsctl_ledger::records::history::{ActionRecord, Period};
+use opsctl_ledger::records::notices::Problem;
+use opsctl_ledger::sessions::client_runs::Run;
+use opsctl_ledger::{Event, Lease, Ledger, LedgerError};
+use opsctl_policy::model::rights::policy::Tier;
+use opsctl_probe::hosts::Found;
+
+/// The maximum number of rows of one kind that are read for a report.
+pub(crate) const MOST_ROWS: u32 = 20_000;
+
+/// The data of a report.
+#[derive(Debug)]
+pub struct ReportData<'a> {
+    /// The creation time, from which relative times are computed.
+    pub now: DateTime<Utc>,
+    /// The start of the period.
+    pub since: DateTime<Utc>,
+    /// The configured tier of sessions, if any.
+    pub tier: Option<Tier>,
+    /// The services, hosts and limits.
+    pub installation: &'a Installation,
+    /// The usage of budgets, most important first.
+    pub budgets: Vec<ServiceBudget>,
+    /// The reachability of hosts; `None` if it was not checked.
+    pub hosts: Option<Vec<Found>>,
+    /// The critical notices of the last day.
+    pub problems: Vec<Problem>,
+    /// The number of undelivered notices of the last day.
+    pub undelivered: u32,
+    /// The number of guard failures that are not recorded because the ledger cannot be written.
+    pub guard_failures: usize,
+    /// The actions of the period.
+    pub actions: Period<ActionRecord>,
+    /// The decisions of the period.
+    pub decisions: Period<Decision>,
+    /// The events of the period, of all writers.
+    pub events: Period<Event>,
+    /// The sessions of the period.
+    pub runs: Period<Run>,
+    /// Hook durations, and denials per rule.
+    pub statistics: Statistics,
+    /// What was spent on requests to the model.
+    pub spending: Spending,
+    /// The agent whose actions, decisions, events and sessions they are; `None`: those of all agents.
+    pub agent: Option<String>,
+    /// The agents of the ledger. Their names are shown if there are several.
+    pub agents: Vec<String>,
+    /// The services that one agent is remediating.
+    pub leases: Vec<Lease>,
+}
+
+impl<'a> ReportData<'a> {
+    /// The data of the time from `since` to `now`, without the reachability of hosts: of an agent, or of all agents (`None`).
+    /// Without a ledger, it has no history.
+    pub fn read(
+        environment: &Environment,
+        compiled: &'a Compiled,
+        ledger: Option<&Ledger>,
+        agent: Option<&str>,
+        (since, now): (DateTime<Utc>, DateTime<Utc>),
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Self, LedgerError> {
+        let installation = &compiled.installation;
+        let mut data = Self {
+            now,
+            since,
+            tier: environment.tier.or(compiled.tier),
+            installation,
+            budgets: budgets::of_agents(environment, installation, agent, now, warnings),
+            hosts: None,
+            problems: vec![],
+            undelivered: 0,
+            guard_failures: failures::kept(environment),
+            actions: Period::default(),
+            decisions: Period::default(),
+            events: Period::default(),
+            runs: Period::default(),
+            statistics: Statistics::default(),
+            spending: Spending::read(ledger, &installation.policy.spend, now)?,
+            agent: agent.map(str::to_owned),
+            agents: vec![],
+            leases: vec![],
+        };
+        if let Some(ledger) = ledger {
+            data.agents = ledger.agents()?;
+            data.leases = ledger.leases(now)?;
+            data.read_history(ledger)?;
+        }
+        Ok(data)
+    }
+
+    fn read_history(&mut self, ledger: &Ledger) -> Result<(), LedgerError> {
+        let Self { now, since, .. } = *self;
+        let agent = self.agent.as_deref();
+        let is_of_agent = |of: &Option<String>| agent.is_none_or(|agent| of.as_deref() == Some(agent));
+        self.problems = ledger.problems(now)?;
+        self.problems.retain(|problem| is_of_agent(&problem.agent));
+        self.undelivered = ledger.undelivered_notices(now)?;
+        self.actions = ledger.actions_since(since, MOST_ROWS)?;
+        self.actions.rows.retain(|action| is_of_agent(&action.agent));
+        let which = Which { since: Some(since), agent, ..Which::default() };
+        self.decisions = ledger.decisions_of_period(which, MOST_ROWS)?;
+        self.events = ledger.events_of(agent, since, MOST_ROWS)?;
+        self.runs = ledger.runs(agent, Some(since), MOST_ROWS)?;
+        self.statistics = ledger.statistics(agent, Some(since))?;
+        Ok(())
+    }
+
+    /// The name of an agent, if the ledger has several.
+    pub fn named<'b>(&self, agent: Option<&'b String>) -> Option<&'b String> {
+        agent.filter(|_| self.agents.len() > 1)
+    }
+}

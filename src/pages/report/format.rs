@@ -1,0 +1,151 @@
+//! Formatting of times, amounts and names.
+
+use chrono::{DateTime, Datelike as _, TimeDelta, Utc};
+use minijinja::value::Serde;
+use minijinja::{Environment, Error, ErrorKind};
+use serde::Serialize;
+use serde_json::Value;
+
+use opsctl_ledger::time;
+use opsctl_policy::model::display::relative_time::relative_time;
+use opsctl_policy::model::display::thousands;
+use opsctl_redact as redact;
+
+/// The maximum length of a text, in characters.
+const LONGEST: usize = 400;
+
+/// A time in the forms that the page shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Moment {
+    /// RFC 3339, for machines.
+    pub iso: String,
+    /// The displayed time: `21 Mar 14:22 UTC`.
+    pub shown: String,
+    /// Relative to the creation of the page: `3m ago`.
+    pub relative: String,
+}
+
+impl Moment {
+    /// The forms of `at` as of `now`.
+    pub fn of(at: DateTime<Utc>, now: DateTime<Utc>) -> Self {
+        let form = if at.year() == now.year() { "%-d %b %H:%M UTC" } else { "%-d %b %Y %H:%M UTC" };
+        Self { iso: time::write(at), shown: at.format(form).to_string(), relative: relative_time(at - now) }
+    }
+}
+
+/// Adds the filters that format times, amounts and counts, as of `now`.
+pub fn add_filters(templates: &mut Environment<'_>, now: DateTime<Utc>) {
+    templates.add_filter("moment", move |text: &str| {
+        let at = time::read(text).ok_or_else(|| Error::new(ErrorKind::InvalidOperation, "not a time"))?;
+        Ok::<_, Error>(minijinja::Value::from(Serde(&Moment::of(at, now))))
+    });
+    templates.add_filter("dollars", dollars);
+    templates.add_filter("fixed", |number: f64, decimals: usize| format!("{number:.decimals$}"));
+    templates.add_filter("took", took);
+    templates.add_filter("grouped", grouped);
+    templates.add_filter("counted", |number: usize, one: &str, many: &str| count(number, one, many));
+}
+
+/// Records as a template gets them: each text is [`plain`].
+pub fn shown(records: impl Serialize) -> Value {
+    let mut value = serde_json::to_value(records).unwrap_or_default();
+    for_texts(&mut value, &plain);
+    value
+}
+
+/// An object with further entries.
+pub fn with(mut object: Value, more: Value) -> Value {
+    if let (Value::Object(object), Value::Object(more)) = (&mut object, more) {
+        object.extend(more);
+    }
+    object
+}
+
+/// Changes each text of a value.
+pub fn for_texts(value: &mut Value, change: &impl Fn(&str) -> String) {
+    match value {
+        Value::String(text) => *text = change(text),
+        Value::Array(values) => values.iter_mut().for_each(|value| for_texts(value, change)),
+        Value::Object(entries) => entries.values_mut().for_each(|value| for_texts(value, change)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Removes secrets, replaces hidden characters with spaces, and truncates with `…`.
+pub fn plain(text: &str) -> String {
+    redact::shortened(text, LONGEST)
+}
+
+/// Formats a count: `1 action`, `12,345 actions`.
+pub fn count(count: usize, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(count), if count == 1 { one } else { many })
+}
+
+/// Formats a number with thousands separators.
+pub fn grouped(number: usize) -> String {
+    thousands::grouped(u64::try_from(number).unwrap_or(u64::MAX))
+}
+
+/// Formats US dollars to the cent, amounts below ten cents to a tenth of a cent.
+pub fn dollars(amount: f64) -> String {
+    // The sum of no values is -0.0.
+    let amount = amount + 0.0;
+    if amount > 0.0 && amount < 0.1 { format!("${amount:.3}") } else { format!("${amount:.2}") }
+}
+
+/// Formats a duration in milliseconds: `41s`, `3m20s`, `1h05m`.
+pub fn took(milliseconds: i64) -> String {
+    let delta = TimeDelta::milliseconds(milliseconds.max(0));
+    match delta.num_seconds() {
+        seconds @ 0..60 => format!("{seconds}s"),
+        seconds @ 60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        seconds => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// Formats a period: `7 days`, `24 hours`, `10 minutes`.
+pub fn span(delta: TimeDelta) -> String {
+    let whole = |number: i64, one, many| count(usize::try_from(number).unwrap_or(0), one, many);
+    match delta.num_minutes() {
+        minutes @ 2880.. => whole(minutes / 1440, "day", "days"),
+        minutes @ 120.. => whole(minutes / 60, "hour", "hours"),
+        minutes => whole(minutes, "minute", "minutes"),
+    }
+}
+
+/// The share in per cent, rounded to tenths; 0 if `whole` is 0.
+pub fn per_cent(part: usize, whole: usize) -> f64 {
+    let of = |number: usize| f64::from(u32::try_from(number).unwrap_or(u32::MAX));
+    if whole == 0 { 0.0 } else { (of(part) / of(whole) * 1000.0).round() / 10.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_a_time_absolute_and_relative() {
+        let now = "2026-03-21T14:00:00Z".parse().unwrap();
+        let moment = Moment::of("2026-03-21T12:00:00Z".parse().unwrap(), now);
+        assert_eq!((moment.shown.as_str(), moment.relative.as_str()), ("21 Mar 12:00 UTC", "2h00m ago"));
+        let moment = Moment::of("2025-12-31T23:59:59Z".parse().unwrap(), now);
+        assert_eq!((moment.shown.as_str(), moment.relative.as_str()), ("31 Dec 2025 23:59 UTC", "79d ago"));
+    }
+
+    #[test]
+    fn removes_control_characters_and_direction_marks() {
+        assert_eq!(plain("a\n\u{1b}[31mb\u{202e}c"), "a  [31mb c");
+        assert_eq!(plain(&"x".repeat(LONGEST)).chars().count(), LONGEST);
+        assert!(plain(&"x".repeat(LONGEST + 1)).ends_with("x…"));
+    }
+
+    #[test]
+    fn formats_amounts() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([-0.0, 0.031_24, 0.1, 12.345].map(dollars), ["$0.00", "$0.031", "$0.10", "$12.35"]);
+        assert_eq!([900, 41_000, 200_000, 3_900_000, -5].map(took), ["0s", "41s", "3m20s", "1h05m", "0s"]);
+        let spans = [10, 60, 24 * 60, 7 * 24 * 60].map(|minutes| span(TimeDelta::minutes(minutes)));
+        assert_eq!(spans, ["10 minutes", "60 minutes", "24 hours", "7 days"]);
+        assert_eq!((per_cent(1, 3).to_string(), per_cent(0, 0).to_string()), ("33.3".into(), "0".into()));
+    }
+}

@@ -1,0 +1,296 @@
+//! The files that may contain hooks, in the client's order of precedence.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::setup::render::is_readable;
+
+/// The events at which one invalid hook makes the client ignore the whole file.
+const GUARDING: [&str; 2] = ["PreToolUse", "PermissionRequest"];
+
+/// The scope of a file, highest precedence first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    /// Managed settings of the machine.
+    Managed,
+    /// The client's argument `--settings`.
+    CommandLine,
+    /// `.claude/settings.local.json` of the project.
+    Local,
+    /// `.claude/settings.json` of the project.
+    Project,
+    /// `settings.json` in the user's client folder.
+    User,
+    /// A plugin: its name, and whether managed settings enable it.
+    Plugin(String, bool),
+}
+
+impl Scope {
+    /// Whether its hooks run if only managed hooks are allowed.
+    pub const fn is_managed(&self) -> bool {
+        matches!(self, Self::Managed | Self::Plugin(_, true))
+    }
+
+    /// Whether it is a plugin.
+    pub const fn is_plugin(&self) -> bool {
+        matches!(self, Self::Plugin(..))
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Managed => f.write_str("managed"),
+            Self::CommandLine => f.write_str("command line"),
+            Self::Local => f.write_str("local"),
+            Self::Project => f.write_str("project"),
+            Self::User => f.write_str("user"),
+            Self::Plugin(name, _) => write!(f, "plugin {name}"),
+        }
+    }
+}
+
+/// An existing file that may contain hooks.
+#[derive(Debug)]
+pub struct Source {
+    /// Its scope.
+    pub scope: Scope,
+    /// Its path.
+    pub file: PathBuf,
+    /// Its settings; `null` if the file cannot be read.
+    pub settings: Value,
+    /// Why the client ignores the whole file; `None` if it does not.
+    pub unusable: Option<SourceError>,
+}
+
+/// Why the client ignores a whole file.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// The file cannot be read.
+    #[error("it cannot be read ({0})")]
+    Unreadable(io::Error),
+    /// The file is not JSON.
+    #[error("it is not JSON ({0})")]
+    NotJson(serde_json::Error),
+    /// The file is JSON, but not an object.
+    #[error("it is not an object")]
+    NotAnObject,
+    /// The switch `disableAllHooks` is not a boolean.
+    #[error("its `disableAllHooks` is neither true nor false")]
+    Switch,
+    /// The client cannot read one of the hooks that guard a tool call.
+    #[error("the client cannot read its hook {number} for {event}")]
+    Hook {
+        /// The position of the hook's group in the event's list, from 1 on.
+        number: usize,
+        /// The client's name of the event.
+        event: &'static str,
+    },
+}
+
+impl Source {
+    fn new(scope: Scope, file: PathBuf, read: Result<Value, SourceError>) -> Self {
+        let (settings, unusable) = match read {
+            Ok(settings) => {
+                let unusable = unusable(&scope, &settings);
+                (settings, unusable)
+            }
+            Err(error) => (Value::Null, Some(error)),
+        };
+        Self { scope, file, settings, unusable }
+    }
+}
+
+fn unusable(scope: &Scope, settings: &Value) -> Option<SourceError> {
+    if !settings.is_object() {
+        return Some(SourceError::NotAnObject);
+    }
+    let switch = settings.get("disableAllHooks");
+    if *scope != Scope::Managed && switch.is_some_and(|switch| !switch.is_boolean()) {
+        return Some(SourceError::Switch);
+    }
+    let hooks = settings.get("hooks").and_then(Value::as_object)?;
+    GUARDING.into_iter().find_map(|event| {
+        let number = match hooks.get(event)? {
+            Value::Array(groups) => groups.iter().position(|group| !is_readable(group))? + 1,
+            _ => 1,
+        };
+        Some(SourceError::Hook { number, event })
+    })
+}
+
+/// The locations where the client looks for hooks.
+#[derive(Debug, Clone)]
+pub struct Locations {
+    /// The managed settings file; a folder of further files may be next to it.
+    pub managed: PathBuf,
+    /// The project folder.
+    pub project: PathBuf,
+    /// The user's client folder: `CLAUDE_CONFIG_DIR`, else `~/.claude`.
+    pub user: Option<PathBuf>,
+    /// The client's argument `--settings`.
+    pub settings: Option<PathBuf>,
+    /// The client's arguments `--plugin-dir`.
+    pub plugins: Vec<PathBuf>,
+}
+
+/// Reads all existing files.
+pub fn read(locations: &Locations) -> Vec<Source> {
+    let mut sources: Vec<Source> = Vec::new();
+    let mut add = |scope: Scope, file: PathBuf| sources.extend(source(scope, file));
+    add(Scope::Managed, locations.managed.clone());
+    for file in json_files(&locations.managed.with_extension("d")) {
+        add(Scope::Managed, file);
+    }
+    if let Some(file) = &locations.settings {
+        add(Scope::CommandLine, file.clone());
+    }
+    add(Scope::Local, locations.project.join(".claude/settings.local.json"));
+    add(Scope::Project, locations.project.join(".claude/settings.json"));
+    if let Some(folder) = &locations.user {
+        add(Scope::User, folder.join("settings.json"));
+        let enabled = enabled(&sources);
+        for (name, managed, folder) in installed(folder, &locations.project, &enabled) {
+            sources.extend(plugin(&name, managed, &folder));
+        }
+    }
+    for folder in locations.plugins.iter().flat_map(|folder| plugins_below(folder)) {
+        sources.extend(plugin(&name_of(&folder), false, &folder));
+    }
+    sources
+}
+
+/// Reads a file; `None` if it does not exist.
+fn source(scope: Scope, file: PathBuf) -> Option<Source> {
+    let read = match std::fs::read_to_string(&file) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return None,
+        Err(error) => Err(SourceError::Unreadable(error)),
+        Ok(text) => serde_json::from_str(&text).map_err(SourceError::NotJson),
+    };
+    Some(Source::new(scope, file, read))
+}
+
+fn json_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|file| file.extension().is_some_and(|extension| extension == "json"))
+        .collect();
+    files.sort();
+    files
+}
+
+/// The names of enabled plugins, and whether managed settings enable them. The file with higher precedence decides.
+fn enabled(sources: &[Source]) -> BTreeMap<String, bool> {
+    let mut stated: BTreeMap<String, (bool, bool)> = BTreeMap::new();
+    // Files that the client ignores have no effect.
+    for source in sources.iter().rev().filter(|source| source.unusable.is_none()) {
+        for (name, on) in
+            source.settings.get("enabledPlugins").and_then(Value::as_object).into_iter().flatten()
+        {
+            stated.insert(name.clone(), (on == &json!(true), source.scope == Scope::Managed));
+        }
+    }
+    stated.into_iter().filter(|(_, (on, _))| *on).map(|(name, (_, managed))| (name, managed)).collect()
+}
+
+#[derive(Deserialize)]
+struct InstalledWire {
+    #[serde(default)]
+    plugins: BTreeMap<String, Vec<PluginWire>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PluginWire {
+    install_path: PathBuf,
+    project_path: Option<PathBuf>,
+}
+
+/// The folders of the installed and enabled plugins.
+fn installed(user: &Path, project: &Path, enabled: &BTreeMap<String, bool>) -> Vec<(String, bool, PathBuf)> {
+    let text = std::fs::read(user.join("plugins/installed_plugins.json")).unwrap_or_default();
+    let Ok(mut list) = serde_json::from_slice::<InstalledWire>(&text) else { return vec![] };
+    let here = |plugin: &PluginWire| {
+        plugin
+            .project_path
+            .as_ref()
+            .is_none_or(|path| path.canonicalize().ok() == project.canonicalize().ok())
+    };
+    enabled
+        .iter()
+        .filter_map(|(name, managed)| {
+            let plugin = list.plugins.remove(name)?.into_iter().find(here)?;
+            let folder = in_place(user, name).unwrap_or(plugin.install_path);
+            Some((name.clone(), *managed, folder))
+        })
+        .collect()
+}
+
+/// The original folder of a plugin from a local marketplace, which the client reads instead of the installed copy.
+fn in_place(user: &Path, name: &str) -> Option<PathBuf> {
+    let json = |path: &Path| serde_json::from_slice::<Value>(&std::fs::read(path).ok()?).ok();
+    let (plugin, market) = name.rsplit_once('@')?;
+    let markets = json(&user.join("plugins/known_marketplaces.json"))?;
+    let market = markets.get(market)?;
+    if market.pointer("/source/source")?.as_str()? != "directory" {
+        return None;
+    }
+    let folder = PathBuf::from(market.get("installLocation")?.as_str()?);
+    let list = json(&folder.join(".claude-plugin/marketplace.json"))?;
+    let named = |entry: &&Value| entry.get("name").and_then(Value::as_str) == Some(plugin);
+    let entry = list.get("plugins")?.as_array()?.iter().find(named)?;
+    Some(folder.join(entry.get("source")?.as_str()?.trim_start_matches("./")))
+}
+
+/// The folder itself if it is a plugin, else the plugins in it.
+fn plugins_below(folder: &Path) -> Vec<PathBuf> {
+    let is_plugin = |folder: &Path| folder.join(".claude-plugin").is_dir() || folder.join("hooks").is_dir();
+    if is_plugin(folder) {
+        return vec![folder.to_owned()];
+    }
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| is_plugin(path)).collect();
+    folders.sort();
+    folders
+}
+
+fn manifest(folder: &Path) -> Value {
+    let text = std::fs::read(folder.join(".claude-plugin/plugin.json")).unwrap_or_default();
+    serde_json::from_slice(&text).unwrap_or_default()
+}
+
+fn name_of(folder: &Path) -> String {
+    let manifest = manifest(folder);
+    let name = manifest.get("name").and_then(Value::as_str).map(str::to_owned);
+    name.unwrap_or_else(|| folder.file_name().unwrap_or_default().to_string_lossy().into_owned())
+}
+
+/// The hooks of a plugin: `hooks/hooks.json`, and those that its manifest contains or names.
+pub(crate) fn plugin(name: &str, managed: bool, folder: &Path) -> Vec<Source> {
+    let scope = || Scope::Plugin(name.to_owned(), managed);
+    let mut sources: Vec<Source> = source(scope(), folder.join("hooks/hooks.json")).into_iter().collect();
+    let hooks = manifest(folder).get("hooks").cloned().unwrap_or_default();
+    for part in hooks.as_array().cloned().unwrap_or_else(|| vec![hooks]) {
+        match part {
+            Value::String(file) => {
+                let file = folder.join(file.trim_start_matches("./"));
+                if !sources.iter().any(|source| source.file == file) {
+                    sources.extend(source(scope(), file));
+                }
+            }
+            Value::Object(_) => {
+                let file = folder.join(".claude-plugin/plugin.json");
+                sources.push(Source::new(scope(), file, Ok(json!({"hooks": part}))));
+            }
+            _ => {}
+        }
+    }
+    sources
+}

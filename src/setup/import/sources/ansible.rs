@@ -1,0 +1,436 @@
+//! Ansible: hosts of inventories in INI and YAML with the variables beside them, and services of playbooks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use crate::setup::import::draft::{Draft, Host, Key, Service};
+use crate::setup::import::naming;
+use crate::setup::import::naming::is_name;
+use opsctl_reader::manifest::playbook;
+
+/// An inventory: its groups, and the variables of groups and hosts.
+#[derive(Debug, Default)]
+pub struct Inventory {
+    /// Hosts in their order, with the groups that list them.
+    hosts: Vec<(String, Vec<String>)>,
+    /// The groups that are part of a group.
+    children: BTreeMap<String, Vec<String>>,
+    host_variables: BTreeMap<String, Map<String, Value>>,
+    group_variables: BTreeMap<String, Map<String, Value>>,
+}
+
+/// The group of all hosts.
+const ALL: &str = "all";
+
+/// Names of a variable: the current one, and the one of old releases.
+const ADDRESS: [&str; 2] = ["ansible_host", "ansible_ssh_host"];
+const USER: [&str; 2] = ["ansible_user", "ansible_ssh_user"];
+const PORT: [&str; 2] = ["ansible_port", "ansible_ssh_port"];
+
+/// Connections of Ansible that are ssh.
+const SSH: [&str; 5] = ["ssh", "smart", "paramiko", "paramiko_ssh", "ansible.builtin.ssh"];
+
+/// The value of a variable.
+#[derive(Debug, PartialEq, Eq)]
+enum Variable {
+    Missing,
+    Text(String),
+    /// An expression or an encrypted value.
+    Unknown,
+}
+
+impl Variable {
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Missing | Self::Unknown => None,
+        }
+    }
+
+    /// A comment on a variable that states nothing; `missing` is empty if that is no guess.
+    fn doubt(&self, missing: &str, name: &str) -> Option<String> {
+        match self {
+            Self::Missing => (!missing.is_empty()).then(|| format!("guess: {missing}")),
+            Self::Unknown => Some(format!("guess: its {name} is an expression")),
+            Self::Text(_) => None,
+        }
+    }
+}
+
+impl Inventory {
+    /// Reads an inventory in INI.
+    pub fn of_ini(text: &str) -> Self {
+        let mut inventory = Self::default();
+        let (mut group, mut kind) = ("ungrouped".to_owned(), String::new());
+        for line in
+            text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';']))
+        {
+            if let Some(section) = line.strip_prefix('[').and_then(|line| Some(line.split_once(']')?.0)) {
+                let (name, of) = section.split_once(':').unwrap_or((section, ""));
+                (group, kind) = (name.trim().to_owned(), of.trim().to_owned());
+                continue;
+            }
+            let words = words(line);
+            let Some((first, rest)) = words.split_first() else { continue };
+            match kind.as_str() {
+                "children" => inventory.add_child(&group, first),
+                "vars" => {
+                    if let Some((name, value)) = line.split_once('=') {
+                        inventory.set_group(&group, name.trim(), Value::from(unquoted(value.trim())));
+                    }
+                }
+                _ => {
+                    for host in expanded(first) {
+                        let (host, port) = with_port(&host);
+                        inventory.add_host(&group, host);
+                        let pairs = rest.iter().filter_map(|word| word.split_once('='));
+                        let pairs = pairs.chain(port.map(|port| (PORT[0], port)));
+                        for (name, value) in pairs {
+                            inventory.set_host(host, name, Value::from(value));
+                        }
+                    }
+                }
+            }
+        }
+        inventory
+    }
+
+    /// Reads an inventory in YAML; `None` if the text is not one.
+    pub fn of_yaml(text: &str) -> Option<Self> {
+        let content: Value = serde_saphyr::from_str(text).ok()?;
+        let groups = content.as_object()?;
+        let is_group = |group: &Value| {
+            group.as_object().is_some_and(|group| {
+                !group.is_empty()
+                    && group.keys().all(|key| matches!(key.as_str(), "hosts" | "children" | "vars"))
+            })
+        };
+        if groups.is_empty() || !groups.values().all(is_group) {
+            return None;
+        }
+        let mut inventory = Self::default();
+        groups.iter().for_each(|(name, group)| inventory.add_group(name, group, 0));
+        (!inventory.hosts.is_empty()).then_some(inventory)
+    }
+
+    fn add_group(&mut self, name: &str, group: &Value, depth: usize) {
+        const DEEPEST: usize = 32;
+        for (pattern, variables) in group.get("hosts").and_then(Value::as_object).into_iter().flatten() {
+            for host in expanded(pattern) {
+                self.add_host(name, &host);
+                for (variable, value) in variables.as_object().into_iter().flatten() {
+                    self.set_host(&host, variable, value.clone());
+                }
+            }
+        }
+        for (variable, value) in group.get("vars").and_then(Value::as_object).into_iter().flatten() {
+            self.set_group(name, variable, value.clone());
+        }
+        for (child, content) in group.get("children").and_then(Value::as_object).into_iter().flatten() {
+            self.add_child(name, child);
+            if depth < DEEPEST {
+                self.add_group(child, content, depth + 1);
+            }
+        }
+    }
+
+    /// Whether it has a host.
+    pub fn has_hosts(&self) -> bool {
+        !self.hosts.is_empty()
+    }
+
+    /// Adds the variables of a file of `host_vars` or `group_vars`. Text that is not a map, such as an encrypted file, has none.
+    pub fn add_file(&mut self, is_group: bool, name: &str, text: &str) {
+        let Ok(Value::Object(variables)) = serde_saphyr::from_str::<Value>(text) else { return };
+        for (variable, value) in variables {
+            if is_group {
+                self.set_group(name, &variable, value);
+            } else if self.hosts.iter().any(|(host, _)| host == name) {
+                self.set_host(name, &variable, value);
+            }
+        }
+    }
+
+    fn add_host(&mut self, group: &str, host: &str) {
+        let group = group.to_owned();
+        match self.hosts.iter_mut().find(|(known, _)| known == host) {
+            Some((_, groups)) if groups.contains(&group) => {}
+            Some((_, groups)) => groups.push(group),
+            None => self.hosts.push((host.to_owned(), vec![group])),
+        }
+    }
+
+    fn add_child(&mut self, group: &str, child: &str) {
+        crate::setup::import::draft::push_new(
+            self.children.entry(group.to_owned()).or_default(),
+            child.to_owned(),
+        );
+    }
+
+    fn set_host(&mut self, host: &str, name: &str, value: Value) {
+        self.host_variables.entry(host.to_owned()).or_default().insert(name.to_owned(), value);
+    }
+
+    fn set_group(&mut self, group: &str, name: &str, value: Value) {
+        self.group_variables.entry(group.to_owned()).or_default().insert(name.to_owned(), value);
+    }
+
+    /// The groups of a host, the nearest first, and `all` at last.
+    fn groups(&self, own: &[String]) -> Vec<String> {
+        let mut groups: Vec<String> = own.to_vec();
+        let mut at = 0;
+        while let Some(group) = groups.get(at).cloned() {
+            for (parent, children) in &self.children {
+                if children.contains(&group) && parent != ALL {
+                    crate::setup::import::draft::push_new(&mut groups, parent.clone());
+                }
+            }
+            at += 1;
+        }
+        groups.retain(|group| group != ALL);
+        groups.push(ALL.to_owned());
+        groups
+    }
+
+    /// A variable of a host: its own, else that of its nearest group.
+    fn variable(&self, host: &str, groups: &[String], names: &[&str]) -> Variable {
+        let of_groups = groups.iter().filter_map(|group| self.group_variables.get(group));
+        let mut all = self.host_variables.get(host).into_iter().chain(of_groups);
+        let text = match all.find_map(|variables| names.iter().find_map(|name| variables.get(*name))) {
+            None | Some(Value::Null) => return Variable::Missing,
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Number(number)) => number.to_string(),
+            Some(_) => return Variable::Unknown,
+        };
+        match text.as_str() {
+            "" => Variable::Missing,
+            expression if expression.contains("{{") || expression.starts_with("$ANSIBLE_VAULT") => {
+                Variable::Unknown
+            }
+            _ => Variable::Text(text),
+        }
+    }
+
+    /// Adds the hosts.
+    pub fn draft(&self, source: &str, draft: &mut Draft) {
+        for (written, own) in &self.hosts {
+            let groups = self.groups(own);
+            let name = written.split('.').next().filter(|_| !is_address(written)).unwrap_or(written);
+            let name = naming::name(name);
+            let get = |names: &[&str]| self.variable(written, &groups, names);
+            let (stated, user, port) = (get(&ADDRESS), get(&USER), get(&PORT));
+            let address = stated.text().unwrap_or(written).to_owned();
+            let connection = get(&["ansible_connection"]);
+            let other = connection.text().filter(|name| !SSH.contains(name));
+            let is_local = other == Some("local");
+            let mut comments = vec![source.to_owned()];
+            let shown: Vec<&str> = own
+                .iter()
+                .map(String::as_str)
+                .filter(|group| *group != ALL && *group != "ungrouped")
+                .collect();
+            if !shown.is_empty() {
+                comments.push(format!("groups: {}", shown.join(", ")));
+            }
+            if !is_address(&address) && !is_host_name(&address) {
+                draft.notes.push(format!("{source}: the address of {name} is not known"));
+                continue;
+            }
+            if stated == Variable::Unknown {
+                comments.push("guess: its ansible_host is an expression".to_owned());
+            }
+            match other {
+                Some("local") => {}
+                Some(other) => comments.push(format!("no ssh: its connection is {other}")),
+                None => {
+                    comments.extend(user.doubt("ssh without ansible_user", "ansible_user"));
+                    comments.extend(port.doubt("", "ansible_port"));
+                }
+            }
+            let port = port.text().filter(|port| *port != "22");
+            let ssh = other.is_none().then(|| destination(user.text(), &address, port));
+            let address = if is_local && address == *written { "127.0.0.1".to_owned() } else { address };
+            draft.add_listed_host(Host { name, address, ssh, comments }, naming::name(written));
+        }
+    }
+
+    /// The only host of a pattern of a play: a host, or a group with one host.
+    fn only_host(&self, pattern: &str) -> Option<String> {
+        let is_meant = |(host, own): &&(String, Vec<String>)| {
+            host == pattern || self.groups(own).iter().any(|group| group == pattern)
+        };
+        let mut found = self.hosts.iter().filter(is_meant);
+        let (host, _) = found.next()?;
+        found.next().is_none().then(|| naming::name(host.split('.').next().unwrap_or(host)))
+    }
+}
+
+/// Adds the service that a playbook deploys; none if the playbook names none or several.
+pub fn draft_playbook(file: &str, text: &str, source: &str, inventory: &Inventory, draft: &mut Draft) {
+    let Some(name) = playbook::service(text) else {
+        let managed = playbook::managed(text);
+        if managed.len() > 1 {
+            let names = managed.join(", ");
+            draft
+                .notes
+                .push(format!("{source} manages {names}: add it to `playbooks` of each that it deploys"));
+        }
+        return;
+    };
+    if !is_name(file) {
+        return;
+    }
+    let Ok(Value::Array(plays)) = serde_saphyr::from_str::<Value>(text) else { return };
+    let hosts: BTreeSet<String> = plays
+        .iter()
+        .filter_map(|play| play.get("hosts")?.as_str())
+        .filter_map(|pattern| inventory.only_host(pattern))
+        .collect();
+    // The service may be known by the name of its container or unit.
+    let has_name = |service: &&mut Service| {
+        let lists = |key: Key| service.keys.get(&key).is_some_and(|entry| entry.values.contains(&name));
+        service.name == name || lists(Key::Containers) || lists(Key::Units)
+    };
+    if let Some(known) = draft.services.iter_mut().find(has_name) {
+        known.add(Key::Playbooks, file);
+        crate::setup::import::draft::push_new(&mut known.sources, source.to_owned());
+        return;
+    }
+    let mut service = Service::new(naming::name(&name), source, true);
+    if let [host] = hosts.iter().collect::<Vec<_>>().as_slice() {
+        service.guess(Key::Host, *host, "the host of the playbook");
+    }
+    if playbook::manages_unit(text, &name) {
+        service.add(Key::Units, name);
+    }
+    service.add(Key::Playbooks, file);
+    draft.add_service(service);
+}
+
+/// The words of a line, with quotes around parts of them removed, up to a comment.
+fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let (mut word, mut quote) = (None::<String>, None);
+    for c in line.chars() {
+        match (c, quote) {
+            (_, Some(open)) if c == open => quote = None,
+            ('"' | '\'', None) => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            ('#', None) if word.is_none() => break,
+            (c, None) if c.is_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+fn unquoted(text: &str) -> &str {
+    ['"', '\''].iter().find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote)).unwrap_or(text)
+}
+
+/// The hosts of a pattern with ranges such as `web[01:03]`, `db[a:c]` and `n[0:8:2]`; at most 1000.
+fn expanded(pattern: &str) -> Vec<String> {
+    const MOST: usize = 1000;
+    let range = || {
+        let (front, rest) = pattern.split_once('[')?;
+        let (range, back) = rest.split_once(']')?;
+        let mut bounds = range.split(':');
+        let (from, to) = (bounds.next()?, bounds.next()?);
+        let step: usize = bounds.next().map_or(Some(1), |step| step.parse().ok())?;
+        let values: Vec<String> = if let (Ok(first), Ok(last)) = (from.parse::<u32>(), to.parse::<u32>()) {
+            let width = if from.starts_with('0') { from.len() } else { 0 };
+            let numbers = (first..=last).step_by(step.max(1)).take(MOST);
+            numbers.map(|number| format!("{number:0width$}")).collect()
+        } else {
+            let (first, last) = (from.chars().next()?, to.chars().next()?);
+            (first..=last).step_by(step.max(1)).take(MOST).map(String::from).collect()
+        };
+        Some(values.into_iter().map(|value| format!("{front}{value}{back}")).collect::<Vec<_>>())
+    };
+    match range() {
+        Some(hosts) => hosts.iter().flat_map(|host| expanded(host)).take(MOST).collect(),
+        None => vec![pattern.to_owned()],
+    }
+}
+
+/// A host and the port behind it, as in `web:2222`; an IPv6 address has none.
+fn with_port(host: &str) -> (&str, Option<&str>) {
+    match host.rsplit_once(':') {
+        Some((front, port)) if !front.contains(':') && port.parse::<u16>().is_ok() => (front, Some(port)),
+        _ => (host, None),
+    }
+}
+
+/// An ssh destination; one with a port is a URL.
+pub fn destination(user: Option<&str>, address: &str, port: Option<&str>) -> String {
+    let user = user.map(|user| format!("{user}@")).unwrap_or_default();
+    match port {
+        Some(port) => {
+            let address = if address.contains(':') { format!("[{address}]") } else { address.to_owned() };
+            format!("ssh://{user}{address}:{port}")
+        }
+        None => format!("{user}{address}"),
+    }
+}
+
+fn is_address(text: &str) -> bool {
+    text.parse::<std::net::IpAddr>().is_ok()
+}
+
+fn is_host_name(text: &str) -> bool {
+    !text.is_empty()
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || ".-_".contains(c))
+        && !text.starts_with(['-', '.'])
+        && text.contains(|c: char| c.is_ascii_alphabetic())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_expanded() {
+        for (pattern, hosts) in [
+            ("web[01:03].lan", "web01.lan web02.lan web03.lan"),
+            ("db[a:c]", "dba dbb dbc"),
+            ("n[0:4:2]", "n0 n2 n4"),
+            ("r[1:2]n[1:2]", "r1n1 r1n2 r2n1 r2n2"),
+            ("plain", "plain"),
+            ("odd[x", "odd[x"),
+        ] {
+            assert_eq!(expanded(pattern).join(" "), hosts);
+        }
+    }
+
+    #[test]
+    fn the_nearest_group_states_a_variable() {
+        let text = "[all:vars]\nansible_user=ops\n[lab:children]\nweb\n[lab:vars]\nansible_port=2200\n[web]\na ansible_host=\"10.0.0.1\" # x\nb:2222\n[web:vars]\nansible_user='www'\n";
+        let mut draft = Draft::default();
+        Inventory::of_ini(text).draft("inventory", &mut draft);
+        let shown: Vec<String> = draft
+            .hosts
+            .iter()
+            .map(|host| format!("{} {} {}", host.name, host.address, host.ssh.as_deref().unwrap_or("-")))
+            .collect();
+        assert_eq!(shown, ["a 10.0.0.1 ssh://www@10.0.0.1:2200", "b b ssh://www@b:2222"]);
+    }
+
+    #[test]
+    fn other_yaml_is_no_inventory() {
+        for text in [
+            "services: {a: {image: x}}",
+            "- hosts: all",
+            "a: b",
+            "all: {hosts: {}}",
+            "hosts: {nas: {address: x}}",
+            "[",
+        ] {
+            assert!(Inventory::of_yaml(text).is_none(), "{text}");
+        }
+        assert!(Inventory::of_yaml("lab: {hosts: {a: , b: {ansible_host: 10.0.0.2}}}").is_some());
+    }
+}

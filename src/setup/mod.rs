@@ -1,0 +1,7 @@
+//! An installation: its files, its checks, its rehearsal and its import.
+
+pub mod doctor;
+pub mod import;
+pub mod rehearse;
+pub mod render;
+pub mod suggest;

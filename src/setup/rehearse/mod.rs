@@ -1,0 +1,82 @@
+//! Rehearsals: a scripted model makes the installed client attempt what the guard must prevent, with the active settings.
+//! Nothing leaves the machine: the model is on loopback, programs that would reach a service are stubs, folders are
+//! temporary, and no key is used.
+
+mod attempts;
+mod cast;
+mod denials;
+mod extensions;
+mod only;
+mod rendered;
+mod report;
+mod scenes;
+pub mod scripted;
+mod seen;
+mod settings;
+mod stage;
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use crate::setup::doctor::client::version;
+use only::Only;
+use opsctl_inventory::compiled::Compiled;
+pub use report::{Finding, GuaranteeStatus, RehearsalError, Report};
+use scenes::{SCENES, Scene};
+use stage::Props;
+
+/// Rehearses the guarantees that contain one of the texts in `only`, or all if it is empty, with the settings of `project`
+/// in addition to the managed ones, and with `policy`. `hosts` is the `hosts.yaml` from which the settings should be
+/// rendered.
+pub fn rehearse(
+    client: PathBuf,
+    project: &Path,
+    hosts: Option<&Path>,
+    policy: &Compiled,
+    only: &[String],
+) -> Result<Report, RehearsalError> {
+    let all = SCENES.iter().flat_map(Scene::guarantees).chain([rendered::GUARANTEE, extensions::GUARANTEE]);
+    let only = Only::new(only, &all.collect::<Vec<_>>())?;
+    if !project.is_dir() {
+        return Err(RehearsalError::NoProject(project.to_owned()));
+    }
+    let version = version(&client)
+        .map_err(|error| RehearsalError::Client { client: client.display().to_string(), error })?;
+    settings::check_managed()?;
+    let props = Props { settings: settings::of_project(project)?, client };
+    let mut guarantees = Vec::new();
+    if only.includes(rendered::GUARANTEE) {
+        guarantees.push(rendered::finding(project, hosts, policy));
+    }
+    if only.includes(extensions::GUARANTEE) {
+        guarantees.push(extensions::finding(project));
+    }
+    guarantees.extend(findings(&props, policy, only));
+    Ok(Report { client: props.client, version, guarantees })
+}
+
+/// Runs a few scenes concurrently. Each starts a client of some hundred megabytes, which mostly waits.
+fn findings(props: &Props, policy: &Compiled, only: Only<'_>) -> Vec<Finding> {
+    let scenes = SCENES.iter().enumerate();
+    let waiting: Mutex<VecDeque<(usize, &Scene)>> =
+        Mutex::new(scenes.filter(|(_, scene)| scene.guarantees().any(|name| only.includes(name))).collect());
+    let found: Mutex<Vec<(usize, Vec<Finding>)>> = Mutex::default();
+    let players = thread::available_parallelism().map_or(2, |cores| cores.get().clamp(2, 4));
+    thread::scope(|scope| {
+        for _ in 0..players {
+            scope.spawn(|| {
+                loop {
+                    let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+                    let Some((number, scene)) = next else { break };
+                    let findings = scene.play(props, policy, only);
+                    found.lock().unwrap_or_else(PoisonError::into_inner).push((number, findings));
+                }
+            });
+        }
+    });
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.sort_by_key(|(number, _)| *number);
+    found.into_iter().flat_map(|(_, findings)| findings).collect()
+}

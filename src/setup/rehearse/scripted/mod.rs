@@ -1,0 +1,6 @@
+//! The scripted model: its server, its messages and its script.
+
+pub mod http;
+pub mod messages;
+pub mod model;
+pub mod script;

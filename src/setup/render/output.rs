@@ -1,0 +1,128 @@
+//! Writes rendered files atomically.
+
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use super::settings::{Existing, ExistingError};
+use super::{LOCAL_SETTINGS, Rendered, SETTINGS, Weakening};
+use opsctl_policy::model::installation::client_setting::ClientSetting;
+
+/// A file that could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// Reading or writing failed.
+    #[error("{path}: {error}; check the folder's owner and rights, or name another with --out")]
+    Io {
+        /// The file.
+        path: String,
+        /// What went wrong.
+        error: io::Error,
+    },
+    /// An existing settings file cannot be merged and must not be lost.
+    #[error("{path} cannot be kept: {error}; correct it or move it away")]
+    Existing {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        error: ExistingError,
+    },
+}
+
+impl FileError {
+    fn io(path: &Path, error: io::Error) -> Self {
+        Self::Io { path: path.display().to_string(), error }
+    }
+}
+
+/// Reads existing settings; empty if the file does not exist.
+pub fn existing_settings(path: &Path) -> Result<Existing, FileError> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Existing::parse(&text)
+            .map_err(|error| FileError::Existing { path: path.display().to_string(), error }),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Existing::default()),
+        Err(error) => Err(FileError::io(path, error)),
+    }
+}
+
+/// The settings of a project, as they are rendered.
+pub struct Project {
+    /// Its settings, without what was removed.
+    pub settings: Existing,
+    /// Its local settings, if something was removed from them.
+    pub local: Option<Rendered>,
+    /// What was removed from both.
+    pub removed: Vec<Weakening>,
+}
+
+/// Reads the settings of the project in `out`, and removes what `stated` does not contain; see [`Existing::cleaned`].
+pub fn project(out: &Path, opsctl: &str, stated: &[ClientSetting]) -> Result<Project, FileError> {
+    let read = |inside: &str, stated: &[ClientSetting]| -> Result<(Existing, Vec<Weakening>), FileError> {
+        let file = out.join(inside);
+        let (settings, removed) = existing_settings(&file)?.cleaned(opsctl, stated);
+        let weakening = |(key, danger)| Weakening { key, file: file.clone(), danger };
+        Ok((settings, removed.into_iter().map(weakening).collect()))
+    };
+    let (settings, mut removed) = read(SETTINGS, stated)?;
+    let (local, from_local) = read(LOCAL_SETTINGS, &[])?;
+    let mut rendered = None;
+    if !from_local.is_empty() {
+        let path = PathBuf::from(LOCAL_SETTINGS);
+        let text = local.to_text().map_err(|error| FileError::Existing {
+            path: LOCAL_SETTINGS.to_owned(),
+            error: ExistingError::Json(error),
+        })?;
+        rendered = Some(Rendered { path, text });
+        removed.extend(from_local);
+    }
+    Ok(Project { settings, local: rendered, removed })
+}
+
+/// The files in `out` that differ from `files`.
+pub fn differing(out: &Path, files: &[Rendered]) -> Result<Vec<PathBuf>, FileError> {
+    let mut differing = Vec::new();
+    for file in files {
+        let path = out.join(&file.path);
+        match std::fs::read(&path) {
+            Ok(found) if found == file.text.as_bytes() => {}
+            Ok(_) => differing.push(path),
+            Err(error) if error.kind() == ErrorKind::NotFound => differing.push(path),
+            Err(error) => return Err(FileError::io(&path, error)),
+        }
+    }
+    Ok(differing)
+}
+
+/// Writes all files to `out`. All are written under temporary names before the first is renamed, so that a failure
+/// changes nothing. Files that are up to date are not touched, because only root may be able to write them.
+pub fn write(out: &Path, files: &[Rendered]) -> Result<(), FileError> {
+    let mut ready = Vec::new();
+    for file in files {
+        let path = out.join(&file.path);
+        if std::fs::read(&path).is_ok_and(|found| found == file.text.as_bytes()) {
+            continue;
+        }
+        ready.push((prepare(&path, &file.text).map_err(|error| FileError::io(&path, error))?, path));
+    }
+    for (temporary, path) in ready {
+        temporary.persist(&path).map_err(|failed| FileError::io(&path, failed.error))?;
+    }
+    Ok(())
+}
+
+fn prepare(path: &Path, text: &str) -> io::Result<NamedTempFile> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    let mut temporary =
+        tempfile::Builder::new().prefix(".opsctl-").permissions(readable()).tempfile_in(folder)?;
+    temporary.write_all(text.as_bytes())?;
+    temporary.as_file().sync_all()?;
+    Ok(temporary)
+}
+
+/// The mode of rendered files: readable by the client's user. The umask applies.
+fn readable() -> std::fs::Permissions {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::Permissions::from_mode(0o644)
+}

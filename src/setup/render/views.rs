@@ -1,0 +1,184 @@
+//! The inventory as data for templates.
+
+use serde::Serialize;
+
+use opsctl_policy::model::installation::checks::Engine;
+use opsctl_policy::model::installation::inventory::{Host, Inventory, Service};
+use opsctl_probe::health::{Check, guest_status, line, plan, quoted, workload_selection};
+use opsctl_reader::terms::workload::Workload;
+
+#[derive(Serialize)]
+pub struct ServiceView<'a> {
+    name: &'a str,
+    host: Option<HostView<'a>>,
+    looks: Vec<LookView>,
+    health: Option<HealthView<'a>>,
+    dns: Option<&'a str>,
+}
+
+/// A command that shows the state of a part of a service.
+#[derive(Serialize)]
+struct LookView {
+    /// The kind of the part.
+    what: &'static str,
+    command: String,
+    /// What it prints or returns if the part is healthy, as the rest of the sentence.
+    passes: String,
+}
+
+#[derive(Serialize)]
+pub struct HostView<'a> {
+    name: &'a str,
+    address: &'a str,
+    ssh: Option<&'a str>,
+}
+
+impl<'a> From<&'a Host> for HostView<'a> {
+    fn from(host: &'a Host) -> Self {
+        Self { name: &host.name, address: &host.address, ssh: host.ssh.as_deref() }
+    }
+}
+
+#[derive(Serialize)]
+struct HealthView<'a> {
+    url: &'a str,
+    status: &'a [u16],
+}
+
+/// A service in a prompt.
+#[derive(Serialize)]
+pub struct PromptView<'a> {
+    name: &'a str,
+    host: Option<&'a str>,
+    checks: Vec<String>,
+    /// Its playbooks, helm releases, workloads, guests and compose projects.
+    parts: Vec<String>,
+}
+
+/// The services with the checks that `opsctl verify` carries out.
+pub fn checked_services<'a>(inventory: &'a Inventory) -> Vec<PromptView<'a>> {
+    let view = |service: &'a Service| {
+        let named =
+            |kind: &'static str, names: &'a [String]| names.iter().map(move |name| format!("{kind} {name}"));
+        // The others are among the checks.
+        let workloads = service.workloads.iter().filter(|workload| workload.is_bare());
+        let workloads = workloads.map(|workload| format!("workload {workload}"));
+        let guests = service.guests.iter().filter(|guest| guest.program.is_none());
+        let guests = guests.map(|guest| format!("guest {guest}"));
+        PromptView {
+            name: &service.name,
+            host: service.host.as_deref(),
+            checks: plan(service, inventory).iter().map(expected).collect(),
+            parts: named("playbook", &service.playbooks)
+                .chain(named("release", &service.releases))
+                .chain(workloads)
+                .chain(guests)
+                .chain(named("compose project", &service.projects))
+                .collect(),
+        }
+    };
+    inventory.services.iter().map(view).collect()
+}
+
+/// A check, with the result that it expects where the inventory states one.
+fn expected(check: &Check) -> String {
+    match check {
+        Check::Http(health) => {
+            let codes: Vec<String> = health.status.iter().map(ToString::to_string).collect();
+            format!("http {} answers {}", check.target(), codes.join(" or "))
+        }
+        Check::Dns { name, .. } => match name.address {
+            Some(address) => format!("dns {} resolves to {address}", check.target()),
+            None => format!("dns {}", check.target()),
+        },
+        Check::Tcp { .. } => format!("tcp {}", check.target()),
+        Check::Container { engine: Engine::Podman, name, .. } => format!("podman container {name}"),
+        Check::Container { name, .. } | Check::Unit { name, .. } => format!("{} {name}", check.kind()),
+        Check::Workload { workload, .. } => format!("workload {workload}"),
+        Check::Guest { program, name, .. } => format!("guest {}/{name}", program.as_str()),
+        Check::Command { check: own, .. } => format!("command {} exits with {}", check.target(), own.expect),
+    }
+}
+
+/// The commands that show the state of the parts of a service.
+fn looks(service: &Service, inventory: &Inventory) -> Vec<LookView> {
+    let mut looks: Vec<LookView> = plan(service, inventory).iter().filter_map(look).collect();
+    let ssh = service.host.as_deref().and_then(|name| inventory.host(name)?.ssh.as_deref());
+    let unchecked = service.workloads.iter().filter(|workload| workload.is_bare());
+    looks.extend(unchecked.map(|workload| look_at_workload(workload, ssh)));
+    looks
+}
+
+/// The command that shows what a check looks at; `None` for checks of the network.
+fn look(check: &Check) -> Option<LookView> {
+    let (command, passes) = match check {
+        Check::Http(_) | Check::Dns { .. } | Check::Tcp { .. } => return None,
+        Check::Workload { workload, ssh } => return Some(look_at_workload(workload, ssh.as_deref())),
+        // Both shells read these words as they are.
+        Check::Container { engine, name, ssh } => (
+            on(
+                ssh.as_deref(),
+                format!("{} ps --filter name=^{name}$ --format '{{{{.Status}}}}'", engine.program()),
+            ),
+            "prints a line that begins with `Up` and does not say `unhealthy`".to_owned(),
+        ),
+        Check::Unit { name, ssh } => (
+            called(&["systemctl", "is-active", name].map(str::to_owned), ssh.as_deref()),
+            "prints `active`".to_owned(),
+        ),
+        Check::Guest { program, name, ssh } => {
+            (called(&guest_status(*program, name), ssh.as_deref()), "prints that it is running".to_owned())
+        }
+        Check::Command { check: own, ssh } => {
+            (called(&own.command, ssh.as_deref()), format!("exits with {}", own.expect))
+        }
+    };
+    Some(LookView { what: check.kind(), command, passes })
+}
+
+fn look_at_workload(workload: &Workload, ssh: Option<&str>) -> LookView {
+    let command = called(&workload_selection(workload), ssh);
+    LookView { what: "workload", command, passes: "shows as many ready as desired".to_owned() }
+}
+
+/// The command that calls a program, for the shell of this machine.
+fn called(words: &[String], ssh: Option<&str>) -> String {
+    let line = line(words);
+    on(ssh, if ssh.is_some() && line.contains('\'') { quoted(&line) } else { line })
+}
+
+fn on(ssh: Option<&str>, command: String) -> String {
+    match ssh {
+        Some(ssh) => format!("ssh {ssh} {command}"),
+        None => command,
+    }
+}
+
+/// The hosts.
+pub fn hosts(inventory: &Inventory) -> Vec<HostView<'_>> {
+    inventory.hosts.iter().map(HostView::from).collect()
+}
+
+/// The services with their hosts.
+pub fn services(inventory: &Inventory) -> Vec<ServiceView<'_>> {
+    inventory
+        .services
+        .iter()
+        .map(|service| {
+            let host = service
+                .host
+                .as_deref()
+                .and_then(|name| inventory.hosts.iter().find(|host| host.name == name));
+            ServiceView {
+                name: &service.name,
+                host: host.map(HostView::from),
+                looks: looks(service, inventory),
+                health: service
+                    .health
+                    .as_ref()
+                    .map(|health| HealthView { url: &health.url, status: &health.status }),
+                dns: service.dns.as_ref().map(|dns| dns.name.as_str()),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,364 @@
+//! The command line, with one file per verb. Only this layer uses arguments, the terminal and exit codes.
+
+use crate::verbs::guarding::approvals;
+use crate::verbs::guarding::explain;
+use crate::verbs::guarding::guarded;
+use crate::verbs::guarding::hook;
+use crate::verbs::guarding::notify;
+use crate::verbs::guarding::serve;
+use crate::verbs::records::audit;
+use crate::verbs::records::cooldown;
+use crate::verbs::records::db;
+use crate::verbs::records::events;
+use crate::verbs::records::grant;
+use crate::verbs::records::metrics;
+use crate::verbs::records::prune;
+use crate::verbs::records::report;
+use crate::verbs::records::sessions;
+use crate::verbs::records::stats;
+use crate::verbs::records::status;
+use crate::verbs::records::verify;
+use crate::verbs::running::context;
+use crate::verbs::running::handoff;
+use crate::verbs::running::launch;
+use crate::verbs::running::mcp;
+use crate::verbs::running::session;
+use crate::verbs::running::tier;
+use crate::verbs::setup::demo;
+use crate::verbs::setup::doctor;
+use crate::verbs::setup::hosts;
+use crate::verbs::setup::init;
+use crate::verbs::setup::key;
+use crate::verbs::setup::manual;
+use crate::verbs::setup::rehearse;
+use crate::verbs::setup::render;
+use crate::verbs::setup::suggest;
+use crate::verbs::terminal::mistakes;
+#[cfg(test)]
+mod catalogue;
+mod facts;
+mod guarding;
+mod records;
+mod running;
+mod setup;
+mod terminal;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use anstream::ColorChoice;
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+
+use facts::{Facts, below, verb_of};
+use terminal::exit_code::{FAILED, OK};
+use terminal::failure::Failure;
+use terminal::output::{complain, complain_as_is};
+
+use crate::guard::link::SERVED;
+use crate::machine::environment::Environment;
+use opsctl_machine::held_variables::hide_process;
+
+/// Guardrails for agents on real servers: hook handlers, budgets, rendered settings.
+#[derive(Debug, Parser)]
+#[command(name = "opsctl", version, propagate_version = true)]
+#[command(after_help = "Examples:
+  opsctl demo                              # replay an incident in a temporary folder
+  opsctl render                            # hosts.yaml -> the client's settings, prompts and policy
+  opsctl explain 'ssh ie01 docker restart jellyfin'
+
+Exit codes:
+  0  done; for a hook: allowed
+  1  not done: a usage error, bad input, or something is wrong with what was looked at
+  2  a hook denies or blocks; `explain --exit-code`: the call would be denied")]
+struct Cli {
+    /// When to use colours
+    #[arg(long, value_enum, global = true, default_value_t = Colors::Auto, value_name = "WHEN")]
+    color: Colors,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Colors {
+    Auto,
+    Always,
+    Never,
+}
+
+impl Colors {
+    /// Whether colours are used; `None` if that depends on the terminal.
+    const fn shown(self) -> Option<bool> {
+        match self {
+            Self::Auto => None,
+            Self::Always => Some(true),
+            Self::Never => Some(false),
+        }
+    }
+}
+
+/// The verbs: each with the module of its facts, its arguments, and what runs it.
+macro_rules! verbs {
+    ($($verb:ident: $module:ident, $arguments:ident, $run:expr;)*) => {
+        #[derive(Debug, Subcommand)]
+        enum Verb {
+            $($verb($module::$arguments),)*
+        }
+
+        impl Verb {
+            fn run(&self) -> Result<u8, Failure> {
+                match self {
+                    $(Self::$verb(arguments) => $run(arguments),)*
+                }
+            }
+        }
+
+        /// The facts of all verbs.
+        const FACTS: &[&[Facts]] = &[$($module::FACTS),*];
+    };
+}
+
+verbs! {
+    Hook: hook, HookArgs, |args| Ok(hook::run(args));
+    Render: render, RenderArgs, render::run;
+    Explain: explain, ExplainArgs, explain::run;
+    Hosts: hosts, HostsArgs, hosts::run;
+    Verify: verify, VerifyArgs, verify::run;
+    Cooldown: cooldown, CooldownArgs, cooldown::run;
+    Events: events, EventsArgs, events::run;
+    Status: status, StatusArgs, status::run;
+    Report: report, ReportArgs, report::run;
+    Tier: tier, TierArgs, tier::run;
+    Context: context, ContextArgs, context::run;
+    Notify: notify, NotifyArgs, notify::run;
+    Launch: launch, LaunchArgs, launch::run;
+    Serve: serve, ServeArgs, serve::run;
+    Session: session, SessionArgs, session::run;
+    Sessions: sessions, SessionsArgs, sessions::run;
+    Handoff: handoff, HandoffArgs, handoff::run;
+    Mcp: mcp, McpArgs, mcp::run;
+    Approvals: approvals, ApprovalsArgs, approvals::list;
+    Approve: approvals, ApproveArgs, approvals::approve;
+    Refuse: approvals, RefuseArgs, approvals::refuse;
+    Grant: grant, GrantArgs, grant::run;
+    Key: key, KeyArgs, key::run;
+    Metrics: metrics, MetricsArgs, metrics::run;
+    Audit: audit, AuditArgs, audit::run;
+    Stats: stats, StatsArgs, stats::run;
+    Suggest: suggest, SuggestArgs, suggest::run;
+    Prune: prune, PruneArgs, prune::run;
+    Db: db, DbArgs, db::run;
+    Demo: demo, DemoArgs, |_| demo::run();
+    Doctor: doctor, DoctorArgs, doctor::run;
+    Init: init, InitArgs, init::run;
+    Rehearse: rehearse, RehearseArgs, rehearse::run;
+    Completions: manual, CompletionsArgs, |args| Ok(manual::completions(args, Cli::command()));
+    // `help` has no page of its own.
+    Man: manual, ManArgs, |args| manual::man(args, Cli::command().disable_help_subcommand(true));
+}
+
+/// The facts of a verb by its words.
+fn facts(verb: &str) -> Option<&'static Facts> {
+    FACTS.iter().copied().flatten().find(|facts| facts.verb == verb)
+}
+
+/// Runs the program with these arguments, including the program's name.
+pub fn run(arguments: &[OsString]) -> ExitCode {
+    // The client calls hooks before and after every command, so they skip the argument parser, which builds the whole
+    // tree of verbs first.
+    let code = match hook::fast_path(arguments) {
+        Some(args) => hook::run(&args),
+        None => match call(arguments) {
+            Ok(code) => code,
+            Err(Failure::Usage(error)) if !error.use_stderr() => {
+                // Help and version contain no data. Errors of the terminal are ignored.
+                let _ = error.print();
+                OK
+            }
+            Err(failure) => {
+                match failure {
+                    Failure::Usage(error) => complain_as_is(error.render().to_string().trim_end()),
+                    Failure::Inventory(error) => mistakes::complain(&error),
+                    other => complain(other),
+                }
+                FAILED
+            }
+        },
+    };
+    ExitCode::from(code)
+}
+
+/// Parses the arguments and runs the verb, here or in the guard.
+fn call(arguments: &[OsString]) -> Result<u8, Failure> {
+    // A guard starts its own program in this way for a caller on the agent's side.
+    let (is_served, arguments) = match arguments {
+        [program, first, rest @ ..] if first == SERVED => {
+            (true, [std::slice::from_ref(program), rest].concat())
+        }
+        _ => (false, arguments.to_vec()),
+    };
+    let program = Cli::command();
+    let matches = program.clone().try_get_matches_from(&arguments)?;
+    let Cli { color, verb } = Cli::from_arg_matches(&matches)?;
+    match color {
+        Colors::Auto => {}
+        Colors::Always => ColorChoice::Always.write_global(),
+        Colors::Never => ColorChoice::Never.write_global(),
+    }
+    let (words, last) = verb_of(&matches);
+    // A verb without facts would be one that a test has missed: nothing is allowed to it.
+    let facts = facts(&words).copied().unwrap_or_else(|| Facts::operator("").on_guards_side());
+    if is_served {
+        guarded::check(&facts, below(&program, &words), last, &words)?;
+    } else if let Some(guard) = guarded::guard(&facts) {
+        guarded::check(&facts, below(&program, &words), last, &words)?;
+        return guarded::run(&guard, color.shown(), &arguments);
+    }
+    if facts.keys {
+        hide_process();
+    }
+    if facts.state {
+        // If this fails, the verb reports that it cannot write there.
+        let _ = Environment::of_process().create_own_state_dir();
+    }
+    if facts.ledger {
+        crate::hooks::undelivered::record(&Environment::of_process());
+    }
+    verb.run()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_verb_shows_examples_that_it_takes_and_says_what_it_does() {
+        let mut program = Cli::command().disable_help_subcommand(true);
+        program.build();
+        let mut seen = 0;
+        walk(&program, &mut seen);
+        assert!(seen > 30, "only {seen} verbs were found");
+    }
+
+    /// All verbs, and those below them.
+    fn walk(verb: &clap::Command, seen: &mut usize) {
+        for verb in verb.get_subcommands() {
+            *seen += 1;
+            // `opsctl-cooldown-show`, as the manual page is called.
+            let name = verb.get_display_name().unwrap().replace('-', " ");
+            let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let mut examples = help.lines().skip_while(|line| *line != "Examples:").skip(1).peekable();
+            assert!(examples.peek().is_some(), "`{name} --help` shows no examples");
+            assert!(verb.get_about().is_some(), "{name} does not say what it does");
+            let own =
+                examples.take_while(|line| line.starts_with("  ")).filter(|line| line.contains("opsctl "));
+            assert!(own.clone().any(|line| line.contains(&name)), "the examples of {name} do not use it");
+            for line in own {
+                let words = words(line);
+                let parsed = Cli::try_parse_from(&words);
+                assert!(parsed.is_ok(), "an example of {name} is not taken: {words:?}: {parsed:?}");
+            }
+            walk(verb, seen);
+        }
+    }
+
+    /// The words of the call of opsctl in a line of an example.
+    fn words(line: &str) -> Vec<String> {
+        let command = line.split(" # ").next().unwrap();
+        let line = command.rsplit_once("opsctl ").unwrap().1;
+        let mut words = vec!["opsctl".to_owned()];
+        let mut quote = None;
+        let mut word: Option<String> = None;
+        for c in line.chars() {
+            match (c, quote) {
+                (_, Some(open)) if c == open => quote = None,
+                ('\'' | '"', None) => {
+                    quote = Some(c);
+                    word.get_or_insert_default();
+                }
+                ('#' | '|' | '<' | '>' | ')', None) => break,
+                (' ', None) => words.extend(word.take()),
+                _ => word.get_or_insert_default().push(c),
+            }
+        }
+        words.extend(word);
+        words
+    }
+
+    /// All verbs that can be called: those without verbs below them, and those whose verbs are optional.
+    fn callable(program: &clap::Command, words: &str) -> Vec<String> {
+        let below = program.get_subcommands().flat_map(|verb| {
+            let words = format!("{words} {}", verb.get_name());
+            callable(verb, words.trim())
+        });
+        let own = (!words.is_empty() && !program.is_subcommand_required_set()).then(|| words.to_owned());
+        own.into_iter().chain(below).collect()
+    }
+
+    fn all_facts() -> Vec<&'static Facts> {
+        let mut all: Vec<&Facts> = FACTS.iter().copied().flatten().collect();
+        // Several verbs of one module.
+        all.sort_by_key(|facts| facts.verb);
+        all.dedup_by_key(|facts| facts.verb);
+        all
+    }
+
+    #[test]
+    fn every_verb_states_its_facts() {
+        let program = Cli::command();
+        let mut verbs = callable(&program, "");
+        verbs.sort();
+        assert_eq!(verbs, all_facts().iter().map(|facts| facts.verb).collect::<Vec<_>>());
+        for facts in all_facts() {
+            let command = below(&program, facts.verb).unwrap();
+            let known: Vec<String> = command.get_arguments().map(facts::name).collect();
+            let except = match facts.side {
+                facts::Side::Guard(except) => except,
+                facts::Side::Caller | facts::Side::GuardOnly => &[],
+            };
+            for option in [facts.quiet, facts.sends, facts.writes, except].concat() {
+                assert!(known.iter().any(|name| name == option), "`{}` has no `{option}`", facts.verb);
+            }
+        }
+    }
+
+    #[test]
+    fn the_catalogue_states_the_facts_of_every_verb() {
+        let mut program = Cli::command();
+        // Global options belong to each verb from then on.
+        program.build();
+        let written = catalogue::entry(&program, &all_facts());
+        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("crates/reader/src/catalogue/shell/opsctl.yaml");
+        if std::env::var_os("UPDATE_REFERENCE").is_some() {
+            std::fs::write(&file, &written).unwrap();
+        }
+        assert_eq!(
+            std::fs::read_to_string(file).unwrap_or_default(),
+            written,
+            "run UPDATE_REFERENCE=1 cargo test --lib cli"
+        );
+    }
+
+    /// Whether the guard's process refuses these arguments of a caller on the agent's side.
+    fn is_refused(line: &str) -> bool {
+        let words: Vec<&str> = std::iter::once("opsctl").chain(line.split_whitespace()).collect();
+        let program = Cli::command();
+        let Ok(matches) = program.clone().try_get_matches_from(words) else { return true };
+        let (words, last) = verb_of(&matches);
+        guarded::check(facts(&words).unwrap(), below(&program, &words), last, &words).is_err()
+    }
+
+    #[test]
+    fn the_guard_serves_verbs_that_read_and_refuses_those_of_its_own_side() {
+        for line in include_str!("../../tests/guard/verbs.txt").lines().filter(|line| !line.starts_with('#'))
+        {
+            let (side, words) = line.split_at(1);
+            assert_eq!(is_refused(&words.replace("FILE", "/x")), side == "-", "{line}");
+        }
+    }
+
+    #[test]
+    fn the_arguments_of_all_verbs_fit_together() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,121 @@
+//! `opsctl audit`: lists decisions on commands that act.
+
+use chrono::{DateTime, Utc};
+use clap::Args;
+
+use crate::machine::environment::Environment;
+use crate::machine::installation;
+use crate::verbs::facts::Facts;
+use crate::verbs::setup::services;
+use crate::verbs::terminal::failure::Failure;
+use crate::verbs::terminal::listing::Listing;
+use crate::verbs::terminal::project::environment_in_force;
+use crate::verbs::terminal::time;
+use opsctl_inventory::error::suggestion;
+use opsctl_ledger::Ledger;
+use opsctl_ledger::records::decisions::{Decision, Which};
+use opsctl_policy::model::records::verdict::RULES;
+
+/// List decisions on commands that act, with the actions, the rule and the budgets at that time
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  opsctl audit                              # the latest decisions, newest first
+  opsctl audit --verdict deny --since 24h
+  opsctl audit --service jellyfin --rule budget
+  opsctl audit --follow                     # Ctrl-C ends it
+  opsctl audit --limit 100000 --json > audit.json")]
+pub struct AuditArgs {
+    /// Only decisions on this service, by any of its names in hosts.yaml
+    #[arg(long, value_name = "NAME")]
+    service: Option<String>,
+    /// Only decisions with this verdict
+    #[arg(long, value_parser = ["allow", "deny", "fail-open", "fail-closed"])]
+    verdict: Option<String>,
+    /// Only decisions by this rule: budget, tier, never, forbidden, …
+    #[arg(long, value_name = "NAME")]
+    rule: Option<String>,
+    /// Only decisions in this session
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Only decisions on commands of this agent
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Only decisions since this time: `2h`, `3d`, `2026-03-21T14:00:00Z`
+    #[arg(long, value_name = "WHEN", value_parser = time::since)]
+    since: Option<DateTime<Utc>>,
+    /// Maximum number of decisions
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    limit: u32,
+    /// Print oldest first, then wait for new decisions
+    #[arg(long)]
+    follow: bool,
+    /// Print relative times
+    #[arg(long)]
+    relative: bool,
+    /// Print JSON; with `--follow` one object per line
+    #[arg(long)]
+    json: bool,
+}
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] = &[Facts::reads("audit").in_guard(&["--follow"]).with_ledger()];
+
+/// Runs the verb.
+pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
+    let environment = environment_in_force();
+    let inventory = installation::in_force(&environment, &mut vec![]).installation.inventory;
+    let service = services::asked(&environment, &inventory, args.service.as_deref())?;
+    if let Some(rule) = args.rule.as_deref() {
+        check_rule(&environment, rule)?;
+    }
+    let which = Which {
+        service: service.as_deref(),
+        verdict: args.verdict.as_deref(),
+        rule: args.rule.as_deref(),
+        session: args.session.as_deref(),
+        since: args.since,
+        agent: args.agent.as_deref(),
+        ..Which::default()
+    };
+    let matching =
+        |which, limit| Ledger::read_at(&environment.ledger, |ledger| ledger.decisions(which, limit));
+    let listing = Listing {
+        what: "decisions",
+        titles: ["TIME", "VERDICT", "RULE", "COMMAND", "REASON"],
+        cells: &|decision| cells(decision, args.relative),
+        agent_of: |decision: &Decision| decision.agent.as_deref(),
+        agent: args.agent.as_deref(),
+        json: args.json,
+    };
+    if args.follow {
+        let mut after = None;
+        return listing.follow(args.limit, &environment, |limit| {
+            let found = matching(Which { after, ..which }, limit)?;
+            after = Some(found.first().map_or(after.unwrap_or(0), |decision| decision.id));
+            Ok(found)
+        });
+    }
+    listing.print(&matching(which, args.limit)?, &environment)
+}
+
+/// An error for a name that is no rule, and that no decision states.
+fn check_rule(environment: &Environment, rule: &str) -> Result<(), Failure> {
+    if RULES.contains(&rule) {
+        return Ok(());
+    }
+    let which = Which { rule: Some(rule), ..Which::default() };
+    if !Ledger::read_at(&environment.ledger, |ledger| ledger.decisions(which, 1))?.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::UnknownRule { name: rule.to_owned(), remedy: suggestion(rule, RULES) })
+}
+
+/// The cells of a decision; `-` for what it does not have.
+fn cells(decision: &Decision, relative: bool) -> [String; 5] {
+    let Decision { verdict, rule, actions, budgets, reason, .. } = decision;
+    // Of an allowed command, the budgets before it.
+    let reason = if reason.is_empty() { budgets } else { reason };
+    let at = time::shown(decision.at, relative, Utc::now());
+    let filled = |text: &String| if text.is_empty() { "-".to_owned() } else { text.clone() };
+    [at, verdict.clone(), filled(rule), filled(actions), filled(reason)]
+}

@@ -1,0 +1,136 @@
+//! The data of the status.
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::Serialize;
+
+use crate::guard::budgets::{self, ServiceBudget};
+use crate::guard::failures;
+use crate::guard::spending::Spending;
+use crate::machine::installation;
+use crate::machine::warning::Warning;
+use crate::verbs::terminal::failure::Failure;
+use crate::verbs::terminal::output::complain_all;
+use crate::verbs::terminal::project::environment_in_force;
+use opsctl_ledger::records::decisions::Which;
+use opsctl_ledger::records::notices::Problem;
+use opsctl_ledger::records::questions::WhichQuestions;
+use opsctl_ledger::sessions::client_runs::Run;
+use opsctl_ledger::{Event, Lease, Ledger, LedgerError, Location};
+use opsctl_policy::model::records::question::{Grant, Question};
+use opsctl_policy::model::rights::policy::{Policy, Tier};
+use opsctl_probe::hosts;
+use opsctl_probe::hosts::Found;
+
+/// The number of events that are shown.
+const EVENTS: u32 = 10;
+
+/// The number of sessions that are shown.
+const SESSIONS: u32 = 5;
+
+/// The maximum number of open questions that are shown.
+const QUESTIONS: u32 = 100;
+
+/// The maximum number of sessions or decisions that are read for a day.
+const SESSIONS_OF_A_DAY: u32 = 10_000;
+
+/// The timeout for pinging all hosts.
+const HOSTS_DEADLINE: Duration = Duration::from_secs(1);
+
+/// The data of the status; serialised, it is the output of `--json`.
+#[derive(Default, Serialize)]
+pub struct Status {
+    pub tier: Option<u8>,
+    /// The open questions to a person, oldest first.
+    pub questions: Vec<Question>,
+    pub grants: Vec<Grant>,
+    /// The services that one agent is remediating.
+    pub leases: Vec<Lease>,
+    pub problems: Vec<Problem>,
+    /// The number of guard failures that are not recorded yet.
+    pub guard_failures: usize,
+    /// The number of commands of the last day that could not be checked.
+    pub guard_failures_last_day: usize,
+    pub undelivered_notifications: u32,
+    /// The budgets.
+    pub services: Vec<ServiceBudget>,
+    pub hosts: Option<Vec<Found>>,
+    /// The latest sessions, newest first.
+    pub sessions: Vec<Run>,
+    pub sessions_last_day: usize,
+    pub cost_usd_last_day: f64,
+    pub spend: Spending,
+    pub events: Vec<Event>,
+    #[serde(skip)]
+    pub now: DateTime<Utc>,
+    #[serde(skip)]
+    pub policy: Policy,
+    /// The path of the ledger if it does not exist yet.
+    #[serde(skip)]
+    pub missing_ledger: Option<Location>,
+    /// Whether the ledger has rows of several agents.
+    #[serde(skip)]
+    pub several: bool,
+}
+
+impl Status {
+    pub fn at(now: DateTime<Utc>, no_hosts: bool, agent: Option<&str>) -> Result<Self, Failure> {
+        let environment = environment_in_force();
+        let mut warnings = Warning::of_environment(&environment.warnings);
+        let compiled = installation::in_force(&environment, &mut warnings);
+        let hosts = (!no_hosts).then(|| {
+            let (found, warning) = hosts::look(&compiled.installation.inventory.hosts, HOSTS_DEADLINE);
+            warnings.extend(warning.map(Warning::from));
+            found
+        });
+        let services = budgets::of_agents(&environment, &compiled.installation, agent, now, &mut warnings);
+        complain_all(warnings);
+        let ledger = Ledger::open_existing(&environment.ledger)?;
+        let mut status = Self {
+            now,
+            tier: environment.tier.or(compiled.tier).map(Tier::number),
+            services,
+            hosts,
+            guard_failures: failures::kept(&environment),
+            spend: Spending::read(ledger.as_ref(), &compiled.installation.policy.spend, now)?,
+            missing_ledger: ledger.is_none().then(|| environment.ledger.clone()),
+            policy: compiled.installation.policy,
+            ..Self::default()
+        };
+        if let Some(ledger) = ledger {
+            status.add(&ledger, agent)?;
+        }
+        if let Some(loss) = Ledger::loss_at(&environment.ledger, &environment.state_dir)? {
+            status.problems.insert(0, Problem { title: loss.to_string(), at: None, agent: None });
+        }
+        Ok(status)
+    }
+
+    /// Adds what the ledger contains.
+    fn add(&mut self, ledger: &Ledger, agent: Option<&str>) -> Result<(), LedgerError> {
+        let (now, since) = (self.now, self.now - TimeDelta::days(1));
+        let is_of_agent = |of: &Option<String>| agent.is_none_or(|agent| of.as_deref() == Some(agent));
+        let failed = |verdict| {
+            let which = Which { verdict: Some(verdict), since: Some(since), agent, ..Which::default() };
+            ledger.decisions(which, SESSIONS_OF_A_DAY).map(|found| found.len())
+        };
+        self.several = ledger.agents()?.len() > 1;
+        self.questions = ledger.questions(WhichQuestions::Open, QUESTIONS, now)?;
+        self.questions.retain(|question| is_of_agent(&question.agent));
+        self.grants = ledger.grants(now)?;
+        self.leases = ledger.leases(now)?;
+        self.problems = ledger.problems(now)?;
+        self.problems.retain(|problem| is_of_agent(&problem.agent));
+        self.guard_failures_last_day = failed("fail-open")? + failed("fail-closed")?;
+        self.undelivered_notifications = ledger.undelivered_notices(now)?;
+        self.sessions = ledger.runs(agent, None, SESSIONS)?.rows;
+        let of_the_day = ledger.runs(agent, Some(since), SESSIONS_OF_A_DAY)?.rows;
+        self.sessions_last_day = of_the_day.len();
+        let cost = of_the_day.iter().filter_map(|run| run.cost_usd).fold(0.0, |sum, cost| sum + cost);
+        // Rounded to hundredths of a cent.
+        self.cost_usd_last_day = (cost * 1e4).round() / 1e4;
+        self.events = ledger.events(Which { agent, ..Which::default() }, EVENTS)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,40 @@
+//! `opsctl launch`: starts the command of a container without the keys in its environment.
+
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+
+use clap::Args;
+
+use crate::sessions::launch;
+use crate::verbs::facts::Facts;
+use crate::verbs::terminal::exit_code::{FAILED, OK};
+use crate::verbs::terminal::failure::Failure;
+
+/// Start a command as the first process of a container, and hold back the keys
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  opsctl launch entrypoint
+  opsctl launch -- sh -c 'opsctl session --tier 1'
+
+ANTHROPIC_API_KEY, CLAUDE_CODE_OAUTH_TOKEN and CLAUDEOPS_APPRISE_URLS are removed from the command's environment, which \
+other processes of its user could read. `opsctl session`, `notify` and `doctor` get them if the command starts them \
+itself. Signals are forwarded to the command; processes without a parent are collected. Exit code: that of the \
+command, or 128 plus the number of the signal that ended it.")]
+pub struct LaunchArgs {
+    /// The command
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] = &[Facts::operator("launch").runs()];
+
+/// Runs the verb.
+pub fn run(args: &LaunchArgs) -> Result<u8, Failure> {
+    let [program, arguments @ ..] = args.command.as_slice() else { return Ok(OK) };
+    let status = launch::run(program, arguments)
+        .map_err(|error| Failure::Unstartable { program: Path::new(program).to_owned(), error })?;
+    let code = status.code().or_else(|| Some(128 + status.signal()?));
+    Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(FAILED))
+}

@@ -1,0 +1,149 @@
+//! `opsctl session`: runs a headless session of the client.
+
+use std::path::{Path, PathBuf};
+
+use chrono::Utc;
+use clap::Args;
+use serde_json::Value;
+
+use super::tier::{servers_of, tool_limits};
+use crate::machine::environment::Environment;
+use crate::machine::runner::RunnerEnvironment;
+use crate::machine::warning::Warning;
+use crate::machine::{installation, records};
+use crate::sessions::handoff::RESULT_SCHEMA;
+use crate::sessions::handoff::desk::Desk;
+use crate::sessions::prompt;
+use crate::sessions::record::{Record, SessionOutcome};
+use crate::sessions::run;
+use crate::sessions::run::{Session, Voices};
+use crate::sessions::transcript;
+use crate::setup::render::SETTINGS;
+use crate::setup::render::tier_args::client_arguments;
+use crate::verbs::facts::Facts;
+use crate::verbs::terminal::exit_code::{FAILED, OK};
+use crate::verbs::terminal::failure::Failure;
+use crate::verbs::terminal::output::{complain, complain_all, print};
+use opsctl_ledger::sessions::client_runs::WaitingRun;
+use opsctl_policy::model::rights::policy::Tier;
+
+/// Run a headless session of the client at a tier
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  opsctl session --tier 1
+  opsctl session --tier 2 --handoff   # with the hand-over that was taken
+  opsctl session --answered           # waited for a person, can go on
+  opsctl session --resume 3f0c5a6e-0d4b-4a57-9a55-6f1f0a3f4a55
+
+Exit code 0: the session completed, or waits for a person. 1: it failed, timed out, was ended by a signal or could not be started; see \
+the table client_runs of the ledger and the log in the results folder.")]
+pub struct SessionArgs {
+    /// The tier
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
+    #[arg(required_unless_present_any = ["resume", "answered"], conflicts_with_all = ["resume", "answered"])]
+    tier: Option<u8>,
+    /// Add the hand-over of the lower tier to the prompt
+    #[arg(long)]
+    handoff: bool,
+    /// Go on with a session that waits for a person, at its tier
+    #[arg(long, value_name = "ID", conflicts_with = "handoff")]
+    resume: Option<String>,
+    /// List the sessions that waited for a person and can go on: the tier and the id of each
+    #[arg(long, conflicts_with_all = ["resume", "handoff"])]
+    answered: bool,
+}
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] = &[Facts::operator("session").with_state().with_keys()];
+
+/// Runs the verb.
+pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
+    let environment = Environment::of_process();
+    if args.answered {
+        return answered(&environment);
+    }
+    let runner = RunnerEnvironment::of_process();
+    let mut warnings = Warning::of_environment(&runner.warnings);
+    let installation = installation::in_force(&environment, &mut warnings).installation;
+    let resumed = args.resume.as_deref().map(|id| waiting(&environment, &runner, id)).transpose()?;
+    // The argument parser accepts only 1 to 3.
+    let number = resumed.as_ref().map(|run| run.tier).or(args.tier);
+    let tier = number.and_then(Tier::from_number).unwrap_or(Tier::Observe);
+    let policy = installation.policy.tier(tier);
+    let handoff = if args.handoff {
+        let taken = Desk::new(&environment.state_dir, &environment.results_dir()).take_for(tier);
+        if taken.is_none() {
+            complain(format_args!("nothing was handed over to tier {}", tier.number()));
+        }
+        taken
+    } else {
+        None
+    };
+    let of_tier = prompt::of_tier(tier, &installation, &environment, &runner, &mut warnings)?;
+    complain_all(warnings);
+    let tool_limits = tool_limits(&runner, tier, policy)?;
+    let servers = servers_of(&environment, tier, &tool_limits.remaining(&policy.tools));
+    let model = runner.model(tier, policy);
+    let mut limits =
+        client_arguments(policy, installation.policy.rules.catalogue, model, servers.as_deref(), tool_limits);
+    if policy.structured_result {
+        limits.extend(["--json-schema".to_owned(), RESULT_SCHEMA.to_owned()]);
+    }
+    let session = Session {
+        tier,
+        model,
+        limits,
+        // The client asks for the call that waits, not the model for a next step.
+        prompt: if resumed.is_some() {
+            String::new()
+        } else {
+            prompt::complete(&of_tier, policy.structured_result, runner.dry_run, handoff.as_ref())
+        },
+        settings: &installation.settings,
+        hooks: hooks_of(&environment.project_dir),
+        deadline: policy.deadline,
+        environment: &environment,
+        runner: &runner,
+        inventory: &installation.inventory,
+        parent: handoff.as_ref().and_then(|handoff| handoff.from_session.as_deref()),
+        resumed: resumed.as_ref(),
+        transcripts: transcripts(),
+    };
+    let voices = Voices { tell: &|line| print(&format!("{line}\n")), complain: &|line| complain(line) };
+    let outcome = run::run(&session, &voices)?;
+    Ok(if matches!(outcome, SessionOutcome::Completed | SessionOutcome::Waiting(_)) { OK } else { FAILED })
+}
+
+fn answered(environment: &Environment) -> Result<u8, Failure> {
+    for run in records::waiting_runs(environment, None, Utc::now())? {
+        print(&format!("{} {}\n", run.tier, run.session));
+    }
+    Ok(OK)
+}
+
+/// The session that waits for a person, with its transcript put back where the client finds it.
+fn waiting(environment: &Environment, runner: &RunnerEnvironment, id: &str) -> Result<WaitingRun, Failure> {
+    let run = records::waiting_runs(environment, Some(id), Utc::now())?.pop();
+    let run = run.ok_or_else(|| Failure::NotWaiting(id.to_owned()))?;
+    if run.tier > runner.max_tier.number() {
+        return Err(Failure::TierAboveMaximum { tier: run.tier, maximum: runner.max_tier.number() });
+    }
+    let put = transcript::put_back(&transcripts(), &environment.state_dir, id, &run.waiting.transcript);
+    if let Err(error) = &put {
+        Record::give_up(environment, &run, &error.to_string(), Utc::now())?;
+        transcript::remove(&environment.state_dir, id);
+    }
+    Ok(put.map(|()| run)?)
+}
+
+/// The folder of the client's transcripts.
+fn transcripts() -> PathBuf {
+    let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    transcript::projects(folder("CLAUDE_CONFIG_DIR"), folder("HOME"))
+}
+
+/// The hooks of the project's settings; `None` if there are none, as where they are in managed settings.
+fn hooks_of(project: &Path) -> Option<Value> {
+    let text = std::fs::read(project.join(SETTINGS)).ok()?;
+    serde_json::from_slice::<Value>(&text).ok()?.get_mut("hooks").map(Value::take)
+}

@@ -1,0 +1,219 @@
+//! `opsctl init`: writes the files of a new installation.
+
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use data_encoding::BASE64URL_NOPAD;
+use ring::rand::{SecureRandom as _, SystemRandom};
+
+use crate::guard::approval::{ApprovalError, KeyError};
+use crate::setup::import;
+use crate::setup::import::Source;
+use crate::verbs::facts::Facts;
+use crate::verbs::terminal::exit_code::OK;
+use crate::verbs::terminal::failure::Failure;
+use crate::verbs::terminal::output::{complain, print};
+use crate::verbs::terminal::terminal;
+use crate::verbs::terminal::text::Text;
+use opsctl_inventory::error::HostsError;
+use opsctl_inventory::{Installation, load};
+
+/// The `hosts.yaml` of an installation that imports nothing.
+const HOSTS: &str = include_str!("../../../templates/starter/hosts.yaml");
+
+/// The name of the file with the hosts and services.
+const HOSTS_FILE: &str = "hosts.yaml";
+
+/// The other files with their modes. `.env` is going to contain keys.
+const FILES: [(&str, &str, u32); 5] = [
+    ("hosts.schema.json", include_str!("../../../templates/starter/hosts.schema.json"), 0o644),
+    ("Dockerfile", include_str!("../../../templates/starter/Dockerfile"), 0o644),
+    (".dockerignore", include_str!("../../../templates/starter/.dockerignore"), 0o644),
+    ("compose.yaml", include_str!("../../../templates/starter/compose.yaml"), 0o644),
+    (".env", include_str!("../../../templates/starter/.env.example"), 0o600),
+];
+
+/// The file that adds an egress proxy.
+const EGRESS: (&str, &str, u32) =
+    ("egress.yaml", include_str!("../../../templates/starter/egress.yaml"), 0o644);
+
+/// The file that adds the guard as a process of its own.
+const GUARD: (&str, &str, u32) = ("guard.yaml", include_str!("../../../templates/starter/guard.yaml"), 0o644);
+
+/// The files of two agents that share a ledger on PostgreSQL.
+const FLEET: [(&str, &str, u32); 3] = [
+    ("compose.fleet.yaml", include_str!("../../../templates/starter/compose.fleet.yaml"), 0o644),
+    ("ledger/Dockerfile", include_str!("../../../templates/starter/ledger/Dockerfile"), 0o644),
+    ("ledger/start", include_str!("../../../templates/starter/ledger/start"), 0o755),
+];
+
+/// The password of the ledger. The users of three containers read it.
+const FLEET_PASSWORD: (&str, u32) = ("ledger/password", 0o644);
+
+/// The line of `.env` that names the files of compose.
+const COMPOSE_FILE: &str = "#COMPOSE_FILE=compose.yaml:egress.yaml\n";
+
+/// Folders that `compose.yaml` mounts.
+const FOLDERS: [&str; 2] = ["repos", "ssh"];
+
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag on the command line")]
+/// Write the files of a new installation: hosts.yaml with its JSON Schema, Dockerfile, compose.yaml and .env
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  opsctl init homelab
+  opsctl init --egress homelab    # with an egress proxy
+  opsctl init --guard homelab     # with the guard as a process of its own
+  opsctl init --fleet homelab     # with two agents and a shared ledger
+  opsctl init --from ~/stacks --from ~/ansible homelab
+  opsctl init --from ssh://root@nas --from systemd:root@nas homelab
+  opsctl init --from ~/stacks --diff homelab    # what hosts.yaml lacks
+  docker run --rm --user \"$(id -u)\" --volume \"$PWD:/here\" \\
+    --entrypoint opsctl opsctl init /here/homelab
+
+Sources of --from:
+  a compose file, an Ansible inventory, or a folder with such files
+  kube:CONTEXT     the workloads of a cluster, through kubectl
+  ssh://HOST       the containers of a host; also docker:HOST, podman:HOST
+  systemd:HOST     the enabled units that run on a host, through ssh
+
+See docs/import.md for what is read, and which values are guesses.")]
+pub struct InitArgs {
+    /// The folder; created if it does not exist
+    folder: PathBuf,
+    /// Overwrite existing files
+    #[arg(long, conflicts_with = "from")]
+    force: bool,
+    /// Write the hosts and services of this source to hosts.yaml; may be repeated
+    #[arg(long, value_name = "SOURCE", value_hint = clap::ValueHint::AnyPath)]
+    from: Vec<Source>,
+    /// Show what the sources would add to hosts.yaml as a unified diff, and write nothing
+    #[arg(long, requires = "from", conflicts_with = "egress")]
+    diff: bool,
+    /// Also write egress.yaml, which adds an egress proxy, and use it in .env
+    #[arg(long)]
+    egress: bool,
+    /// Also write guard.yaml, which runs the guard as a process of its own, and use it in .env
+    #[arg(long, conflicts_with = "diff")]
+    guard: bool,
+    /// Also write compose.fleet.yaml and ledger/: two agents that share a ledger on PostgreSQL
+    #[arg(long, conflicts_with = "diff")]
+    fleet: bool,
+}
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] = &[Facts::operator("init").quiet(&["--diff"]).writes(&["folder"])];
+
+/// Runs the verb.
+pub fn run(args: &InitArgs) -> Result<u8, Failure> {
+    let InitArgs { folder, force, from, diff, egress, guard, fleet } = args;
+    if *diff {
+        return show_diff(&folder.join(HOSTS_FILE), from);
+    }
+    let added: Vec<_> = egress.then_some(EGRESS).into_iter().chain(guard.then_some(GUARD)).collect();
+    let password = new_password()?;
+    let of_fleet = FLEET.into_iter().chain([(FLEET_PASSWORD.0, password.as_str(), FLEET_PASSWORD.1)]);
+    let of_fleet = of_fleet.filter(|_| *fleet);
+    let files: Vec<_> = FILES.into_iter().chain(added.iter().copied()).chain(of_fleet).collect();
+    let names = std::iter::once(HOSTS_FILE).chain(files.iter().map(|(name, ..)| *name));
+    let taken = names.map(|name| folder.join(name)).find(|path| path.symlink_metadata().is_ok());
+    if let Some(path) = taken
+        && !force
+    {
+        return Err(if from.is_empty() { Failure::Exists(path) } else { Failure::ExistsForImport(path) });
+    }
+    let hosts = if from.is_empty() { HOSTS.to_owned() } else { imported(from)? };
+    for name in FOLDERS {
+        let path = folder.join(name);
+        fs::create_dir_all(&path).map_err(|error| cannot_write(&path, error))?;
+    }
+    let mut compose_files = vec!["compose.yaml"];
+    compose_files.extend(added.iter().map(|(name, ..)| name));
+    let line = format!("COMPOSE_FILE={}\n", compose_files.join(":"));
+    let files = files.into_iter().map(|(name, text, mode)| {
+        let text = if added.is_empty() { text.to_owned() } else { text.replace(COMPOSE_FILE, &line) };
+        (name, text, mode)
+    });
+    for (name, text, mode) in std::iter::once((HOSTS_FILE, hosts, 0o644)).chain(files) {
+        let path = folder.join(name);
+        if name == FLEET_PASSWORD.0 && path.exists() {
+            // The server knows the one that it was created with.
+            continue;
+        }
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(|error| cannot_write(parent, error))?;
+        }
+        write(&path, &text, mode).map_err(|error| cannot_write(&path, error))?;
+        print(&format!("{}\n", path.display()));
+    }
+    if terminal::is_terminal() {
+        print(&next_steps(folder));
+    }
+    Ok(OK)
+}
+
+/// What to do with the files.
+fn next_steps(folder: &Path) -> String {
+    format!(
+        "next: edit hosts.yaml and .env in {}, then run there\n  docker compose up -d --build\nor, without a container,\n  \
+         opsctl render --out project\n",
+        folder.display()
+    )
+}
+
+/// A random password.
+fn new_password() -> Result<String, Failure> {
+    let mut bytes = [0; 24];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| ApprovalError::from(KeyError::NoRandomness))?;
+    Ok(BASE64URL_NOPAD.encode(&bytes))
+}
+
+/// The text of a new `hosts.yaml` with what the sources state.
+fn imported(from: &[Source]) -> Result<String, Failure> {
+    let mut draft = import::read(from)?;
+    draft.complete(&Installation::default().inventory);
+    let text = import::text::whole(&draft, HOSTS);
+    checked(&text)?;
+    Ok(text)
+}
+
+/// Prints the lines that the sources add to a `hosts.yaml`, which may not exist yet.
+fn show_diff(file: &Path, from: &[Source]) -> Result<u8, Failure> {
+    let is_new = !file.exists();
+    let installation = if is_new { Installation::default() } else { load::load(file)? };
+    let before = if is_new { String::new() } else { fs::read_to_string(file)? };
+    let mut draft = import::read(from)?;
+    draft.complete(&installation.inventory);
+    let after = import::text::added(&draft, &before, &installation.inventory)
+        .ok_or_else(|| Failure::NotABlock(file.to_owned()))?;
+    checked(&after)?;
+    let diff = import::text::diff(&before, &after, &file.display().to_string());
+    if diff.is_empty() {
+        complain(format_args!("{} lists all hosts and services of the sources", file.display()));
+    }
+    print(Text::diff(&diff));
+    Ok(OK)
+}
+
+/// Checks that `opsctl render` accepts the text.
+fn checked(text: &str) -> Result<(), Failure> {
+    let fail = |mistakes| HostsError { file: HOSTS_FILE.into(), text: text.to_owned(), mistakes };
+    load::parse(text).map(|_| ()).map_err(|mistakes| fail(mistakes).into())
+}
+
+/// Creates a new file. An existing one is removed first, so that its mode or link target is not used.
+fn write(path: &Path, text: &str, mode: u32) -> std::io::Result<()> {
+    match fs::remove_file(path) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?.write_all(text.as_bytes())
+}
+
+fn cannot_write(path: &Path, error: std::io::Error) -> Failure {
+    let remedy = "check the folder's owner and rights, or name another";
+    Failure::Unwritable { path: path.to_owned(), error, remedy }
+}

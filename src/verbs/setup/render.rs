@@ -1,0 +1,117 @@
+//! `opsctl render`: renders the client's settings, the prompts and the policy from `hosts.yaml`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::machine::environment::Environment;
+use crate::machine::installation::hosts_file;
+use crate::setup::render::{MANAGED, Managed, Order, Rendered, SETTINGS, egress, output, render};
+use crate::verbs::facts::Facts;
+use crate::verbs::terminal::exit_code::{FAILED, OK};
+use crate::verbs::terminal::failure::Failure;
+use crate::verbs::terminal::output::{complain, print};
+use opsctl_inventory::compiled::Compiled;
+use opsctl_inventory::load;
+use opsctl_policy::model::installation::inventory::Inventory;
+use opsctl_policy::model::rights::policy::Tier;
+
+/// Render the client's settings, the prompts and the compiled policy from hosts.yaml
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  opsctl render                               # into the current folder
+  opsctl render --hosts lab.yaml --out /app   # /app/.claude/settings.json etc.
+  opsctl render --out /app --managed /etc/claude-code/managed-settings.json
+  opsctl render --out /app --check            # exit code 1 if anything differs
+
+Without --hosts, the file is CLAUDEOPS_HOSTS, else /app/hosts.yaml, else ./hosts.yaml.")]
+pub struct RenderArgs {
+    /// The default tier of sessions with these files; `CLAUDEOPS_TIER` overrides it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
+    tier: Option<u8>,
+    /// The hosts.yaml file
+    #[arg(long, value_name = "FILE")]
+    hosts: Option<PathBuf>,
+    /// The output folder
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    out: PathBuf,
+    /// Render the hooks into the machine's managed settings, which no project, user or repository can override
+    #[arg(long, value_name = "FILE")]
+    managed: Option<PathBuf>,
+    /// Also write the allow-list of an egress proxy: the API and the hosts of the inventory, as the option Filter of
+    /// tinyproxy reads it
+    #[arg(long, value_name = "FILE")]
+    egress: Option<PathBuf>,
+    /// The program that the hooks call; default: this program
+    #[arg(long, value_name = "PATH")]
+    opsctl: Option<PathBuf>,
+    /// Render an inventory without hosts and services: the budgets, tiers and rules only
+    #[arg(long)]
+    empty: bool,
+    /// Write nothing, and exit with 1 if a file is out of date
+    #[arg(long)]
+    check: bool,
+}
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] =
+    &[Facts::operator("render").quiet(&["--check"]).writes(&["--out", "--managed", "--egress"]).with_state()];
+
+/// Runs the verb.
+pub fn run(args: &RenderArgs) -> Result<u8, Failure> {
+    let environment = Environment::of_process();
+    let named = args.hosts.as_deref().or(environment.hosts.as_deref());
+    let hosts = hosts_file(named).ok_or(Failure::NoHostsFile)?;
+    let installation = load::load(&hosts)?;
+    let Inventory { hosts: machines, services, .. } = &installation.inventory;
+    if machines.is_empty() && services.is_empty() && !args.empty {
+        return Err(Failure::EmptyInventory(hosts));
+    }
+    let compiled = Compiled { installation, tier: args.tier.and_then(Tier::from_number) };
+    let opsctl = match &args.opsctl {
+        Some(path) => path.clone(),
+        None => std::env::current_exe().map_err(Failure::NoProgram)?,
+    };
+    let opsctl = opsctl.to_str().ok_or(Failure::ProgramNotUtf8)?;
+    let project = output::project(&args.out, opsctl, &compiled.installation.settings)?;
+    let managed_settings = args.managed.as_deref().map(output::existing_settings).transpose()?;
+    // Relative to the current folder, not to `out`.
+    let managed_file = args.managed.as_deref().map(std::path::absolute).transpose()?;
+    let managed = managed_file.as_deref().zip(managed_settings.as_ref());
+    let mut rendered = render(&Order {
+        compiled: &compiled,
+        opsctl,
+        settings: &project.settings,
+        managed: managed.map(|(file, settings)| Managed { file, settings }),
+    })?;
+    rendered.extend(project.local);
+    if let Some(file) = &args.egress {
+        // Relative to the current folder, not to `out`.
+        let path = std::path::absolute(file)?;
+        rendered.push(Rendered { path, text: egress::allow_list(&compiled.installation.inventory) });
+    }
+    if args.check {
+        for weakening in &project.removed {
+            complain(format_args!("{weakening}; `opsctl render` removes it; {}", weakening.remedy()));
+        }
+        let differing = output::differing(&args.out, &rendered)?;
+        for path in &differing {
+            complain(format_args!("{} is out of date with hosts.yaml; run `opsctl render`", path.display()));
+        }
+        return Ok(if differing.is_empty() { OK } else { FAILED });
+    }
+    output::write(&args.out, &rendered)?;
+    for weakening in &project.removed {
+        complain(format_args!("removed {weakening}; {}", weakening.remedy()));
+    }
+    if managed_file.is_none() {
+        complain(format_args!(
+            "a mod of the client can silence the hooks in {}; to prevent that, run `opsctl render --managed {MANAGED}` as root",
+            args.out.join(SETTINGS).display()
+        ));
+    }
+    for file in &rendered {
+        print(&format!("{}\n", args.out.join(&file.path).display()));
+    }
+    Ok(OK)
+}
