@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use serde::Deserialize;
-
-use super::format::{Family, Kind, Sample};
+use super::format::{Family, Kind, Metric, Sample};
 use crate::guard::budgets::{KindBudget, ServiceBudget};
 use crate::guard::spending::Spending;
 use opsctl_ledger::cooldown::counters::{BUCKETS, Counters, Counts};
@@ -39,22 +37,6 @@ pub struct Values {
     pub hosts: Vec<Found>,
     /// What was spent in the last 24 hours, and the limits.
     pub spending: Spending,
-}
-
-/// A metric: how it is named and described, and where its samples come from.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Metric {
-    /// Its name, which ends with the unit; without `_total`.
-    pub name: String,
-    /// Its kind.
-    pub kind: Kind,
-    /// A counter of the ledger or a value, by name.
-    source: String,
-    /// The names of its labels.
-    #[serde(default)]
-    pub labels: Vec<String>,
-    /// What it states, in one sentence.
-    pub help: String,
 }
 
 /// All metrics, in the order of the documentation. The tests read the file, so it is valid.

@@ -3,8 +3,6 @@
 
 use serde::Deserialize;
 
-use super::families::Metric;
-
 /// The format of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -24,6 +22,22 @@ pub enum Kind {
     Gauge,
     /// Counts of durations by upper bound.
     Histogram,
+}
+
+/// A metric: how it is named and described, and where its samples come from.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Metric {
+    /// Its name, which ends with the unit; without `_total`.
+    pub name: String,
+    /// Its kind.
+    pub kind: Kind,
+    /// A counter of the ledger or a value, by name.
+    pub(super) source: String,
+    /// The names of its labels.
+    #[serde(default)]
+    pub labels: Vec<String>,
+    /// What it states, in one sentence.
+    pub help: String,
 }
 
 /// A metric with all of its samples.

@@ -76,7 +76,9 @@ fn shape() -> Shape {
         shape.read(&std::fs::read_to_string(file.unwrap().path()).unwrap(), |_| true);
     }
     // Most types of the model are the form of the compiled policy only; those that refuse unknown keys are the file's, too.
-    for folder in ["crates/policy/src/model", "crates/reader/src/terms"] {
+    let rooms = ["display", "installation", "records", "rights"]
+        .map(|room| format!("crates/policy/src/model/{room}"));
+    for folder in rooms.into_iter().chain(["crates/reader/src/terms".to_owned()]) {
         for file in std::fs::read_dir(root().join(folder)).unwrap() {
             let source = std::fs::read_to_string(file.unwrap().path()).unwrap();
             shape.read(&source, |item| match item {

@@ -3,7 +3,7 @@
 use super::files::Files;
 use super::keys;
 use super::list::{Map, Options, Part, Texts};
-use super::roles::Role;
+use super::role::Role;
 use super::runs::Runs;
 use super::words::{Target, TargetKind};
 use crate::terms::verb::Verb;

@@ -10,6 +10,7 @@ mod form;
 pub(super) mod keys;
 pub(super) mod list;
 mod read;
+mod role;
 mod roles;
 mod runs;
 mod words;
@@ -18,7 +19,7 @@ pub use files::{FileHow, Files};
 pub use form::{Check, Does, EffectTerms, Form, Lists, Recipients, Stated, Stdin};
 pub use keys::{Keys, Read, Value};
 pub use list::{List, Map, Options, Part, Scripts, Texts};
-pub use roles::Role;
+pub use role::Role;
 pub use runs::{After, How, Language, Runs};
 pub use words::{Target, TargetKind, Words};
 
