@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::machine::client::own_files;
-use crate::machine::machine::Machine;
+use crate::machine::local::Machine;
 use crate::machine::request::Request;
 use opsctl_inventory::compiled::PolicyHeader;
 use opsctl_policy::effects as effect;

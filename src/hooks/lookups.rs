@@ -15,7 +15,7 @@ use crate::machine::client::client;
 use crate::machine::disk::LocalDisk;
 use crate::machine::engines::{host_name, run_inspect};
 use crate::machine::installation;
-use crate::machine::machine::Machine;
+use crate::machine::local::Machine;
 use crate::machine::request::Request;
 use opsctl_policy::model::rights::policy::Tier;
 use opsctl_policy::paths::word_paths::LocalMachine as _;

@@ -7,7 +7,7 @@ pub mod engines;
 pub mod environment;
 pub mod guard_link;
 pub mod installation;
-pub mod machine;
+pub mod local;
 pub mod notify;
 pub mod programs;
 pub mod records;

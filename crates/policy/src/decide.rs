@@ -132,18 +132,21 @@ fn objections_to(
     tier: Option<Tier>,
     most: usize,
 ) -> Vec<Reason> {
-    let rules: [&dyn Fn(&ResolvedAction) -> Option<Reason>; 4] = [
-        &|action| tier::objection(action, policy, tier),
-        &|action| repeat_objection(action, policy),
-        &|action| unresolved_objection(action, policy),
-        &|action| unlisted_objection(action, policy),
-    ];
+    let to_action = |action| {
+        let objections = [
+            tier::objection(action, policy, tier),
+            repeat_objection(action, policy),
+            unresolved_objection(action, policy),
+            unlisted_objection(action, policy),
+        ];
+        objections.into_iter().flatten().take(most).collect()
+    };
     let mut reasons: Vec<Reason> = Vec::new();
     for action in actions {
         let found = if action.action.kind == ActionKind::Forbidden {
             vec![forbidden(action)]
         } else {
-            rules.iter().filter_map(|rule| rule(action)).take(most).collect()
+            to_action(action)
         };
         for reason in found {
             if !reasons.contains(&reason) {

@@ -284,7 +284,7 @@ mod tests {
         assert!(!up_to_date(&[prompt, answer, aside], Awaited::Call("toolu_2".into())));
         assert!(up_to_date(&[prompt, answer, call, aside], Awaited::Call("toolu_2".into())));
         assert!(up_to_date(&[prompt, answer, aside], Awaited::Answer(" x\n".into())));
-        assert!(up_to_date(&[prompt, answer, aside], Awaited::Answer("".into())));
+        assert!(up_to_date(&[prompt, answer, aside], Awaited::Answer(String::new())));
         assert!(!up_to_date(&[prompt, answer, aside], Awaited::Answer("another \"x\"".into())));
         assert!(!up_to_date(&[prompt, answer, prompt, aside], Awaited::Answer("x".into())));
         assert!(!up_to_date(&[""], Awaited::Answer("x".into())) && up_to_date(&[""], Awaited::Nothing));

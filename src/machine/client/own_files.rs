@@ -8,7 +8,7 @@ use crate::machine::agent_side::AgentSide;
 use crate::machine::environment::Environment;
 use crate::machine::installation;
 use crate::machine::installation::header_in_force;
-use crate::machine::machine::Machine;
+use crate::machine::local::Machine;
 use crate::machine::request::Request;
 use opsctl_policy::files::guarded::{Guarded, Locations, decisive, secret};
 use opsctl_policy::paths::word_paths::normal;

@@ -73,15 +73,14 @@ fn check_address(address: &Spanned<String>) -> Checked<()> {
             "write a mail address, a URL, `$VARIABLE`, or a name such as an apprise tag",
         ));
     }
-    if let Some(name) = text.strip_prefix('$') {
-        if !is_variable(name) {
+    if let Some(name) = text.strip_prefix('$')
+        && !is_variable(name) {
             return Err(Mistake::of(
                 address,
                 "is not an environment variable",
                 "write one such as `$FAMILY_URL`",
             ));
         }
-    }
     let Some((scheme, rest)) = text.split_once("://") else { return Ok(()) };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     if scheme.is_empty() || authority.is_empty() || rest.contains("..") || rest.contains("://") {

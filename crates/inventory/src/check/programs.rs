@@ -140,7 +140,7 @@ fn holds(example: &str, acts: bool, catalogue: Catalogue) -> bool {
     }
     let mut runs = false;
     reading.script.visit(|node| {
-        runs |= matches!(node, opsctl_reader::shell::Node::Group(_, inner) if !inner.is_empty())
+        runs |= matches!(node, opsctl_reader::shell::Node::Group(_, inner) if !inner.is_empty());
     });
     runs || !reading.actions.is_empty()
 }

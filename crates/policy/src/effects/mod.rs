@@ -309,6 +309,7 @@ impl Prover<'_> {
             );
         }
         let changes = |why| (Effect::Changes, why);
+        let unknown = |why| (Effect::Unknown, why);
         let mut reads = terms.reads_with.is_empty();
         let (mut words, mut any_words) = (0, false);
         let value = usage.value();
@@ -322,7 +323,7 @@ impl Prover<'_> {
             if let Item::Option(name, _) = item
                 && (name.is_any(&terms.changes_with) || name.is_any(&outputs))
             {
-                return (Effect::Unknown, Why::Option(written(name)));
+                return unknown(Why::Option(written(name)));
             }
         }
         let listed: Vec<&str> =
@@ -360,7 +361,7 @@ impl Prover<'_> {
                     }
                     let text = at.and_then(|at| at.of(texts));
                     if is_doubtful(name, text, terms) || (!is_listed && may_be_doubtful(name, terms)) {
-                        return (Effect::Unknown, Why::Option(written(name)));
+                        return unknown(Why::Option(written(name)));
                     }
                     if is_wrapper && words > 0 {
                         continue;
@@ -370,7 +371,7 @@ impl Prover<'_> {
                     reads |= name.is_any(&terms.reads_with) && !is_off;
                     any_words |= name.is_any(&terms.any_words_with);
                     if terms.flags.is_some() && !is_listed {
-                        return (Effect::Unknown, Why::UnknownOption(written(name)));
+                        return unknown(Why::UnknownOption(written(name)));
                     }
                 }
                 Item::Positional(index) => {
@@ -382,20 +383,19 @@ impl Prover<'_> {
                     // What only the run knows may be what must not be there.
                     let word = command.words.get(index);
                     if word.is_none_or(|word| word.known().is_none()) && !terms.words.is_empty() {
-                        return (Effect::Unknown, Why::Word);
+                        return unknown(Why::Word);
                     }
                     if options_matter && word.is_some_and(|word| self.may_be_option(word, command)) {
-                        return (Effect::Unknown, Why::MaybeOption(text.to_owned()));
+                        return unknown(Why::MaybeOption(text.to_owned()));
                     }
                 }
                 Item::Dashes(_) => options_matter = false,
             }
         }
         if !reads && is_wrapper {
-            return (
-                Effect::Unknown,
-                Why::RunsUnknown(base_name(texts.first().copied().unwrap_or_default()).to_owned()),
-            );
+            return unknown(Why::RunsUnknown(
+                base_name(texts.first().copied().unwrap_or_default()).to_owned(),
+            ));
         }
         if !reads {
             return changes(Why::LacksOption(terms.reads_with.first().copied().unwrap_or_default()));
@@ -403,10 +403,8 @@ impl Prover<'_> {
         if !any_words && terms.most_words.is_some_and(|most| words > most) {
             return changes(Why::Stated);
         }
-        match terms.check {
-            Some(check) => self.check(check, command, usage, terms, texts),
-            None => (Effect::Reads, Why::Stated),
-        }
+        let stated = (Effect::Reads, Why::Stated);
+        terms.check.map_or(stated, |check| self.check(check, command, usage, terms, texts))
     }
 
     /// Whether an option names a configuration that the session may write.

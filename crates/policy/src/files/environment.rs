@@ -29,8 +29,7 @@ pub fn accesses(command: &Command, program: &str, given: &Operands<'_>, into: &m
                 "printenv" => into.extend(names.iter().map(|name| printed(name))),
                 // An empty environment, and what the command adds to it.
                 "env" if given.has(Role::Empties) => return,
-                "env" => names.clear(),
-                "caddy" => names.clear(),
+                "env" | "caddy" => names.clear(),
                 "set" if command.words.len() > 1 => return,
                 // They declare something, or print functions or arrays.
                 "declare" | "typeset" | "export" if !letters.iter().all(|letter| "pxg".contains(*letter)) => {

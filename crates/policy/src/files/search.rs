@@ -156,7 +156,7 @@ fn filter(texts: &[&str]) -> Option<Filter> {
 
 /// The files that `find` finds.
 fn find(expression: &Expression<'_>, texts: &[&str], into: &mut Vec<Access>) {
-    if expression.tests.iter().any(|test| *test == ("-type", "d")) {
+    if expression.tests.contains(&("-type", "d")) {
         return;
     }
     let places = expression.places.iter().filter_map(|at| texts.get(*at).copied()).collect();
@@ -164,11 +164,11 @@ fn find(expression: &Expression<'_>, texts: &[&str], into: &mut Vec<Access>) {
         let names = expression.names.iter().filter(move |name| name.negated == negated);
         names.map(|name| name.glob.rsplit('/').next().unwrap_or(name.glob).to_owned())
     };
-    searches(places, named(false).collect(), named(true).collect(), into);
+    searches(places, named(false).collect(), &named(true).collect::<Vec<_>>(), into);
 }
 
 /// Adds the searches below folders, by default the working directory, for names, by default any.
-fn searches(mut places: Vec<&str>, mut names: Vec<String>, left_out: Vec<String>, into: &mut Vec<Access>) {
+fn searches(mut places: Vec<&str>, mut names: Vec<String>, left_out: &[String], into: &mut Vec<Access>) {
     if places.is_empty() {
         places.push(".");
     }
@@ -176,7 +176,7 @@ fn searches(mut places: Vec<&str>, mut names: Vec<String>, left_out: Vec<String>
         names.push("*".to_owned());
     }
     let searches = places.iter().flat_map(|place| names.iter().map(|name| search(place, name, true)));
-    into.extend(searches.map(|access| Access { left_out: left_out.clone(), ..access }));
+    into.extend(searches.map(|access| Access { left_out: left_out.to_vec(), ..access }));
 }
 
 /// The files that `grep -r` and similar programs search; `lists` where the names that they print are read.
@@ -196,7 +196,7 @@ pub fn texts_search(usage: &Usage, given: &Operands<'_>, lists: bool, into: &mut
     }
     names.extend(given.values(Role::Endings).map(|ending| format!("*.{ending}")));
     let places = given.words().skip(usize::from(!has_pattern)).collect();
-    searches(places, names, left_out, into);
+    searches(places, names, &left_out, into);
 }
 
 /// The files below the folders that an archiver packs to its standard output.

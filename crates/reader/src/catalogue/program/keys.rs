@@ -40,7 +40,7 @@ pub trait Keys: Absent + Sized + 'static {
 macro_rules! keys {
     ($(
         $(#[doc = $about:literal])+
-        $(#[expect($($lint:tt)+)])?
+        $(#[allow($($lint:tt)+)])?
         pub struct $name:ident {
             $(
                 $(#[doc = $doc:literal])+
@@ -53,7 +53,7 @@ macro_rules! keys {
     )+) => {$(
         $(#[doc = $about])+
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        $(#[expect($($lint)+)])?
+        $(#[allow($($lint)+)])?
         pub struct $name {
             $($(#[doc = $doc])+ pub $field: $type,)+
             $($($(#[doc = $beside_doc])+ pub $beside: $beside_type,)+)?

@@ -12,7 +12,7 @@ use super::words::Target;
 
 keys::keys! {
     /// How a program takes the command that it runs.
-    #[expect(clippy::struct_excessive_bools, reason = "independent yes-or-no facts")]
+    #[allow(clippy::struct_excessive_bools, reason = "independent yes-or-no facts")]
     pub struct Runs {
         /// How it takes the command that it runs: `command` (a program and its arguments), `joined` (words that a shell reads), `typed` (keys for a running shell), or a specific way such as `shell`, `ssh` or `code python`.
         #[key = "runs"]

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Invocation;
-use crate::shell::execution::output::output;
+use crate::shell::execution::output::printed as output;
 use crate::shell::on_disk::ScriptFile;
 use crate::shell::state::Shell;
 use crate::shell::text::Field;

@@ -8,7 +8,7 @@ use crate::catalogue::program::{Check, How};
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::execution::commands::builtins;
 use crate::shell::execution::commands::invocation::Invocation;
-use crate::shell::execution::output::output;
+use crate::shell::execution::output::printed as output;
 use crate::shell::script::Node;
 use crate::shell::state::Shell;
 use crate::shell::text::{Field, is_all_unknown};

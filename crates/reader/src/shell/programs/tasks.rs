@@ -9,7 +9,7 @@ use crate::manifest::{self, Commands};
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Invocation;
-use crate::shell::execution::output::output;
+use crate::shell::execution::output::printed as output;
 use crate::shell::on_disk::Search;
 use crate::shell::state::Shell;
 use crate::shell::text::{Field, Unknown};

@@ -4,7 +4,7 @@ use crate::catalogue::lookup::Usage;
 use crate::manifest;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Invocation;
-use crate::shell::execution::output::output;
+use crate::shell::execution::output::printed as output;
 use crate::shell::options::{Item, Scanner};
 use crate::shell::script::Construct;
 use crate::shell::state::Shell;

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::invocation::Invocation;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
-use crate::shell::execution::output::output;
+use crate::shell::execution::output::printed as output;
 use crate::shell::execution::output::redirect::descriptor;
 use crate::shell::options::{Item, Scanner};
 use crate::shell::programs::quoted;

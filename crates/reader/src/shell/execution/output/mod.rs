@@ -3,7 +3,7 @@
 pub mod disk_files;
 pub mod filters;
 pub mod listing;
-pub(crate) mod output;
+pub(crate) mod printed;
 pub mod redirect;
 pub mod sinks;
 pub mod written_files;

@@ -12,7 +12,7 @@ use crate::languages::text::Part;
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Invocation;
-use crate::shell::execution::output::output;
+use crate::shell::execution::output::printed as output;
 use crate::shell::script::{Construct, Node};
 use crate::shell::state::Shell;
 use crate::shell::text::{Field, Origin};
