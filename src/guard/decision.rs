@@ -163,7 +163,7 @@ pub fn decided(
     };
     let closed = decided.lost.clone().filter(|_| policy.on_failure == OnFailure::Closed);
     match (&decided.verdict, closed) {
-        (Verdict::Silent, Some(loss)) => Ok(Decided { rest: Rest::LostRows(loss), ..decided }),
+        (Verdict::Silent, Some(rows)) => Ok(Decided { rest: Rest::LostRows(rows), ..decided }),
         (Verdict::Silent, None) => Ok(Decided { rest: Rest::Rows, ..decided }),
         // What a lost row would have denied cannot be asked about.
         (_, Some(_)) => Ok(decided),

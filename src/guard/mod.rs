@@ -9,7 +9,6 @@ pub mod decision;
 pub mod explain;
 pub mod failures;
 pub mod judge;
-pub mod link;
 pub mod lost;
 pub mod process;
 pub mod recording;

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::answer::{Answer, Output};
 use super::lookups;
-use crate::guard::link::address::Address;
-use crate::guard::link::caller::LinkError;
-use crate::guard::link::message::{AnswerWire, Call, Reply};
 use crate::machine::guard_link;
+use crate::machine::link::address::Address;
+use crate::machine::link::caller::LinkError;
+use crate::machine::link::message::{AnswerWire, Call, Reply};
 use crate::machine::request::Request;
 use crate::machine::warning::Warning;
 use opsctl_redact as redact;

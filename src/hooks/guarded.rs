@@ -7,9 +7,9 @@
 use super::answer::Answer;
 use super::forward::{Input, serve};
 use super::undelivered;
-use crate::guard::link::address::Address;
-use crate::guard::link::caller::LinkError;
 use crate::machine::guard_link::{QUICK, SLOW};
+use crate::machine::link::address::Address;
+use crate::machine::link::caller::LinkError;
 use crate::machine::request::Request;
 use crate::machine::started;
 use crate::machine::warning::Warning;

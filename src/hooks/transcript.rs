@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
-use crate::guard::link::lookup::Lookup;
 use crate::machine::agent_side::AgentSide;
+use crate::machine::link::lookup::Lookup;
 use opsctl_machine::plain_file;
 use opsctl_policy::model::records::session::plain_id;
 use opsctl_redact as redact;

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::guard::link::lookup::Lookup;
-use crate::guard::link::message::SessionFacts;
+use crate::machine::link::lookup::Lookup;
+use crate::machine::link::message::SessionFacts;
 
 /// The caller at the other end of a connection.
 pub trait Peer {

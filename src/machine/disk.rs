@@ -10,7 +10,7 @@ use rustix::fs::OFlags;
 
 use super::agent_side::AgentSide;
 use super::client::own_files;
-use crate::guard::link::lookup::Lookup;
+use crate::machine::link::lookup::Lookup;
 use opsctl_reader::shell::disk::{Disk, DiskFile, Entry, LONGEST_LISTING, LONGEST_SCRIPT, Unreadable};
 
 /// Maximum number of links on one path.

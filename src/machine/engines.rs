@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::agent_side::AgentSide;
 use super::request::Request;
-use crate::guard::link::lookup::Lookup;
+use crate::machine::link::lookup::Lookup;
 use opsctl_ledger::{KnownContainer, Ledger};
 use opsctl_policy::model::installation::container::Container;
 use opsctl_policy::targets::identity::{Answer, NoAnswer, Question, Surroundings};

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use thiserror::Error;
 
-use crate::guard::link::address;
-use crate::guard::link::address::Address;
+use crate::machine::link::address;
+use crate::machine::link::address::Address;
 use opsctl_ledger::{Location, Place, ServerAddress};
 use opsctl_machine::held_variables::variable;
 use opsctl_policy::model::rights::policy::Tier;

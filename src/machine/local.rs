@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use super::agent_side::AgentSide;
-use crate::guard::link::lookup::Lookup;
+use crate::machine::link::lookup::Lookup;
 use opsctl_policy::paths::word_paths::{LocalMachine, normal};
 use opsctl_reader::shell::glob;
 

@@ -7,6 +7,7 @@ pub mod engines;
 pub mod environment;
 pub mod guard_link;
 pub mod installation;
+pub mod link;
 pub mod local;
 pub mod notify;
 pub mod programs;

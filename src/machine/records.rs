@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::environment::Environment;
 use super::guard_link;
-use crate::guard::link::message::RecordCall;
+use crate::machine::link::message::RecordCall;
 use opsctl_ledger::sessions::client_runs::WaitingRun;
 use opsctl_ledger::{Change, Ledger, LedgerError, Source};
 use opsctl_policy::model::records::event::NewEvent;

@@ -30,11 +30,13 @@ impl Request {
     }
 
     /// The request with other settings.
+    #[must_use]
     pub fn with(&self, environment: Environment) -> Self {
         Self { environment, ..self.clone() }
     }
 
     /// The request at another time.
+    #[must_use]
     pub fn at(&self, now: DateTime<Utc>) -> Self {
         Self { now, ..self.clone() }
     }

@@ -8,8 +8,8 @@ use super::client::client_process::{ancestors, is_client};
 use super::environment::{Environment, dry_run, plain_word, tier_named};
 use super::installation::header_in_force;
 use super::request::Request;
-use crate::guard::link::address;
-use crate::guard::link::address::Address;
+use crate::machine::link::address;
+use crate::machine::link::address::Address;
 use opsctl_policy::model::rights::policy::Tier;
 
 /// The limits of the processes above this one, when each of them was started.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use super::environment::EnvironmentWarning;
-use crate::guard::link::caller::LinkError;
+use crate::machine::link::caller::LinkError;
 use opsctl_inventory::compiled::CompiledError;
 use opsctl_inventory::error::HostsError;
 use opsctl_ledger::LedgerError;

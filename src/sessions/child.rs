@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::credentials::Credential;
 use super::lines::{self, Line};
-use crate::guard::link::address;
+use crate::machine::link::address;
 use opsctl_machine::held_variables;
 
 /// The time between SIGTERM and SIGKILL.

@@ -3,8 +3,8 @@
 use chrono::{DateTime, Utc};
 
 use super::stream::Account;
-use crate::guard::link::message::RecordCall;
 use crate::machine::environment::Environment;
+use crate::machine::link::message::RecordCall;
 use crate::machine::warning::Warning;
 use crate::machine::{guard_link, records};
 use opsctl_ledger::sessions::client_runs::{NewRun, RunEnd, Waiting, WaitingRun};

@@ -54,8 +54,8 @@ use terminal::exit_code::{FAILED, OK};
 use terminal::failure::Failure;
 use terminal::output::{complain, complain_as_is};
 
-use crate::guard::link::SERVED;
 use crate::machine::environment::Environment;
+use crate::machine::link::SERVED;
 use opsctl_machine::held_variables::hide_process;
 
 /// Guardrails for agents on real servers: hook handlers, budgets, rendered settings.

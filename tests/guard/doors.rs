@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use opsctl::guard::link::address::Address;
-use opsctl::guard::link::caller;
-use opsctl::guard::link::caller::{LinkError, Sending};
-use opsctl::guard::link::lookup::Lookup;
-use opsctl::guard::link::message::{Call, Reply, Request, SessionFacts};
+use opsctl::machine::link::address::Address;
+use opsctl::machine::link::caller;
+use opsctl::machine::link::caller::{LinkError, Sending};
+use opsctl::machine::link::lookup::Lookup;
+use opsctl::machine::link::message::{Call, Reply, Request, SessionFacts};
 use opsctl_policy::model::records::event::EVENTS;
 use rustix::fs::inotify;
 use serde_json::{Value, json};
@@ -134,7 +134,7 @@ impl Sides {
     fn send(&self, call: Call, payload: &str) -> (Vec<Lookup>, Result<Reply, LinkError>) {
         let mut asked = Vec::new();
         let session = SessionFacts { state_dir: "/agent".into(), ..SessionFacts::default() };
-        let request = Request { version: opsctl::guard::link::VERSION, call, session };
+        let request = Request { version: opsctl::machine::link::VERSION, call, session };
         let sending =
             Sending { request: &request, payload: payload.as_bytes(), limit: Duration::from_secs(20) };
         let answer = caller::call(&self.address(), &sending, &mut |lookup: &Lookup| {
@@ -394,7 +394,7 @@ fn the_guard_opens_no_file_that_a_peer_names_in_any_message() {
     };
     let mut messages = 0;
     let mut send = |call: Call, payload: &str, name: &str| {
-        let request = Request { version: opsctl::guard::link::VERSION, call, session: session(name) };
+        let request = Request { version: opsctl::machine::link::VERSION, call, session: session(name) };
         let sending =
             Sending { request: &request, payload: payload.as_bytes(), limit: Duration::from_secs(30) };
         // The answer does not matter.

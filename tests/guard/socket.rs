@@ -8,10 +8,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
-use opsctl::guard::link::address::Address;
-use opsctl::guard::link::caller;
-use opsctl::guard::link::caller::Sending;
-use opsctl::guard::link::message::{Call, Reply, Request, SessionFacts};
+use opsctl::machine::link::address::Address;
+use opsctl::machine::link::caller;
+use opsctl::machine::link::caller::Sending;
+use opsctl::machine::link::message::{Call, Reply, Request, SessionFacts};
 use serde_json::Value;
 
 use crate::guard_process::Guarded;
@@ -170,7 +170,7 @@ fn peak(pid: u32) -> u64 {
 
 fn ask(address: &Address, id: &str, command: &str) -> Value {
     let request = Request {
-        version: opsctl::guard::link::VERSION,
+        version: opsctl::machine::link::VERSION,
         call: Call::Event { event: Some("pre-tool-use".to_owned()) },
         session: SessionFacts {
             project_dir: "/app".into(),

@@ -5,10 +5,10 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::time::Duration;
 
-use opsctl::guard::link::address::Address;
-use opsctl::guard::link::caller;
-use opsctl::guard::link::caller::{LinkError, Sending};
-use opsctl::guard::link::message::{Call, RecordCall, Reply, Request, SessionFacts};
+use opsctl::machine::link::address::Address;
+use opsctl::machine::link::caller;
+use opsctl::machine::link::caller::{LinkError, Sending};
+use opsctl::machine::link::message::{Call, RecordCall, Reply, Request, SessionFacts};
 use opsctl_ledger::sessions::client_runs::{NewRun, RunEnd};
 use opsctl_policy::model::records::event::{Level, NewEvent};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ fn send(guarded: &Guarded, agent: &str, call: Call, payload: &str) -> Result<Val
 }
 
 fn of(guarded: &Guarded, facts: SessionFacts, call: Call, payload: &str) -> Result<Value, String> {
-    let request = Request { version: opsctl::guard::link::VERSION, call, session: facts };
+    let request = Request { version: opsctl::machine::link::VERSION, call, session: facts };
     let sending = Sending { request: &request, payload: payload.as_bytes(), limit: Duration::from_secs(30) };
     match caller::call(&Address::Unix(guarded.socket()), &sending, &mut |_| Value::Null) {
         Ok(Reply::Value(value)) => Ok(value),

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use opsctl::pages::metrics::families::{METRICS, Metric};
+use opsctl::pages::metrics::families::METRICS;
 use opsctl::pages::metrics::format::Kind;
+use opsctl::pages::metrics::format::Metric;
 use regex_lite::Regex;
 use serde_json::Value;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
-use crate::guard::link::lookup::Awaited;
+use crate::machine::link::lookup::Awaited;
 use opsctl_machine::plain_file;
 
 /// Sizes of the end of a transcript to read, in bytes, tried in order until the last answer is found. The results of tools

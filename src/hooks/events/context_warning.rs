@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use crate::guard::link::lookup::{Awaited, Lookup};
 use crate::hooks::context::usage;
 use crate::hooks::context::usage::Usage;
 use crate::hooks::transcript::{PAUSE, WRITTEN_WITHIN};
 use crate::machine::agent_side::AgentSide;
 use crate::machine::installation;
+use crate::machine::link::lookup::{Awaited, Lookup};
 use crate::machine::request::Request;
 use crate::machine::warning::Warning;
 use opsctl_ledger::{Ledger, LedgerError};

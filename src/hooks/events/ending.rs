@@ -1,9 +1,9 @@
 //! The end of a turn: the agent is warned of a nearly full context and asked for a report.
 
 use super::context_warning;
-use crate::guard::link::lookup::Awaited;
 use crate::hooks::answer::{Answer, Remarks};
 use crate::machine::installation;
+use crate::machine::link::lookup::Awaited;
 use crate::machine::request::Request;
 use crate::machine::warning::Warning;
 use crate::sessions::markers;

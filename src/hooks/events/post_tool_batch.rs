@@ -1,10 +1,10 @@
 //! All tools of a message have run: context warnings and reminders become context.
 
 use super::context_warning;
-use crate::guard::link::lookup::Awaited;
 use crate::hooks::answer::{Answer, Remarks};
 use crate::hooks::registry;
 use crate::hooks::registry::Details;
+use crate::machine::link::lookup::Awaited;
 use crate::machine::request::Request;
 use opsctl_policy::model::records::event::HookCall;
 use opsctl_policy::model::records::session::Activity;

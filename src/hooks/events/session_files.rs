@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::guard::link::lookup::Lookup;
 use crate::hooks::context;
 use crate::hooks::context::text::Reading;
 use crate::hooks::context::{Reader, repositories};
+use crate::machine::link::lookup::Lookup;
 use crate::machine::request::Request;
 use crate::machine::runner::RunnerEnvironment;
 use opsctl_inventory::compiled::Compiled;

@@ -2,10 +2,10 @@
 
 use super::context_warning;
 use super::wake_up;
-use crate::guard::link::lookup::Awaited;
 use crate::hooks::answer::{Answer, Remarks};
 use crate::hooks::registry;
 use crate::hooks::registry::Details;
+use crate::machine::link::lookup::Awaited;
 use crate::machine::request::Request;
 use opsctl_policy::model::records::event::HookCall;
 use opsctl_policy::model::records::session::Activity;

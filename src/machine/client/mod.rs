@@ -1,6 +1,6 @@
 //! The client on this machine: its process, its files and the mission that it works on.
 
-pub mod client;
+pub mod asked;
 pub mod client_process;
 pub mod mission;
 pub mod own_files;

@@ -15,10 +15,10 @@ use std::sync::{Mutex, PoisonError};
 
 use chrono::{DateTime, Utc};
 
-use crate::guard::link::address::Address;
-use crate::guard::link::message::{Call, Reply};
 use crate::machine::environment::Environment;
 use crate::machine::guard_link;
+use crate::machine::link::address::Address;
+use crate::machine::link::message::{Call, Reply};
 use crate::machine::warning::Warning;
 use apprise::Target;
 use error::DeliverError;

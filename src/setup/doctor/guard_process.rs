@@ -6,9 +6,9 @@ use rustix::fs::{Access, access};
 
 use super::examined::Examined;
 use super::finding::Finding;
-use crate::guard::link::VERSION;
-use crate::guard::link::address::Address;
-use crate::guard::link::caller::{LinkError, greet};
+use crate::machine::link::VERSION;
+use crate::machine::link::address::Address;
+use crate::machine::link::caller::{LinkError, greet};
 
 const CHECK: &str = "guard";
 

@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::examined::Examined;
 use super::finding::{Condition, Finding};
-use crate::guard::link::address::Address;
-use crate::guard::link::caller::LinkError;
-use crate::guard::link::message::Call;
 use crate::machine::guard_link;
+use crate::machine::link::address::Address;
+use crate::machine::link::caller::LinkError;
+use crate::machine::link::message::Call;
 use opsctl_ledger::{FileHealth, Health, Ledger, OLDEST_SERVER, ServerHealth};
 use opsctl_policy::model::display::relative_time::timestamp;
 

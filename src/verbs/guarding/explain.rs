@@ -7,13 +7,13 @@ use chrono::Utc;
 use clap::Args;
 
 use super::guarded;
-use crate::guard::link::address::Address;
-use crate::guard::link::message::{Call, Reply};
 use crate::hooks::lookups;
 use crate::hooks::preview::{ActionLine, Preview, Question, preview};
 use crate::machine::environment::{Environment, EnvironmentWarning};
 use crate::machine::guard_link;
 use crate::machine::guard_link::SLOW;
+use crate::machine::link::address::Address;
+use crate::machine::link::message::{Call, Reply};
 use crate::machine::request::Request;
 use crate::verbs::facts::Facts;
 use crate::verbs::terminal::exit_code::{DENIED, OK};

@@ -4,17 +4,17 @@ use std::ffi::OsString;
 
 use clap::{ArgMatches, Command};
 
-use crate::guard::link::address::Address;
-use crate::guard::link::message::{Call, Reply};
 use crate::hooks as hook;
 use crate::machine::guard_link;
 use crate::machine::guard_link::SLOW;
+use crate::machine::link::address::Address;
+use crate::machine::link::message::{Call, Reply};
 use crate::machine::request::Request;
 use crate::machine::started;
 use crate::verbs::facts::{Facts, Side, kept_from_guard};
 use crate::verbs::terminal::failure::Failure;
 use crate::verbs::terminal::output::{complain_all, complain_as_is, complain_in_colours, print};
-use crate::verbs::terminal::terminal;
+use crate::verbs::terminal::screen as terminal;
 use crate::verbs::terminal::text::Text;
 
 /// The guard that concerns a verb: one that it runs in, or whose container it belongs to.

@@ -16,7 +16,7 @@ use crate::verbs::facts::Facts;
 use crate::verbs::terminal::exit_code::OK;
 use crate::verbs::terminal::failure::Failure;
 use crate::verbs::terminal::output::{complain, print};
-use crate::verbs::terminal::terminal;
+use crate::verbs::terminal::screen as terminal;
 use crate::verbs::terminal::text::Text;
 use opsctl_inventory::error::HostsError;
 use opsctl_inventory::{Installation, load};

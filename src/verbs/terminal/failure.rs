@@ -4,8 +4,8 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::guard::approval::ApprovalError;
-use crate::guard::link::caller::LinkError;
 use crate::hooks::preview::PreviewError;
+use crate::machine::link::caller::LinkError;
 use crate::machine::notify::apprise::NotifyError;
 use crate::machine::notify::deliver::DeliverError;
 use crate::machine::runner::ReplacedVariable;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use indicatif::ProgressBar;
 
-use super::terminal::shows_progress;
+use super::screen::shows_progress;
 
 /// Shows what is being done, with the time since the start, while `work` runs.
 pub fn during<T>(what: String, work: impl FnOnce() -> T) -> T {

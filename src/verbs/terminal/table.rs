@@ -5,7 +5,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{ColumnConstraint, ContentArrangement};
 
 use super::output::print;
-use super::terminal;
+use super::screen as terminal;
 use super::text::{Text, line};
 
 /// Columns of at most this width are not wrapped.

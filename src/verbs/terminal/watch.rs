@@ -9,7 +9,7 @@ use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tc
 
 use super::failure::Failure;
 use super::output::try_print;
-use super::terminal;
+use super::screen as terminal;
 use super::text::Text;
 
 /// Seconds between two pages.

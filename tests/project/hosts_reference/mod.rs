@@ -117,7 +117,8 @@ impl Shape {
                     while !tokens.is_empty() {
                         structs.push(tokens.parse()?);
                         if tokens.peek(Ident) {
-                            (tokens.parse::<Ident>()?, tokens.parse::<FieldsNamed>()?);
+                            tokens.parse::<Ident>()?;
+                            tokens.parse::<FieldsNamed>()?;
                         }
                     }
                     Ok(structs)

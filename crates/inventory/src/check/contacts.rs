@@ -74,13 +74,14 @@ fn check_address(address: &Spanned<String>) -> Checked<()> {
         ));
     }
     if let Some(name) = text.strip_prefix('$')
-        && !is_variable(name) {
-            return Err(Mistake::of(
-                address,
-                "is not an environment variable",
-                "write one such as `$FAMILY_URL`",
-            ));
-        }
+        && !is_variable(name)
+    {
+        return Err(Mistake::of(
+            address,
+            "is not an environment variable",
+            "write one such as `$FAMILY_URL`",
+        ));
+    }
     let Some((scheme, rest)) = text.split_once("://") else { return Ok(()) };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     if scheme.is_empty() || authority.is_empty() || rest.contains("..") || rest.contains("://") {

@@ -21,8 +21,8 @@ pub fn check(wire: PolicyWire, contacts: Vec<Contact>, found: &mut Found) -> Pol
     }
     let ask = ask::check(wire.ask.unwrap_or_default(), wire.approval_key.is_some(), &rules, found);
     Policy {
-        restart: budget(wire.restart, defaults.restart),
-        redeployment: budget(wire.redeployment, defaults.redeployment),
+        restart: budget(wire.restart.as_ref(), defaults.restart),
+        redeployment: budget(wire.redeployment.as_ref(), defaults.redeployment),
         unresolved: wire.unresolved.unwrap_or(defaults.unresolved),
         unlisted: wire.unlisted.unwrap_or(defaults.unlisted),
         resolve: wire.resolve.map_or(defaults.resolve, |places| Resolve {
@@ -45,8 +45,8 @@ pub fn check(wire: PolicyWire, contacts: Vec<Contact>, found: &mut Found) -> Pol
 }
 
 /// A budget; `default` states what a missing key means.
-fn budget(wire: Option<BudgetWire>, default: Budget) -> Budget {
-    let Some(BudgetWire { limit, window, per }) = wire else { return default };
+fn budget(wire: Option<&BudgetWire>, default: Budget) -> Budget {
+    let Some(&BudgetWire { limit, window, per }) = wire else { return default };
     Budget {
         limit: limit.unwrap_or(default.limit),
         window: window.unwrap_or(default.window),

@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn refuses_the_format_of_another_release() {
-        for other in [Compiled::default().to_json().unwrap().replace("2", "1"), "{\"format\": 1}".to_owned()]
+        for other in [Compiled::default().to_json().unwrap().replace('2', "1"), "{\"format\": 1}".to_owned()]
         {
             assert!(matches!(
                 Compiled::from_json(other.as_bytes()),

@@ -175,9 +175,9 @@ impl Ledger {
         make: impl FnOnce(&Change<'_>) -> Result<T, LedgerError>,
     ) -> Result<T, LedgerError> {
         let change = self.change()?;
-        let made = make(&change)?;
+        let result = make(&change)?;
         change.commit()?;
-        Ok(made)
+        Ok(result)
     }
 
     /// Does not sync further changes to disk in WAL mode: a power cut may lose them, but cannot damage the database.

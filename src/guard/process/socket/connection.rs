@@ -17,11 +17,11 @@ use super::repeats::Repeats;
 use super::veil::Veil;
 use super::workers::Workers;
 use super::{event, record, verb};
-use crate::guard::link::message::{Call, Greeting, Reply, Request, SessionFacts, Versioned};
-use crate::guard::link::{VERSION, frame};
 use crate::guard::process::Guard;
 use crate::hooks::preview::Question;
 use crate::machine::environment::Environment;
+use crate::machine::link::message::{Call, Greeting, Reply, Request, SessionFacts, Versioned};
+use crate::machine::link::{VERSION, frame};
 use opsctl_policy::model::rights::policy::Tier;
 
 /// How long a caller has to send its request: a silent one costs no more than its connection.

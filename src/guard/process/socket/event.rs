@@ -13,15 +13,15 @@ use serde_json::Value;
 
 use super::repeats::Repeats;
 use super::veil::Veil;
-use crate::guard::link::lookup::Lookup;
-use crate::guard::link::message::{LookupAnswer, Reply, SessionFacts};
-use crate::guard::link::{Timed, frame};
 use crate::hooks as hook;
 use crate::hooks::answer::Answer;
 use crate::hooks::forward::to_wire;
 use crate::hooks::preview::{Question, preview};
 use crate::machine::agent_side::{AgentSide, Peer};
 use crate::machine::environment::{Environment, ServedFolders, plain_word};
+use crate::machine::link::lookup::Lookup;
+use crate::machine::link::message::{LookupAnswer, Reply, SessionFacts};
+use crate::machine::link::{Timed, frame};
 use crate::machine::request::Request;
 use crate::machine::runner::RunnerEnvironment;
 use opsctl_ledger::Location;

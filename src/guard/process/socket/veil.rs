@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::guard::link::message::{Reply, SessionFacts};
 use crate::machine::environment::Environment;
+use crate::machine::link::message::{Reply, SessionFacts};
 
 /// Paths of the guard that no answer contains.
 #[derive(Debug, Default)]

@@ -7,8 +7,8 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use crate::guard::link::message::{Reply, SessionFacts};
-use crate::guard::link::{SERVED, address};
+use crate::machine::link::message::{Reply, SessionFacts};
+use crate::machine::link::{SERVED, address};
 
 /// How long a verb may take. Checks of services take the longest.
 const LIMIT: Duration = Duration::from_mins(5);

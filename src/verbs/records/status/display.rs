@@ -8,7 +8,7 @@ use super::overview::Status;
 use crate::pages::report::{engine, format};
 use crate::verbs::guarding::approvals::granted;
 use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::terminal::{cut, wrap};
+use crate::verbs::terminal::screen::{cut, wrap};
 use crate::verbs::terminal::text;
 use crate::verbs::terminal::text::Text;
 use opsctl_ledger::sessions::client_runs::Run;

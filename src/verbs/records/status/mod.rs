@@ -10,7 +10,7 @@ use crate::verbs::facts::Facts;
 use crate::verbs::terminal::exit_code::OK;
 use crate::verbs::terminal::failure::Failure;
 use crate::verbs::terminal::output::{print, print_json};
-use crate::verbs::terminal::terminal;
+use crate::verbs::terminal::screen as terminal;
 use crate::verbs::terminal::watch::watch;
 use overview::Status;
 

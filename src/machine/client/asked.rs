@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use super::client_process;
-use crate::guard::link::lookup::Lookup;
 use crate::machine::agent_side::AgentSide;
+use crate::machine::link::lookup::Lookup;
 use opsctl_reader::terms::mode::Mode;
 
 /// The first release that was seen to end a session at a deferred call, and to make the call again when it is resumed.
