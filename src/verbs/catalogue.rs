@@ -13,7 +13,7 @@ const HELP: &str = "[-h, --help, -V, --version]";
 pub fn entry(program: &Command, facts: &[&Facts]) -> String {
     let mut text = format!(
         "# opsctl itself: an agent may query it and report to it, but not loosen what limits it.\n\
-         # Written from the verbs: UPDATE_REFERENCE=1 cargo test --lib cli\n\n\
+         # Written from the verbs: UPDATE_REFERENCE=1 cargo test --lib verbs\n\n\
          opsctl:\n  value: {}\n  quiet: &quiet {HELP}\n  effect: reads\n  most_words: 0\n  reads: none\n  verbs:\n    \
          help: {{effect: reads, quiet: *quiet}}\n",
         list(options(program, &|argument| takes_value(argument)))
@@ -64,6 +64,9 @@ fn keys(command: &Command, facts: &Facts) -> Vec<String> {
     let outputs = all(&writes);
     if !outputs.is_empty() {
         key("outputs", list(outputs));
+    }
+    if facts.verb == "explain" {
+        key("options", "{folder: [--cwd]}".to_owned());
     }
     key("reads", "none".to_owned());
     if facts.verb == "explain" {

@@ -335,7 +335,7 @@ mod tests {
         assert_eq!(
             std::fs::read_to_string(file).unwrap_or_default(),
             written,
-            "run UPDATE_REFERENCE=1 cargo test --lib cli"
+            "run UPDATE_REFERENCE=1 cargo test --lib verbs"
         );
     }
 

@@ -1,4 +1,5 @@
 //! Options of every program, in every spelling and place: none of them hides the file that a command reads or writes.
+#![cfg(test)]
 
 use std::collections::BTreeSet;
 use std::thread;
