@@ -6,7 +6,7 @@ use crate::machine::client::own_files;
 use crate::machine::local::Machine;
 use crate::machine::request::Request;
 use opsctl_inventory::compiled::PolicyHeader;
-use opsctl_policy::effects as effect;
+use opsctl_policy::effects;
 use opsctl_policy::effects::{PartEffect, Scratch, Why};
 use opsctl_policy::files;
 use opsctl_policy::files::{Access, Touch};
@@ -58,7 +58,7 @@ impl<'a> Screen<'a> {
 
     /// The effect of each part of a command.
     pub fn effects(&self, script: &Script) -> Vec<PartEffect> {
-        effect::parts(script, &self.scratch(), &self.header.rules.secret, &self.machine())
+        effects::parts(script, &self.scratch(), &self.header.rules.secret, &self.machine())
     }
 
     /// The objections to the effects of the parts of a call.
@@ -79,7 +79,7 @@ impl<'a> Screen<'a> {
         };
         if let Some(file) = tool.file.as_ref().filter(|file| file.writes) {
             let command = Command::default();
-            let is_scratch = effect::is_scratch(&file.path, &command, &self.scratch(), &self.machine());
+            let is_scratch = effects::is_scratch(&file.path, &command, &self.scratch(), &self.machine());
             let effect = if is_scratch { Effect::Reads } else { Effect::Changes };
             return part(format!("write {}", file.path), effect, Why::Writes(file.path.clone()));
         }

@@ -4,7 +4,7 @@ use crate::spanned::Spanned;
 
 use crate::error::{Checked, Found, Mistake, suggestion};
 use crate::yaml::forms::{Entries, entries};
-use opsctl_policy::effects as effect;
+use opsctl_policy::effects;
 use opsctl_policy::effects::Scratch;
 use opsctl_policy::paths::word_paths::UnknownMachine;
 use opsctl_policy::rules::never::defaults;
@@ -135,7 +135,7 @@ fn check_examples(name: &Spanned<String>, program: &Program, catalogue: Catalogu
 fn holds(example: &str, acts: bool, catalogue: Catalogue) -> bool {
     let reading = read_command_with(example, None, catalogue);
     if !acts {
-        return effect::strongest(&effect::parts(&reading.script, &Scratch::default(), &[], &UnknownMachine))
+        return effects::strongest(&effects::parts(&reading.script, &Scratch::default(), &[], &UnknownMachine))
             == Effect::Reads;
     }
     let mut runs = false;

@@ -151,6 +151,9 @@ impl Ledger {
         let engine = engine.map_err(|cause| LedgerError::new(place, cause))?;
         let connection = Connection::new(place.clone(), engine)?;
         connection.lock_wait.set(lock_timeout);
+        if let Some(file) = connection.file() {
+            set_up(file).map_err(|cause| connection.failure(cause))?;
+        }
         Ok(Self { connection, location, lock_timeout, read_only, kept: None })
     }
 
@@ -264,14 +267,18 @@ fn open_file(path: &Path, read_only: bool) -> EngineResult<rusqlite::Connection>
     } else {
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE
     };
-    let connection = rusqlite::Connection::open_with_flags(path, how | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    Ok(rusqlite::Connection::open_with_flags(path, how | OpenFlags::SQLITE_OPEN_NO_MUTEX)?)
+}
+
+/// Settings of a connection. It already waits for locks: to read the schema, SQLite needs one.
+fn set_up(connection: &rusqlite::Connection) -> rusqlite::Result<()> {
     // The session manager's tables refer to its own integer session ids; hooks have the client's.
     connection.pragma_update(None, "foreign_keys", false)?;
     // A reservation must survive a power cut.
     connection.pragma_update(None, "synchronous", "FULL")?;
     // Otherwise every hook would copy the WAL into the database when it closes its connection.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    Ok(connection)
+    Ok(())
 }
 
 impl<'a> Deref for Change<'a> {
