@@ -10,7 +10,7 @@ use super::events::session_files;
 use super::transcript;
 use crate::hooks::context::{Reader, usage};
 use crate::machine::agent_side::AgentSide;
-use crate::machine::client::asked as client;
+use crate::machine::client::release;
 use crate::machine::disk::LocalDisk;
 use crate::machine::engines::{host_name, run_inspect};
 use crate::machine::installation;
@@ -51,7 +51,7 @@ pub fn answer(question: &Lookup, request: &Request) -> Value {
         Lookup::LastWords { transcript, call } => {
             value(transcript::last_words(Path::new(transcript), call, here))
         }
-        Lookup::Asking(mode) => value(client::asking(mode.as_deref().and_then(Mode::named), here)),
+        Lookup::Asking(mode) => value(release::asking(mode.as_deref().and_then(Mode::named), here)),
         Lookup::LastError(path) => value(transcript::last_error(Path::new(path), here)),
         Lookup::Tokens { transcript, awaited, windows, may_come } => {
             let path = Path::new(transcript);

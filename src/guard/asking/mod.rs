@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 
 use super::acting::ActingCall;
 use crate::guard::approval::statement;
-use crate::machine::client::asked::Asking;
+use crate::machine::client::release::Asking;
 use crate::machine::notify;
 use crate::machine::request::Request;
 use opsctl_ledger::{Change, LedgerError};

@@ -7,8 +7,8 @@ use crate::guard::recording::record;
 use crate::hooks::answer::{Answer, Remarks};
 use crate::hooks::forward::Input;
 use crate::hooks::{guarded, transcript, undelivered, wire};
-use crate::machine::client::asked as client;
-use crate::machine::client::asked::Asking;
+use crate::machine::client::release;
+use crate::machine::client::release::Asking;
 use crate::machine::request::Request;
 use crate::machine::started;
 use crate::machine::warning::Warning;
@@ -61,7 +61,7 @@ fn answer(
     let client = ClientCall {
         digest: &|| wire::digest::of_call(input.stdin, &subject::as_read(&explanation.script)),
         words: LastWords::new(&last_words),
-        asking: &|| match client::asking(request.mode, agent) {
+        asking: &|| match release::asking(request.mode, agent) {
             Asking::Defers if wire::digest::is_of_subagent(input.stdin) => Asking::Subagent,
             asking => asking,
         },

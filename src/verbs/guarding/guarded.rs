@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{ArgMatches, Command};
 
-use crate::hooks as hook;
+use crate::hooks;
 use crate::machine::guard_link;
 use crate::machine::guard_link::SLOW;
 use crate::machine::link::address::Address;
@@ -14,7 +14,7 @@ use crate::machine::started;
 use crate::verbs::facts::{Facts, Side, kept_from_guard};
 use crate::verbs::terminal::failure::Failure;
 use crate::verbs::terminal::output::{complain_all, complain_as_is, complain_in_colours, print};
-use crate::verbs::terminal::screen as terminal;
+use crate::verbs::terminal::screen;
 use crate::verbs::terminal::text::Text;
 
 /// The guard that concerns a verb: one that it runs in, or whose container it belongs to.
@@ -55,16 +55,16 @@ pub fn run(
     colours: Option<bool>,
     arguments: &[OsString],
 ) -> Result<u8, Failure> {
-    let look = &mut |question: &_| hook::lookups::answer(question, request);
-    let columns = terminal::width().and_then(|columns| u16::try_from(columns).ok());
+    let look = &mut |question: &_| hooks::lookups::answer(question, request);
+    let columns = screen::width().and_then(|columns| u16::try_from(columns).ok());
     let call = Call::Verb { arguments: words(colours, arguments), columns };
-    complain_all(hook::undelivered::deliver(guard, request).err());
+    complain_all(hooks::undelivered::deliver(guard, request).err());
     match guard_link::call(guard, call, &[], request, SLOW, look)? {
         Reply::Output { code, stdout, stderr } => {
             if !stdout.is_empty() {
                 print(Text::of_guard(&stdout));
             }
-            if terminal::shows_progress() {
+            if screen::shows_progress() {
                 complain_in_colours(&Text::of_guard(&stderr));
             } else if !stderr.is_empty() {
                 complain_as_is(stderr.trim_end_matches('\n'));
@@ -77,7 +77,7 @@ pub fn run(
 
 /// The arguments without the name of the program, and with colours as this process would choose them.
 fn words(colours: Option<bool>, arguments: &[OsString]) -> Vec<String> {
-    let is_shown = || terminal::width().is_some() && std::env::var_os("NO_COLOR").is_none();
+    let is_shown = || screen::width().is_some() && std::env::var_os("NO_COLOR").is_none();
     let shown = if colours.unwrap_or_else(is_shown) { "always" } else { "never" };
     let mut words = vec![format!("--color={shown}")];
     let mut left = arguments.iter().skip(1).map(|word| word.to_string_lossy().into_owned());

@@ -8,7 +8,7 @@ use chrono::Utc;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use crate::hooks as hook;
+use crate::hooks;
 use crate::hooks::Unserved;
 use crate::hooks::answer::{Answer, Output};
 use crate::machine::request::Request;
@@ -68,7 +68,7 @@ fn after_panic(event: Option<&str>, patience: &Patience) -> u8 {
     // A second panic is ignored: one line is on stderr.
     let _ = catch_unwind(AssertUnwindSafe(|| {
         let deliver = |answer| answered.set(Some(deliver(&answer)));
-        hook::unserved(&Unserved::Defect, event, &request(patience), deliver);
+        hooks::unserved(&Unserved::Defect, event, &request(patience), deliver);
     }));
     answered.get().unwrap_or_else(|| {
         complain(format_args!("{}; the command was not checked. Please report it.", Unserved::Defect));
@@ -88,10 +88,10 @@ fn serve_stdin(event: Option<&str>, patience: &Patience, deliver: impl FnOnce(An
     let read = input::read_all(request.started);
     request.now = Utc::now();
     match read {
-        Ok(stdin) => hook::serve(&stdin, event, &request, deliver),
+        Ok(stdin) => hooks::serve(&stdin, event, &request, deliver),
         Err(error) => {
             let problem = Unserved::Incomplete(error.to_string());
-            hook::unserved(&problem, event, &request, deliver);
+            hooks::unserved(&problem, event, &request, deliver);
         }
     }
 }

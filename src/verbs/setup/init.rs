@@ -16,7 +16,7 @@ use crate::verbs::facts::Facts;
 use crate::verbs::terminal::exit_code::OK;
 use crate::verbs::terminal::failure::Failure;
 use crate::verbs::terminal::output::{complain, print};
-use crate::verbs::terminal::screen as terminal;
+use crate::verbs::terminal::screen;
 use crate::verbs::terminal::text::Text;
 use opsctl_inventory::error::HostsError;
 use opsctl_inventory::{Installation, load};
@@ -148,7 +148,7 @@ pub fn run(args: &InitArgs) -> Result<u8, Failure> {
         write(&path, &text, mode).map_err(|error| cannot_write(&path, error))?;
         print(&format!("{}\n", path.display()));
     }
-    if terminal::is_terminal() {
+    if screen::is_terminal() {
         print(&next_steps(folder));
     }
     Ok(OK)

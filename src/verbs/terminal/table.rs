@@ -5,7 +5,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{ColumnConstraint, ContentArrangement};
 
 use super::output::print;
-use super::screen as terminal;
+use super::screen;
 use super::text::{Text, line};
 
 /// Columns of at most this width are not wrapped.
@@ -43,7 +43,7 @@ pub fn print_rows(titles: &[&str], rows: &[Vec<String>], empty: &str) {
     if rows.is_empty() {
         print(&format!("{empty}\n"));
     } else {
-        print(formatted(titles, rows, terminal::width()));
+        print(formatted(titles, rows, screen::width()));
     }
 }
 

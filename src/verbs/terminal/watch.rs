@@ -9,7 +9,7 @@ use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tc
 
 use super::failure::Failure;
 use super::output::try_print;
-use super::screen as terminal;
+use super::screen;
 use super::text::Text;
 
 /// Seconds between two pages.
@@ -19,7 +19,7 @@ const SECONDS: u8 = 2;
 pub fn watch(title: &str, page: impl Fn(Option<usize>) -> Result<Text, Failure>) -> Result<(), Failure> {
     let keys = Keys::of_terminal();
     loop {
-        let size = terminal::size();
+        let size = screen::size();
         let text = page(size.map(|(columns, _)| columns))?;
         let clock = Utc::now().format("%H:%M:%S UTC");
         let hint = if keys.is_some() { ", `q` ends it" } else { "" };

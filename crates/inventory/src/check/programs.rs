@@ -135,8 +135,12 @@ fn check_examples(name: &Spanned<String>, program: &Program, catalogue: Catalogu
 fn holds(example: &str, acts: bool, catalogue: Catalogue) -> bool {
     let reading = read_command_with(example, None, catalogue);
     if !acts {
-        return effects::strongest(&effects::parts(&reading.script, &Scratch::default(), &[], &UnknownMachine))
-            == Effect::Reads;
+        return effects::strongest(&effects::parts(
+            &reading.script,
+            &Scratch::default(),
+            &[],
+            &UnknownMachine,
+        )) == Effect::Reads;
     }
     let mut runs = false;
     reading.script.visit(|node| {

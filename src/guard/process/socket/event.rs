@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::repeats::Repeats;
 use super::veil::Veil;
-use crate::hooks as hook;
+use crate::hooks;
 use crate::hooks::answer::Answer;
 use crate::hooks::forward::to_wire;
 use crate::hooks::preview::{Question, preview};
@@ -96,7 +96,7 @@ pub fn serve(
             let _ = caller.reply(&Reply::Answer(to_wire(answer)));
             return;
         }
-        hook::serve(stdin, event, request, |answer| {
+        hooks::serve(stdin, event, request, |answer| {
             // A caller that has gone asks again, or has been ended by the client.
             let _ = caller.reply(&Reply::Answer(to_wire(answer)));
         });

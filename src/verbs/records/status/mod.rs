@@ -10,7 +10,7 @@ use crate::verbs::facts::Facts;
 use crate::verbs::terminal::exit_code::OK;
 use crate::verbs::terminal::failure::Failure;
 use crate::verbs::terminal::output::{print, print_json};
-use crate::verbs::terminal::screen as terminal;
+use crate::verbs::terminal::screen;
 use crate::verbs::terminal::watch::watch;
 use overview::Status;
 
@@ -53,6 +53,6 @@ pub fn run(args: &StatusArgs) -> Result<u8, Failure> {
         watch("opsctl status", page)?;
         return Ok(OK);
     }
-    print(page(terminal::width())?);
+    print(page(screen::width())?);
     Ok(OK)
 }
