@@ -27,6 +27,59 @@ fn no_import_cycles_between_source_files() {
     assert!(cycles.is_empty(), "{} import cycles:\n\n{}", cycles.len(), cycles.join("\n"));
 }
 
+#[test]
+fn no_folder_has_more_than_fifteen_source_files() {
+    let mut folders = BTreeMap::<String, usize>::new();
+    for file in sources().keys() {
+        let (folder, _) = file.rsplit_once('/').unwrap();
+        *folders.entry(folder.to_owned()).or_default() += 1;
+    }
+    folders.retain(|_, files| *files > 15);
+    assert_eq!(folders, BTreeMap::new());
+}
+
+#[test]
+fn the_core_uses_no_file_socket_clock_database_or_runtime() {
+    let tree = std::process::Command::new(std::env::var_os("CARGO").unwrap())
+        .args([
+            "tree",
+            "--locked",
+            "--offline",
+            "--package",
+            "opsctl-policy",
+            "--edges",
+            "normal",
+            "--prefix",
+            "none",
+        ])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
+    let tree = String::from_utf8(tree.stdout).unwrap();
+    let crates: BTreeSet<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert!(crates.contains("opsctl-reader") && crates.contains("brush-parser"), "{crates:?}");
+    let outside =
+        ["serde_json", "rusqlite", "tokio-postgres", "hyper", "axum", "mio", "socket2", "rustix", "nix"];
+    let used: Vec<&&str> = outside.iter().filter(|name| crates.contains(**name)).collect();
+    assert_eq!(used, [&""; 0]);
+
+    let outside =
+        ["std::fs", "std::env", "std::process", "std::os", "TcpStream", "SystemTime", "Instant", "Utc::now"];
+    let sources = sources();
+    let is_test = |file: &str| {
+        let stem = file.rsplit('/').next().unwrap().trim_end_matches(".rs");
+        sources.values().any(|source| source.contains(&format!("#[cfg(test)]\nmod {stem};")))
+    };
+    for (file, source) in sources.iter().filter(|(file, _)| !is_test(file)) {
+        let own = source.split("#[cfg(test)]").next().unwrap();
+        if file.starts_with("opsctl_reader/") || file.starts_with("opsctl_policy/") {
+            let used: Vec<&&str> = outside.iter().filter(|name| own.contains(**name)).collect();
+            assert_eq!(used, [&""; 0], "{file}");
+        }
+    }
+}
+
 /// The sources of every crate, by crate and by path below its `src`: `opsctl_reader/shell/text.rs`.
 fn sources() -> Sources {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
