@@ -1,6 +1,6 @@
 //! Guardrails for agents on real servers: see `ARCHITECTURE.md` for the flow.
 
-// Only `cli::output` writes to the terminal.
+// Only `verbs::terminal::output` writes to the terminal.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod guard;
