@@ -87,7 +87,7 @@ impl Case {
         let needed = files.iter().flat_map(|files| [files.writes_with.first(), files.first_is_file.first()]);
         let roles = if self.form.options.is_empty() { self.program.form.options } else { self.form.options };
         let roles =
-            roles.iter().filter(|(role, _)| !role.has_value()).flat_map(|(_, options)| options.first());
+            roles.iter().filter(|(role, _)| !role.has_value()).filter_map(|(_, options)| options.first());
         let modes: BTreeSet<&str> =
             needed.flatten().chain(roles).copied().filter(|option| !option.contains('=')).collect();
         std::iter::once(vec![]).chain(modes.into_iter().map(|mode| vec![mode.to_owned()])).collect()

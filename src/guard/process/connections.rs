@@ -16,8 +16,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
+use super::guard::{Stop, stopped};
 use super::places::Places;
-use super::{Stop, stopped};
 
 /// The maximum number of connections of a listener: the guard must always have file descriptors for its ledger.
 const MOST: usize = 256;

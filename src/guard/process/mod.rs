@@ -6,7 +6,7 @@
 use crate::pages::desk;
 pub mod api;
 pub mod connections;
-mod guard;
+pub mod guard;
 mod places;
 pub mod socket;
 
@@ -22,7 +22,7 @@ use tokio::sync::watch;
 use crate::guard::approval::rotation;
 use crate::machine::client::own_files;
 use crate::machine::environment::Environment;
-pub use guard::{Guard, Stop, stopped};
+use guard::Guard;
 use opsctl_ledger::{Location, Pool};
 
 /// Where the guard listens.

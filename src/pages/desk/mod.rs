@@ -31,7 +31,7 @@ use tokio::net::TcpListener;
 
 use crate::guard::process::connections;
 use crate::guard::process::connections::Limits;
-use crate::guard::process::{Guard, Stop};
+use crate::guard::process::guard::{Guard, Stop};
 use state::Desk;
 
 /// What a browser needs.

@@ -14,7 +14,7 @@ use super::problem::Problem;
 use super::settings::Settings;
 use super::templates::Templates;
 use crate::guard::approval::desk_key::DeskKey;
-use crate::guard::process::Guard;
+use crate::guard::process::guard::Guard;
 use crate::machine::environment::Environment;
 use opsctl_ledger::{Ledger, LedgerError};
 use opsctl_machine::held_variables::variable;

@@ -26,7 +26,7 @@ use crate::paths::archive;
 use crate::paths::archive::Operation;
 use crate::paths::glob::matches;
 use crate::paths::word_paths::LocalMachine;
-use crate::rules::hosts;
+use crate::targets::hosts;
 use opsctl_reader::actions::{CommandActions, command_actions};
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::options::{ABBREVIATES, Item, Name, Scanner};

@@ -4,35 +4,7 @@ use crate::effects::PartEffect;
 use crate::model::installation::inventory::Inventory;
 use crate::model::records::verdict::{Reason, ResolvedAction};
 use crate::model::rights::policy::{HostsAllowed, Policy, Tier};
-use opsctl_reader::catalogue::lookup::Usage;
-use opsctl_reader::catalogue::options::{Item, Scanner};
-use opsctl_reader::catalogue::program::HostWords;
-use opsctl_reader::shell::{Command, host_of};
 use opsctl_reader::terms::effect::Effect;
-
-/// The hosts that a command runs on or copies to, as written. Hosts of `ansible` are left out: they are names of its own
-/// inventory, often of groups.
-pub fn named(command: &Command, usage: Option<&Usage>, texts: &[&str]) -> Vec<String> {
-    let ansible = command.via.iter().any(|via| via == "ansible");
-    let mut hosts = if ansible { vec![] } else { command.hosts.to_vec() };
-    let Some(usage) = usage.filter(|usage| usage.program.key != "ansible") else { return hosts };
-    let value = usage.value();
-    let words = Scanner::new(texts, 1, &value).filter_map(|item| match item {
-        Item::Positional(index) => texts.get(index).copied(),
-        _ => None,
-    });
-    let is_remote = |word: &&str| word.split('/').next().is_some_and(|head| head.contains(':'));
-    let addresses: Vec<&str> = match usage.program.host_words {
-        Some(HostWords::First) => words.take(1).collect(),
-        Some(HostWords::Remote) => words.filter(is_remote).collect(),
-        None => usage.host(texts).into_iter().flat_map(|list| list.split(',')).collect(),
-    };
-    hosts.extend(addresses.into_iter().filter_map(host_of));
-    let variables = usage.program.host_variables.iter();
-    hosts
-        .extend(variables.filter_map(|name| command.variable(name)).filter_map(|value| host_of(&value.text)));
-    hosts
-}
 
 /// What a denial states of a host, behind its name in backquotes.
 pub const NOT_LISTED: &str = "is not a host of hosts.yaml";

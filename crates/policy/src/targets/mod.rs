@@ -1,4 +1,5 @@
 //! Which service and host an action concerns.
 
+pub mod hosts;
 pub mod identity;
 pub mod nearest;

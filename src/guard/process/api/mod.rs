@@ -31,7 +31,7 @@ use tokio::net::TcpListener;
 use tokio::time::timeout;
 
 use super::connections::{self, Limits, Peer};
-use super::{Guard, Stop};
+use super::guard::{Guard, Stop};
 use accounts::{Account, Accounts, Verdict};
 use answer::Refusal;
 use body::{BodyError, Download, Upload};

@@ -17,7 +17,7 @@ use super::repeats::Repeats;
 use super::veil::Veil;
 use super::workers::Workers;
 use super::{event, record, verb};
-use crate::guard::process::Guard;
+use crate::guard::process::guard::Guard;
 use crate::hooks::preview::Question;
 use crate::machine::environment::Environment;
 use crate::machine::link::message::{Call, Greeting, Reply, Request, SessionFacts, Versioned};

@@ -24,7 +24,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::{Guard, Stop, stopped};
+use super::guard::{Guard, Stop, stopped};
 use connection::Limits;
 pub use listener::bind;
 use peers::Peers;
