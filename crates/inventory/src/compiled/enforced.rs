@@ -10,11 +10,16 @@ use opsctl_reader::terms::effect::Effect;
 #[derive(Serialize, Deserialize)]
 pub struct EnforcedRules {
     /// The rules about commands, files and tools, without the programs.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub rules: Rules,
     /// Command prefixes that are denied at tiers 1, 2 and 3, in this order.
     pub deny: [Vec<String>; 3],
     /// What commands of tiers 1, 2 and 3 may do, in this order.
     pub effects: [Vec<Effect>; 3],
+}
+
+fn is_default(rules: &Rules) -> bool {
+    *rules == Rules { catalogue: rules.catalogue, ..Rules::default() }
 }
 
 impl EnforcedRules {

@@ -1,5 +1,6 @@
 //! The compiled policy as a whole.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -26,8 +27,11 @@ struct CompiledText {
     format: u32,
     tier: Option<Tier>,
     rules: Box<RawValue>,
-    windows: Box<RawValue>,
-    programs: Box<RawValue>,
+    // Most policies have neither, and every hook reads each line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    windows: Option<Box<RawValue>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    programs: Option<Box<RawValue>>,
     // The header ends here.
     installation: Installation,
 }
@@ -45,8 +49,8 @@ impl Compiled {
             format: FORMAT,
             tier: *tier,
             rules: to_raw_value(&EnforcedRules::of(&installation.policy))?,
-            windows: to_raw_value(&installation.context.windows)?,
-            programs: to_raw_value(&installation.policy.rules.catalogue)?,
+            windows: unless_default(&installation.context.windows)?,
+            programs: unless_default(&installation.policy.rules.catalogue)?,
             installation: installation.clone(),
         })?;
         text.push('\n');
@@ -61,12 +65,22 @@ impl Compiled {
         }
         let CompiledText { format: _, tier, rules, windows, programs, mut installation } =
             serde_json::from_slice(text)?;
-        installation.context.windows = serde_json::from_str(windows.get())?;
+        installation.context.windows = or_default(windows)?;
         let EnforcedRules { rules, .. } = serde_json::from_str(rules.get())?;
         installation.policy.rules = rules;
-        installation.policy.rules.catalogue = serde_json::from_str(programs.get())?;
+        installation.policy.rules.catalogue = or_default(programs)?;
         Ok(Self { installation, tier })
     }
+}
+
+fn unless_default<T: Default + PartialEq + Serialize>(
+    value: &T,
+) -> serde_json::Result<Option<Box<RawValue>>> {
+    if *value == T::default() { Ok(None) } else { to_raw_value(value).map(Some) }
+}
+
+fn or_default<T: Default + DeserializeOwned>(text: Option<Box<RawValue>>) -> serde_json::Result<T> {
+    text.map_or_else(|| Ok(T::default()), |text| serde_json::from_str(text.get()))
 }
 
 #[cfg(test)]

@@ -121,7 +121,8 @@ fn a_server_with_big_tables_reads_none_of_them_whole() {
 /// The statements in the sources of the ledger that are written as a whole.
 fn statements() -> Vec<String> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
-    let files = ["", "cooldown", "file", "records", "sessions"].map(|part| std::fs::read_dir(format!("{folder}/{part}")).unwrap());
+    let files = ["", "cooldown", "file", "records", "sessions"]
+        .map(|part| std::fs::read_dir(format!("{folder}/{part}")).unwrap());
     let files = files.into_iter().flatten().map(|file| file.unwrap().path());
     let mut found = Vec::new();
     for file in files.filter(|file| file.extension().is_some_and(|name| name == "rs")) {
