@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
+use uuid::Uuid;
 
 use super::agent_side::{AgentSide, USUAL_VARIABLES};
 use super::client::client_process;
@@ -48,7 +49,8 @@ pub fn facts(environment: &Environment) -> SessionFacts {
         variables: usual.into(),
         has_functions: std::env::vars_os().any(|(name, _)| name.as_encoded_bytes().starts_with(FUNCTION)),
         process: client_process::calling(&AgentSide::HERE),
-        request: Some(format!("{:032x}", fastrand::u128(..))),
+        // From the system: generators that begin with the time repeat themselves in hooks that start at once.
+        request: Some(Uuid::new_v4().simple().to_string()),
         secrets: redact::own_values().to_vec(),
     }
 }

@@ -13,6 +13,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{Sender, channel};
+use uuid::Uuid;
 
 use crate::machine::client::client_process::parent_of;
 use opsctl_machine::held_variables::{NAMES, SOCKET, answer, hide_process};
@@ -76,7 +77,7 @@ fn forward(kind: SignalKind, number: Signal, to: Sender<Signal>) -> io::Result<(
 }
 
 fn listen() -> io::Result<(String, UnixListener)> {
-    let name = format!("opsctl-launch-{:016x}", fastrand::u64(..));
+    let name = format!("opsctl-launch-{}", Uuid::new_v4().simple());
     let listener = StdListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
     listener.set_nonblocking(true)?;
     Ok((name, UnixListener::from_std(listener)?))
