@@ -1,10 +1,8 @@
 //! A tool call that acts: its actions, resolved with the policy in force.
 
-use std::rc::Rc;
-
 use chrono::{DateTime, Utc};
 
-use crate::machine::disk::LocalDisk;
+use super::screen::disk;
 use crate::machine::engines::Engines;
 use crate::machine::installation;
 use crate::machine::request::Request;
@@ -13,15 +11,13 @@ use opsctl_inventory::Installation;
 use opsctl_ledger::{CallId, KnownContainer};
 use opsctl_policy::decide::{Decision, Reservation, Snapshot, decide, every_objection};
 use opsctl_policy::effects::{PartEffect, strongest};
-use opsctl_policy::model::installation::inventory::Inventory;
 use opsctl_policy::model::records::event::{HookCall, ToolCall};
 use opsctl_policy::model::records::verdict::{Reason, ResolvedAction, Verdict};
-use opsctl_policy::model::rights::policy::{Resolve, Tier};
+use opsctl_policy::model::rights::policy::Tier;
 use opsctl_policy::model::rights::rules::Rules;
-use opsctl_policy::rules::tool::find_actions as tool_actions;
+use opsctl_policy::screen::{changes, read};
 use opsctl_policy::targets::identity;
-use opsctl_policy::targets::identity::NoSurroundings;
-use opsctl_reader::actions::{CommandReading, may_depend_on_rules, message, read_command_on};
+use opsctl_reader::actions::may_depend_on_rules;
 use opsctl_reader::terms::action::Action;
 use opsctl_reader::terms::effect::Effect;
 use opsctl_redact as redact;
@@ -58,23 +54,23 @@ impl<'a> ActingCall<'a> {
         request: &Request,
         warnings: &mut Vec<Warning>,
     ) -> Option<Self> {
-        let mut reading = read(call, tool, &Rules::default(), request);
+        let of = |rules: &Rules| read(tool, call.cwd.as_deref(), rules, &|| disk(request));
+        let mut reading = of(&Rules::default());
         // Few commands need the rules after they have run: they are in a file.
         if tool.mcp.is_some() || may_depend_on_rules(&reading.script) {
-            reading = read(call, tool, &installation::header_in_force(request).rules, request);
+            reading = of(&installation::header_in_force(request).rules);
         }
         warnings.extend(reading.complaints.into_iter().map(Warning::Command));
         // A script may have changed or removed itself; what was reserved for it is settled in any case.
         (!reading.actions.is_empty() || reading.script.looks_at_files).then(|| {
             let engines = Engines::as_remembered(request);
-            Self::resolved(call, tool, reading.actions, &[], engines, request, warnings)
+            Self::resolved(id(call, tool), reading.actions, &[], engines, request, warnings)
         })
     }
 
     /// A call with these actions and effects, resolved with the inventory. No rule objects to it yet.
     pub(super) fn resolved(
-        call: &'a HookCall,
-        tool: &'a ToolCall,
+        id: CallId<'a>,
         actions: Vec<Action>,
         effects: &[PartEffect],
         engines: Engines<'_>,
@@ -89,11 +85,7 @@ impl<'a> ActingCall<'a> {
         let mut actions = identity::resolve(actions, inventory, policy.resolve, &engines);
         actions.iter_mut().for_each(redact_action);
         Self {
-            id: CallId {
-                session: call.session.as_deref(),
-                // An empty id identifies no call.
-                tool_use: tool.id.as_deref().filter(|id| !id.is_empty()),
-            },
+            id,
             actions,
             tier: request.tier.or(compiled.tier),
             installation: compiled.installation,
@@ -135,6 +127,12 @@ impl<'a> ActingCall<'a> {
     }
 }
 
+/// The id of a call in the ledger.
+pub(super) fn id<'a>(call: &'a HookCall, tool: &'a ToolCall) -> CallId<'a> {
+    // An empty id identifies no call.
+    CallId { session: call.session.as_deref(), tool_use: tool.id.as_deref().filter(|id| !id.is_empty()) }
+}
+
 /// Removes secrets from the names and texts of an action, which are recorded and shown.
 fn redact_action(found: &mut ResolvedAction) {
     // The name of a listed service is no secret, and identifies its budget.
@@ -146,28 +144,4 @@ fn redact_action(found: &mut ResolvedAction) {
         *text = redact::text(text).into_owned();
     }
     found.action.evidence = redact::text(&found.action.evidence).into_owned();
-}
-
-/// Whether a part of a call changes something, or may.
-pub(super) fn changes(part: &PartEffect) -> bool {
-    matches!(part.effect, Effect::Changes | Effect::Unknown)
-}
-
-/// Reads the shell command or the call of an MCP tool, with the programs, webhooks and tools that `hosts.yaml` describes.
-pub(super) fn read(call: &HookCall, tool: &ToolCall, rules: &Rules, request: &Request) -> CommandReading {
-    let command = tool.command.as_deref();
-    let disk = || Rc::new(LocalDisk(request.agent.clone()));
-    let mut reading = command
-        .map(|text| read_command_on(text, call.cwd.as_deref(), rules.catalogue, Some(disk())))
-        .unwrap_or_default();
-    message::listed(&reading.script, &rules.webhooks, &mut reading.actions);
-    if let Some(call) = &tool.mcp {
-        reading.actions.extend(tool_actions(call, &rules.tools));
-    }
-    reading
-}
-
-/// Looks up the targets and hosts of the actions in the inventory, and asks no engine.
-pub fn resolve(actions: Vec<Action>, inventory: &Inventory) -> Vec<ResolvedAction> {
-    identity::resolve(actions, inventory, Resolve { local: false, ssh: false }, &NoSurroundings)
 }

@@ -1,17 +1,19 @@
 //! Everything known about a tool call before it runs: the reading, the effects, the objections, the actions. The hook and
 //! `opsctl explain` both start here.
 
-use super::acting::{ActingCall, changes, read};
+use super::acting::{ActingCall, id};
 use super::asking::subject;
-use super::screen::Screen;
+use super::screen;
 use crate::machine::engines::Engines;
 use crate::machine::installation;
 use crate::machine::request::Request;
 use crate::machine::warning::Warning;
+use opsctl_inventory::Installation;
 use opsctl_policy::effects::{PartEffect, strongest};
 use opsctl_policy::model::records::event::{HookCall, ToolCall};
 use opsctl_policy::model::records::verdict::ResolvedAction;
-use opsctl_policy::rules::{dry_run, hosts, modes};
+use opsctl_policy::screen::{Screened, changes};
+use opsctl_reader::actions::CommandReading;
 use opsctl_reader::shell::{Complaint, Script};
 use opsctl_reader::terms::effect::Effect;
 
@@ -56,45 +58,27 @@ pub fn explain<'a>(
         return Explanation::default();
     }
     let header = installation::header_in_force(request);
-    let reading = read(call, tool, &header.rules, request);
-    let screen = Screen::new(&header, request);
-    let mut objections = screen.objections(&reading.script);
-    if let Some(file) = &tool.file {
-        objections.extend(screen.file_objections(file, call.cwd.as_deref()));
-    }
-    let mut effects =
-        if always || screen.asks_for_effects() { screen.effects(&reading.script) } else { vec![] };
-    effects.extend(screen.tool_effect(tool));
-    objections.extend(screen.effect_objections(&effects));
-    let mut explanation = Explanation {
-        script: reading.script,
-        complaints: reading.complaints,
-        effects,
-        ..Explanation::default()
-    };
-    let is_quiet =
-        reading.actions.is_empty() && objections.is_empty() && !explanation.effects.iter().any(changes);
-    if is_quiet {
-        return explanation;
-    }
-    // A guard resolves the targets itself.
-    let engines = match request.guard {
-        None => Engines::new(request),
-        Some(_) => Engines::as_remembered(request),
-    };
-    let Explanation { script, effects, warnings, .. } = &mut explanation;
-    let mut acting = ActingCall::resolved(call, tool, reading.actions, effects, engines, request, warnings);
-    let policy = &acting.installation.policy;
-    objections.extend(modes::objections(&acting.actions, policy, request.mode));
-    let inventory = &acting.installation.inventory;
-    objections.extend(hosts::objections(effects, &acting.actions, inventory, policy, acting.tier));
-    if request.dry_run {
-        objections.extend(dry_run::objections(&acting.actions));
-    }
-    if !policy.ask.is_empty() {
-        acting.shown = Some(subject::shown(tool, script));
-    }
-    acting.objections = objections;
-    explanation.acting = Some(acting);
-    explanation
+    screen::with(&header, request, |screen| {
+        let Screened { reading, effects, objections } = screen.call(tool, call.cwd.as_deref(), always);
+        let CommandReading { actions, complaints, script } = reading;
+        let mut explanation = Explanation { script, complaints, effects, ..Explanation::default() };
+        if actions.is_empty() && objections.is_empty() && !explanation.effects.iter().any(changes) {
+            return explanation;
+        }
+        // A guard resolves the targets itself.
+        let engines = match request.guard {
+            None => Engines::new(request),
+            Some(_) => Engines::as_remembered(request),
+        };
+        let Explanation { script, effects, warnings, .. } = &mut explanation;
+        let mut acting = ActingCall::resolved(id(call, tool), actions, effects, engines, request, warnings);
+        let Installation { inventory, policy, .. } = &acting.installation;
+        acting.objections = objections;
+        acting.objections.extend(screen.target_objections(effects, &acting.actions, inventory, policy));
+        if !policy.ask.is_empty() {
+            acting.shown = Some(subject::shown(tool, script));
+        }
+        explanation.acting = Some(acting);
+        explanation
+    })
 }

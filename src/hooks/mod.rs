@@ -29,7 +29,7 @@ use std::fmt::Display;
 use thiserror::Error;
 
 use crate::guard::failures::{self, UnrecordedDecision};
-use crate::guard::screen::Screen;
+use crate::guard::screen;
 use crate::machine::installation::{header_in_force, in_force};
 use crate::machine::request::Request;
 use crate::machine::started;
@@ -123,7 +123,7 @@ fn reason_to_deny(request: &Request) -> Option<&'static str> {
     }
     let limited = started::restored(request);
     let limited = limited.as_ref().unwrap_or(request);
-    (!Screen::new(&header_in_force(limited), limited).allows_unknown())
+    (!screen::with(&header_in_force(limited), limited, |screen| screen.allows_unknown()))
         .then_some("this session may only run what is known to only read")
 }
 

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
 use super::warning::Warning;
-use opsctl_inventory::compiled::{Compiled, PolicyHeader, read_windows};
+use opsctl_inventory::compiled::{Compiled, read_header, read_windows};
 use opsctl_inventory::load;
+use opsctl_policy::model::rights::header::PolicyHeader;
 use opsctl_policy::model::rights::policy::Tier;
 
 /// The compiled policy that `opsctl render` writes, relative to the folder it renders to.
@@ -54,7 +55,7 @@ fn is_missing(error: &io::Error) -> bool {
 pub fn header_in_force(environment: &Environment) -> PolicyHeader {
     match compiled_policy(environment).map(File::open) {
         Some(Ok(file)) => {
-            if let Some(head) = PolicyHeader::read(BufReader::with_capacity(4096, file)) {
+            if let Some(head) = read_header(BufReader::with_capacity(4096, file)) {
                 return head;
             }
         }

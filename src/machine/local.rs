@@ -71,6 +71,10 @@ impl<'a> Machine<'a> {
 }
 
 impl LocalMachine for Machine<'_> {
+    fn begin(&self) {
+        self.left.set(MOST_FILES);
+    }
+
     fn variable(&self, name: &str) -> Option<String> {
         self.agent.variable(name)
     }

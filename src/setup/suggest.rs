@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-use crate::guard::acting;
 use crate::setup::import::naming;
 use crate::setup::import::naming::is_name;
 use opsctl_inventory::Installation;
@@ -14,7 +13,10 @@ use opsctl_ledger::sessions::seen::SeenName;
 use opsctl_policy::decide::{UNLISTED, UNRESOLVED};
 use opsctl_policy::model::installation::inventory::Inventory;
 use opsctl_policy::model::records::verdict::ResolvedAction;
+use opsctl_policy::model::rights::policy::Resolve;
 use opsctl_policy::rules::hosts::NOT_LISTED;
+use opsctl_policy::targets::identity;
+use opsctl_policy::targets::identity::NoSurroundings;
 use opsctl_policy::targets::nearest::nearest;
 use opsctl_reader::actions::read_command_with;
 use opsctl_reader::terms::action::Target;
@@ -145,7 +147,12 @@ fn of_decision(decision: &Decision, installation: &Installation, found: &mut Col
             }
             continue;
         }
-        let actions = acting::resolve(reading.actions, inventory);
+        let actions = identity::resolve(
+            reading.actions,
+            inventory,
+            Resolve { local: false, ssh: false },
+            &NoSurroundings,
+        );
         if actions.iter().all(|action| policy.budget(action.action.kind).is_none() || action.listed) {
             continue;
         }

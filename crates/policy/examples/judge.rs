@@ -3,34 +3,47 @@
 
 use chrono::DateTime;
 use opsctl_policy::decide::{Snapshot, decide};
-use opsctl_policy::effects::{self, Scratch};
+use opsctl_policy::effects::Scratch;
+use opsctl_policy::files::guarded::Locations;
 use opsctl_policy::model::installation::inventory::Inventory;
+use opsctl_policy::model::records::event::ToolCall;
 use opsctl_policy::model::records::verdict::Verdict;
+use opsctl_policy::model::rights::header::PolicyHeader;
 use opsctl_policy::model::rights::policy::{Policy, Resolve, Tier};
 use opsctl_policy::paths::word_paths::UnknownMachine;
-use opsctl_policy::rules::never;
+use opsctl_policy::screen::{Screen, Screened};
 use opsctl_policy::targets::identity::{self, NoSurroundings};
-use opsctl_reader::actions::read_command;
 
 fn main() {
-    let text: Vec<String> = std::env::args().skip(1).collect();
+    let command: Vec<String> = std::env::args().skip(1).collect();
+    let tool = ToolCall { command: Some(command.join(" ")), ..ToolCall::default() };
     let (policy, inventory, tier) = (Policy::default(), Inventory::default(), Some(Tier::Remediate));
 
-    // The reading: which commands would run, and which actions they are.
-    let reading = read_command(&text.join(" "), None);
+    // The rules in force, and the machine of the session: here one of which nothing is known.
+    let screen = Screen {
+        header: &PolicyHeader::default(),
+        tier,
+        mode: None,
+        dry_run: false,
+        machine: &UnknownMachine,
+        disk: &|| None,
+        locations: &Locations::default,
+        scratch: &Scratch::default,
+    };
+
+    // The reading: which commands would run, which actions they are, what each of them does, and what the rules object to.
+    let Screened { reading, effects, objections: mut reasons } = screen.call(&tool, None, true);
     for complaint in &reading.complaints {
         println!("not read: {complaint}");
     }
-
-    // The effect of each command: it reads, acts, changes something, or that is unknown.
-    for part in effects::parts(&reading.script, &Scratch::default(), &[], &UnknownMachine) {
+    for part in &effects {
         println!("{}: {}", part.effect.as_str(), part.text);
     }
 
-    // The rules that need no history, then the budgets; here without past actions.
-    let mut reasons = never::objections(&reading.script, &policy.rules, tier, &UnknownMachine);
+    // The services that the actions are on, and their budgets; here without past actions.
     let resolve = Resolve { local: false, ssh: false };
     let actions = identity::resolve(reading.actions, &inventory, resolve, &NoSurroundings);
+    reasons.extend(screen.target_objections(&effects, &actions, &inventory, &policy));
     let decision = decide(&actions, &Snapshot::default(), &policy, tier, DateTime::UNIX_EPOCH);
     if let Verdict::Deny(more) = decision.verdict {
         reasons.extend(more);

@@ -8,6 +8,7 @@ mod lists;
 pub mod model;
 pub mod paths;
 pub mod rules;
+pub mod screen;
 pub mod targets;
 pub mod texts;
 

@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 use super::find::{Walk, is_glob};
 use super::role;
 use super::text::{Reading, Skipped, TextFile};
-use crate::guard::screen::Screen;
+use crate::guard::screen;
 use crate::machine::request::Request;
-use opsctl_inventory::compiled::{Compiled, PolicyHeader};
+use opsctl_inventory::compiled::Compiled;
 use opsctl_machine::plain_file;
 use opsctl_policy::model::records::event::ToolFile;
+use opsctl_policy::model::rights::header::PolicyHeader;
 use opsctl_policy::paths::{file_entry, glob};
+use opsctl_policy::screen::Screen;
 use opsctl_redact::shortened;
 
 /// The maximum number of bytes that are read of a file, more than the client accepts.
@@ -194,7 +196,8 @@ impl<'a> Loader<'a> {
     /// Whether the rules mark the file, as written or with links resolved, as secret.
     fn is_secret(&self, path: &str) -> bool {
         let file = ToolFile { path: path.to_owned(), writes: false };
-        !Screen::new(&self.header, self.request).file_objections(&file, Some(&self.project)).is_empty()
+        let objections = |screen: Screen<'_>| screen.file_objections(&file, Some(&self.project));
+        !screen::with(&self.header, self.request, objections).is_empty()
     }
 
     /// The path for display, relative to the project if it is inside.

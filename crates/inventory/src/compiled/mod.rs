@@ -9,4 +9,4 @@ mod header;
 
 pub use error::CompiledError;
 pub use file::Compiled;
-pub use header::{PolicyHeader, read_windows};
+pub use header::{read_header, read_windows};

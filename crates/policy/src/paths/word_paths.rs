@@ -5,6 +5,8 @@ use opsctl_reader::shell::{Command, Word};
 
 /// The agent's machine: variables, links and globs. The rules query it and open nothing themselves.
 pub trait LocalMachine {
+    /// Begins a new question: what may be looked at for it is limited.
+    fn begin(&self) {}
     /// The value of a variable of the agent's shell.
     fn variable(&self, name: &str) -> Option<String>;
     /// The path with links and `..` resolved as far as it exists; `None` if it cannot be resolved.

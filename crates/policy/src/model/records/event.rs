@@ -176,7 +176,7 @@ pub struct Subagent {
 }
 
 /// A tool call: the parts that opsctl judges. All are `None` for a tool that it does not judge.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolCall {
     /// The client's id of the call, which links the events before and after it.
     pub id: Option<String>,

@@ -1,0 +1,178 @@
+//! The reading of a tool call, its effects, and the objections of the rules that need neither targets nor history.
+
+use std::path::Path;
+use std::rc::Rc;
+
+use crate::effects;
+use crate::effects::{PartEffect, Scratch, Why};
+use crate::files;
+use crate::files::guarded::Locations;
+use crate::files::{Access, Touch};
+use crate::model::installation::inventory::Inventory;
+use crate::model::records::event::{ToolCall, ToolFile};
+use crate::model::records::verdict::{Reason, ResolvedAction};
+use crate::model::rights::header::PolicyHeader;
+use crate::model::rights::policy::{Policy, Tier};
+use crate::model::rights::rules::Rules;
+use crate::paths::word_paths::LocalMachine;
+use crate::rules::{dry_run, hosts, modes, never, tier, tool};
+use opsctl_reader::actions::{CommandReading, message, read_command_on};
+use opsctl_reader::shell::disk::Disk;
+use opsctl_reader::shell::{Command, Script};
+use opsctl_reader::terms::effect::Effect;
+use opsctl_reader::terms::mode::Mode;
+
+/// A session whose tool calls are screened: the rules that apply to it, and where it runs.
+#[derive(Clone, Copy)]
+pub struct Screen<'a> {
+    /// The rules in force.
+    pub header: &'a PolicyHeader,
+    /// The tier of the session; `None` without tiers.
+    pub tier: Option<Tier>,
+    /// How the session was started.
+    pub mode: Option<Mode>,
+    /// Whether nothing may be changed or carried out.
+    pub dry_run: bool,
+    /// The machine of the session.
+    pub machine: &'a dyn LocalMachine,
+    /// Its scripts; `None`: no file is read.
+    pub disk: &'a dyn Fn() -> Option<Rc<dyn Disk>>,
+    /// Where the files of the guard are.
+    pub locations: &'a dyn Fn() -> Locations,
+    /// The folders that sessions may write at any tier.
+    pub scratch: &'a dyn Fn() -> Scratch,
+}
+
+/// What is known about a tool call without targets and history.
+#[derive(Debug, Default)]
+pub struct Screened {
+    /// The commands that would run, and their actions.
+    pub reading: CommandReading,
+    /// The effect of each part; empty if every effect is allowed and they were not requested.
+    pub effects: Vec<PartEffect>,
+    /// What the rules object to.
+    pub objections: Vec<Reason>,
+}
+
+impl Screened {
+    /// Whether it carries out no action, changes nothing, and no rule objects to it.
+    pub fn is_quiet(&self) -> bool {
+        self.reading.actions.is_empty() && self.objections.is_empty() && !self.effects.iter().any(changes)
+    }
+}
+
+impl Screen<'_> {
+    /// Reads a tool call. `always` asks for the effects of its parts where every effect is allowed, too.
+    pub fn call(&self, tool: &ToolCall, cwd: Option<&Path>, always: bool) -> Screened {
+        let reading = read(tool, cwd, &self.header.rules, self.disk);
+        let mut objections = self.objections(&reading.script);
+        if let Some(file) = &tool.file {
+            objections.extend(self.file_objections(file, cwd));
+        }
+        let is_limited = self.dry_run || self.tier.is_some();
+        let mut effects = if always || is_limited { self.effects(&reading.script) } else { vec![] };
+        effects.extend(self.tool_effect(tool));
+        objections.extend(self.effect_objections(&effects));
+        Screened { reading, effects, objections }
+    }
+
+    /// The objections to what the parts and actions of a call do to the targets and hosts of the inventory.
+    pub fn target_objections(
+        &self,
+        effects: &[PartEffect],
+        actions: &[ResolvedAction],
+        inventory: &Inventory,
+        policy: &Policy,
+    ) -> Vec<Reason> {
+        let mut reasons = modes::objections(actions, policy, self.mode);
+        reasons.extend(hosts::objections(effects, actions, inventory, policy, self.tier));
+        if self.dry_run {
+            reasons.extend(dry_run::objections(actions));
+        }
+        reasons
+    }
+
+    /// Whether the tier and the dry run allow a call whose effect is unknown.
+    pub fn allows_unknown(&self) -> bool {
+        let allows = |tier| self.header.effects(tier).contains(&Effect::Unknown);
+        !self.dry_run && self.tier.is_none_or(allows)
+    }
+
+    /// The objections to a tool that opens a file without a shell.
+    pub fn file_objections(&self, file: &ToolFile, cwd: Option<&Path>) -> Vec<Reason> {
+        let touch = if file.writes { Touch::Write } else { Touch::Read };
+        let access = Access::named(touch, file.path.clone(), false);
+        let cwd = cwd.and_then(Path::to_str);
+        self.machine.begin();
+        files::tool_objections(&[access], cwd, &self.header.rules, self.locations, self.machine)
+    }
+
+    fn objections(&self, script: &Script) -> Vec<Reason> {
+        let Self { header, tier, machine, .. } = *self;
+        machine.begin();
+        let mut reasons = never::objections(script, &header.rules, tier, machine);
+        reasons.extend(tier.and_then(|tier| tier::denied(script, &header.deny, tier)));
+        machine.begin();
+        reasons.extend(files::objections(script, &header.rules, self.locations, machine));
+        reasons
+    }
+
+    fn effects(&self, script: &Script) -> Vec<PartEffect> {
+        self.machine.begin();
+        effects::parts(script, &(self.scratch)(), &self.header.rules.secret, self.machine)
+    }
+
+    fn effect_objections(&self, parts: &[PartEffect]) -> Vec<Reason> {
+        let of_tier = |tier| tier::effect_objections(parts, |tier| self.header.effects(tier), tier);
+        let mut reasons = self.tier.map(of_tier).unwrap_or_default();
+        if self.dry_run {
+            reasons.extend(dry_run::effect_objections(parts));
+        }
+        reasons
+    }
+
+    /// The effect of a tool without a shell; `None` for a tool that carries out an action.
+    fn tool_effect(&self, tool: &ToolCall) -> Option<PartEffect> {
+        let part = |text: String, effect, why| {
+            let (form, whereabouts) = (text.clone(), String::new());
+            Some(PartEffect { form, text, whereabouts, hosts: vec![], effect, why, instead: None })
+        };
+        if let Some(file) = tool.file.as_ref().filter(|file| file.writes) {
+            self.machine.begin();
+            let is_scratch =
+                effects::is_scratch(&file.path, &Command::default(), &(self.scratch)(), self.machine);
+            let effect = if is_scratch { Effect::Reads } else { Effect::Changes };
+            return part(format!("write {}", file.path), effect, Why::Writes(file.path.clone()));
+        }
+        let call = tool.mcp.as_ref()?;
+        let rules = &self.header.rules;
+        if rules.tools.iter().any(|rule| rule.tool == call.tool) {
+            return None;
+        }
+        let stated =
+            rules.tool_effects.iter().find(|(tool, _)| *tool == call.tool).map(|(_, effect)| *effect);
+        part(call.tool.clone(), stated.unwrap_or(Effect::Unknown), Why::Tool)
+    }
+}
+
+/// Reads the shell command or the call of an MCP tool, with the programs, webhooks and tools that `hosts.yaml` describes.
+pub fn read(
+    tool: &ToolCall,
+    cwd: Option<&Path>,
+    rules: &Rules,
+    disk: &dyn Fn() -> Option<Rc<dyn Disk>>,
+) -> CommandReading {
+    let command = tool.command.as_deref();
+    let mut reading =
+        command.map(|text| read_command_on(text, cwd, rules.catalogue, disk())).unwrap_or_default();
+    message::listed(&reading.script, &rules.webhooks, &mut reading.actions);
+    if let Some(call) = &tool.mcp {
+        reading.actions.extend(tool::find_actions(call, &rules.tools));
+    }
+    reading
+}
+
+/// Whether a part of a call changes something, or may.
+pub fn changes(part: &PartEffect) -> bool {
+    matches!(part.effect, Effect::Changes | Effect::Unknown)
+}
