@@ -1,8 +1,9 @@
-//! The rows of `tests/languages/`: code, and what is expected of it.
+//! The rows of `tests/languages/`: code and other texts, and what is expected of them.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -19,14 +20,25 @@ struct Cases {
     changes_accounts: BTreeMap<String, Vec<String>>,
 }
 
-fn cases(language: &str) -> Cases {
-    let file = format!("{}/../../tests/languages/{language}.yaml", env!("CARGO_MANIFEST_DIR"));
+/// What is in a file of `tests/languages/`.
+pub(crate) fn rows<T: DeserializeOwned>(name: &str) -> T {
+    let file = format!("{}/../../tests/languages/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
     serde_saphyr::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
+}
+
+/// Checks a table of a file: results, each with the texts that lead to it.
+pub(crate) fn check_rows(file: &str, table: &str, result: impl Fn(&str) -> String) {
+    let mut tables: BTreeMap<String, BTreeMap<String, Vec<String>>> = rows(file);
+    for (expected, texts) in tables.remove(table).unwrap() {
+        for text in texts {
+            assert_eq!(result(&text), expected, "{table}: {text}");
+        }
+    }
 }
 
 /// Checks a prover, which returns the files that code writes, and `None` for code that may do more.
 pub(super) fn check(language: &str, written: impl Fn(&str) -> Option<Vec<String>>) {
-    let cases = cases(language);
+    let cases = rows::<Cases>(language);
     let reads = cases.reads.iter().map(|code| (code, Some(vec![])));
     let unproved = cases.unproved.iter().map(|code| (code, None));
     let writes = cases
@@ -47,7 +59,7 @@ pub(super) fn check_statements(
     destroys: impl Fn(&str, &str) -> Option<&'static str>,
     changes_accounts: impl Fn(&str, &str) -> Option<&'static str>,
 ) {
-    let cases = cases("sql");
+    let cases = rows::<Cases>("sql");
     let each = |rows: BTreeMap<String, Vec<String>>, found: &dyn Fn(&str, &str) -> Option<&'static str>| {
         for (expected, codes) in rows {
             for code in codes {

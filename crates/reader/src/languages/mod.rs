@@ -3,7 +3,7 @@
 
 pub mod awk;
 #[cfg(test)]
-mod cases;
+pub(crate) mod cases;
 mod files;
 pub mod flux;
 pub mod lexer;

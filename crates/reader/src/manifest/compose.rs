@@ -27,23 +27,3 @@ pub fn project(texts: &[String]) -> Project {
     }
     project
 }
-
-#[cfg(test)]
-mod tests {
-    use super::project;
-
-    #[test]
-    fn files_are_merged_and_expressions_left_out() {
-        let own = "name: media\nservices:\n  web: {image: x, container_name: jellyfin}\n  db: {container_name: $X}\n";
-        let merged = "services: {web: {ports: ['80:80']}, cache:}";
-        let found = project(&[own.to_owned(), "- no compose file".to_owned(), merged.to_owned()]);
-        assert_eq!(found.name.as_deref(), Some("media"));
-        let services: Vec<(&str, String)> =
-            found.services.iter().map(|(name, containers)| (name.as_str(), containers.join(" "))).collect();
-        assert_eq!(
-            services,
-            [("web", "jellyfin".to_owned()), ("db", String::new()), ("cache", String::new())]
-        );
-        assert_eq!(project(&["{".to_owned()]), super::Project::default());
-    }
-}

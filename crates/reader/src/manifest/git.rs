@@ -55,17 +55,3 @@ fn unquoted(value: &str) -> String {
     }
     out.trim().to_owned()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_value_applies_without_its_quotes() {
-        let text = "[core]\n\thooksPath = .hooks\n[Alias]\n\tst = status ; short\n\tfix = !docker restart x\n\tfix = \"!f() { docker restart \\\"$1\\\"; }; f\"\n[alias \"x\"]\n\tfix = no\n[include]\n\tpath = x\n";
-        assert_eq!(alias(text, "fix").as_deref(), Some("!f() { docker restart \"$1\"; }; f"));
-        assert_eq!(alias(text, "ST").as_deref(), Some("status"));
-        assert_eq!(alias(text, "other"), None);
-        assert_eq!(hooks_folder(text).as_deref(), Some(".hooks"));
-    }
-}

@@ -209,24 +209,3 @@ fn filled(line: &str, values: &BTreeMap<String, String>) -> String {
     out.push_str(rest);
     out
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn scripts(words: &[&str]) -> (Vec<String>, bool) {
-        let text = "set shell := ['bash', '-c']\nengine := 'docker'\nalias r := restart\n\n# first\nlist:\n    @docker ps\n\nrestart service='jellyfin': check (note service)\n    {{engine}} restart {{service}}\ncheck:\n    docker ps\nnote what:\n    echo {{what}}\npy:\n    #!/usr/bin/env python3\n    print(1)\n";
-        let found = commands(text, words);
-        (found.scripts, found.is_partial)
-    }
-
-    #[test]
-    fn a_recipe_runs_its_dependencies_first() {
-        let expected = ["docker ps", "echo sonarr", "docker restart sonarr"].map(str::to_owned).to_vec();
-        assert_eq!(scripts(&["r", "sonarr"]), (expected, false));
-        assert_eq!(scripts(&[]).0, ["docker ps"]);
-        assert_eq!(scripts(&["engine=podman", "restart"]).0.last().unwrap(), "podman restart jellyfin");
-        assert!(scripts(&["py"]).0.concat().starts_with("python3 - <<"));
-        assert!(scripts(&["other"]).1);
-    }
-}

@@ -35,17 +35,3 @@ pub fn commands(text: &str, name: &str, arguments: &str) -> Commands {
     }
     Commands { scripts: found, is_partial, ..Commands::default() }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_script_runs_with_those_before_and_after_it() {
-        let text = r#"{"scripts": {"prefix": "echo a", "fix": "docker restart", "postfix": "echo b", "stop": "docker stop x", "start": "docker start x"}}"#;
-        assert_eq!(commands(text, "fix", "'y'").scripts, ["echo a", "docker restart 'y'", "echo b"]);
-        assert_eq!(commands(text, "restart", "").scripts, ["docker stop x", "docker start x"]);
-        assert!(commands(text, "other", "").is_partial);
-        assert!(commands("{", "fix", "").is_partial);
-    }
-}

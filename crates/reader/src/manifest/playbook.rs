@@ -3,16 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::value::{Map, Value};
-
-/// Variables of a play that name its service.
-const SERVICE_KEYS: [&str; 3] = ["service", "service_name", "app"];
-/// Modules whose `name` is a container or a unit, without their collection.
-const MODULES: [&str; 6] =
-    ["docker_container", "podman_container", "systemd", "systemd_service", "service", "docker_swarm_service"];
-/// Those of them whose `name` is a unit.
-const UNIT_MODULES: [&str; 3] = ["systemd", "systemd_service", "service"];
-/// Lists of tasks in a play or a block.
-const TASKS: [&str; 7] = ["tasks", "pre_tasks", "post_tasks", "handlers", "block", "rescue", "always"];
+use crate::languages::names::{Names, manifests as names};
 
 /// The one service that the variables of the plays name, otherwise the one container or unit of their tasks; `None` for a text
 /// that names none or several.
@@ -20,11 +11,12 @@ pub fn service(text: &str) -> Option<String> {
     let plays: Value = serde_saphyr::from_str(text).ok()?;
     let plays: Vec<&Map> = plays.as_list()?.iter().filter_map(Value::as_map).collect();
     let vars = plays.iter().filter_map(|play| play.get("vars")?.as_map());
-    let stated = vars.filter_map(|vars| SERVICE_KEYS.iter().find_map(|key| vars.get(key)?.literal()));
+    let stated =
+        vars.filter_map(|vars| names::SERVICE_VARIABLES.iter().find_map(|key| vars.get(key)?.literal()));
     only(&stated.collect()).or_else(|| {
         let mut names = BTreeSet::new();
         for play in plays {
-            tasks(play, &MODULES, &mut names, 0);
+            tasks(play, names::PLAY_MODULES, &mut names, 0);
         }
         only(&names)
     })
@@ -35,7 +27,7 @@ pub fn managed(text: &str) -> Vec<String> {
     let plays: Option<Value> = serde_saphyr::from_str(text).ok();
     let mut names = BTreeSet::new();
     let plays = plays.as_ref().and_then(Value::as_list).into_iter().flatten();
-    plays.filter_map(Value::as_map).for_each(|play| tasks(play, &MODULES, &mut names, 0));
+    plays.filter_map(Value::as_map).for_each(|play| tasks(play, names::PLAY_MODULES, &mut names, 0));
     names.into_iter().map(str::to_owned).collect()
 }
 
@@ -44,7 +36,7 @@ pub fn manages_unit(text: &str, unit: &str) -> bool {
     let plays: Option<Value> = serde_saphyr::from_str(text).ok();
     let mut names = BTreeSet::new();
     let plays = plays.as_ref().and_then(Value::as_list).into_iter().flatten();
-    plays.filter_map(Value::as_map).for_each(|play| tasks(play, &UNIT_MODULES, &mut names, 0));
+    plays.filter_map(Value::as_map).for_each(|play| tasks(play, names::PLAY_UNIT_MODULES, &mut names, 0));
     names.contains(unit)
 }
 
@@ -53,13 +45,13 @@ fn only(names: &BTreeSet<&str>) -> Option<String> {
 }
 
 /// Adds the containers and units that the tasks of a play or block manage with these modules.
-fn tasks<'a>(play: &'a Map, modules: &[&str], names: &mut BTreeSet<&'a str>, depth: usize) {
+fn tasks<'a>(play: &'a Map, modules: Names, names: &mut BTreeSet<&'a str>, depth: usize) {
     const DEEPEST: usize = 4;
-    let lists = TASKS.iter().filter_map(|key| play.get(key)?.as_list()).flatten();
+    let lists = names::PLAY_TASKS.iter().filter_map(|key| play.get(key)?.as_list()).flatten();
     for task in lists.filter_map(Value::as_map) {
         for (module, arguments) in task.iter() {
             let module = module.rsplit('.').next().unwrap_or(module);
-            if modules.contains(&module) {
+            if modules.has(module) {
                 names.extend(
                     arguments
                         .get("name")
@@ -71,34 +63,5 @@ fn tasks<'a>(play: &'a Map, modules: &[&str], names: &mut BTreeSet<&'a str>, dep
         if depth < DEEPEST {
             tasks(task, modules, names, depth + 1);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{manages_unit, service};
-
-    #[test]
-    fn one_service_is_found_and_several_are_not() {
-        for (text, expected) in [
-            ("- hosts: all\n  vars: {service: jellyfin}\n", Some("jellyfin")),
-            ("- hosts: all\n  vars: {app: '{{ x }}'}\n", None),
-            (
-                "- hosts: ie01\n  tasks:\n    - community.docker.docker_container: {name: sonarr, restart: true}\n",
-                Some("sonarr"),
-            ),
-            (
-                "- hosts: ie01\n  tasks:\n    - block:\n        - systemd: {name: nginx.service, state: restarted}\n",
-                Some("nginx"),
-            ),
-            ("- hosts: a\n  tasks:\n    - service: {name: a}\n    - service: {name: b}\n", None),
-            ("- import_playbook: other.yml\n", None),
-            ("a: [", None),
-            ("", None),
-        ] {
-            assert_eq!(service(text).as_deref(), expected, "{text}");
-        }
-        assert!(manages_unit("- tasks:\n    - ansible.builtin.systemd: {name: nginx}\n", "nginx"));
-        assert!(!manages_unit("- tasks:\n    - docker_container: {name: nginx}\n", "nginx"));
     }
 }

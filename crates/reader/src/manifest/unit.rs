@@ -1,7 +1,6 @@
 //! Unit files of systemd: the commands that a unit runs when it is started.
 
-/// The keys whose commands run when a unit starts.
-const STARTS: [&str; 4] = ["ExecCondition", "ExecStartPre", "ExecStart", "ExecStartPost"];
+use crate::languages::names::manifests as names;
 
 /// Whether the unit ends with its commands, and is not a service that stays.
 pub fn runs_once(text: &str) -> bool {
@@ -16,25 +15,11 @@ pub fn runs_once(text: &str) -> bool {
 pub fn commands(text: &str) -> Vec<String> {
     let text = text.replace("\\\n", " ");
     let lines = text.lines().filter_map(|line| line.trim().split_once('='));
-    let lines = lines.filter(|(key, _)| STARTS.contains(&key.trim()));
+    let lines = lines.filter(|(key, _)| names::UNIT_STARTS.has(key.trim()));
     // The prefixes say how failures count; `%%` and `$$` are one character.
     let plain = |value: &str| {
         let command = value.trim().trim_start_matches(['-', '@', ':', '+', '!', '|']);
         command.replace("%%", "%").replace("$$", "$")
     };
     lines.map(|(_, value)| plain(value)).filter(|command| !command.is_empty()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_start_runs_what_the_unit_states() {
-        let text = "[Service]\nType=oneshot\n# ExecStart=no\nExecStartPre=-/usr/bin/docker stop x\nExecStart=/usr/bin/docker \\\n restart jellyfin\nExecStop=/bin/true\n";
-        assert_eq!(commands(text), ["/usr/bin/docker stop x", "/usr/bin/docker   restart jellyfin"]);
-        assert!(runs_once(text));
-        assert!(!runs_once(&format!("{text}RemainAfterExit=yes\n")));
-        assert!(!runs_once("[Service]\nExecStart=/usr/bin/jellyfin\n"));
-    }
 }

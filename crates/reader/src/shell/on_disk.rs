@@ -14,9 +14,6 @@ pub(crate) const MOST_PATHS: usize = 256;
 pub(crate) const MOST_FOLDERS: usize = 64;
 /// Characters of globs.
 pub(crate) const GLOB: [char; 3] = ['*', '?', '['];
-/// Folders of installed programs, which are taken for what the catalogue says of their name.
-pub(crate) const INSTALLED: [&str; 8] =
-    ["/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/lib/", "/lib/", "/snap/", "/etc/init.d/"];
 
 /// The disk of this machine, and what was read from it.
 #[derive(Default)]

@@ -109,37 +109,23 @@ impl fmt::Display for Workload {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::Workload;
+    use crate::languages::cases::check_rows;
 
     #[test]
     fn reads_namespace_kind_and_name() {
-        for (written, shown) in [
-            ("jellyfin", Some("jellyfin")),
-            ("deploy/jellyfin", Some("deployment/jellyfin")),
-            ("media/jellyfin", Some("media/jellyfin")),
-            ("media/sts/db", Some("media/statefulset/db")),
-            ("media/StatefulSets.apps/db", Some("media/statefulset/db")),
-            ("media/pod/db-0", None),
-            ("pod/db-0", None),
-            ("a/job/b/c", None),
-        ] {
-            let read = Workload::read(written).map(|workload| workload.to_string());
-            assert_eq!(read.as_deref(), shown, "{written}");
-        }
+        check_rows("terms", "workloads", |written| {
+            Workload::read(written).map(|workload| workload.to_string()).unwrap_or_default()
+        });
     }
 
     #[test]
     fn what_is_not_stated_may_be_any() {
-        for (one, other, same) in [
-            ("db", "media/sts/db", true),
-            ("media/db", "sts/db", true),
-            ("media/db", "test/db", false),
-            ("deploy/db", "sts/db", false),
-            ("db", "web", false),
-        ] {
-            let read = |written| Workload::read(written).unwrap();
-            assert_eq!(read(one).may_be(&read(other)), same, "{one} {other}");
-            assert_eq!(read(other).may_be(&read(one)), same, "{other} {one}");
-        }
+        check_rows("terms", "same_workloads", |both| {
+            let (one, other) = both.split_once(' ').unwrap();
+            let (one, other) = (Workload::read(one).unwrap(), Workload::read(other).unwrap());
+            assert_eq!(one.may_be(&other), other.may_be(&one), "{both}");
+            one.may_be(&other).to_string()
+        });
     }
 }

@@ -3,16 +3,10 @@
 use crate::actions::call::Call;
 use crate::catalogue::base_name;
 use crate::catalogue::program::Role;
+use crate::languages::names::manifests as names;
 use crate::manifest::playbook;
 use crate::shell::{Word, pairs_of_map, pairs_of_words};
 use crate::terms::action::{Action, Family, Playbook, Target};
-
-/// Extra variables that name the service, the most reliable first.
-const SERVICE_KEYS: [&str; 3] = ["service", "service_name", "app"];
-/// Words that surround the name of a service in the name of a playbook.
-const VERBS: [&str; 6] = ["redeploy", "deploy", "update", "upgrade", "install", "restart"];
-/// File stems that do not name a service.
-const GENERAL: [&str; 6] = ["site", "main", "playbook", "all", "deploy", "redeploy"];
 
 pub(in crate::actions) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
     let options = &call.own;
@@ -42,7 +36,7 @@ fn guess(file: &str) -> Option<String> {
     let mut rest = stem;
     loop {
         let before = rest;
-        for verb in VERBS {
+        for verb in names::PLAYBOOK_VERBS.iter() {
             if let Some(after) = rest.strip_prefix(verb).and_then(|after| after.strip_prefix(['-', '_'])) {
                 rest = after;
             }
@@ -54,7 +48,8 @@ fn guess(file: &str) -> Option<String> {
             break;
         }
     }
-    let says_nothing = rest.is_empty() || GENERAL.contains(&rest) || VERBS.contains(&rest);
+    let says_nothing =
+        rest.is_empty() || names::PLAYBOOK_GENERAL.has(rest) || names::PLAYBOOK_VERBS.has(rest);
     (!says_nothing).then(|| rest.to_owned())
 }
 
@@ -71,7 +66,7 @@ fn stated_service(word: &Word) -> Option<String> {
     };
     let known =
         |value: &&(String, String)| word.unknown.is_none() || word.prefix().contains(value.1.as_str());
-    SERVICE_KEYS.iter().find_map(|key| {
+    names::SERVICE_VARIABLES.iter().find_map(|key| {
         let pair = pairs.iter().rev().filter(known).find(|(name, value)| name == key && !value.is_empty())?;
         Some(pair.1.clone())
     })

@@ -2,37 +2,8 @@
 
 use crate::actions::line::{Arguments, Line};
 use crate::catalogue::lookup::Usage;
+use crate::languages::names::engines;
 use crate::terms::reference::{EngineCall, Form, Reference};
-
-/// The programs that can be asked.
-const PROGRAMS: [&str; 3] = ["docker", "podman", "nerdctl"];
-
-/// Options before the verb that choose no other engine than the host does.
-const HARMLESS: [&str; 6] = ["-H", "--host", "-l", "--log-level", "-D", "--debug"];
-
-/// Variables that choose another engine, or another user's configuration of it.
-const OTHER_ENGINE: [&str; 10] = [
-    "DOCKER_CONTEXT",
-    "DOCKER_CONFIG",
-    "CONTAINER_CONNECTION",
-    "CONTAINERS_CONF",
-    "CONTAINERS_STORAGE_CONF",
-    "CONTAINERD_NAMESPACE",
-    "NERDCTL_TOML",
-    "XDG_CONFIG_HOME",
-    "XDG_RUNTIME_DIR",
-    "HOME",
-];
-
-/// Programs that run a command as the user, on the machine and with the engine of their own. Behind any other program, the
-/// engine may be that of a container, of a virtual machine or of another user.
-const PLAIN: [&str; 18] = [
-    "sh", "bash", "dash", "ash", "zsh", "env", "timeout", "nice", "ionice", "nohup", "time", "xargs",
-    "stdbuf", "setsid", "command", "exec", "eval", "watch",
-];
-
-/// The sockets of docker on any machine.
-const SOCKETS: [&str; 2] = ["/var/run/docker.sock", "/run/docker.sock"];
 
 /// How the targets of a call are named, and which engine knows them. `global` are the options before the verb, `host` is
 /// the host that the call itself names.
@@ -52,16 +23,16 @@ pub(in crate::actions) fn reference(
     let names_address =
         global.value(&["-H", "--host"]).is_some() || usage.program.host_variables.iter().any(has);
     // An address without a host is a socket, perhaps of another engine.
-    let is_other =
-        names_address && host.is_none() || global.options.iter().any(|(name, _)| !name.is_any(&HARMLESS));
-    let program = PROGRAMS.into_iter().find(|name| *name == line.program());
+    let is_other = names_address && host.is_none()
+        || global.options.iter().any(|(name, _)| !name.is_any(engines::HARMLESS.0));
+    let program = engines::PROGRAMS.iter().find(|name| *name == line.program());
     let engine = program.filter(|_| !is_other).and_then(|program| askable(line, program, host.is_some()));
     Reference { engine, ..Reference::default() }
 }
 
 /// How the target of a request to an engine's socket is named.
 pub(in crate::actions) fn reference_on_socket(line: &Line<'_>, socket: &str) -> Reference {
-    let engine = SOCKETS.contains(&socket).then(|| askable(line, "docker", false)).flatten();
+    let engine = engines::SOCKETS.has(socket).then(|| askable(line, "docker", false)).flatten();
     Reference { engine, ..Reference::default() }
 }
 
@@ -72,7 +43,7 @@ fn askable(line: &Line<'_>, program: &'static str, names_host: bool) -> Option<E
     let behind = command.via.get(ssh.map_or(0, |at| at + 1)..).unwrap_or_default();
     let is_remote = ssh.is_some() || names_host;
     let sudo = behind.iter().any(|via| via == "sudo");
-    let is_plain = behind.iter().all(|via| PLAIN.contains(&via.as_str()) || via == "sudo" && is_remote);
-    let is_other = OTHER_ENGINE.iter().any(|name| command.variable(name).is_some());
+    let is_plain = behind.iter().all(|via| engines::PLAIN.has(via) || via == "sudo" && is_remote);
+    let is_other = engines::OTHER.iter().any(|name| command.variable(name).is_some());
     (is_plain && !is_other).then_some(EngineCall { program, sudo })
 }

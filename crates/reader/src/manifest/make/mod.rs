@@ -3,29 +3,13 @@
 mod variables;
 
 use super::Commands;
+use crate::languages::names::manifests as names;
 use variables::{LONGEST, Variables};
 
 /// Maximum number of targets that are followed.
 const MOST_TARGETS: usize = 128;
 /// Maximum number of rules that are kept.
 const MOST_RULES: usize = 1_000;
-/// Values of `SHELL` and its options with which recipes are read as usual.
-const PLAIN_SHELLS: [&str; 12] = [
-    "/bin/sh",
-    "/bin/bash",
-    "/usr/bin/bash",
-    "/usr/bin/env bash",
-    "bash",
-    "sh",
-    "-c",
-    "-ec",
-    "-euc",
-    "-eu -c",
-    "-eu -o pipefail -c",
-    "--no-print-directory",
-];
-/// Directives of conditionals: both branches are read.
-const CONDITIONALS: [&str; 6] = ["ifeq", "ifneq", "ifdef", "ifndef", "else", "endif"];
 
 /// A rule: its prerequisites and its recipe.
 #[derive(Debug, Default)]
@@ -129,7 +113,7 @@ impl Makefile {
                 makefile.at_once.push(format!(": \"{script}\""));
             }
             let word = line.split_whitespace().next().unwrap_or_default();
-            if CONDITIONALS.contains(&word) {
+            if names::MAKE_CONDITIONALS.has(word) {
                 continue;
             }
             if matches!(word, "include" | "-include" | "sinclude" | "load" | "-load" | "vpath")
@@ -170,7 +154,7 @@ impl Makefile {
         }
         // Another shell reads the recipes in its own way.
         self.is_partial |= matches!(name, "SHELL" | ".SHELLFLAGS" | "MAKEFLAGS" | ".RECIPEPREFIX")
-            && !PLAIN_SHELLS.contains(&value);
+            && !names::MAKE_SHELLS.has(value);
         let sign = head.trim_end().trim_start_matches(name).trim();
         if sign == "!" {
             self.at_once.push(self.variables.plain_text(value));
@@ -300,69 +284,4 @@ impl Makefile {
 /// Whether a line runs scripts while it is read.
 fn runs_scripts(line: &str) -> bool {
     line.contains("(shell ") || line.contains("{shell ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn scripts(text: &str, goals: &[&str]) -> (Vec<String>, bool) {
-        let found = commands(text, goals, &[("HOST".to_owned(), "ie01".to_owned())]);
-        (found.scripts, found.is_partial)
-    }
-
-    #[test]
-    fn recipes_follow_prerequisites_and_variables() {
-        let text = "SERVICE ?= jellyfin\nENGINE := docker\nCMD = $(ENGINE) restart\n\n.PHONY: all restart\nall: restart\n\t@echo done\nrestart: check\n\t-$(CMD) $(SERVICE) \\\n\t\tsonarr\n\tssh $(HOST) uptime # $$HOME\ncheck:; docker ps\n";
-        let expected = vec![
-            "docker ps".to_owned(),
-            "docker restart jellyfin \\\n\tsonarr".to_owned(),
-            "ssh ie01 uptime # $HOME".to_owned(),
-        ];
-        assert_eq!(scripts(text, &["restart"]), (expected.clone(), false));
-        let all = expected.into_iter().chain(["echo done".to_owned()]).collect();
-        assert_eq!(scripts(text, &[]), (all, false));
-    }
-
-    #[test]
-    fn patterns_name_their_stem() {
-        let text = "restart-%:\n\tdocker restart $* $@\n";
-        assert_eq!(scripts(text, &["restart-jellyfin"]).0, ["docker restart jellyfin restart-jellyfin"]);
-    }
-
-    #[test]
-    fn scripts_of_variables_run_for_every_goal() {
-        let text = "X := $(shell docker restart jellyfin)\nls:\n\tls\n";
-        assert_eq!(scripts(text, &["ls"]).0, [": \"X := $(docker restart jellyfin)\"", "ls"]);
-        let text = "all: $(shell docker restart jellyfin)\nifeq ($(shell docker stop x),y)\nendif\n\tls\n";
-        assert_eq!(scripts(text, &[]).0.len(), 3, "{:?}", scripts(text, &[]));
-    }
-
-    #[test]
-    fn functions_that_may_write_are_partial() {
-        for (call, is_partial) in [
-            ("$(file >/etc/x,y)", true),
-            ("$(eval X = 1)", true),
-            ("$(call restart,x)", true),
-            ("$(if a,$(file >x,y))", true),
-            ("$(wildcard *.c)", false),
-            ("$(notdir $(CURDIR))", false),
-        ] {
-            assert_eq!(scripts(&format!("all:\n\techo {call}\n"), &[]).1, is_partial, "{call}");
-        }
-    }
-
-    #[test]
-    fn what_is_in_other_files_is_partial() {
-        for text in ["include x.mk\nls:\n\tls\n", "ls:\n\tls\n$(eval $(call x,y))\n"] {
-            assert_eq!(scripts(text, &["ls"]), (vec!["ls".to_owned()], true), "{text}");
-        }
-        assert_eq!(scripts("ls:\n\tls\n", &["other"]), (vec![], true));
-    }
-
-    #[test]
-    fn loops_end() {
-        let text = "A = $(B) $(B)\nB = $(A) $(A)\na: b\n\techo $(A)\nb: a\n\techo b\n";
-        assert!(scripts(text, &["a"]).0.iter().all(|line| line.len() <= 2 * LONGEST));
-    }
 }

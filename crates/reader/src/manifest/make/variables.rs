@@ -3,39 +3,8 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-/// Functions of make that only compute.
-const HARMLESS: [&str; 28] = [
-    "abspath",
-    "addprefix",
-    "addsuffix",
-    "and",
-    "basename",
-    "dir",
-    "error",
-    "filter",
-    "filter-out",
-    "findstring",
-    "firstword",
-    "flavor",
-    "if",
-    "info",
-    "join",
-    "lastword",
-    "notdir",
-    "or",
-    "origin",
-    "patsubst",
-    "realpath",
-    "sort",
-    "strip",
-    "subst",
-    "suffix",
-    "warning",
-    "wildcard",
-    "word",
-];
-/// What a harmless function may contain that runs or writes something.
-const STATEMENTS: [&str; 5] = ["shell ", "file ", "eval ", "call ", "guile "];
+use crate::languages::names::manifests as names;
+
 /// Maximum number of references to variables that are expanded.
 const MOST_REFERENCES: usize = 10_000;
 /// Maximum nesting of variables in variables.
@@ -103,7 +72,7 @@ impl Variables {
             return own(*name);
         }
         let function = body.split([' ', '\t']).next().unwrap_or_default();
-        let is_harmless = HARMLESS.contains(&function) && !STATEMENTS.iter().any(|word| body.contains(word));
+        let is_harmless = names::MAKE_FUNCTIONS.has(function) && !names::MAKE_STATEMENTS.are_in(body);
         if function.len() < body.len() && !is_harmless {
             self.runs_more.set(true);
         }

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use crate::catalogue::Catalogue;
+use crate::languages::names::shell as names;
 use crate::shell::Complaint;
 use crate::shell::disk::Disk;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
@@ -17,27 +18,6 @@ use crate::terms::plain_text::first_words;
 const MOST_SALVAGES: usize = 48;
 /// Maximum number of lines in a part that is parsed on its own.
 const LONGEST_STATEMENT: usize = 12;
-
-/// Parts of a text that evaluate values as arithmetic: attributes, indirections, slices, elements, special variables.
-const EVALUATING: [&str; 17] = [
-    "declare",
-    "typeset",
-    "local",
-    "read",
-    "unset",
-    "let",
-    "printf -v",
-    "((",
-    "[[",
-    "${!",
-    "${@:",
-    "]=",
-    "]}",
-    "OPTIND",
-    "SECONDS",
-    "RANDOM",
-    "LINENO",
-];
 
 /// Reads a script with the built-in catalogue. `cwd` is the working directory in which it would start; `None`
 /// when it is unknown.
@@ -78,7 +58,7 @@ fn evaluates(text: &str) -> bool {
         let rest = rest.trim_start_matches(|c: char| c.is_alphanumeric() || "_@*[]".contains(c));
         rest.strip_prefix(':').is_some_and(|rest| rest.starts_with(|c: char| c.is_alphanumeric() || c == '$'))
     });
-    slices || EVALUATING.iter().any(|part| text.contains(part))
+    slices || names::ARITHMETIC.are_in(text)
 }
 
 impl Evaluator {

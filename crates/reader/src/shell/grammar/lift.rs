@@ -432,32 +432,18 @@ impl<'a> Scanner<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::lift;
-
-    fn lifted(text: &str) -> (String, Vec<String>) {
-        let mut documents = Vec::new();
-        let text = lift(text, &mut documents).unwrap();
-        (text.replace(super::DOCUMENT, "@"), documents.into_iter().map(|document| document.body).collect())
-    }
+    use crate::shell::marks::{APART, DOCUMENT};
 
     #[test]
-    fn here_documents_leave_their_number() {
-        let (text, bodies) = lifted("a \"$(cat <<'E' | b\nit's (\nE\n)\" <<-F\nx\n\ty\n\tF\nc");
-        assert_eq!(text, "a \"$(cat <<<@0@  | b\n)\" <<<@1@ \nc");
-        assert_eq!(bodies, ["it's (\n", "x\ny\n"]);
-    }
-
-    #[test]
-    fn patterns_get_both_brackets() {
-        let (text, _) = lifted("x=$(case $1 in a|b) y;; (c) z ;; *) w; esac); case a in esac");
-        assert_eq!(text, "x=$(case $1 in (a|b) y;; (c) z ;; (*) w; esac); case a in esac");
-    }
-
-    #[test]
-    fn text_with_two_less_than_signs_is_no_here_document() {
-        let (text, bodies) = lifted("echo 'a <<E' $((1<<2)) \"<<F\" # <<G");
-        assert_eq!(text.replace(super::APART, ""), "echo 'a <<E' $((1<<2)) \"<<F\" ");
-        assert!(!text.contains("<<"));
-        assert!(bodies.is_empty());
+    fn here_documents_are_lifted_and_patterns_get_both_brackets() {
+        crate::languages::cases::check_rows("grammar", "lifted", |text| {
+            let mut documents = Vec::new();
+            let lifted = super::lift(text, &mut documents).unwrap();
+            let bodies = documents.into_iter().map(|document| document.body);
+            std::iter::once(lifted.replace(DOCUMENT, "@").replace(APART, "~"))
+                .chain(bodies)
+                .collect::<Vec<_>>()
+                .join("|")
+        });
     }
 }

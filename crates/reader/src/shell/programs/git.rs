@@ -2,6 +2,7 @@
 
 use super::wrapper::quoted;
 use crate::catalogue::lookup::Usage;
+use crate::languages::names::shell as names;
 use crate::manifest;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Invocation;
@@ -11,37 +12,6 @@ use crate::shell::script::Construct;
 use crate::shell::state::Shell;
 use crate::shell::text::{Field, is_known};
 
-/// The hooks of each command that has some.
-const HOOKS: [(&str, &[&str]); 11] = [
-    ("commit", &["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"]),
-    ("merge", &["pre-merge-commit", "commit-msg", "post-merge"]),
-    ("pull", &["pre-merge-commit", "pre-rebase", "post-merge", "post-checkout", "post-rewrite"]),
-    ("push", &["pre-push"]),
-    ("checkout", &["post-checkout"]),
-    ("switch", &["post-checkout"]),
-    ("worktree", &["post-checkout"]),
-    ("rebase", &["pre-rebase", "post-checkout", "post-rewrite"]),
-    ("am", &["applypatch-msg", "pre-applypatch", "post-applypatch"]),
-    ("cherry-pick", &["pre-commit", "commit-msg", "post-commit"]),
-    ("revert", &["pre-commit", "commit-msg", "post-commit"]),
-];
-/// Commands of git without hooks, which no alias replaces.
-const OWN: [&str; 14] = [
-    "add",
-    "apply",
-    "bisect",
-    "clean",
-    "clone",
-    "fetch",
-    "gc",
-    "init",
-    "mv",
-    "reset",
-    "restore",
-    "rm",
-    "stash",
-    "submodule",
-];
 /// Maximum number of folders above the working directory in which a repository is searched.
 const MOST_PARENTS: usize = 12;
 /// Maximum nesting of aliases.
@@ -71,20 +41,20 @@ pub(crate) fn run(
         }
     }
     let word =
-        verb.and_then(|at| texts.get(at)).copied().filter(|word| is_known(word) && !OWN.contains(word));
+        verb.and_then(|at| texts.get(at)).copied().filter(|word| is_known(word) && !names::GIT_OWN.has(word));
     if let Some((at, word)) = verb.zip(word).filter(|_| evaluator.disk_of(shell).is_some()) {
         let mut inner = shell.child().through("git");
         if let Some(folder) = folder {
             inner.cwd = evaluator.path_of(shell, folder);
         }
         let rest = invocation.fields.get(at + 1..).unwrap_or_default();
-        match HOOKS.iter().find(|(command, _)| *command == word) {
-            Some((_, hooks)) if !usage.has(&texts, &usage.form.quiet) => {
+        match names::GIT_HOOKS.get(word) {
+            Some(hooks) if !usage.has(&texts, &usage.form.quiet) => {
                 let repository = evaluator.repository(&mut inner);
                 // For `git commit`, `-n` is short for it.
                 let skips = texts.contains(&"--no-verify") || word == "commit" && texts.contains(&"-n");
                 let is_checked = |hook: &str| hook.starts_with("pre-") || hook == "commit-msg";
-                let hooks = hooks.iter().copied().filter(|hook| !(skips && is_checked(hook)));
+                let hooks = hooks.iter().filter(|hook| !(skips && is_checked(hook)));
                 evaluator.hooks(&inner, repository, hooks);
             }
             // A listed command is no alias.

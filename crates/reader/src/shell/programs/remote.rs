@@ -2,6 +2,7 @@
 
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::program::Role;
+use crate::languages::names::shell as names;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Invocation;
 use crate::shell::host::host_of;
@@ -11,10 +12,6 @@ use crate::shell::text::{Field, join};
 
 use super::pairs;
 use super::wrapper::quoted;
-
-/// Arguments of `command` and `shell` that may precede the command.
-const OWN_ARGUMENTS: &[&str] =
-    &["chdir", "creates", "removes", "executable", "stdin", "stdin_add_newline", "strip_empty_ends", "warn"];
 
 pub(crate) fn run(
     evaluator: &mut Evaluator,
@@ -115,7 +112,7 @@ impl<'a> AnsibleCall<'a> {
             return command.to_owned();
         }
         let mut rest = self.arguments.trim_start();
-        while OWN_ARGUMENTS
+        while names::ANSIBLE_ARGUMENTS
             .iter()
             .any(|name| rest.strip_prefix(name).is_some_and(|after| after.starts_with('=')))
         {

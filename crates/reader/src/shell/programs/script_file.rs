@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use crate::catalogue::base_name;
+use crate::languages::names::shell as names;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Invocation;
-use crate::shell::on_disk::INSTALLED;
 use crate::shell::state::Shell;
 use crate::shell::text::Field;
 
@@ -15,7 +15,7 @@ impl Evaluator {
         let is_path =
             name.contains('/') || self.unknowns.only_mark(name).is_some_and(|name| name.found.is_some());
         let path = if is_path { name.to_owned() } else { self.in_own_path(shell, name)? };
-        let is_installed = INSTALLED.iter().any(|folder| path.starts_with(folder));
+        let is_installed = names::INSTALLED.begin(&path);
         if is_installed && self.file_content(shell, &path).is_none() {
             return None;
         }

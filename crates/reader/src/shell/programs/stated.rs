@@ -4,19 +4,12 @@ use std::path::Path;
 
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::program::{Role, TargetKind};
+use crate::languages::names::manifests as names;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Invocation;
 use crate::shell::script::{Command, Stated};
 use crate::shell::state::Shell;
 
-/// The names under which compose finds the files of a project: its own, then those that are merged into it.
-const OWN: [&str; 4] = ["compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"];
-const MERGED: [&str; 4] = [
-    "compose.override.yml",
-    "compose.override.yaml",
-    "docker-compose.override.yml",
-    "docker-compose.override.yaml",
-];
 /// The maximum number of files of one command that are read.
 const MOST_FILES: usize = 8;
 /// The maximum number of folders above the working directory in which compose files are looked for.
@@ -92,7 +85,9 @@ fn compose(
             .find_map(|name| evaluator.read_data(shell, &format!("{}/{name}", folder.trim_end_matches('/'))))
     };
     Path::new(&start).ancestors().filter_map(Path::to_str).take(HIGHEST).find_map(|folder| {
-        let texts = std::iter::once(read(folder, &OWN)?).chain(read(folder, &MERGED)).collect();
+        let texts = std::iter::once(read(folder, names::COMPOSE.0)?)
+            .chain(read(folder, names::COMPOSE_MERGED.0))
+            .collect();
         Some(Stated { folder: Some(folder.to_owned()), texts })
     })
 }

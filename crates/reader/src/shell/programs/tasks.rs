@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::wrapper::quoted;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::program::Role;
+use crate::languages::names::manifests as names;
 use crate::manifest::{self, Commands};
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
@@ -14,13 +15,8 @@ use crate::shell::on_disk::Search;
 use crate::shell::state::Shell;
 use crate::shell::text::{Field, Unknown};
 
-/// Names of makefiles, first choice first.
-const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
-const JUSTFILES: [&str; 3] = ["justfile", "Justfile", ".justfile"];
 /// Maximum number of folders above the working directory in which a justfile is searched.
 const MOST_PARENTS: usize = 8;
-/// Verbs of npm, yarn and pnpm that run a script of the same name.
-const SCRIPT_VERBS: [&str; 5] = ["start", "stop", "restart", "test", "t"];
 
 /// The words of a task runner.
 #[derive(Default)]
@@ -61,7 +57,7 @@ pub(crate) fn make(
     let inner = evaluator.in_folder(shell, words.folder, program);
     let file = match words.files.first() {
         Some(file) => evaluator.first_file(&inner, "", &[*file]),
-        None => evaluator.first_file(&inner, "", &MAKEFILES),
+        None => evaluator.first_file(&inner, "", names::MAKEFILES.0),
     };
     let lines = words.lines.iter().map(|line| format!("{line}\n")).collect::<String>();
     let file = file.or_else(|| (!lines.is_empty()).then(|| ("--eval".to_owned(), String::new())));
@@ -97,7 +93,7 @@ pub(crate) fn package(
     }
     let name = words.plain.first().copied();
     // yarn and pnpm run a script without `run`, too.
-    let name = name.filter(|name| is_run || program != "npm" || SCRIPT_VERBS.contains(name));
+    let name = name.filter(|name| is_run || program != "npm" || names::PACKAGE_VERBS.has(name));
     let mut inner = evaluator.in_folder(shell, words.folder, program);
     let file = name.and_then(|name| Some((name, evaluator.first_file(&inner, "", &["package.json"])?)));
     let Some((name, (path, text))) = file.filter(|_| !words.is_idle) else {
@@ -125,7 +121,7 @@ pub(crate) fn just(
     let file = match words.files.first() {
         Some(file) => evaluator.first_file(&inner, "", &[*file]),
         None => (0..=MOST_PARENTS)
-            .find_map(|level| evaluator.first_file(&inner, &"../".repeat(level), &JUSTFILES)),
+            .find_map(|level| evaluator.first_file(&inner, &"../".repeat(level), names::JUSTFILES.0)),
     };
     let Some((path, text)) = file.filter(|_| !words.is_idle) else {
         return evaluator.plain_program(shell, invocation, program);

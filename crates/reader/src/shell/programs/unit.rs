@@ -1,6 +1,7 @@
 //! Units of systemd that run a command once and end: what they run is read from their files.
 
 use crate::catalogue::lookup::Usage;
+use crate::languages::names::shell as names;
 use crate::manifest;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Invocation;
@@ -9,9 +10,6 @@ use crate::shell::options::{Item, Scanner};
 use crate::shell::script::Construct;
 use crate::shell::state::Shell;
 
-/// Folders of unit files, first choice first.
-const FOLDERS: [&str; 4] =
-    ["/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"];
 /// Maximum number of units of one command whose files are read.
 const MOST_UNITS: usize = 4;
 
@@ -48,8 +46,9 @@ pub(crate) fn run(
 
 impl Evaluator {
     fn unit(&mut self, shell: &Shell, name: &str) {
-        let Some(text) =
-            FOLDERS.iter().find_map(|folder| self.script_file(shell, &format!("{folder}/{name}")))
+        let Some(text) = names::UNIT_FOLDERS
+            .iter()
+            .find_map(|folder| self.script_file(shell, &format!("{folder}/{name}")))
         else {
             return;
         };

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::invocation::Invocation;
+use crate::languages::names::shell as names;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::execution::output::printed as output;
 use crate::shell::execution::output::redirect::descriptor;
@@ -14,27 +15,6 @@ use crate::shell::text::{Field, Origin, Unknown, is_known, join};
 
 /// Maximum number of lines for which `mapfile -C` runs its command.
 const MOST_CALLBACKS: usize = 16;
-
-/// Builtins whose arguments are assignments.
-pub(crate) const DECLARING: &[&str] = &["export", "declare", "typeset", "local", "readonly"];
-
-/// Builtins that evaluate the subscripts of array elements in their words, and run the substitutions in these: `let 'a[$(x)]'`.
-const EVALUATING: &[&str] = &[
-    "let",
-    "printf",
-    "test",
-    "[",
-    "read",
-    "unset",
-    "mapfile",
-    "readarray",
-    "wait",
-    "export",
-    "declare",
-    "typeset",
-    "local",
-    "readonly",
-];
 
 fn evaluate_subscripts(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) {
     // These three evaluate only the name after `-v`.
@@ -62,7 +42,7 @@ fn complete(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) {
 pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -> Option<Ran> {
     let name = invocation.word(0)?;
     let quiet = Some((String::new(), Flow::On));
-    if EVALUATING.contains(&name) {
+    if names::EVALUATING.has(name) {
         evaluate_subscripts(evaluator, shell, invocation);
     }
     match name {

@@ -4,6 +4,7 @@ use brush_parser::ast::{self, Assignment, AssignmentName, CommandPrefixOrSuffixI
 
 use super::invocation::Invocation;
 use super::{attributes, builtins};
+use crate::languages::names::shell as names;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::script::{Command, Node};
 use crate::shell::state::Shell;
@@ -36,8 +37,7 @@ impl Evaluator {
         if let Some(name) = &simple.word_or_name {
             fields.extend(self.fields(shell, &name.value));
         }
-        let is_declaration =
-            fields.first().is_some_and(|name| builtins::DECLARING.contains(&name.text.as_str()));
+        let is_declaration = fields.first().is_some_and(|name| names::DECLARING.has(&name.text));
         for item in suffix {
             if self.exhausted() {
                 break;

@@ -5,12 +5,13 @@ use std::rc::Rc;
 use crate::catalogue::Catalogue;
 use crate::catalogue::options::{Item, Scanner};
 use crate::catalogue::program::{FileHow, Role, Stated};
+use crate::languages::names::shell as names;
 use crate::path::fold;
 use crate::shell::Complaint;
 use crate::shell::disk::{Disk, Unreadable};
 use crate::shell::evaluator::Evaluator;
 use crate::shell::marks::without_marks;
-use crate::shell::on_disk::{GLOB, INSTALLED, MOST_FILES, MOST_FOLDERS, MOST_PATHS, ScriptFile, Search};
+use crate::shell::on_disk::{GLOB, MOST_FILES, MOST_FOLDERS, MOST_PATHS, ScriptFile, Search};
 use crate::shell::script::{Command, Construct, Mode, Node};
 use crate::shell::state::Shell;
 use crate::shell::text::{Stretch, Unknown, Unknowns, is_known, stretches};
@@ -82,7 +83,7 @@ impl Evaluator {
         let folders = folders.split(':').filter(|folder| !folder.is_empty());
         let paths: Vec<String> =
             folders.map(|folder| format!("{}/{name}", folder.trim_end_matches('/'))).collect();
-        let is_own = |path: &String| !INSTALLED.iter().any(|folder| path.starts_with(folder));
+        let is_own = |path: &String| !names::INSTALLED.begin(path);
         paths
             .into_iter()
             .take(MOST_FOLDERS)

@@ -1,5 +1,6 @@
 //! Filters: programs whose output follows from their options and their known standard input.
 
+use crate::languages::names::shell as names;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Invocation;
 use crate::shell::marks::without_marks;
@@ -7,25 +8,6 @@ use crate::shell::text::is_known;
 
 /// Maximum length in bytes of a text that is filtered.
 const LONGEST: usize = 64 * 1024;
-
-/// Programs that pack, each with those that unpack what it packs.
-const PACKERS: &[(&str, &[&str])] = &[
-    ("gzip", &["gunzip", "zcat", "gzcat", "unpigz"]),
-    ("pigz", &["gunzip", "zcat", "gzcat", "unpigz"]),
-    ("bzip2", &["bunzip2", "bzcat"]),
-    ("xz", &["unxz", "xzcat", "unlzma", "lzcat"]),
-    ("lzma", &["unlzma", "lzcat", "unxz"]),
-    ("zstd", &["unzstd", "zstdcat"]),
-    ("lz4", &["unlz4", "lz4cat"]),
-    ("lzop", &["lzopcat"]),
-    ("compress", &["uncompress", "zcat"]),
-    ("brotli", &[]),
-    ("base64", &[]),
-    ("base32", &[]),
-    ("basenc", &[]),
-    ("xxd", &[]),
-    ("uuencode", &["uudecode"]),
-];
 
 /// The output of a filter; `None` when it is unknown.
 pub(crate) fn of(
@@ -100,10 +82,10 @@ fn unpacked(evaluator: &Evaluator, text: &str, program: &str, args: &[&str]) -> 
     let packed = evaluator.unknowns.only_mark(text)?;
     let source = packed.source.strip_prefix("$(")?.strip_suffix(')')?;
     let by = source.rsplit('|').next()?.split_whitespace().next()?;
-    let (name, unpackers) = PACKERS.iter().find(|(name, _)| *name == by)?;
+    let unpackers = names::PACKERS.get(by)?;
     let letters =
         |arg: &&str| arg.starts_with("--de") || (!arg.starts_with("--") && arg.contains(['d', 'r', 'D']));
-    let unpacks = unpackers.contains(&program) || (program == *name && args.iter().any(letters));
+    let unpacks = unpackers.has(program) || (program == by && args.iter().any(letters));
     packed.made_from.clone().filter(|_| unpacks)
 }
 

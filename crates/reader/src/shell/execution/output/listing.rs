@@ -2,6 +2,7 @@
 
 use crate::catalogue::Catalogue;
 use crate::catalogue::options::{Item, Scanner};
+use crate::languages::names::shell as names;
 use crate::shell::text::{Listing, is_all_unknown};
 
 /// What a command lists; `None` for any other command.
@@ -54,8 +55,7 @@ pub(crate) fn of(texts: &[&str], catalogue: Catalogue) -> Option<Listing> {
 /// True for a filter that keeps every line of a listing; it may cut and sort lines.
 pub(crate) fn keeps_everything(program: &str, texts: &[&str]) -> bool {
     match program {
-        "cat" | "sort" | "uniq" | "tac" | "cut" | "tr" | "tee" | "column" | "paste" | "rev" | "nl"
-        | "shuf" | "jq" | "stdbuf" | "xargs" | "echo" => true,
+        _ if names::KEEPING.has(program) => true,
         // A pattern before the braces picks lines.
         "awk" | "gawk" | "mawk" => texts.iter().skip(1).find(|word| word.contains('{')).is_some_and(|word| {
             let program = word.trim_start();
