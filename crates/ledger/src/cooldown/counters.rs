@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-use crate::engine;
-use crate::engine::{LedgerError, insert, params};
+use crate::engine::{Result, insert, params};
 use crate::file::database::{Change, Ledger};
 use crate::time;
 
@@ -101,7 +100,7 @@ impl Counters {
 
 impl Ledger {
     /// All counters since the ledger was created. Reads all rows.
-    pub fn counters(&self) -> Result<Counters, LedgerError> {
+    pub fn counters(&self) -> Result<Counters> {
         let mut found = Counters::default();
         // Of one moment, so that nothing is counted both as a row and as deleted.
         let reading = self.reading()?;
@@ -120,27 +119,27 @@ impl Ledger {
     }
 
     /// The number of sessions that are recorded as running.
-    pub fn running_sessions(&self) -> Result<u64, LedgerError> {
+    pub fn running_sessions(&self) -> Result<u64> {
         let sql = "SELECT count(*) FROM client_runs WHERE outcome = ?1";
         self.count(sql, "running")
     }
 
     /// The number of questions to a person that are neither answered nor expired.
-    pub fn open_questions(&self, now: DateTime<Utc>) -> Result<u64, LedgerError> {
+    pub fn open_questions(&self, now: DateTime<Utc>) -> Result<u64> {
         let sql =
             "SELECT count(*) FROM questions WHERE expires_at > ?1 AND used_at IS NULL AND NOT at_terminal
              AND id NOT IN (SELECT question_id FROM question_answers)";
         self.count(sql, &time::write(now))
     }
 
-    fn count(&self, sql: &str, value: &str) -> Result<u64, LedgerError> {
+    fn count(&self, sql: &str, value: &str) -> Result<u64> {
         self.query_row(sql, params![value], |row| row.count(0))
     }
 }
 
 impl Change<'_> {
     /// Keeps the counts of rows before `cutoff`, which are about to be deleted.
-    pub(crate) fn keep_counts(&self, cutoff: &str) -> engine::Result<()> {
+    pub(crate) fn keep_counts(&self, cutoff: &str) -> Result<()> {
         for (name, sql) in queries() {
             self.query(&sql, params![cutoff], |row| {
                 let (labels, count): (String, i64) = (row.get(0)?, row.get(1)?);

@@ -3,8 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::call_id::CallId;
-use crate::engine;
-use crate::engine::{LedgerError, Row, from_row, insert, params};
+use crate::engine::{LedgerError, Result, Row, from_row, insert, params};
 use crate::file::database::{Change, Ledger};
 use crate::time;
 use opsctl_policy::decide::BudgetKey;
@@ -41,7 +40,7 @@ impl Change<'_> {
     }
 
     /// The unexpired grants of a budget, the one that expires first first. Their signatures are not verified.
-    pub fn grants_of(&self, key: &BudgetKey, now: DateTime<Utc>) -> Result<Vec<Grant>, LedgerError> {
+    pub fn grants_of(&self, key: &BudgetKey, now: DateTime<Utc>) -> Result<Vec<Grant>> {
         let sql =
             format!("{COLUMNS} WHERE service = ?2 AND kind = ?3 AND expires_at > ?1 ORDER BY expires_at, id");
         self.query(&sql, params![time::write(now), key.service, key.kind], grant)
@@ -54,7 +53,7 @@ impl Change<'_> {
         key: &BudgetKey,
         uses: &[(i64, u32)],
         now: DateTime<Utc>,
-    ) -> Result<(), LedgerError> {
+    ) -> Result<()> {
         let of_call = params![call.session, call.tool_use, key.service, key.kind];
         let mut actions: Vec<i64> = self.query(RESERVED, of_call, |row| row.get(0))?;
         for (grant, count) in uses {
@@ -70,13 +69,13 @@ impl Change<'_> {
 
 impl Ledger {
     /// The unexpired grants, the one that expires first first. Their signatures are not verified.
-    pub fn grants(&self, now: DateTime<Utc>) -> Result<Vec<Grant>, LedgerError> {
+    pub fn grants(&self, now: DateTime<Utc>) -> Result<Vec<Grant>> {
         let sql = format!("{COLUMNS} WHERE expires_at > ?1 ORDER BY expires_at, id");
         self.query(&sql, params![time::write(now)], grant)
     }
 }
 
-fn grant(row: &Row<'_>) -> engine::Result<Grant> {
+fn grant(row: &Row<'_>) -> Result<Grant> {
     Ok(from_row!(row => Grant {
         id, service, kind, count, used, by, at: moment, expires_at: moment, note, signature
     }))

@@ -3,8 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
-use crate::engine;
-use crate::engine::{LedgerError, Row, params};
+use crate::engine::{Result, Row, params};
 use crate::file::database::{Change, Ledger};
 use crate::time;
 use opsctl_policy::budgets::budget::Holder;
@@ -43,7 +42,7 @@ impl Change<'_> {
         reservations: &[Reservation],
         length: TimeDelta,
         now: DateTime<Utc>,
-    ) -> Result<(), LedgerError> {
+    ) -> Result<()> {
         let mut services: Vec<&str> =
             reservations.iter().map(|reservation| reservation.key.service.as_str()).collect();
         services.sort_unstable();
@@ -56,19 +55,19 @@ impl Change<'_> {
     }
 
     /// Releases the leases of a session that has ended.
-    pub fn release_leases(&self, session: &str) -> Result<(), LedgerError> {
+    pub fn release_leases(&self, session: &str) -> Result<()> {
         self.run("DELETE FROM leases WHERE session_id = ?1", params![session])
     }
 
     /// Releases the lease of a service.
-    pub(crate) fn release_lease_of(&self, service: &str) -> engine::Result<()> {
+    pub(crate) fn release_lease_of(&self, service: &str) -> Result<()> {
         self.run("DELETE FROM leases WHERE service = ?1", params![service])
     }
 }
 
 impl Ledger {
     /// The names of the agents that have had sessions or have leases, sorted.
-    pub fn agents(&self) -> Result<Vec<String>, LedgerError> {
+    pub fn agents(&self) -> Result<Vec<String>> {
         let sql = "SELECT agent FROM hook_sessions WHERE agent IS NOT NULL
              UNION SELECT agent FROM client_runs WHERE agent IS NOT NULL
              UNION SELECT agent FROM leases ORDER BY agent";
@@ -76,7 +75,7 @@ impl Ledger {
     }
 
     /// The leases at `now`, by service.
-    pub fn leases(&self, now: DateTime<Utc>) -> Result<Vec<Lease>, LedgerError> {
+    pub fn leases(&self, now: DateTime<Utc>) -> Result<Vec<Lease>> {
         let sql = "SELECT service, agent, session_id, expires_at FROM leases WHERE expires_at > ?1 ORDER BY service";
         let found = self.query(sql, params![time::write(now)], |row| {
             let (service, agent, session) = (row.get(0)?, row.get(1)?, row.get(2)?);
@@ -87,7 +86,7 @@ impl Ledger {
 }
 
 /// The other agent that has the lease of a service, from a row of [`OF_OTHERS`].
-pub(crate) fn holder(row: &Row<'_>) -> engine::Result<Option<Holder>> {
+pub(crate) fn holder(row: &Row<'_>) -> Result<Option<Holder>> {
     let agent = row.get(0)?;
     Ok(row.time(1)?.map(|until| Holder { agent, until }))
 }

@@ -2,15 +2,14 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::engine;
-use crate::engine::{LedgerError, params};
+use crate::engine::{Result, params};
 use crate::file::database::{Change, Ledger};
 use crate::records::decisions::Which;
 use crate::time;
 
 impl Ledger {
     /// Whether an action, an event, a decision or a health check of this name is recorded.
-    pub fn knows_service(&self, name: &str) -> Result<bool, LedgerError> {
+    pub fn knows_service(&self, name: &str) -> Result<bool> {
         let which = Which { service: Some(name), ..Which::default() };
         if !self.decisions(which, 1)?.is_empty() || !self.events(which, 1)?.is_empty() {
             return Ok(true);
@@ -27,7 +26,7 @@ impl Ledger {
 
 impl Change<'_> {
     /// Clears the counters of a service and releases its lease. Recorded actions stay.
-    pub fn reset(&self, service: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
+    pub fn reset(&self, service: &str, now: DateTime<Utc>) -> Result<()> {
         self.clear(service, "reset", now)
             .and_then(|()| self.release_lease_of(service))
             .and_then(|()| self.set_streak(service, 0, now))
@@ -35,7 +34,7 @@ impl Change<'_> {
 
     /// Clears the counters of a service and what is known of its health, and releases its lease. Recorded actions and events
     /// stay.
-    pub fn forget(&self, service: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
+    pub fn forget(&self, service: &str, now: DateTime<Utc>) -> Result<()> {
         self.clear(service, "reset", now)?;
         self.release_lease_of(service)?;
         for table in ["service_checks", "service_health_streak"] {
@@ -44,7 +43,7 @@ impl Change<'_> {
         Ok(())
     }
 
-    pub(crate) fn clear(&self, service: &str, why: &str, now: DateTime<Utc>) -> engine::Result<()> {
+    pub(crate) fn clear(&self, service: &str, why: &str, now: DateTime<Utc>) -> Result<()> {
         // An open reservation counts again when it is settled.
         self.run(
             "INSERT INTO budget_resets (service, at, why, last_action, last_reservation, last_check, agent)
@@ -55,7 +54,7 @@ impl Change<'_> {
     }
 
     /// Deletes rows older than `cutoff`, rounded down by up to three days. Returns how many rows were deleted.
-    pub fn prune(&self, cutoff: DateTime<Utc>) -> Result<usize, LedgerError> {
+    pub fn prune(&self, cutoff: DateTime<Utc>) -> Result<usize> {
         let cutoff = time::floor(cutoff);
         let mut deleted = 0;
         self.keep_counts(&cutoff)?;

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 
 use super::leases;
-use crate::engine;
-use crate::engine::{Connection, LedgerError, Row, ToSql, params};
+use crate::engine::{Connection, Result, Row, ToSql, params};
 use crate::file::database::{Change, Ledger};
 use crate::file::migrate;
 use crate::time;
@@ -64,24 +63,14 @@ pub(crate) const KEYS_WITH_RESERVATIONS: &str =
 
 impl Change<'_> {
     /// The usage of these budgets within the longest window before `now`.
-    pub fn usage(
-        &self,
-        keys: &[BudgetKey],
-        policy: &Policy,
-        now: DateTime<Utc>,
-    ) -> Result<Snapshot, LedgerError> {
+    pub fn usage(&self, keys: &[BudgetKey], policy: &Policy, now: DateTime<Utc>) -> Result<Snapshot> {
         Reader::new(&self.transaction, policy, &self.agent(), now).usage_of(keys)
     }
 }
 
 impl Ledger {
     /// The usage of these budgets within the longest window before `now`.
-    pub fn usage(
-        &self,
-        keys: &[BudgetKey],
-        policy: &Policy,
-        now: DateTime<Utc>,
-    ) -> Result<Snapshot, LedgerError> {
+    pub fn usage(&self, keys: &[BudgetKey], policy: &Policy, now: DateTime<Utc>) -> Result<Snapshot> {
         let view = self.reading()?;
         Reader::new(&view, policy, &self.agent(), now).usage_of(keys)
     }
@@ -93,7 +82,7 @@ impl Ledger {
         policy: &Policy,
         agent: Option<&str>,
         now: DateTime<Utc>,
-    ) -> Result<Option<Snapshot>, LedgerError> {
+    ) -> Result<Option<Snapshot>> {
         let agent = agent.map_or_else(|| self.agent(), str::to_owned);
         // One transaction: otherwise each of hundreds of queries would take a lock.
         let view = self.reading()?;
@@ -129,13 +118,13 @@ impl<'a> Reader<'a> {
         (per == Per::Agent).then_some(self.agent)
     }
 
-    fn is_empty(&self) -> engine::Result<bool> {
+    fn is_empty(&self) -> Result<bool> {
         let sql = "SELECT 1 FROM cooldown_actions UNION ALL SELECT 1 FROM hook_actions LIMIT 1";
         Ok(!self.connection.exists(sql, &[])?)
     }
 
     /// The budgets with usage in the longest window.
-    fn keys(&self) -> engine::Result<Vec<BudgetKey>> {
+    fn keys(&self) -> Result<Vec<BudgetKey>> {
         let indexed = migrate::has_index_on(self.connection, "cooldown_actions", "service")?;
         let actions = if indexed { KEYS_BY_SKIPPING } else { KEYS_BY_READING };
         let mut keys = BTreeSet::new();
@@ -152,7 +141,7 @@ impl<'a> Reader<'a> {
         Ok(keys.into_iter().collect())
     }
 
-    fn usage_of(&self, keys: &[BudgetKey]) -> engine::Result<Snapshot> {
+    fn usage_of(&self, keys: &[BudgetKey]) -> Result<Snapshot> {
         let (now, since) = (time::write(self.now), time::floor(self.since));
         let of: Vec<_> = keys.iter().map(|key| (key, self.only(key))).collect();
         let mut queries: Vec<(&str, Vec<&dyn ToSql>)> = Vec::new();
@@ -200,7 +189,7 @@ struct Found {
 }
 
 impl Found {
-    fn add(&mut self, part: Part, row: &Row<'_>) -> engine::Result<()> {
+    fn add(&mut self, part: Part, row: &Row<'_>) -> Result<()> {
         let usage = &mut self.usage;
         match part {
             Part::Reset => {

@@ -27,7 +27,7 @@ pub use server::{Server, TextRows};
 pub use values::ServerRow;
 
 /// The result of an operation on the ledger.
-pub type Result<T> = std::result::Result<T, LedgerError>;
+pub type Result<T, E = LedgerError> = std::result::Result<T, E>;
 
 /// A connection to a ledger.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use rusqlite::config::DbConfig;
 use super::lock_timeout::LockTimeout;
 use super::locks::{self, Scope};
 use super::{creation, folder_lock, migrate};
-use crate::engine::{Connection, Engine, EngineResult, LedgerError, Place, Server, Transaction};
+use crate::engine::{Connection, Engine, EngineResult, LedgerError, Place, Result, Server, Transaction};
 use crate::location::Location;
 use crate::log;
 use crate::pool::Identity;
@@ -43,16 +43,16 @@ pub struct Change<'a> {
 
 impl Ledger {
     /// Opens the ledger for writing and creates it if it does not exist. The folder of a file must exist.
-    pub fn open(location: impl Into<Location>) -> Result<Self, LedgerError> {
+    pub fn open(location: impl Into<Location>) -> Result<Self> {
         Self::open_with(location.into(), LockTimeout::Normal)
     }
 
     /// Opens the ledger for optional writes: waits for other writers at most a quarter of a second.
-    pub fn open_briefly(location: impl Into<Location>) -> Result<Self, LedgerError> {
+    pub fn open_briefly(location: impl Into<Location>) -> Result<Self> {
         Self::open_with(location.into(), LockTimeout::Short)
     }
 
-    fn open_with(location: Location, lock_timeout: LockTimeout) -> Result<Self, LedgerError> {
+    fn open_with(location: Location, lock_timeout: LockTimeout) -> Result<Self> {
         if let Place::File(path) = &location.place {
             write_limit::fail_beyond();
             if path.symlink_metadata().is_err() {
@@ -70,7 +70,7 @@ impl Ledger {
     }
 
     /// Opens the ledger for reading; `None` if it does not exist. Never creates it.
-    pub fn open_existing(location: impl Into<Location>) -> Result<Option<Self>, LedgerError> {
+    pub fn open_existing(location: impl Into<Location>) -> Result<Option<Self>> {
         let location = location.into();
         if let Place::File(path) = &location.place {
             // To read in WAL mode, SQLite writes the index of the WAL.
@@ -97,10 +97,7 @@ impl Ledger {
     }
 
     /// What `look` finds in the ledger at this location; nothing if it does not exist.
-    pub fn read_at<T: Default>(
-        location: &Location,
-        look: impl FnOnce(&Self) -> Result<T, LedgerError>,
-    ) -> Result<T, LedgerError> {
+    pub fn read_at<T: Default>(location: &Location, look: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
         Self::open_existing(location)?.as_ref().map_or_else(|| Ok(T::default()), look)
     }
 
@@ -113,12 +110,12 @@ impl Ledger {
     }
 
     /// Connects to a server, whether or not it has the tables of opsctl.
-    pub(crate) fn to_check(location: &Location) -> Result<Self, LedgerError> {
+    pub(crate) fn to_check(location: &Location) -> Result<Self> {
         Self::connect(location.clone(), true, LockTimeout::Normal)
     }
 
     /// Whether there is a ledger: a file of this path, or its tables on the server.
-    pub fn exists(location: &Location) -> Result<bool, LedgerError> {
+    pub fn exists(location: &Location) -> Result<bool> {
         match location.place {
             Place::File(_) => Ok(!location.is_missing()),
             Place::Server(_) => Self::open_existing(location).map(|ledger| ledger.is_some()),
@@ -126,7 +123,7 @@ impl Ledger {
     }
 
     /// A kept connection, or a new one.
-    fn connect(location: Location, read_only: bool, lock_timeout: LockTimeout) -> Result<Self, LedgerError> {
+    fn connect(location: Location, read_only: bool, lock_timeout: LockTimeout) -> Result<Self> {
         let Location { place, state_dir, patience, pool, .. } = &location;
         if let Some((mut connection, identity)) = pool.as_ref().and_then(|pool| pool.take(place, read_only)) {
             connection.lock_wait.set(lock_timeout);
@@ -158,25 +155,16 @@ impl Ledger {
     }
 
     /// Opens the ledger, and makes one change of it.
-    pub fn write<T>(
-        location: &Location,
-        make: impl FnOnce(&Change<'_>) -> Result<T, LedgerError>,
-    ) -> Result<T, LedgerError> {
+    pub fn write<T>(location: &Location, make: impl FnOnce(&Change<'_>) -> Result<T>) -> Result<T> {
         Self::open(location)?.write_with(make)
     }
 
     /// Opens the ledger, and makes one change of it that no decision depends on.
-    pub fn note<T>(
-        location: &Location,
-        make: impl FnOnce(&Change<'_>) -> Result<T, LedgerError>,
-    ) -> Result<T, LedgerError> {
+    pub fn note<T>(location: &Location, make: impl FnOnce(&Change<'_>) -> Result<T>) -> Result<T> {
         Self::open(location)?.for_the_record().write_with(make)
     }
 
-    fn write_with<T>(
-        mut self,
-        make: impl FnOnce(&Change<'_>) -> Result<T, LedgerError>,
-    ) -> Result<T, LedgerError> {
+    fn write_with<T>(mut self, make: impl FnOnce(&Change<'_>) -> Result<T>) -> Result<T> {
         let change = self.change()?;
         let result = make(&change)?;
         change.commit()?;
@@ -198,13 +186,13 @@ impl Ledger {
     }
 
     /// Begins an exclusive transaction: no other process can write until it ends.
-    pub fn change(&mut self) -> Result<Change<'_>, LedgerError> {
+    pub fn change(&mut self) -> Result<Change<'_>> {
         self.change_in(Scope::All)
     }
 
     /// Begins a transaction that reads and changes what `scope` names, and otherwise only adds rows. On a server, changes
     /// of other scopes go on at the same time.
-    pub fn change_in(&mut self, scope: Scope<'_>) -> Result<Change<'_>, LedgerError> {
+    pub fn change_in(&mut self, scope: Scope<'_>) -> Result<Change<'_>> {
         let Self { connection, location, lock_timeout, .. } = self;
         let (connection, lock_timeout) = (&*connection, *lock_timeout);
         match &connection.engine {
@@ -226,7 +214,7 @@ impl Ledger {
 
     /// The time of the ledger: of the server, so that machines with different clocks agree; of this machine (`here`), if the
     /// ledger is a file.
-    pub fn now(&self, here: DateTime<Utc>) -> Result<DateTime<Utc>, LedgerError> {
+    pub fn now(&self, here: DateTime<Utc>) -> Result<DateTime<Utc>> {
         let Engine::Server(server) = &self.connection.engine else { return Ok(here) };
         let time = server.batch(locks::CLOCK).and_then(|rows| locks::time_of(&rows));
         time.map_err(|cause| self.failure(cause))
@@ -308,15 +296,12 @@ impl<'a> Change<'a> {
     }
 
     /// Commits the transaction.
-    pub fn commit(self) -> Result<(), LedgerError> {
+    pub fn commit(self) -> Result<()> {
         self.commit_by(Transaction::commit)
     }
 
     /// Ends the transaction with `commit`, while the folder is still locked.
-    pub(crate) fn commit_by<T>(
-        self,
-        commit: impl FnOnce(Transaction<'a>) -> Result<T, LedgerError>,
-    ) -> Result<T, LedgerError> {
+    pub(crate) fn commit_by<T>(self, commit: impl FnOnce(Transaction<'a>) -> Result<T>) -> Result<T> {
         let Self { transaction, _turn, .. } = self;
         let connection = transaction.connection();
         let done = commit(transaction)?;

@@ -7,8 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::database::Ledger;
 use super::rights::{self, Rights};
 use super::{locks, migrate};
-use crate::engine;
-use crate::engine::{Connection, Engine, EngineResult, LedgerError, OptionalExtension as _, Place, Server};
+use crate::engine::{Connection, Engine, EngineResult, OptionalExtension as _, Place, Result, Server};
 use crate::location::Location;
 
 /// The oldest release of PostgreSQL that is tested.
@@ -75,7 +74,7 @@ pub struct Standby {
 impl Ledger {
     /// Checks the database; `None` if there is no file. `thorough` also reads every page of a file, which takes seconds for a
     /// gigabyte.
-    pub fn health(location: &Location, thorough: bool) -> Result<Option<Health>, LedgerError> {
+    pub fn health(location: &Location, thorough: bool) -> Result<Option<Health>> {
         let ledger = match &location.place {
             Place::File(_) => match Self::open_existing(location)? {
                 Some(ledger) => ledger,
@@ -96,7 +95,7 @@ impl Ledger {
     }
 }
 
-fn of_file(connection: &Connection, thorough: bool) -> engine::Result<FileHealth> {
+fn of_file(connection: &Connection, thorough: bool) -> Result<FileHealth> {
     let text = |pragma: &str| connection.query_row(pragma, &[], |row| row.get::<String>(0));
     let damage = if thorough { Some(text("PRAGMA integrity_check(1)")?) } else { None };
     Ok(FileHealth {
@@ -107,7 +106,7 @@ fn of_file(connection: &Connection, thorough: bool) -> engine::Result<FileHealth
     })
 }
 
-fn of_server(connection: &Connection, server: &Server, has_password: bool) -> engine::Result<ServerHealth> {
+fn of_server(connection: &Connection, server: &Server, has_password: bool) -> Result<ServerHealth> {
     let (round_trip, clock_ahead) = clock(server).map_err(|cause| connection.failure(cause))?;
     let (release, role, is_local) = connection.query_row(
         "SELECT current_setting('server_version_num')::integer / 10000, current_user::text, inet_server_addr() IS NULL",
@@ -151,13 +150,13 @@ fn clock(server: &Server) -> EngineResult<(Duration, TimeDelta)> {
 }
 
 #[expect(clippy::option_option, reason = "whether it follows another server, and whether it knows how far")]
-fn behind(connection: &Connection) -> engine::Result<Option<Option<f64>>> {
+fn behind(connection: &Connection) -> Result<Option<Option<f64>>> {
     let sql =
         "SELECT pg_is_in_recovery(), extract(epoch FROM now() - pg_last_xact_replay_timestamp())::float8";
     connection.query_row(sql, &[], |row| Ok(if row.get(0)? { Some(row.get(1)?) } else { None }))
 }
 
-fn standbys(connection: &Connection) -> engine::Result<Option<Vec<Standby>>> {
+fn standbys(connection: &Connection) -> Result<Option<Vec<Standby>>> {
     let sql = "SELECT coalesce(nullif(application_name, ''), host(client_addr), 'standby'), state,
              coalesce(extract(epoch FROM replay_lag)::float8, 0.0::float8)
          FROM pg_stat_replication ORDER BY 1";

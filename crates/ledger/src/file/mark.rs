@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::database::{Change, Ledger};
 use super::migrate;
-use crate::engine;
-use crate::engine::{Connection, LedgerError, Row};
+use crate::engine::{Connection, Result, Row};
 use crate::location::Location;
 use crate::time;
 use opsctl_machine::plain_file;
@@ -81,7 +80,7 @@ impl Mark {
         }
     }
 
-    fn of(connection: &Connection, ledger: &Location) -> engine::Result<Self> {
+    fn of(connection: &Connection, ledger: &Location) -> Result<Self> {
         // opsctl creates its tables together.
         let (created, actions, reservations) = if migrate::has_table(connection, "opsctl_migrations")? {
             connection.query_row(LAST_ROWS, &[], Self::last_rows)?
@@ -91,7 +90,7 @@ impl Mark {
         Ok(Self { ledger: absolute(ledger), created, actions, reservations, lost_at: None })
     }
 
-    fn last_rows(row: &Row<'_>) -> engine::Result<(String, i64, i64)> {
+    fn last_rows(row: &Row<'_>) -> Result<(String, i64, i64)> {
         let last = |column| row.get::<Option<i64>>(column).map(Option::unwrap_or_default);
         Ok((row.get::<Option<String>>(0)?.unwrap_or_default(), last(1)?, last(2)?))
     }
@@ -122,7 +121,7 @@ fn loss(ledger: &Location, state_dir: &Path, difference: Difference) -> LedgerLo
 
 impl Ledger {
     /// What the ledger has lost since its last mark. Reads only.
-    pub fn loss_at(location: &Location, state_dir: &Path) -> Result<Option<LedgerLoss>, LedgerError> {
+    pub fn loss_at(location: &Location, state_dir: &Path) -> Result<Option<LedgerLoss>> {
         let Some(marked) = Mark::read(state_dir, location) else { return Ok(None) };
         let difference = match Self::open_existing(location)? {
             None => Some(Difference::Missing),
@@ -142,18 +141,14 @@ impl Ledger {
 
 impl Change<'_> {
     /// What the ledger has lost since its last mark. To be called before a row is added.
-    pub fn loss(&self, state_dir: &Path) -> Result<Option<LedgerLoss>, LedgerError> {
+    pub fn loss(&self, state_dir: &Path) -> Result<Option<LedgerLoss>> {
         let Some(marked) = Mark::read(state_dir, self.location) else { return Ok(None) };
         let found = Mark::of(&self.transaction, self.location)?;
         Ok(found.difference(&marked).map(|difference| loss(self.location, state_dir, difference)))
     }
 
     /// Commits the transaction and marks what the ledger holds then. `lost_at` is the time of a loss that is accepted.
-    pub fn commit_and_mark(
-        self,
-        state_dir: &Path,
-        lost_at: Option<DateTime<Utc>>,
-    ) -> Result<(), LedgerError> {
+    pub fn commit_and_mark(self, state_dir: &Path, lost_at: Option<DateTime<Utc>>) -> Result<()> {
         let (ledger, location) = (absolute(self.location), self.location);
         let lost_at = lost_at.map(time::write).or_else(|| Mark::read(state_dir, location)?.lost_at);
         self.commit_by(|transaction| {

@@ -3,7 +3,7 @@
 
 use super::database::Ledger;
 use crate::engine;
-use crate::engine::{Connection, LedgerError, Row};
+use crate::engine::{Connection, Result, Row};
 
 /// Who uses the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,7 +135,7 @@ pub struct Rights {
 }
 
 /// The rights of this connection's role.
-pub(crate) fn of(connection: &Connection) -> engine::Result<Rights> {
+pub(crate) fn of(connection: &Connection) -> Result<Rights> {
     let names: Vec<String> = TABLES.iter().map(|table| format!("('{}')", table.name)).collect();
     let sql = format!(
         "SELECT name, has_table_privilege(name, 'SELECT'), has_table_privilege(name, 'INSERT'),
@@ -174,7 +174,7 @@ impl Ledger {
     pub fn grant_statements(
         location: impl Into<crate::Location>,
         roles: &[(&str, User)],
-    ) -> Result<Vec<String>, LedgerError> {
+    ) -> Result<Vec<String>> {
         let ledger = Self::open(location)?;
         let sql = "SELECT current_database(), tableowner FROM pg_tables
              WHERE schemaname = current_schema() AND tablename = 'opsctl_migrations'";

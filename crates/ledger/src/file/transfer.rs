@@ -7,8 +7,7 @@ use rusqlite::types::Value;
 
 use super::database::{Change, Ledger};
 use super::rights;
-use crate::engine;
-use crate::engine::{Connection, LedgerError, ToSql, params};
+use crate::engine::{Connection, LedgerError, Result, ToSql, params};
 use crate::location::Location;
 use crate::time;
 
@@ -74,7 +73,7 @@ struct Table {
 
 impl Table {
     /// The table as the server has it, without columns that the file does not have.
-    fn of(name: &'static str, server: &Connection, file: &Connection) -> engine::Result<Self> {
+    fn of(name: &'static str, server: &Connection, file: &Connection) -> Result<Self> {
         let sql = format!(
             "SELECT attname::text, format_type(atttypid, NULL), NOT attnotnull, coalesce(attnum = ANY (indkey), FALSE)
              FROM pg_attribute LEFT JOIN pg_index ON indrelid = attrelid AND indisprimary
@@ -106,7 +105,7 @@ impl Table {
     }
 
     /// The next rows after those of this key, in the order of their keys.
-    fn page(&self, from: &Connection, after: Option<&[Value]>) -> engine::Result<Vec<Vec<Value>>> {
+    fn page(&self, from: &Connection, after: Option<&[Value]>) -> Result<Vec<Vec<Value>>> {
         let keys = self.key_names();
         let placeholders = Self::placeholders(from, self.keys().iter().map(|(_, column)| *column), 1);
         let which = after.map(|_| format!("WHERE ({keys}) > ({placeholders})")).unwrap_or_default();
@@ -137,7 +136,7 @@ impl Table {
     }
 
     /// Adds rows that are not there. Returns how many there were.
-    fn add(&self, to: &Connection, rows: &[Vec<Value>]) -> engine::Result<usize> {
+    fn add(&self, to: &Connection, rows: &[Vec<Value>]) -> Result<usize> {
         let sql = format!(
             "INSERT INTO {} ({}) VALUES {} ON CONFLICT DO NOTHING",
             self.name,
@@ -149,7 +148,7 @@ impl Table {
     }
 
     /// The rows of these keys.
-    fn there(&self, to: &Connection, keys: &[Vec<Value>]) -> engine::Result<Vec<Vec<Value>>> {
+    fn there(&self, to: &Connection, keys: &[Vec<Value>]) -> Result<Vec<Vec<Value>>> {
         let sql = format!(
             "SELECT {} FROM {} WHERE ({}) IN (VALUES {})",
             self.names(),
@@ -176,7 +175,7 @@ impl Table {
         Some(is_changed)
     }
 
-    fn change(&self, to: &Connection, row: &[Value]) -> engine::Result<()> {
+    fn change(&self, to: &Connection, row: &[Value]) -> Result<()> {
         let (mut set, mut which, mut values) = (Vec::new(), Vec::new(), Vec::<&dyn ToSql>::new());
         for (column, value) in self.columns.iter().zip(row) {
             if column.is_key || rights::is_changeable(self.name, &column.name) {
@@ -331,7 +330,7 @@ fn write(
 }
 
 /// Lets new rows of a server have ids after those that were copied.
-fn advance(change: &Change<'_>, tables: &[Table]) -> engine::Result<()> {
+fn advance(change: &Change<'_>, tables: &[Table]) -> Result<()> {
     let numbered =
         |table: &&Table| table.keys().iter().any(|(_, key)| key.name == "id" && key.kind == "bigint");
     for name in tables.iter().filter(numbered).map(|table| table.name) {

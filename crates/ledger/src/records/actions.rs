@@ -3,8 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::call_id::CallId;
-use crate::engine;
-use crate::engine::{LedgerError, Row, insert, params};
+use crate::engine::{Result, Row, insert, params};
 use crate::file::database::Change;
 use crate::file::manager::session_column;
 use crate::time;
@@ -45,12 +44,7 @@ pub enum Settled {
 
 impl Change<'_> {
     /// Records reservations, which count against their budgets from now on.
-    pub fn reserve(
-        &self,
-        call: CallId<'_>,
-        reservations: &[Reservation],
-        now: DateTime<Utc>,
-    ) -> Result<(), LedgerError> {
+    pub fn reserve(&self, call: CallId<'_>, reservations: &[Reservation], now: DateTime<Utc>) -> Result<()> {
         for reservation in reservations {
             self.insert_hook_action(call, reservation, "reserved", now, None)?;
         }
@@ -70,7 +64,7 @@ impl Change<'_> {
         result: &ToolResult,
         tier: Option<Tier>,
         now: DateTime<Utc>,
-    ) -> Result<Settled, LedgerError> {
+    ) -> Result<Settled> {
         let (state, _) = outcome(result);
         let (reserved, unreserved) = match call.tool_use {
             Some(_) => {
@@ -107,13 +101,13 @@ impl Change<'_> {
     }
 
     /// Whether anything was reserved for a call that is not settled yet.
-    pub fn has_reserved(&self, call: CallId<'_>) -> Result<bool, LedgerError> {
+    pub fn has_reserved(&self, call: CallId<'_>) -> Result<bool> {
         self.reserved_for_call(call).map(|reserved| !reserved.is_empty())
     }
 
     /// The reservations of a call that are not settled yet, expired and released ones included: an action that ran
     /// counts.
-    fn reserved_for_call(&self, call: CallId<'_>) -> engine::Result<Vec<Reserved>> {
+    fn reserved_for_call(&self, call: CallId<'_>) -> Result<Vec<Reserved>> {
         self.query(RESERVED_FOR_CALL, params![call.session, call.tool_use], read_reserved)
     }
 
@@ -124,7 +118,7 @@ impl Change<'_> {
         call: CallId<'_>,
         actions: &'a [Reservation],
         now: DateTime<Utc>,
-    ) -> engine::Result<(Vec<Reserved>, Vec<&'a Reservation>)> {
+    ) -> Result<(Vec<Reserved>, Vec<&'a Reservation>)> {
         let (mut found, mut left): (Vec<Reserved>, Vec<&Reservation>) = (vec![], vec![]);
         for action in actions {
             let BudgetKey { service, kind } = &action.key;
@@ -140,7 +134,7 @@ impl Change<'_> {
     }
 
     /// Records that a call has been settled. `false` if it had been settled before.
-    fn note_settled(&self, call: CallId<'_>, evidence: &str, now: DateTime<Utc>) -> engine::Result<bool> {
+    fn note_settled(&self, call: CallId<'_>, evidence: &str, now: DateTime<Utc>) -> Result<bool> {
         let evidence = redact::text(evidence);
         let settled = self.exists(ALREADY_SETTLED, params![call.session, call.tool_use, evidence])?;
         if !settled {
@@ -158,7 +152,7 @@ impl Change<'_> {
         state: &str,
         now: DateTime<Utc>,
         settled: Option<DateTime<Utc>>,
-    ) -> engine::Result<()> {
+    ) -> Result<()> {
         insert!(self.run into hook_actions {
             session_id: call.session, tool_use_id: call.tool_use, service: action.key.service, kind: action.key.kind,
             verb: action.verb.as_str(), host: action.host, counts: action.counts, state: state,
@@ -175,7 +169,7 @@ impl Change<'_> {
         session: Option<&str>,
         tier: Option<Tier>,
         at: DateTime<Utc>,
-    ) -> Result<(), LedgerError> {
+    ) -> Result<()> {
         let call = CallId { session, tool_use: None };
         self.insert_cooldown_action(call, (key, &self.agent()), result, tier, at, true)
     }
@@ -188,7 +182,7 @@ impl Change<'_> {
         tier: Option<Tier>,
         now: DateTime<Utc>,
         by_hand: bool,
-    ) -> engine::Result<()> {
+    ) -> Result<()> {
         let (state, error) = outcome(result);
         let session = session_column(&self.transaction, "cooldown_actions", call.session)?;
         let id: i64 = insert!(self.add into cooldown_actions {
@@ -201,18 +195,18 @@ impl Change<'_> {
     }
 
     /// Releases the open reservations of a session that are not later than `until`.
-    pub fn release_session_until(&self, session: &str, until: DateTime<Utc>) -> Result<(), LedgerError> {
+    pub fn release_session_until(&self, session: &str, until: DateTime<Utc>) -> Result<()> {
         let sql = format!("{RELEASE} AND reserved_at <= ?2");
         self.run(&sql, params![session, time::write(until)])
     }
 
     /// Releases the open reservations of a session. Returns how many there were.
-    pub fn release_session(&self, session: &str) -> Result<usize, LedgerError> {
+    pub fn release_session(&self, session: &str) -> Result<usize> {
         self.execute(RELEASE, params![session])
     }
 }
 
-fn read_reserved(row: &Row<'_>) -> engine::Result<Reserved> {
+fn read_reserved(row: &Row<'_>) -> Result<Reserved> {
     let kind: String = row.get(2)?;
     let kind = if kind == "redeployment" { "redeployment" } else { "restart" };
     Ok((row.get(0)?, BudgetKey { service: row.get(1)?, kind }, row.get(3)?, row.get(4)?))

@@ -2,8 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::engine;
-use crate::engine::{LedgerError, Row, insert, params};
+use crate::engine::{Result, Row, insert, params};
 use crate::file::database::{Change, Ledger};
 use crate::time;
 
@@ -76,7 +75,7 @@ const ACTED_SINCE: &str = "SELECT 1 FROM hook_actions WHERE service = ?1 AND sta
 
 impl Ledger {
     /// The last recorded health check of each service.
-    pub fn last_checks(&self) -> Result<Vec<LastCheck>, LedgerError> {
+    pub fn last_checks(&self) -> Result<Vec<LastCheck>> {
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.time(2)?));
         let rows: Vec<(String, bool, Option<DateTime<Utc>>)> = self.query(LAST_CHECKS, &[], read)?;
         let checks = rows
@@ -89,7 +88,7 @@ impl Ledger {
 impl Change<'_> {
     /// Records a check of a service. Its counters are cleared if opsctl has made two healthy checks of it, in two sessions that
     /// the ledger knows, at least [`APART`], without an unhealthy check or an action in between.
-    pub fn note_check(&self, check: &NewCheck<'_>, now: DateTime<Utc>) -> Result<Streak, LedgerError> {
+    pub fn note_check(&self, check: &NewCheck<'_>, now: DateTime<Utc>) -> Result<Streak> {
         let &NewCheck { service, healthy, by, session } = check;
         let earlier = if healthy { self.healthy_before(service)? } else { vec![] };
         let id: i64 = insert!(self.add into service_checks {
@@ -109,7 +108,7 @@ impl Change<'_> {
     }
 
     /// The healthy checks of a service since the last unhealthy one and the last reset, the latest first.
-    fn healthy_before(&self, service: &str) -> engine::Result<Vec<Earlier>> {
+    fn healthy_before(&self, service: &str) -> Result<Vec<Earlier>> {
         let checks = self.query(SINCE_RESET, params![service], |row| {
             let earlier = Earlier { session: row.get(1)?, is_verified: row.get(2)?, at: row.time(3)? };
             Ok((row.get::<bool>(0)?, earlier))
@@ -124,7 +123,7 @@ impl Change<'_> {
         session: Option<&str>,
         earlier: &[Earlier],
         now: DateTime<Utc>,
-    ) -> engine::Result<bool> {
+    ) -> Result<bool> {
         let is_first = |check: &&Earlier| {
             check.is_verified
                 && check.session.as_deref() != session
@@ -135,13 +134,13 @@ impl Change<'_> {
         Ok(!self.exists(ACTED_SINCE, params![service, time::write(first)])?)
     }
 
-    fn is_known(&self, session: Option<&str>) -> engine::Result<bool> {
+    fn is_known(&self, session: Option<&str>) -> Result<bool> {
         let Some(session) = session else { return Ok(false) };
         self.exists(IS_KNOWN, params![session])
     }
 
     /// Whether this connection may add checks that clear counters: on a server, the role of agents may not.
-    fn may_verify(&self) -> engine::Result<bool> {
+    fn may_verify(&self) -> Result<bool> {
         if !self.is_server() {
             return Ok(true);
         }
@@ -150,7 +149,7 @@ impl Change<'_> {
     }
 
     /// Stores the number of consecutive healthy checks where the session manager and dashboards read it.
-    pub(crate) fn set_streak(&self, service: &str, streak: u32, now: DateTime<Utc>) -> engine::Result<()> {
+    pub(crate) fn set_streak(&self, service: &str, streak: u32, now: DateTime<Utc>) -> Result<()> {
         insert!(self.run into service_health_streak {
             service: service, consecutive_healthy: streak, last_checked_at: time::write(now)
         }, "ON CONFLICT (service) DO UPDATE SET consecutive_healthy = excluded.consecutive_healthy, last_checked_at = excluded.last_checked_at")

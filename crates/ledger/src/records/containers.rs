@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::engine::{LedgerError, insert, params};
+use crate::engine::{Result, insert, params};
 use crate::file::database::{Change, Ledger};
 use crate::time;
 use opsctl_policy::model::installation::container::Container;
@@ -32,7 +32,7 @@ impl Ledger {
         engine: &str,
         id: &str,
         now: DateTime<Utc>,
-    ) -> Result<Option<Container>, LedgerError> {
+    ) -> Result<Option<Container>> {
         let values = params![host.unwrap_or_default(), engine, id, time::write(now - KEPT)];
         let found: Vec<String> = self.query(BY_ID, values, |row| row.get(0))?;
         Ok(match found.as_slice() {
@@ -44,7 +44,7 @@ impl Ledger {
 
 impl Change<'_> {
     /// Keeps the containers that engines have named, for a day.
-    pub fn keep_containers(&self, known: &[KnownContainer], now: DateTime<Utc>) -> Result<(), LedgerError> {
+    pub fn keep_containers(&self, known: &[KnownContainer], now: DateTime<Utc>) -> Result<()> {
         if known.is_empty() {
             return Ok(());
         }

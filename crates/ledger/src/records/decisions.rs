@@ -8,8 +8,7 @@ use serde::{Serialize, Serializer};
 
 use super::history::Period;
 use crate::call_id::CallId;
-use crate::engine;
-use crate::engine::{LedgerError, Row, from_row, insert, params};
+use crate::engine::{Result, Row, from_row, insert, params};
 use crate::file::database::{Change, Ledger};
 use crate::time;
 use opsctl_policy::model::display::percentile::{milliseconds, percentile};
@@ -170,7 +169,7 @@ const MATCHING: &str =
 
 impl Change<'_> {
     /// Records a decision, without secrets.
-    pub fn note_decision(&self, decision: &NewDecision<'_>, now: DateTime<Utc>) -> Result<(), LedgerError> {
+    pub fn note_decision(&self, decision: &NewDecision<'_>, now: DateTime<Utc>) -> Result<()> {
         let NewDecision { call, tier, verdict, rule, actions, services, budgets, reason, effect, took } =
             *decision;
         insert!(self.run into hook_decisions {
@@ -182,7 +181,7 @@ impl Change<'_> {
     }
 
     /// Records the duration of a hook, without the time to record it.
-    pub fn note_time(&self, event: &str, took: Duration, now: DateTime<Utc>) -> Result<(), LedgerError> {
+    pub fn note_time(&self, event: &str, took: Duration, now: DateTime<Utc>) -> Result<()> {
         insert!(self.run into hook_times {
             at: time::write(now), event: event, micros: micros(took), agent: self.agent()
         })
@@ -191,23 +190,19 @@ impl Change<'_> {
 
 impl Ledger {
     /// The latest matching decisions, at most `count`, newest first.
-    pub fn decisions(&self, which: Which<'_>, count: u32) -> Result<Vec<Decision>, LedgerError> {
+    pub fn decisions(&self, which: Which<'_>, count: u32) -> Result<Vec<Decision>> {
         let Which { service, verdict, rule, session, since, after, agent, .. } = which;
         let wanted = params![service, verdict, rule, session, since.map(time::write), count, after, agent];
         self.query(MATCHING, wanted, decision)
     }
 
     /// The latest matching decisions, at most `most`, newest first, and whether there are more.
-    pub fn decisions_of_period(&self, which: Which<'_>, most: u32) -> Result<Period<Decision>, LedgerError> {
+    pub fn decisions_of_period(&self, which: Which<'_>, most: u32) -> Result<Period<Decision>> {
         self.decisions(which, most.saturating_add(1)).map(|rows| Period::of(rows, most))
     }
 
     /// Statistics of the latest decisions and hooks of an agent (`None`: of all agents) at or after `since`.
-    pub fn statistics(
-        &self,
-        agent: Option<&str>,
-        since: Option<DateTime<Utc>>,
-    ) -> Result<Statistics, LedgerError> {
+    pub fn statistics(&self, agent: Option<&str>, since: Option<DateTime<Utc>>) -> Result<Statistics> {
         let mut found = Statistics::default();
         let since = since.map_or_else(|| time::BEFORE_ALL.to_owned(), time::write);
         let decisions =
@@ -237,7 +232,7 @@ impl Ledger {
     }
 }
 
-fn decision(row: &Row<'_>) -> engine::Result<Decision> {
+fn decision(row: &Row<'_>) -> Result<Decision> {
     Ok(from_row!(row => Decision {
         id, at: time, session, tier, verdict, rule, actions, services, budgets, reason, micros, effect, agent
     }))

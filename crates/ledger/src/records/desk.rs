@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::engine::{LedgerError, OptionalExtension as _, insert, params};
+use crate::engine::{OptionalExtension as _, Result, insert, params};
 use crate::file::database::{Change, Ledger};
 use crate::location::Location;
 use crate::time;
@@ -21,7 +21,7 @@ pub struct Login {
 
 impl Change<'_> {
     /// Records a login, and removes those that have expired.
-    pub fn add_login(&self, login: &Login, now: DateTime<Utc>) -> Result<(), LedgerError> {
+    pub fn add_login(&self, login: &Login, now: DateTime<Utc>) -> Result<()> {
         self.run("DELETE FROM desk_logins WHERE expires_at <= ?1", params![time::write(now)])?;
         insert!(self.run into desk_logins {
             digest: login.digest, who: login.who, created_at: time::write(now),
@@ -30,14 +30,14 @@ impl Change<'_> {
     }
 
     /// Removes a login.
-    pub fn remove_login(&self, digest: &str) -> Result<(), LedgerError> {
+    pub fn remove_login(&self, digest: &str) -> Result<()> {
         self.run("DELETE FROM desk_logins WHERE digest = ?1", params![digest])
     }
 }
 
 impl Ledger {
     /// Writes the time of this check: an error says why the ledger cannot be read and written.
-    pub fn check_writing(location: &Location) -> Result<(), LedgerError> {
+    pub fn check_writing(location: &Location) -> Result<()> {
         let mut ledger = Self::open_briefly(location)?;
         let change = ledger.change()?;
         let now = time::write(change.now(Utc::now()));
@@ -48,7 +48,7 @@ impl Ledger {
     }
 
     /// The login of this digest, unless it has expired.
-    pub fn login(&self, digest: &str, now: DateTime<Utc>) -> Result<Option<Login>, LedgerError> {
+    pub fn login(&self, digest: &str, now: DateTime<Utc>) -> Result<Option<Login>> {
         self.query_row(
             "SELECT who, expires_at FROM desk_logins WHERE digest = ?1 AND expires_at > ?2",
             params![digest, &time::write(now)],
@@ -61,14 +61,14 @@ impl Ledger {
     }
 
     /// The path of the log of a session that `opsctl session` ran.
-    pub fn log_of(&self, session: &str) -> Result<Option<String>, LedgerError> {
+    pub fn log_of(&self, session: &str) -> Result<Option<String>> {
         let log = "SELECT log_path FROM client_runs WHERE session_id = ?1 AND log_path IS NOT NULL
              ORDER BY id DESC LIMIT 1";
         self.query_row(log, params![session], |row| row.get(0)).optional()
     }
 
     /// A number that differs after another connection has changed the ledger.
-    pub fn data_version(&self) -> Result<i64, LedgerError> {
+    pub fn data_version(&self) -> Result<i64> {
         // On a server, the number of the next transaction: any change of the database may be one of the ledger.
         let version = if self.is_server() {
             "SELECT CAST(CAST(pg_snapshot_xmax(pg_current_snapshot()) AS TEXT) AS BIGINT)"

@@ -5,8 +5,7 @@ use serde::Serialize;
 
 use super::decisions::Which;
 use super::history::Period;
-use crate::engine;
-use crate::engine::{LedgerError, Row, insert, params};
+use crate::engine::{Result, Row, insert, params};
 use crate::file::database::{Change, Ledger};
 use crate::file::manager::session_column;
 use crate::file::migrate;
@@ -94,12 +93,7 @@ impl Source {
 
 impl Change<'_> {
     /// Records an event of a hook.
-    pub fn add_event(
-        &self,
-        session: Option<&str>,
-        event: &NewEvent,
-        now: DateTime<Utc>,
-    ) -> Result<(), LedgerError> {
+    pub fn add_event(&self, session: Option<&str>, event: &NewEvent, now: DateTime<Utc>) -> Result<()> {
         self.add_event_from(Source::Hook, session, event, now)
     }
 
@@ -110,7 +104,7 @@ impl Change<'_> {
         session: Option<&str>,
         event: &NewEvent,
         now: DateTime<Utc>,
-    ) -> Result<(), LedgerError> {
+    ) -> Result<()> {
         let NewEvent { level, service, message } = event;
         let (service, message) = (service.as_deref().map(redact::name), redact::text(message));
         let column = session_column(&self.transaction, "events", session)?;
@@ -131,12 +125,7 @@ impl Change<'_> {
     }
 
     /// Records an event that two processes may report, unless it is among the latest events of the session.
-    pub fn add_event_once(
-        &self,
-        session: Option<&str>,
-        event: &NewEvent,
-        now: DateTime<Utc>,
-    ) -> Result<(), LedgerError> {
+    pub fn add_event_once(&self, session: Option<&str>, event: &NewEvent, now: DateTime<Utc>) -> Result<()> {
         if self.is_recent_event(session, &event.message)? {
             Ok(())
         } else {
@@ -145,13 +134,13 @@ impl Change<'_> {
     }
 
     /// Whether there is an event with this message and time.
-    pub fn has_event(&self, message: &str, at: DateTime<Utc>) -> Result<bool, LedgerError> {
+    pub fn has_event(&self, message: &str, at: DateTime<Utc>) -> Result<bool> {
         let params = params![redact::text(message), time::write(at)];
         self.exists("SELECT 1 FROM events WHERE created_at = ?2 AND message = ?1", params)
     }
 
     /// Whether the latest 50 events contain one of this session (`None`: of no session) with this message.
-    pub fn is_recent_event(&self, session: Option<&str>, message: &str) -> Result<bool, LedgerError> {
+    pub fn is_recent_event(&self, session: Option<&str>, message: &str) -> Result<bool> {
         let message = redact::text(message);
         self.exists(&recent_duplicate(), params![session, message])
     }
@@ -162,7 +151,7 @@ impl Ledger {
     ///
     /// Writers use two time formats that do not sort together, and rows may be written late. Candidates are therefore
     /// selected both by time and by row id, and sorted by their parsed times.
-    pub fn latest_events(&self, count: u32) -> Result<Vec<Event>, LedgerError> {
+    pub fn latest_events(&self, count: u32) -> Result<Vec<Event>> {
         let indexed = migrate::has_index_on(&self.connection, "events", "created_at")?;
         let sql = if indexed { LATEST } else { LAST_WRITTEN };
         let mut events = self.query(sql, params![i64::from(count) * 3], event)?;
@@ -173,7 +162,7 @@ impl Ledger {
 
     /// The latest matching events, at most `count`: last written first, or, if all match, newest first, so that late rows of
     /// other programs are in their place.
-    pub fn events(&self, which: Which<'_>, count: u32) -> Result<Vec<Event>, LedgerError> {
+    pub fn events(&self, which: Which<'_>, count: u32) -> Result<Vec<Event>> {
         if which == Which::default() {
             return self.latest_events(count);
         }
@@ -188,12 +177,7 @@ impl Ledger {
     }
 
     /// The latest events of an agent (`None`: of all agents) at or after `since`, at most `most`, newest first.
-    pub fn events_of(
-        &self,
-        agent: Option<&str>,
-        since: DateTime<Utc>,
-        most: u32,
-    ) -> Result<Period<Event>, LedgerError> {
+    pub fn events_of(&self, agent: Option<&str>, since: DateTime<Utc>, most: u32) -> Result<Period<Event>> {
         let which = Which { since: Some(since), agent, ..Which::default() };
         let mut rows = self.events(which, most.saturating_add(1))?;
         rows.sort_by_key(|event| std::cmp::Reverse(event.at));
@@ -202,7 +186,7 @@ impl Ledger {
 }
 
 /// Reads an event. Columns of other writers may have any type; values that are not text become `?`.
-fn event(row: &Row<'_>) -> engine::Result<Event> {
+fn event(row: &Row<'_>) -> Result<Event> {
     Ok(Event {
         id: row.get(0)?,
         at: row.time(1).unwrap_or(None),

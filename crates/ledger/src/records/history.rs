@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::engine::{LedgerError, Row, params};
+use crate::engine::{Result, Row, params};
 use crate::file::database::Ledger;
 use crate::time;
 use opsctl_policy::budgets::budget::is_same_action;
@@ -65,11 +65,7 @@ const BY_OTHERS: &str =
 
 impl Ledger {
     /// The latest actions at or after `since`, at most `most`, recorded by hooks, people or other programs.
-    pub fn actions_since(
-        &self,
-        since: DateTime<Utc>,
-        most: u32,
-    ) -> Result<Period<ActionRecord>, LedgerError> {
+    pub fn actions_since(&self, since: DateTime<Utc>, most: u32) -> Result<Period<ActionRecord>> {
         let wanted = params![time::floor(since), i64::from(most) + 1];
         // Columns of other writers may have any type; rows that cannot be read are ignored.
         let mut actions = self.find(BY_HOOKS, wanted, usize::MAX, |row| Ok(action(row)))?;

@@ -7,8 +7,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
-use crate::engine;
-use crate::engine::{Connection, LedgerError, OptionalExtension as _, Row, from_row, insert, params};
+use crate::engine::{Connection, OptionalExtension as _, Result, Row, from_row, insert, params};
 use crate::file::database::{Change, Ledger};
 use crate::time;
 use opsctl_policy::model::records::event::Level;
@@ -134,7 +133,7 @@ impl Change<'_> {
         notice: &Notice,
         has_target: bool,
         now: DateTime<Utc>,
-    ) -> Result<Option<i64>, LedgerError> {
+    ) -> Result<Option<i64>> {
         let key = redact::text(&notice.key);
         if self.exists(SUPPRESSED, params![key, time::write(now)])? {
             return Ok(None);
@@ -153,7 +152,7 @@ impl Change<'_> {
     }
 
     /// Claims a notice for sending; `None` if another process has claimed it or it has been delivered.
-    pub fn claim_notice(&self, id: i64, now: DateTime<Utc>) -> Result<Option<StoredNotice>, LedgerError> {
+    pub fn claim_notice(&self, id: i64, now: DateTime<Utc>) -> Result<Option<StoredNotice>> {
         let until = now + CLAIM_LIFE;
         let is_agents = !may_deliver(&self.transaction)?;
         let since = DateTime::UNIX_EPOCH;
@@ -172,7 +171,7 @@ impl Change<'_> {
         until: Option<DateTime<Utc>>,
         error: Option<&str>,
         now: DateTime<Utc>,
-    ) -> engine::Result<()> {
+    ) -> Result<()> {
         insert!(self.run into notice_attempts {
             notice_id: id, at: time::write(now), state: state.as_str(), claimed_until: until.map(time::write),
             error: error.map(redact::text), agent: self.agent()
@@ -186,7 +185,7 @@ impl Change<'_> {
         state: NoticeState,
         remark: Option<&str>,
         now: DateTime<Utc>,
-    ) -> Result<(), LedgerError> {
+    ) -> Result<()> {
         match state {
             NoticeState::Delivered | NoticeState::NoTarget if may_deliver(self)? => {
                 insert!(self.run into notice_deliveries {
@@ -200,7 +199,7 @@ impl Change<'_> {
 }
 
 /// Whether this connection may record deliveries: on a server, the role of agents may not.
-fn may_deliver(connection: &Connection) -> engine::Result<bool> {
+fn may_deliver(connection: &Connection) -> Result<bool> {
     if !connection.is_server() {
         return Ok(true);
     }
@@ -210,7 +209,7 @@ fn may_deliver(connection: &Connection) -> engine::Result<bool> {
 
 impl Ledger {
     /// The ids of the notices of the last day that wait for delivery, oldest first.
-    pub fn due_notices(&self, now: DateTime<Utc>) -> Result<Vec<i64>, LedgerError> {
+    pub fn due_notices(&self, now: DateTime<Utc>) -> Result<Vec<i64>> {
         let is_agents = !may_deliver(&self.connection)?;
         let (since, until) = (time::write(now - STILL_NEWS), time::write(now + CLAIM_LIFE));
         let wanted = params![since, time::write(now), until, is_agents];
@@ -218,35 +217,35 @@ impl Ledger {
     }
 
     /// Whether a notice has a claim that has not expired.
-    pub fn notices_under_way(&self, now: DateTime<Utc>) -> Result<bool, LedgerError> {
+    pub fn notices_under_way(&self, now: DateTime<Utc>) -> Result<bool> {
         self.exists(UNDER_WAY, params![time::write(now)])
     }
 
     /// The number of notices of the last day that are not delivered.
-    pub fn undelivered_notices(&self, now: DateTime<Utc>) -> Result<u32, LedgerError> {
+    pub fn undelivered_notices(&self, now: DateTime<Utc>) -> Result<u32> {
         self.query_row(UNDELIVERED, params![time::write(now - STILL_NEWS)], |row| row.get(0))
     }
 
     /// The critical notices of the last day, the latest of each key, newest first.
-    pub fn problems(&self, now: DateTime<Utc>) -> Result<Vec<Problem>, LedgerError> {
+    pub fn problems(&self, now: DateTime<Utc>) -> Result<Vec<Problem>> {
         self.query(PROBLEMS, params![time::write(now - STILL_NEWS)], |row| {
             Ok(Problem { title: row.get(0)?, at: row.time(1)?, agent: row.get(2)? })
         })
     }
 
     /// When the latest notice with this key was raised.
-    pub fn last_raised(&self, key: &str) -> Result<Option<DateTime<Utc>>, LedgerError> {
+    pub fn last_raised(&self, key: &str) -> Result<Option<DateTime<Utc>>> {
         let latest: Option<String> = self.query_row(LAST_RAISED, params![key], |row| row.get(0))?;
         Ok(latest.as_deref().and_then(time::read))
     }
 
     /// The latest notices, at most `count`, newest first.
-    pub fn latest_notices(&self, count: u32) -> Result<Vec<StoredNotice>, LedgerError> {
+    pub fn latest_notices(&self, count: u32) -> Result<Vec<StoredNotice>> {
         self.query(&format!("{STORED} ORDER BY id DESC LIMIT ?1"), params![count], stored)
     }
 }
 
-fn stored(row: &Row<'_>) -> engine::Result<StoredNotice> {
+fn stored(row: &Row<'_>) -> Result<StoredNotice> {
     let text = |column| row.get::<String>(column);
     let (level, state, body, tags) = (text(7)?, text(8)?, text(9)?, text(11)?);
     let state = NoticeState::ALL.into_iter().find(|known| known.as_str() == state);

@@ -2,8 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::engine;
-use crate::engine::{Connection, LedgerError, OptionalExtension as _, Row, ToSql, from_row, insert, params};
+use crate::engine::{Connection, OptionalExtension as _, Result, Row, ToSql, from_row, insert, params};
 use crate::file::database::{Change, Ledger};
 use crate::time;
 use opsctl_policy::model::records::question::{Answer, NewQuestion, Question, QuestionState, SignedAnswer};
@@ -43,7 +42,7 @@ pub enum WhichQuestions {
 
 impl Change<'_> {
     /// Stores a question. Returns its number.
-    pub fn ask(&self, question: &NewQuestion) -> Result<i64, LedgerError> {
+    pub fn ask(&self, question: &NewQuestion) -> Result<i64> {
         let NewQuestion { call, reasons, tier, words, asked_at, expires_at, at_terminal } = question;
         insert!(self.add into questions {
             session_id: call.session, tool_use_id: call.call, digest: call.digest, command: call.command,
@@ -56,16 +55,12 @@ impl Change<'_> {
     }
 
     /// The latest questions of a session, at most 100, newest first.
-    pub fn questions_of_session(
-        &self,
-        session: &str,
-        now: DateTime<Utc>,
-    ) -> Result<Vec<Question>, LedgerError> {
+    pub fn questions_of_session(&self, session: &str, now: DateTime<Utc>) -> Result<Vec<Question>> {
         self.read_questions("WHERE session_id = ?1 ORDER BY id DESC LIMIT 100", params![session], now)
     }
 
     /// How many questions were asked after `since`: in a session, and in all sessions.
-    pub fn questions_since(&self, session: &str, since: DateTime<Utc>) -> Result<(u32, u32), LedgerError> {
+    pub fn questions_since(&self, session: &str, since: DateTime<Utc>) -> Result<(u32, u32)> {
         self.query_row(
             "SELECT count(*) FILTER (WHERE session_id = ?1), count(*) FROM questions
                  WHERE asked_at > ?2 AND NOT at_terminal",
@@ -75,7 +70,7 @@ impl Change<'_> {
     }
 
     /// The answer to a question, as it is stored. Its signature is not verified.
-    pub fn answer_of(&self, question: i64) -> Result<Option<SignedAnswer>, LedgerError> {
+    pub fn answer_of(&self, question: i64) -> Result<Option<SignedAnswer>> {
         let answer = self.query_row(ANSWER, params![question], |row| {
             // A name that is not known was not written by opsctl; its signature does not verify.
             let answer = Answer::named(&row.get::<String>(5)?).unwrap_or(Answer::Refuse);
@@ -87,7 +82,7 @@ impl Change<'_> {
     }
 
     /// Stores an answer. `false` if the question has one already.
-    pub fn store_answer(&self, answer: &SignedAnswer) -> Result<bool, LedgerError> {
+    pub fn store_answer(&self, answer: &SignedAnswer) -> Result<bool> {
         let stored = insert!(self.execute into question_answers {
             question_id: answer.question, answer: answer.answer.as_str(), answered_by: answer.by,
             answered_at: time::write(answer.at), expires_at: time::write(answer.expires_at), note: answer.note,
@@ -98,18 +93,13 @@ impl Change<'_> {
 
     /// Marks the approval of a question as used. `false` if it was used before: the mark is set, or the audit or a
     /// reservation shows that the call was allowed.
-    pub fn use_question(&self, id: i64, now: DateTime<Utc>) -> Result<bool, LedgerError> {
+    pub fn use_question(&self, id: i64, now: DateTime<Utc>) -> Result<bool> {
         let allowed = self.exists(ALLOWED, params![id])?;
         Ok(self.execute(USE, params![id, time::write(now)])? == 1 && !allowed)
     }
 
     /// Marks the question that the client asked at the terminal about this call as used: the call has run.
-    pub fn use_terminal_question(
-        &self,
-        session: &str,
-        call: &str,
-        now: DateTime<Utc>,
-    ) -> Result<bool, LedgerError> {
+    pub fn use_terminal_question(&self, session: &str, call: &str, now: DateTime<Utc>) -> Result<bool> {
         let used = self.execute(
             "UPDATE questions SET used_at = ?3
              WHERE session_id = ?1 AND tool_use_id = ?2 AND at_terminal AND used_at IS NULL",
@@ -121,12 +111,7 @@ impl Change<'_> {
 
 impl Ledger {
     /// Questions, at most `limit`.
-    pub fn questions(
-        &self,
-        which: WhichQuestions,
-        limit: u32,
-        now: DateTime<Utc>,
-    ) -> Result<Vec<Question>, LedgerError> {
+    pub fn questions(&self, which: WhichQuestions, limit: u32, now: DateTime<Utc>) -> Result<Vec<Question>> {
         let now_text = time::write(now);
         match which {
             WhichQuestions::Open => self.read_questions(
@@ -143,7 +128,7 @@ impl Ledger {
 /// A ledger and a change of it read questions in one way.
 impl Connection {
     /// The question of this number.
-    pub fn question(&self, id: i64, now: DateTime<Utc>) -> Result<Option<Question>, LedgerError> {
+    pub fn question(&self, id: i64, now: DateTime<Utc>) -> Result<Option<Question>> {
         self.read_questions("WHERE id = ?1", params![id], now).map(|mut found| found.pop())
     }
 
@@ -153,7 +138,7 @@ impl Connection {
         session: &str,
         call: &str,
         now: DateTime<Utc>,
-    ) -> Result<Option<Question>, LedgerError> {
+    ) -> Result<Option<Question>> {
         let which = "WHERE session_id = ?1 AND tool_use_id = ?2 ORDER BY id DESC LIMIT 1";
         self.read_questions(which, params![session, call], now).map(|mut found| found.pop())
     }
@@ -163,13 +148,13 @@ impl Connection {
         which: &str,
         values: &[&dyn ToSql],
         now: DateTime<Utc>,
-    ) -> engine::Result<Vec<Question>> {
+    ) -> Result<Vec<Question>> {
         self.query(&format!("{COLUMNS} {which}"), values, |row| question(row, now))
     }
 }
 
-fn question(row: &Row<'_>, now: DateTime<Utc>) -> engine::Result<Question> {
-    let texts = |column| -> engine::Result<Vec<String>> {
+fn question(row: &Row<'_>, now: DateTime<Utc>) -> Result<Question> {
+    let texts = |column| -> Result<Vec<String>> {
         Ok(serde_json::from_str(&row.get::<String>(column)?).unwrap_or_default())
     };
     let is_used = row.get::<Option<String>>(17)?.is_some();

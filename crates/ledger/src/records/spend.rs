@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Serialize, Serializer};
 
-use crate::engine::{LedgerError, from_row, insert, params};
+use crate::engine::{Result, from_row, insert, params};
 use crate::file::database::{Change, Ledger};
 use crate::time;
 use opsctl_policy::budgets::spend::{DAY, Spent};
@@ -79,13 +79,13 @@ const BY_SESSION: &str = "SELECT session_id, count(*), CAST(sum(cost_micros) AS 
 
 impl Ledger {
     /// What was spent in the last 24 hours, and by this session.
-    pub fn spent(&self, session: &str, now: DateTime<Utc>) -> Result<Spent, LedgerError> {
+    pub fn spent(&self, session: &str, now: DateTime<Utc>) -> Result<Spent> {
         let sum = |sql: &str, value: &str| self.query_row(sql, params![value], |row| row.count(0)).map(Usd);
         Ok(Spent { day: sum(OF_DAY, &time::write(now - DAY))?, session: sum(OF_SESSION, session)? })
     }
 
     /// The costs of the last 24 hours, newest first.
-    pub fn costs_of_the_day(&self, now: DateTime<Utc>) -> Result<Vec<(DateTime<Utc>, Usd)>, LedgerError> {
+    pub fn costs_of_the_day(&self, now: DateTime<Utc>) -> Result<Vec<(DateTime<Utc>, Usd)>> {
         let costs = self.query(COSTS, params![time::write(now - DAY)], |row| {
             Ok(row.time(0)?.zip(Some(Usd(row.count(1)?))))
         })?;
@@ -93,18 +93,14 @@ impl Ledger {
     }
 
     /// The sessions with requests since then that have spent most, at most `most`, with all of their requests.
-    pub fn spend_by_session(
-        &self,
-        since: DateTime<Utc>,
-        most: u32,
-    ) -> Result<Vec<SessionSpend>, LedgerError> {
+    pub fn spend_by_session(&self, since: DateTime<Utc>, most: u32) -> Result<Vec<SessionSpend>> {
         self.query(BY_SESSION, params![time::write(since), most], |row| {
             Ok(SessionSpend { session: row.get(0)?, requests: row.count(1)?, usd: Usd(row.count(2)?) })
         })
     }
 
     /// The models since then, the most expensive first, at most 100.
-    pub fn spend_by_model(&self, since: Option<DateTime<Utc>>) -> Result<Vec<ModelSpend>, LedgerError> {
+    pub fn spend_by_model(&self, since: Option<DateTime<Utc>>) -> Result<Vec<ModelSpend>> {
         let since = since.map_or_else(|| time::BEFORE_ALL.to_owned(), time::write);
         self.query(BY_MODEL, params![since], |row| {
             let usd = Usd(row.count(4)?);
@@ -115,7 +111,7 @@ impl Ledger {
 
 impl Change<'_> {
     /// Records a request. Returns its row id.
-    pub fn add_api_request(&self, request: &ApiRequest) -> Result<i64, LedgerError> {
+    pub fn add_api_request(&self, request: &ApiRequest) -> Result<i64> {
         let ApiRequest { at, session, model, usage, cost } = request;
         let tokens = &usage.tokens;
         insert!(self.add into api_requests {
@@ -128,12 +124,12 @@ impl Change<'_> {
     }
 
     /// Removes a request that cost nothing.
-    pub fn remove_api_request(&self, id: i64) -> Result<(), LedgerError> {
+    pub fn remove_api_request(&self, id: i64) -> Result<()> {
         self.run("DELETE FROM api_requests WHERE id = ?1", params![id])
     }
 
     /// Replaces the model, and what a request used and cost.
-    pub fn update_api_request(&self, id: i64, request: &ApiRequest) -> Result<(), LedgerError> {
+    pub fn update_api_request(&self, id: i64, request: &ApiRequest) -> Result<()> {
         let ApiRequest { model, usage, cost, .. } = request;
         let tokens = &usage.tokens;
         self.run(

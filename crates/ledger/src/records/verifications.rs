@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-use crate::engine::{Connection, LedgerError, insert, params};
+use crate::engine::{Connection, Result, insert, params};
 use crate::file::database::{Change, Ledger};
 use crate::time;
 
@@ -61,7 +61,7 @@ pub struct VerificationState {
 
 impl Ledger {
     /// The settled actions of the session. Reservations are not included.
-    pub fn session_actions(&self, session: &str) -> Result<SessionActions, LedgerError> {
+    pub fn session_actions(&self, session: &str) -> Result<SessionActions> {
         let mut acted = SessionActions::default();
         // An action that was recorded by hand has no row of a hook.
         for sql in [REMEDIED, RECORDED] {
@@ -86,7 +86,7 @@ impl Change<'_> {
         outcome: Outcome,
         actions: usize,
         now: DateTime<Utc>,
-    ) -> Result<(), LedgerError> {
+    ) -> Result<()> {
         insert!(self.run into verifications {
             session_id: session, at: time::write(now), outcome: outcome.as_str(),
             actions: i64::try_from(actions).unwrap_or(i64::MAX), agent: self.agent()
@@ -103,7 +103,7 @@ fn note(acted: &mut SessionActions, service: String, at: Option<DateTime<Utc>>) 
 /// Verifications are read in the transaction that adds one, too, so that two concurrent ones do not count as one.
 impl Connection {
     /// The verifications of the session so far.
-    pub fn verification_state(&self, session: &str) -> Result<VerificationState, LedgerError> {
+    pub fn verification_state(&self, session: &str) -> Result<VerificationState> {
         let mut state = VerificationState::default();
         self.query(VERIFICATIONS, params![session], |row| {
             match row.get::<String>(0)?.as_str() {

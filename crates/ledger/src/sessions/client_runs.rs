@@ -3,8 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::engine;
-use crate::engine::{Connection, LedgerError, OptionalExtension as _, Row, from_row, params};
+use crate::engine::{Connection, OptionalExtension as _, Result, Row, from_row, params};
 use crate::file::database::{Change, Ledger};
 use crate::records::history::Period;
 use crate::time;
@@ -144,11 +143,7 @@ const CHAIN: &str =
      WHERE own.session_id IN (?1, ?2) GROUP BY own.id HAVING count(*) > 1 ORDER BY own.id DESC LIMIT 1";
 
 /// The chain of a session with one of these ids.
-pub(crate) fn chain(
-    connection: &Connection,
-    id: &str,
-    other_id: Option<&str>,
-) -> engine::Result<Option<Chain>> {
+pub(crate) fn chain(connection: &Connection, id: &str, other_id: Option<&str>) -> Result<Option<Chain>> {
     let read = |row: &Row<'_>| {
         Ok(Chain { parent: row.get(0)?, place: row.get(1)?, sessions: row.get(2)?, cost_usd: row.get(3)? })
     };
@@ -158,7 +153,7 @@ pub(crate) fn chain(
 impl Change<'_> {
     /// Adds the row of a session that starts at `at`. `peer` is the user id of the peer that states it; `None`: opsctl itself
     /// has started it. Returns the row's id.
-    pub fn begin_run(&self, run: &NewRun, peer: Option<u32>, at: DateTime<Utc>) -> Result<i64, LedgerError> {
+    pub fn begin_run(&self, run: &NewRun, peer: Option<u32>, at: DateTime<Utc>) -> Result<i64> {
         let NewRun { session, tier, model, log, parent } = run;
         self.query_row(
                 "INSERT INTO client_runs
@@ -172,7 +167,7 @@ impl Change<'_> {
     }
 
     /// Sets a session that waits to running again. Returns false if it does not wait any more.
-    pub fn resume_run(&self, row: i64, at: DateTime<Utc>) -> Result<bool, LedgerError> {
+    pub fn resume_run(&self, row: i64, at: DateTime<Utc>) -> Result<bool> {
         self.execute(
                 "UPDATE client_runs SET outcome = 'running', resumed_at = ?2 WHERE id = ?1 AND outcome = 'waiting'",
                 params![row, time::write(at)],
@@ -181,7 +176,7 @@ impl Change<'_> {
     }
 
     /// Completes the row of a session that has ended at `at`, or waits.
-    pub fn end_run(&self, row: i64, end: &RunEnd, at: DateTime<Utc>) -> Result<(), LedgerError> {
+    pub fn end_run(&self, row: i64, end: &RunEnd, at: DateTime<Utc>) -> Result<()> {
         let waiting = end.waiting.as_ref();
         self.run(
             "UPDATE client_runs SET outcome = ?2, exit_code = ?3, cost_usd = coalesce(?4, cost_usd),
@@ -210,38 +205,33 @@ impl Change<'_> {
 
 impl Ledger {
     /// Whether the agent of this ledger has begun the session of a row, as this peer.
-    pub fn is_run_of(&self, row: i64, peer: u32) -> Result<bool, LedgerError> {
+    pub fn is_run_of(&self, row: i64, peer: u32) -> Result<bool> {
         let sql = "SELECT 1 FROM client_runs WHERE id = ?1 AND peer = ?2 AND agent = ?3";
         let agent = self.agent();
         self.exists(sql, params![row, peer, agent])
     }
 
     /// The session with this id, if it waits for a person.
-    pub fn waiting_run(&self, session: &str) -> Result<Option<WaitingRun>, LedgerError> {
+    pub fn waiting_run(&self, session: &str) -> Result<Option<WaitingRun>> {
         let query =
             format!("{WAITING} WHERE outcome = 'waiting' AND session_id = ?1 ORDER BY id DESC LIMIT 1");
         self.query_row(&query, params![session], waiting_run).optional()
     }
 
     /// The sessions whose question has been answered or has expired, the longest waiting first.
-    pub fn answered_runs(&self, now: DateTime<Utc>) -> Result<Vec<WaitingRun>, LedgerError> {
+    pub fn answered_runs(&self, now: DateTime<Utc>) -> Result<Vec<WaitingRun>> {
         self.query(&format!("{WAITING} {ANSWERED}"), params![time::write(now)], waiting_run)
     }
 
     /// The id of the latest session of this tier; of the one with the id `stated`, if there is such a session.
-    pub fn latest_run(&self, tier: Tier, stated: Option<&str>) -> Result<Option<String>, LedgerError> {
+    pub fn latest_run(&self, tier: Tier, stated: Option<&str>) -> Result<Option<String>> {
         let query = "SELECT session_id FROM client_runs WHERE tier = ?1
              ORDER BY session_id = coalesce(?2, '') DESC, id DESC LIMIT 1";
         self.query_row(query, params![tier.number(), stated], |row| row.get(0)).optional()
     }
 
     /// The latest sessions of an agent (`None`: of all agents), at most `most`, that started at or after `since`; newest first.
-    pub fn runs(
-        &self,
-        agent: Option<&str>,
-        since: Option<DateTime<Utc>>,
-        most: u32,
-    ) -> Result<Period<Run>, LedgerError> {
+    pub fn runs(&self, agent: Option<&str>, since: Option<DateTime<Utc>>, most: u32) -> Result<Period<Run>> {
         let wanted = params![since.map(time::write), i64::from(most) + 1, agent];
         let mut runs = self.query(LATEST, wanted, run)?;
         for run in &mut runs {
@@ -251,12 +241,12 @@ impl Ledger {
     }
 }
 
-fn waiting_run(row: &Row<'_>) -> engine::Result<WaitingRun> {
+fn waiting_run(row: &Row<'_>) -> Result<WaitingRun> {
     let waiting = Waiting { call: row.get(4)?, transcript: row.get(5)? };
     Ok(from_row!(row => WaitingRun { row, session, tier, parent; waiting }))
 }
 
-fn run(row: &Row<'_>) -> engine::Result<Run> {
+fn run(row: &Row<'_>) -> Result<Run> {
     Ok(from_row!(row => Run {
         session, tier, model, started_at: time, outcome, cost_usd, turns, duration_ms, resumed_at: time, agent, is_stated;
         chain: None

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::super::engine::{self, LedgerError, Row, from_row, params};
+use super::super::engine::{Result, Row, from_row, params};
 use super::super::time;
 use super::client_runs;
 use crate::file::database::Ledger;
@@ -37,7 +37,7 @@ const SUBAGENTS: &str = "SELECT agent_id, agent_type, started_at, ended_at FROM 
 
 impl Ledger {
     /// The matching sessions, last seen first.
-    pub fn sessions(&self, which: WhichSessions<'_>) -> Result<Vec<Session>, LedgerError> {
+    pub fn sessions(&self, which: WhichSessions<'_>) -> Result<Vec<Session>> {
         let WhichSessions { id, mission, since, agent } = which;
         let wanted = params![id, mission, since.map(time::write), agent];
         let mut sessions = self.query(MATCHING, wanted, session)?;
@@ -48,7 +48,7 @@ impl Ledger {
     }
 
     /// Adds subagents, cost, model and chain from other tables.
-    fn complete(&self, session: &mut Session) -> engine::Result<()> {
+    fn complete(&self, session: &mut Session) -> Result<()> {
         let Self { connection, .. } = self;
         session.subagents =
             connection.query(SUBAGENTS, params![&session.id], |row| subagent(row, session.ended))?;
@@ -62,14 +62,14 @@ impl Ledger {
     }
 }
 
-fn subagent(row: &Row<'_>, session_ended: Option<DateTime<Utc>>) -> engine::Result<SubagentRow> {
+fn subagent(row: &Row<'_>, session_ended: Option<DateTime<Utc>>) -> Result<SubagentRow> {
     let started = row.time(2)?;
     // A restarted subagent has an earlier end time; the end of the session ends every subagent.
     let ended = row.time(3)?.filter(|ended| started.is_none_or(|started| *ended >= started));
     Ok(SubagentRow { id: row.get(0)?, kind: row.get(1)?, started, ended: ended.or(session_ended) })
 }
 
-fn session(row: &Row<'_>) -> engine::Result<Session> {
+fn session(row: &Row<'_>) -> Result<Session> {
     Ok(from_row!(row => Session {
         id, client_id, tier, mode, role, model, source, cwd, transcript, parent_mission, process, started: time,
         last_seen: time, ended: time, end_reason, status, status_at: time, tmux_pane, agent;

@@ -13,7 +13,7 @@ pub mod turns;
 
 use chrono::{DateTime, Utc};
 
-use super::engine::{self, LedgerError, OptionalExtension as _, insert, params};
+use super::engine::{OptionalExtension as _, Result, insert, params};
 use super::time;
 use crate::file::database::Change;
 use opsctl_policy::model::records::event::Subagent;
@@ -77,7 +77,7 @@ pub(super) const TOOL_RUNS: &str =
 
 impl Change<'_> {
     /// Creates or updates the session's row. Returns its state before.
-    pub fn meet(&self, who: &Who<'_>, now: DateTime<Utc>) -> Result<Before, LedgerError> {
+    pub fn meet(&self, who: &Who<'_>, now: DateTime<Utc>) -> Result<Before> {
         let sql = "SELECT max(idle_us, over_us), started_at FROM hook_sessions WHERE session_id = ?1";
         let paused = self.query_row(sql, params![who.session], |row| {
             let paused: i64 = row.get(0)?;
@@ -99,18 +99,13 @@ impl Change<'_> {
     }
 
     /// Whether a session was seen after a time.
-    pub fn is_seen_after(&self, session: &str, at: DateTime<Utc>) -> Result<bool, LedgerError> {
+    pub fn is_seen_after(&self, session: &str, at: DateTime<Utc>) -> Result<bool> {
         let sql = "SELECT 1 FROM hook_sessions WHERE session_id = ?1 AND last_seen_at > ?2";
         self.exists(sql, params![session, time::write(at)])
     }
 
     /// Records an activity. Those that are asynchronous may be recorded in any order.
-    pub fn record_activity(
-        &self,
-        session: &str,
-        activity: &Activity<'_>,
-        now: DateTime<Utc>,
-    ) -> Result<(), LedgerError> {
+    pub fn record_activity(&self, session: &str, activity: &Activity<'_>, now: DateTime<Utc>) -> Result<()> {
         let at = if activity.is_async() {
             now.timestamp_micros()
         } else {
@@ -172,7 +167,7 @@ impl Change<'_> {
 
     /// The time, in microseconds, of an activity whose hook the client waits for. It is later than that of all such
     /// activities before, even if the clock was set back.
-    fn after_all_before(&self, session: &str, at: i64) -> engine::Result<i64> {
+    fn after_all_before(&self, session: &str, at: i64) -> Result<i64> {
         let latest: Option<i64> = self
             .query_row(
                 "SELECT max(awake_us, idle_us, over_us) FROM hook_sessions WHERE session_id = ?1",
@@ -183,7 +178,7 @@ impl Change<'_> {
         Ok(latest.map_or(at, |latest| at.max(latest + 1)))
     }
 
-    fn set(&self, session: &str, column: &'static str, at: i64) -> engine::Result<()> {
+    fn set(&self, session: &str, column: &'static str, at: i64) -> Result<()> {
         self.run(
             &format!("UPDATE hook_sessions SET {column} = ?2 WHERE session_id = ?1"),
             params![session, at],
@@ -191,7 +186,7 @@ impl Change<'_> {
     }
 
     /// Marks all tool calls of the session's own agent that began at or before `at` as done.
-    fn tools_done(&self, session: &str, at: i64) -> engine::Result<()> {
+    fn tools_done(&self, session: &str, at: i64) -> Result<()> {
         self.set(session, "settled_us", at)?;
         self.run(
             "DELETE FROM hook_calls WHERE session_id = ?1 AND agent_id IS NULL
@@ -201,7 +196,7 @@ impl Change<'_> {
     }
 
     /// Marks all tool calls and subagents of the session as done.
-    fn all_done(&self, session: &str, at: i64, moment: &str) -> engine::Result<()> {
+    fn all_done(&self, session: &str, at: i64, moment: &str) -> Result<()> {
         self.set(session, "settled_us", at)?;
         self.run("DELETE FROM hook_calls WHERE session_id = ?1", params![session])?;
         self.run(
@@ -211,14 +206,14 @@ impl Change<'_> {
         )
     }
 
-    fn tool_begins(&self, session: &str, call: &str, agent: Option<&str>, at: i64) -> engine::Result<()> {
+    fn tool_begins(&self, session: &str, call: &str, agent: Option<&str>, at: i64) -> Result<()> {
         insert!(self.run into hook_calls {
             session_id: session, tool_use_id: call, agent_id: agent, began_us: at, done: false
         }, "ON CONFLICT (session_id, tool_use_id) DO UPDATE SET began_us = excluded.began_us")?;
         self.forget_if_complete(session, call)
     }
 
-    fn tool_done(&self, session: &str, call: &str, agent: Option<&str>) -> engine::Result<()> {
+    fn tool_done(&self, session: &str, call: &str, agent: Option<&str>) -> Result<()> {
         insert!(self.run into hook_calls {
             session_id: session, tool_use_id: call, agent_id: agent, done: true
         }, "ON CONFLICT (session_id, tool_use_id) DO UPDATE SET done = TRUE")?;
@@ -226,7 +221,7 @@ impl Change<'_> {
     }
 
     /// Deletes the row of a tool call that has both begun and ended.
-    fn forget_if_complete(&self, session: &str, call: &str) -> engine::Result<()> {
+    fn forget_if_complete(&self, session: &str, call: &str) -> Result<()> {
         self.run(
             "DELETE FROM hook_calls WHERE session_id = ?1 AND tool_use_id = ?2 AND done
                      AND began_us IS NOT NULL",
@@ -241,7 +236,7 @@ impl Change<'_> {
         started: Option<&str>,
         ended: Option<&str>,
         settled: i64,
-    ) -> engine::Result<()> {
+    ) -> Result<()> {
         insert!(self.run into hook_subagents {
             session_id: session, agent_id: subagent.id, agent_type: subagent.kind, started_at: started, ended_at: ended,
             settled_us: settled
@@ -249,7 +244,7 @@ impl Change<'_> {
     }
 
     /// The times that the state of a session follows from.
-    pub fn activity_times(&self, session: &str) -> Result<ActivityTimes, LedgerError> {
+    pub fn activity_times(&self, session: &str) -> Result<ActivityTimes> {
         let (active, idle, ended, settled) = self.query_row(
             "SELECT awake_us, idle_us, over_us, settled_us FROM hook_sessions WHERE session_id = ?1",
             params![session],
@@ -260,7 +255,7 @@ impl Change<'_> {
     }
 
     /// Stores the state of a session.
-    pub fn set_state(&self, session: &str, state: State) -> Result<(), LedgerError> {
+    pub fn set_state(&self, session: &str, state: State) -> Result<()> {
         self.run(
             "UPDATE hook_sessions SET state = ?2 WHERE session_id = ?1 AND state <> ?2",
             params![session, state.as_str()],
@@ -268,7 +263,7 @@ impl Change<'_> {
     }
 
     /// Whether a session has a status, and when it was last reminded to set one.
-    pub fn reminded(&self, session: &str) -> Result<StatusReminder, LedgerError> {
+    pub fn reminded(&self, session: &str) -> Result<StatusReminder> {
         self.query_row(
             "SELECT status IS NOT NULL, reminded_at FROM hook_sessions WHERE session_id = ?1",
             params![session],
@@ -277,7 +272,7 @@ impl Change<'_> {
     }
 
     /// Records that a session was reminded to set a status.
-    pub fn note_reminder(&self, session: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
+    pub fn note_reminder(&self, session: &str, now: DateTime<Utc>) -> Result<()> {
         self.run(
             "UPDATE hook_sessions SET reminded_at = ?2 WHERE session_id = ?1",
             params![session, time::write(now)],
@@ -285,7 +280,7 @@ impl Change<'_> {
     }
 
     /// Sets the status text of a session, which must have a row; an empty text removes it.
-    pub fn set_status(&self, session: &str, text: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
+    pub fn set_status(&self, session: &str, text: &str, now: DateTime<Utc>) -> Result<()> {
         let text = Some(text).filter(|text| !text.is_empty());
         self.run(
             "UPDATE hook_sessions SET status = ?2, status_at = ?3, reminded_at = ?3 WHERE session_id = ?1",
@@ -295,7 +290,7 @@ impl Change<'_> {
 
     /// Deletes the sessions last seen before `cutoff`, with their subagents and tool calls. Returns how many rows were
     /// deleted.
-    pub(super) fn prune_sessions(&self, cutoff: &str) -> engine::Result<usize> {
+    pub(super) fn prune_sessions(&self, cutoff: &str) -> Result<usize> {
         let mut deleted = 0;
         for table in ["hook_calls", "hook_subagents"] {
             deleted += self.execute(

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, SubsecRound as _, Utc};
 
-use super::super::engine::{self, LedgerError, params};
+use super::super::engine::{Result, params};
 use super::super::time;
 use crate::file::database::Ledger;
 use crate::records::events::OF_SESSION;
@@ -36,17 +36,17 @@ const DENIALS: &str = "SELECT at, session_id, rule, services, actions FROM hook_
 impl Ledger {
     /// The events at or after `since`, newest first, at most 1,000. Events of `session` itself must be later than the
     /// second of `since`.
-    pub fn missed_events(&self, since: DateTime<Utc>, session: &str) -> Result<Vec<News>, LedgerError> {
+    pub fn missed_events(&self, since: DateTime<Utc>, session: &str) -> Result<Vec<News>> {
         self.news(&latest_events(), since, session)
     }
 
     /// The commands at or after `since` that were denied or could not be checked, newest first, at most 1,000. Those of
     /// `session` itself must be later than the second of `since`.
-    pub fn missed_denials(&self, since: DateTime<Utc>, session: &str) -> Result<Vec<News>, LedgerError> {
+    pub fn missed_denials(&self, since: DateTime<Utc>, session: &str) -> Result<Vec<News>> {
         self.news(DENIALS, since, session)
     }
 
-    fn news(&self, sql: &str, since: DateTime<Utc>, own: &str) -> engine::Result<Vec<News>> {
+    fn news(&self, sql: &str, since: DateTime<Utc>, own: &str) -> Result<Vec<News>> {
         // Times are stored to the second.
         let since = since.trunc_subsecs(0);
         self.find(sql, params![time::floor(since)], usize::MAX, |row| {

@@ -4,7 +4,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::call_id::CallId;
-use crate::engine::{LedgerError, insert, params};
+use crate::engine::{Result, insert, params};
 use crate::file::database::Change;
 use crate::time;
 
@@ -24,7 +24,7 @@ pub struct HookRequest<'a> {
 
 impl Change<'_> {
     /// Records that a request has allowed its call.
-    pub fn note_allowed(&self, request: &HookRequest<'_>, now: DateTime<Utc>) -> Result<(), LedgerError> {
+    pub fn note_allowed(&self, request: &HookRequest<'_>, now: DateTime<Utc>) -> Result<()> {
         let HookRequest { id, call, digest } = request;
         insert!(self.run into allowed_requests {
             request: id, session_id: call.session, tool_use_id: call.tool_use, digest: digest, at: time::write(now)
@@ -32,7 +32,7 @@ impl Change<'_> {
     }
 
     /// Whether this request has allowed its call a moment ago, and the call is not reported as run.
-    pub fn is_allowed(&self, request: &HookRequest<'_>, now: DateTime<Utc>) -> Result<bool, LedgerError> {
+    pub fn is_allowed(&self, request: &HookRequest<'_>, now: DateTime<Utc>) -> Result<bool> {
         let HookRequest { id, call, digest } = request;
         let sql = "SELECT 1 FROM allowed_requests WHERE request = ?1 AND session_id IS ?2 AND tool_use_id = ?3 AND digest = ?4
                  AND at > ?5

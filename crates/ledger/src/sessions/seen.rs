@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::engine::LedgerError;
+use crate::engine::Result;
 use crate::file::database::Ledger;
 
 /// A name, with how often and when it was written.
@@ -30,7 +30,7 @@ const HOSTS: &str =
 
 impl Ledger {
     /// The names of services in all tables of actions and in events.
-    pub fn seen_services(&self) -> Result<Vec<SeenName>, LedgerError> {
+    pub fn seen_services(&self) -> Result<Vec<SeenName>> {
         let mut found = self.seen(OF_HOOKS)?;
         for seen in [self.seen(SERVICES)?, self.seen(OF_EVENTS)?].into_iter().flatten() {
             if found.iter().all(|known| known.name != seen.name) {
@@ -41,11 +41,11 @@ impl Ledger {
     }
 
     /// The hosts of actions.
-    pub fn seen_hosts(&self) -> Result<Vec<SeenName>, LedgerError> {
+    pub fn seen_hosts(&self) -> Result<Vec<SeenName>> {
         self.seen(HOSTS)
     }
 
-    fn seen(&self, sql: &str) -> Result<Vec<SeenName>, LedgerError> {
+    fn seen(&self, sql: &str) -> Result<Vec<SeenName>> {
         let found = self.query(sql, &[], |row| {
             // Columns of other writers may have any type; rows that cannot be read are ignored.
             let Ok(name) = row.get(0) else { return Ok(None) };
