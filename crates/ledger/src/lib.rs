@@ -27,5 +27,5 @@ pub use records::actions::Settled;
 pub use records::checks::{Checker, LastCheck, NewCheck, Streak};
 pub use records::containers::KnownContainer;
 pub use records::events::{Event, Source};
-pub use records::verifications::{Outcome, SessionActions};
+pub use records::verifications::{SessionActions, VerificationResult};
 pub use sessions::requests::HookRequest;

@@ -13,7 +13,7 @@ use crate::machine::warning::Warning;
 use crate::machine::{installation, notify};
 use opsctl_inventory::Installation;
 use opsctl_ledger::cooldown::cooldown_edit;
-use opsctl_ledger::{Ledger, LedgerError, Outcome, SessionActions};
+use opsctl_ledger::{Ledger, LedgerError, SessionActions, VerificationResult};
 use opsctl_policy::model::installation::checks::Verifier;
 use opsctl_policy::model::records::event::{HookCall, NewEvent};
 use opsctl_policy::model::records::session::Activity;
@@ -81,11 +81,11 @@ fn verify(call: &HookCall, request: &Request) -> Answer {
     };
     let failed = verified.failed();
     match outcome {
-        Outcome::Healthy => {}
-        Outcome::Unhealthy => {
+        VerificationResult::Healthy => {}
+        VerificationResult::Unhealthy => {
             return Answer::block(report::still_unhealthy(&failed, attempt, verify.attempts), warnings);
         }
-        Outcome::GivenUp => {
+        VerificationResult::GivenUp => {
             let services: Vec<&str> = failed.iter().map(|(service, _)| *service).collect();
             let services = services.join(", ");
             warnings.push(Warning::VerificationGivenUp { attempts: verify.attempts, services });
@@ -137,7 +137,7 @@ impl Verified<'_> {
 
     /// Counts and records the verification, in one transaction. Returns its outcome, the number of the attempt, and the
     /// notice to deliver.
-    fn settle(&self) -> Result<(Outcome, u32, Option<i64>), LedgerError> {
+    fn settle(&self) -> Result<(VerificationResult, u32, Option<i64>), LedgerError> {
         let &Self { session, remedies, reports, installation, request } = self;
         let (limit, now) = (installation.policy.verify.attempts, request.now);
         let failed = self.failed();
@@ -149,15 +149,15 @@ impl Verified<'_> {
             let verified = |report: &Report| report::verified(&report.service, report.healthy());
             let notice = (!repairs.is_empty())
                 .then(|| notices::remediation_verified(&repairs, Some(session), request.tier));
-            (Outcome::Healthy, reports.iter().map(verified).collect(), notice)
+            (VerificationResult::Healthy, reports.iter().map(verified).collect(), notice)
         } else if attempt <= limit {
             let unhealthy =
                 |(service, why): &(&str, Vec<String>)| report::unhealthy(service, why, attempt, limit);
-            (Outcome::Unhealthy, failed.iter().map(unhealthy).collect(), None)
+            (VerificationResult::Unhealthy, failed.iter().map(unhealthy).collect(), None)
         } else {
             let given_up = |(service, why): &(&str, Vec<String>)| report::given_up(service, why, limit);
             let notice = notices::verification_given_up(&failed, limit, Some(session), request.tier);
-            (Outcome::GivenUp, failed.iter().map(given_up).collect(), Some(notice))
+            (VerificationResult::GivenUp, failed.iter().map(given_up).collect(), Some(notice))
         };
         for event in &events {
             change.add_event(Some(session), event, now)?;

@@ -71,8 +71,7 @@ impl Change<'_> {
 impl Ledger {
     /// The usage of these budgets within the longest window before `now`.
     pub fn usage(&self, keys: &[BudgetKey], policy: &Policy, now: DateTime<Utc>) -> Result<Snapshot> {
-        let view = self.reading()?;
-        Reader::new(&view, policy, &self.agent(), now).usage_of(keys)
+        Reader::new(&*self.reading()?, policy, &self.agent(), now).usage_of(keys)
     }
 
     /// The usage of all budgets within the longest window before `now`, as they are for `agent` (`None`: the agent that reads
@@ -151,27 +150,27 @@ impl<'a> Reader<'a> {
                 parts.push((place, part));
                 queries.push((sql, values));
             };
-            add(Part::Reset, LAST_RESET, vec![&key.service]);
-            add(Part::Reserved, OPEN_RESERVATIONS, vec![&key.service, &key.kind, &now, only]);
-            add(Part::Uncounted, UNCOUNTED, vec![&key.service, &key.kind, only]);
-            add(Part::LastVerb, LAST_VERB, vec![&key.service, &key.kind, &now]);
+            add(UsageQuery::Reset, LAST_RESET, vec![&key.service]);
+            add(UsageQuery::Reserved, OPEN_RESERVATIONS, vec![&key.service, &key.kind, &now, only]);
+            add(UsageQuery::Uncounted, UNCOUNTED, vec![&key.service, &key.kind, only]);
+            add(UsageQuery::LastVerb, LAST_VERB, vec![&key.service, &key.kind, &now]);
             if self.policy.exclusive.is_some() {
-                add(Part::Holder, leases::OF_OTHERS, vec![&key.service, &self.agent, &now]);
+                add(UsageQuery::Holder, leases::OF_OTHERS, vec![&key.service, &self.agent, &now]);
             }
-            add(Part::Action, ACTIONS, vec![&key.service, &key.kind, &since, only]);
+            add(UsageQuery::Action, ACTIONS, vec![&key.service, &key.kind, &since, only]);
         }
-        let mut found: Vec<Found> = keys.iter().map(|_| Found::default()).collect();
+        let mut found: Vec<BudgetRows> = keys.iter().map(|_| BudgetRows::default()).collect();
         self.connection.read_all(&queries, |query, row| {
             let part = parts.get(query).and_then(|(place, part)| Some((found.get_mut(*place)?, part)));
             part.map_or(Ok(()), |(found, part)| found.add(*part, row))
         })?;
-        Ok(keys.iter().cloned().zip(found.into_iter().map(Found::usage)).collect())
+        Ok(keys.iter().cloned().zip(found.into_iter().map(BudgetRows::usage)).collect())
     }
 }
 
 /// What a query of the usage of a budget finds.
 #[derive(Clone, Copy)]
-enum Part {
+enum UsageQuery {
     Reset,
     Reserved,
     Uncounted,
@@ -181,33 +180,33 @@ enum Part {
 }
 
 #[derive(Default)]
-struct Found {
+struct BudgetRows {
     usage: Usage,
     /// The last row and the last reservation that a reset has cleared.
     last_cleared: (i64, i64),
     of_others: Vec<DateTime<Utc>>,
 }
 
-impl Found {
-    fn add(&mut self, part: Part, row: &Row<'_>) -> Result<()> {
+impl BudgetRows {
+    fn add(&mut self, part: UsageQuery, row: &Row<'_>) -> Result<()> {
         let usage = &mut self.usage;
         match part {
-            Part::Reset => {
+            UsageQuery::Reset => {
                 if let Some(at) = row.time(0)? {
                     usage.reset = Some(at);
                     self.last_cleared = (row.get(1)?, row.get(2)?);
                 }
             }
-            Part::Reserved => {
+            UsageQuery::Reserved => {
                 let at = row.time(0)?;
                 if row.get::<i64>(1)? > self.last_cleared.1 {
                     usage.entries.extend(at);
                 }
             }
-            Part::Uncounted => usage.uncounted.extend(row.time(0)?),
-            Part::LastVerb => usage.stopped = row.get::<String>(0)? == "stop",
-            Part::Holder => usage.holder = leases::holder(row)?,
-            Part::Action => {
+            UsageQuery::Uncounted => usage.uncounted.extend(row.time(0)?),
+            UsageQuery::LastVerb => usage.stopped = row.get::<String>(0)? == "stop",
+            UsageQuery::Holder => usage.holder = leases::holder(row)?,
+            UsageQuery::Action => {
                 // A row whose time cannot be parsed is ignored.
                 let Ok(Some(at)) = row.time(0) else { return Ok(()) };
                 let times = if row.get::<i64>(1)? <= self.last_cleared.0 {
@@ -230,9 +229,5 @@ impl Found {
 }
 
 fn known_kind(kind: &str) -> Option<&'static str> {
-    match kind {
-        "restart" => Some("restart"),
-        "redeployment" => Some("redeployment"),
-        _ => None,
-    }
+    ["restart", "redeployment"].into_iter().find(|known| *known == kind)
 }

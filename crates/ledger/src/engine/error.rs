@@ -1,6 +1,7 @@
 //! Why the ledger cannot be used.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::ErrorCode;
@@ -58,7 +59,7 @@ impl LedgerError {
     }
 
     fn is_no_row(&self) -> bool {
-        matches!(self.engine(), Some(Error::File(rusqlite::Error::QueryReturnedNoRows)))
+        matches!(self.engine(), Some(Error::NoRow))
     }
 }
 
@@ -68,7 +69,7 @@ fn remedy(place: &Place, error: &Error) -> &'static str {
             Error::Refused(_) => "`opsctl db grant` prints the rights that each role needs",
             Error::Locked => "wait for them; if one has stopped, the server ends its transaction",
             Error::Unreleased(_) => "name an empty database in CLAUDEOPS_DB_URL",
-            Error::File(_) | Error::Server(_) => {
+            Error::File(_) | Error::NoRow | Error::Server(_) => {
                 "check CLAUDEOPS_DB_URL and the server; `opsctl doctor` measures both"
             }
         };
@@ -95,11 +96,14 @@ fn remedy(place: &Place, error: &Error) -> &'static str {
 pub type EngineResult<T> = Result<T, Error>;
 
 /// What an engine reports.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
     /// SQLite.
     #[error(transparent)]
-    File(#[from] rusqlite::Error),
+    File(Arc<rusqlite::Error>),
+    /// A query has no row.
+    #[error("Query returned no rows")]
+    NoRow,
     /// A server, or the connection to it. The text has no secrets.
     #[error("{0}")]
     Server(String),
@@ -115,13 +119,10 @@ pub enum Error {
 }
 
 impl Error {
-    /// A query has no row.
-    pub const NO_ROW: Self = Self::File(rusqlite::Error::QueryReturnedNoRows);
-
     /// A value of a column that is not of the expected type.
     pub fn of_column(column: usize, cause: &FromSqlError) -> Self {
         let cause = Box::from(cause.to_string());
-        Self::File(rusqlite::Error::FromSqlConversionFailure(column, Type::Null, cause))
+        rusqlite::Error::FromSqlConversionFailure(column, Type::Null, cause).into()
     }
 
     /// SQLite's code.
@@ -133,16 +134,11 @@ impl Error {
     pub fn late(limit: Duration) -> Self {
         Self::Server(format!("it did not answer within {:.1} s", limit.as_secs_f32()))
     }
+}
 
-    /// This error of a server once more.
-    pub fn again(&self) -> Option<Self> {
-        match self {
-            Self::File(_) => None,
-            Self::Server(why) => Some(Self::Server(why.clone())),
-            Self::Refused(why) => Some(Self::Refused(why.clone())),
-            Self::Locked => Some(Self::Locked),
-            Self::Unreleased(version) => Some(Self::Unreleased(*version)),
-        }
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::File(Arc::new(error))
     }
 }
 

@@ -6,6 +6,7 @@
 pub mod address;
 pub(super) mod dialect;
 mod error;
+mod failures;
 mod patience;
 mod server;
 mod values;
@@ -21,6 +22,7 @@ use crate::file::lock_timeout::LockWait;
 
 pub use address::{Place, ServerAddress};
 pub use error::{EngineResult, Error, LedgerError, OptionalExtension};
+pub use failures::LatestFailure;
 pub use patience::Patience;
 pub use rusqlite::{ToSql, params};
 pub use server::{Server, TextRows};
@@ -136,7 +138,7 @@ impl Connection {
         mut read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<T> {
         let found = self.find(sql, values, 1, |row| read(row).map(Some))?.pop();
-        found.ok_or_else(|| self.failure(Error::NO_ROW))
+        found.ok_or_else(|| self.failure(Error::NoRow))
     }
 
     /// Whether a query has a row.
@@ -205,6 +207,13 @@ impl Connection {
     /// Whether this is a server.
     pub(crate) const fn is_server(&self) -> bool {
         matches!(self.engine, Engine::Server(_))
+    }
+
+    /// Whether this connection may add rows to a table: on a server, the role of agents may not add those that clear counters
+    /// or state deliveries.
+    pub(crate) fn may_add_to(&self, table: &str) -> Result<bool> {
+        let sql = "SELECT has_table_privilege(?1, 'INSERT')";
+        if self.is_server() { self.query_row(sql, params![table], |row| row.get(0)) } else { Ok(true) }
     }
 
     /// The SQLite connection of a file.

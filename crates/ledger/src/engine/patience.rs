@@ -64,13 +64,13 @@ impl Patience {
 
     /// Remembers why the server cannot be used.
     pub fn remember(&self, why: &Error) {
-        self.with(|left| left.why = why.again());
+        self.with(|left| left.why = Some(why.clone()));
     }
 
     /// Fails if the request has waited long enough, for the reason of the last failure.
     pub fn check(&self) -> Result<(), Error> {
         let over = self.with(|left| {
-            let why = || left.why.as_ref().and_then(Error::again).unwrap_or_else(|| Error::late(ANSWER));
+            let why = || left.why.clone().unwrap_or_else(|| Error::late(ANSWER));
             (left.time == Duration::ZERO).then(why)
         });
         over.flatten().map_or(Ok(()), Err)

@@ -4,7 +4,6 @@
 use std::cell::{Cell, RefCell};
 use std::io::{self, ErrorKind};
 use std::pin::pin;
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,6 +19,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::address::{Access, ServerAddress, whole_text};
 use super::error::{EngineResult as Result, Error};
+use super::failures::LatestFailure;
 use super::patience::{ANSWER, Patience};
 use super::values::{ServerRow, Text, texts, typed};
 
@@ -29,16 +29,7 @@ const BUSY: Duration = Duration::from_secs(5);
 /// Limits are counted in pauses of this length: on a machine that is too busy to answer in time, they are longer, too.
 const TICK: Duration = Duration::from_millis(50);
 
-/// How long a failure to connect is remembered.
-const MEMORY: Duration = Duration::from_secs(1);
-
-struct Failure {
-    of: ServerAddress,
-    at: Instant,
-    why: Error,
-}
-
-static FAILURE: Mutex<Option<Failure>> = Mutex::new(None);
+static FAILURE: LatestFailure<ServerAddress> = LatestFailure::none();
 
 /// The rows of a batch, as text.
 pub type TextRows = Vec<Vec<Option<String>>>;
@@ -79,26 +70,16 @@ impl Server {
     /// `first` is the place of the host in the URL that is tried first.
     pub fn connect(address: &ServerAddress, agent: &str, first: usize, patience: &Patience) -> Result<Self> {
         patience.check()?;
-        let mut failure = FAILURE.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Failure { of, at, why }) = &*failure
-            && of == address
-            && at.elapsed() < MEMORY
-            && let Some(why) = why.again()
-        {
+        // Only the memory is shared between threads, and not the attempt.
+        if let Some(why) = FAILURE.of(address) {
             return Err(why);
         }
-        // Only the memory is shared between threads, and not the attempt.
-        *failure = None;
-        drop(failure);
         let limit = patience.for_connection();
         Self::attempt(address, agent, first, patience).inspect_err(|error| {
             patience.remember(error);
             // An attempt that had less time shows less.
-            if limit == ANSWER
-                && let Some(why) = error.again()
-            {
-                let failure = Failure { of: address.clone(), at: Instant::now(), why };
-                *FAILURE.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+            if limit == ANSWER {
+                FAILURE.remember(address.clone(), error.clone());
             }
         })
     }

@@ -4,12 +4,13 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::ops::Deref;
 use std::path::Path;
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use rusqlite::OpenFlags;
 use rusqlite::config::DbConfig;
 
-use super::lock_timeout::LockTimeout;
+use super::lock_timeout::{BUSY_TIMEOUT, SHORT_TIMEOUT};
 use super::locks::{self, Scope};
 use super::{creation, folder_lock, migrate};
 use crate::engine::{Connection, Engine, EngineResult, LedgerError, Place, Result, Server, Transaction};
@@ -24,7 +25,7 @@ use opsctl_machine::write_limit;
 pub struct Ledger {
     pub(crate) connection: Connection,
     location: Location,
-    lock_timeout: LockTimeout,
+    lock_timeout: Duration,
     read_only: bool,
     /// The ledger of the connection, if it stays open.
     kept: Option<Identity>,
@@ -44,15 +45,15 @@ pub struct Change<'a> {
 impl Ledger {
     /// Opens the ledger for writing and creates it if it does not exist. The folder of a file must exist.
     pub fn open(location: impl Into<Location>) -> Result<Self> {
-        Self::open_with(location.into(), LockTimeout::Normal)
+        Self::open_with(location.into(), BUSY_TIMEOUT)
     }
 
     /// Opens the ledger for optional writes: waits for other writers at most a quarter of a second.
     pub fn open_briefly(location: impl Into<Location>) -> Result<Self> {
-        Self::open_with(location.into(), LockTimeout::Short)
+        Self::open_with(location.into(), SHORT_TIMEOUT)
     }
 
-    fn open_with(location: Location, lock_timeout: LockTimeout) -> Result<Self> {
+    fn open_with(location: Location, lock_timeout: Duration) -> Result<Self> {
         if let Place::File(path) = &location.place {
             write_limit::fail_beyond();
             if path.symlink_metadata().is_err() {
@@ -61,9 +62,7 @@ impl Ledger {
         }
         let ledger = Self::connect(location, false, lock_timeout)?;
         if ledger.kept.is_none() && !migrate::is_latest(&ledger)? {
-            // Without the folder lock, SQLite's own lock still applies; it is only less fair.
-            let path = ledger.location.file();
-            let _turn = path.and_then(|path| folder_lock::turn_in_folder_of(path, lock_timeout.limit()).ok());
+            let _turn = turn(&ledger.location, lock_timeout);
             migrate::to_latest(&ledger)?;
         }
         Ok(ledger.keep())
@@ -83,7 +82,7 @@ impl Ledger {
                 Ok(_) | Err(_) => {}
             }
         }
-        let ledger = Self::connect(location, true, LockTimeout::Normal)?;
+        let ledger = Self::connect(location, true, BUSY_TIMEOUT)?;
         if ledger.kept.is_none() && !migrate::is_latest(&ledger)? {
             if !ledger.connection.is_server() {
                 migrate::lend_tables(&ledger)?;
@@ -111,7 +110,7 @@ impl Ledger {
 
     /// Connects to a server, whether or not it has the tables of opsctl.
     pub(crate) fn to_check(location: &Location) -> Result<Self> {
-        Self::connect(location.clone(), true, LockTimeout::Normal)
+        Self::connect(location.clone(), true, BUSY_TIMEOUT)
     }
 
     /// Whether there is a ledger: a file of this path, or its tables on the server.
@@ -123,7 +122,7 @@ impl Ledger {
     }
 
     /// A kept connection, or a new one.
-    fn connect(location: Location, read_only: bool, lock_timeout: LockTimeout) -> Result<Self> {
+    fn connect(location: Location, read_only: bool, lock_timeout: Duration) -> Result<Self> {
         let Location { place, state_dir, patience, pool, .. } = &location;
         if let Some((mut connection, identity)) = pool.as_ref().and_then(|pool| pool.take(place, read_only)) {
             connection.lock_wait.set(lock_timeout);
@@ -197,16 +196,13 @@ impl Ledger {
         let (connection, lock_timeout) = (&*connection, *lock_timeout);
         match &connection.engine {
             Engine::File(_) => {
-                // Without the folder lock, SQLite's own lock still applies; it is only less fair.
-                let turn = location
-                    .file()
-                    .and_then(|path| folder_lock::turn_in_folder_of(path, lock_timeout.limit()).ok());
+                let turn = turn(location, lock_timeout);
                 // There is no other transaction: a change borrows the ledger exclusively.
                 let transaction = Transaction::begin(connection, "BEGIN IMMEDIATE")?;
                 Ok(Change { transaction, location, now: None, _turn: turn })
             }
             Engine::Server(server) => {
-                let (transaction, now) = locks::begin(connection, server, scope, lock_timeout.limit())?;
+                let (transaction, now) = locks::begin(connection, server, scope, lock_timeout)?;
                 Ok(Change { transaction, location, now: Some(now), _turn: None })
             }
         }
@@ -241,6 +237,11 @@ impl Drop for Ledger {
             pool.put(std::mem::replace(&mut self.connection, ended), identity, self.read_only);
         }
     }
+}
+
+/// The lock on the folder of a file. Without it, SQLite's own lock still applies; it is only less fair.
+fn turn(location: &Location, timeout: Duration) -> Option<File> {
+    folder_lock::turn_in_folder_of(location.file()?, timeout).ok()
 }
 
 fn open_file(path: &Path, read_only: bool) -> EngineResult<rusqlite::Connection> {

@@ -14,24 +14,8 @@ pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// of a program that writes continuously.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// How long a connection waits for a lock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LockTimeout {
-    /// For writes that must not be lost.
-    Normal,
-    /// For optional writes.
-    Short,
-}
-
-impl LockTimeout {
-    /// The maximum wait.
-    pub const fn limit(self) -> Duration {
-        match self {
-            Self::Normal => BUSY_TIMEOUT,
-            Self::Short => Duration::from_millis(250),
-        }
-    }
-}
+/// How long a writer waits for another one with a write that may be lost.
+pub const SHORT_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// How long a connection waits now.
 #[derive(Debug)]
@@ -40,7 +24,7 @@ pub struct LockWait(Arc<AtomicU64>);
 impl Default for LockWait {
     fn default() -> Self {
         let wait = Self(Arc::default());
-        wait.set(LockTimeout::Normal);
+        wait.set(BUSY_TIMEOUT);
         wait
     }
 }
@@ -63,8 +47,8 @@ impl LockWait {
     }
 
     /// Waits as long as `timeout` states from now on.
-    pub fn set(&self, timeout: LockTimeout) {
-        let limit = u64::try_from(timeout.limit().as_millis()).unwrap_or(u64::MAX);
+    pub fn set(&self, timeout: Duration) {
+        let limit = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
         self.0.store(limit, Ordering::Relaxed);
     }
 

@@ -94,7 +94,11 @@ impl Change<'_> {
         let id: i64 = insert!(self.add into service_checks {
             service: service, healthy: healthy, at: time::write(now), session_id: session, agent: self.agent()
         })?;
-        if healthy && by == Checker::Opsctl && self.may_verify()? && self.is_known(session)? {
+        if healthy
+            && by == Checker::Opsctl
+            && self.may_add_to("verified_checks")?
+            && self.is_known(session)?
+        {
             insert!(self.run into verified_checks { check_id: id })?;
             if self.confirms(service, session, &earlier, now)? {
                 self.clear(service, "healthy", now)?;
@@ -137,15 +141,6 @@ impl Change<'_> {
     fn is_known(&self, session: Option<&str>) -> Result<bool> {
         let Some(session) = session else { return Ok(false) };
         self.exists(IS_KNOWN, params![session])
-    }
-
-    /// Whether this connection may add checks that clear counters: on a server, the role of agents may not.
-    fn may_verify(&self) -> Result<bool> {
-        if !self.is_server() {
-            return Ok(true);
-        }
-        let sql = "SELECT has_table_privilege('verified_checks', 'INSERT')";
-        self.query_row(sql, &[], |row| row.get(0))
     }
 
     /// Stores the number of consecutive healthy checks where the session manager and dashboards read it.

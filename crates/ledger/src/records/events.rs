@@ -67,27 +67,17 @@ fn recent_duplicate() -> String {
     )
 }
 
-/// The author of an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
-    /// A hook, from a command that ran.
-    Hook,
-    /// The agent, with an `[EVENT:…]` line.
-    Agent,
-    /// `opsctl session` and its companions.
-    Runner,
-    /// A program of the agent's side, through the socket of the guard.
-    Peer,
-}
-
-impl Source {
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Hook => "hook",
-            Self::Agent => "llm",
-            Self::Runner => "opsctl",
-            Self::Peer => "agent",
-        }
+opsctl_policy::words! {
+    /// The author of an event.
+    pub enum Source {
+        /// A hook, from a command that ran.
+        Hook = "hook",
+        /// The agent, with an `[EVENT:…]` line.
+        Agent = "llm",
+        /// `opsctl session` and its companions.
+        Runner = "opsctl",
+        /// A program of the agent's side, through the socket of the guard.
+        Peer = "agent",
     }
 }
 

@@ -7,7 +7,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
-use crate::engine::{Connection, OptionalExtension as _, Result, Row, from_row, insert, params};
+use crate::engine::{OptionalExtension as _, Result, Row, from_row, insert, params};
 use crate::file::database::{Change, Ledger};
 use crate::time;
 use opsctl_policy::model::records::event::Level;
@@ -51,38 +51,23 @@ const UNDER_WAY: &str = "SELECT 1 FROM notice_attempts AS claim WHERE claim.clai
 
 const STORED: &str = "SELECT id, created_at, title, attempts, delivered_at, last_error, key, level, state, body, format, tags FROM notice_states";
 
-/// The delivery state of a notice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NoticeState {
-    /// Waits for delivery or for a retry.
-    Pending,
-    /// A process is sending it.
-    Sending,
-    /// At least one target has accepted it.
-    Delivered,
-    /// An agent that may not record a delivery states that it has sent it.
-    Sent,
-    /// No target accepted it, and the retries are used up.
-    Failed,
-    /// No target is configured for it.
-    NoTarget,
-}
-
-impl NoticeState {
-    const ALL: [Self; 6] =
-        [Self::Pending, Self::Sending, Self::Delivered, Self::Sent, Self::Failed, Self::NoTarget];
-
-    /// The stored and displayed name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Sending => "sending",
-            Self::Delivered => "delivered",
-            Self::Sent => "sent",
-            Self::Failed => "failed",
-            Self::NoTarget => "no_target",
-        }
+opsctl_policy::words! {
+    /// The delivery state of a notice.
+    #[derive(Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum NoticeState {
+        /// Waits for delivery or for a retry.
+        Pending = "pending",
+        /// A process is sending it.
+        Sending = "sending",
+        /// At least one target has accepted it.
+        Delivered = "delivered",
+        /// An agent that may not record a delivery states that it has sent it.
+        Sent = "sent",
+        /// No target accepted it, and the retries are used up.
+        Failed = "failed",
+        /// No target is configured for it.
+        NoTarget = "no_target",
     }
 }
 
@@ -154,7 +139,7 @@ impl Change<'_> {
     /// Claims a notice for sending; `None` if another process has claimed it or it has been delivered.
     pub fn claim_notice(&self, id: i64, now: DateTime<Utc>) -> Result<Option<StoredNotice>> {
         let until = now + CLAIM_LIFE;
-        let is_agents = !may_deliver(&self.transaction)?;
+        let is_agents = !self.may_add_to("notice_deliveries")?;
         let since = DateTime::UNIX_EPOCH;
         let wanted = params![time::write(since), time::write(now), time::write(until), is_agents, id];
         if !self.exists(&format!("{DUE} AND id = ?5"), wanted)? {
@@ -187,7 +172,7 @@ impl Change<'_> {
         now: DateTime<Utc>,
     ) -> Result<()> {
         match state {
-            NoticeState::Delivered | NoticeState::NoTarget if may_deliver(self)? => {
+            NoticeState::Delivered | NoticeState::NoTarget if self.may_add_to("notice_deliveries")? => {
                 insert!(self.run into notice_deliveries {
                     notice_id: id, at: time::write(now), state: state.as_str(), remark: remark.map(redact::text)
                 }, "ON CONFLICT DO NOTHING")
@@ -198,19 +183,10 @@ impl Change<'_> {
     }
 }
 
-/// Whether this connection may record deliveries: on a server, the role of agents may not.
-fn may_deliver(connection: &Connection) -> Result<bool> {
-    if !connection.is_server() {
-        return Ok(true);
-    }
-    let sql = "SELECT has_table_privilege('notice_deliveries', 'INSERT')";
-    connection.query_row(sql, &[], |row| row.get(0))
-}
-
 impl Ledger {
     /// The ids of the notices of the last day that wait for delivery, oldest first.
     pub fn due_notices(&self, now: DateTime<Utc>) -> Result<Vec<i64>> {
-        let is_agents = !may_deliver(&self.connection)?;
+        let is_agents = !self.may_add_to("notice_deliveries")?;
         let (since, until) = (time::write(now - STILL_NEWS), time::write(now + CLAIM_LIFE));
         let wanted = params![since, time::write(now), until, is_agents];
         self.query(&format!("{DUE} ORDER BY id"), wanted, |row| row.get(0))
@@ -248,11 +224,10 @@ impl Ledger {
 fn stored(row: &Row<'_>) -> Result<StoredNotice> {
     let text = |column| row.get::<String>(column);
     let (level, state, body, tags) = (text(7)?, text(8)?, text(9)?, text(11)?);
-    let state = NoticeState::ALL.into_iter().find(|known| known.as_str() == state);
     Ok(from_row!(row => StoredNotice {
         id, created_at: time, title, attempts, delivered_at: time, last_error, key;
         level: Level::named(&level).unwrap_or(Level::Critical),
-        state: state.unwrap_or(NoticeState::Failed),
+        state: NoticeState::named(&state).unwrap_or(NoticeState::Failed),
         body: if text(10)? == "markdown" { Body::Markdown(body) } else { Body::Plain(body) },
         tags: tags.split_whitespace().map(str::to_owned).collect()
     }))

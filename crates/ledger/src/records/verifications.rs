@@ -27,24 +27,15 @@ pub struct SessionActions {
     pub actions: usize,
 }
 
-/// The result of a verification.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// All services were healthy, or could not be checked.
-    Healthy,
-    /// One service was unhealthy; the stop was blocked.
-    Unhealthy,
-    /// One service was still unhealthy after the last attempt; the session was allowed to end.
-    GivenUp,
-}
-
-impl Outcome {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Healthy => "healthy",
-            Self::Unhealthy => "unhealthy",
-            Self::GivenUp => "given-up",
-        }
+opsctl_policy::words! {
+    /// The result of the verification before a session ends.
+    pub enum VerificationResult {
+        /// All services were healthy, or could not be checked.
+        Healthy = "healthy",
+        /// One service was unhealthy; the stop was blocked.
+        Unhealthy = "unhealthy",
+        /// One service was still unhealthy after the last attempt; the session was allowed to end.
+        GivenUp = "given-up",
     }
 }
 
@@ -69,7 +60,9 @@ impl Ledger {
                 acted.actions += 1;
                 // Columns of other writers may have any type.
                 if let Ok(service) = row.get(0) {
-                    note(&mut acted, service, row.time(1).unwrap_or(None));
+                    let at = row.time(1).ok().flatten().unwrap_or(DateTime::UNIX_EPOCH);
+                    let last = acted.services.entry(service).or_insert(at);
+                    *last = at.max(*last);
                 }
                 Ok(())
             })?;
@@ -83,7 +76,7 @@ impl Change<'_> {
     pub fn note_verification(
         &self,
         session: &str,
-        outcome: Outcome,
+        outcome: VerificationResult,
         actions: usize,
         now: DateTime<Utc>,
     ) -> Result<()> {
@@ -94,22 +87,16 @@ impl Change<'_> {
     }
 }
 
-fn note(acted: &mut SessionActions, service: String, at: Option<DateTime<Utc>>) {
-    let at = at.unwrap_or(DateTime::UNIX_EPOCH);
-    let last = acted.services.entry(service).or_insert(at);
-    *last = at.max(*last);
-}
-
 /// Verifications are read in the transaction that adds one, too, so that two concurrent ones do not count as one.
 impl Connection {
     /// The verifications of the session so far.
     pub fn verification_state(&self, session: &str) -> Result<VerificationState> {
         let mut state = VerificationState::default();
         self.query(VERIFICATIONS, params![session], |row| {
-            match row.get::<String>(0)?.as_str() {
-                "healthy" => state.attempts = 0,
-                "given-up" => {}
-                _ => {
+            match VerificationResult::named(&row.get::<String>(0)?) {
+                Some(VerificationResult::Healthy) => state.attempts = 0,
+                Some(VerificationResult::GivenUp) => {}
+                Some(VerificationResult::Unhealthy) | None => {
                     state.attempts += 1;
                     return Ok(());
                 }

@@ -4,42 +4,34 @@
 //! that a server appears to be away.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
-use crate::engine::{EngineResult as Result, Error};
+use crate::engine::{EngineResult as Result, Error, LatestFailure};
 use crate::file::folder_lock;
 
 /// How long to wait for a turn, which takes some milliseconds. A process that has been stopped in its turn delays the others.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long the failure of another process is the answer here: a hook that uses the ledger several times waits once.
-const MEMORY: Duration = Duration::from_secs(1);
-
 /// The file of [`last_host`].
 const HOST: &str = ".ledger-host";
 
-/// The latest failure of another process: the state folder, when this process learned of it, and why.
-static OF_OTHERS: Mutex<Option<(PathBuf, Instant, String)>> = Mutex::new(None);
+/// The latest failure of another process of a state folder: a hook that uses the ledger several times waits once.
+static OF_OTHERS: LatestFailure<PathBuf> = LatestFailure::none();
 
 /// Connects when it is the turn of this process. If another one has failed to connect meanwhile, its error is the answer: each
 /// process waits once for a server that is away, and not for the others, too.
 pub fn in_turn<T>(state_dir: Option<&Path>, connect: impl FnOnce() -> Result<T>) -> Result<T> {
     let Some(state_dir) = state_dir else { return connect() };
-    if let Some((folder, at, why)) = &*OF_OTHERS.lock().unwrap_or_else(PoisonError::into_inner)
-        && folder == state_dir
-        && at.elapsed() < MEMORY
-    {
-        return Err(Error::Server(why.clone()));
+    if let Some(why) = OF_OTHERS.of(state_dir) {
+        return Err(why);
     }
     let began = SystemTime::now();
     let failure = state_dir.join(".ledger-failure");
     // Without the lock, as after its timeout, connecting only takes longer.
     let Ok(_turn) = folder_lock::turn_in_folder_of(&failure, PATIENCE) else { return connect() };
-    if let Some(why) = failed_since(&failure, began) {
-        let known = (state_dir.to_owned(), Instant::now(), why.clone());
-        *OF_OTHERS.lock().unwrap_or_else(PoisonError::into_inner) = Some(known);
-        return Err(Error::Server(why));
+    if let Some(why) = failed_since(&failure, began).map(Error::Server) {
+        OF_OTHERS.remember(state_dir.to_owned(), why.clone());
+        return Err(why);
     }
     let connection = connect();
     if let Err(Error::Server(why)) = &connection {
@@ -102,7 +94,7 @@ mod tests {
         assert_eq!(attempts.load(Ordering::Relaxed), 1);
         assert_eq!(in_turn(Some(folder.path()), || Ok(7)).unwrap_err().to_string(), "away");
         // Another process, or this one later.
-        *OF_OTHERS.lock().unwrap() = None;
+        *OF_OTHERS.0.lock().unwrap() = None;
         assert_eq!(in_turn(Some(folder.path()), || Ok(7)).unwrap(), 7);
     }
 }
