@@ -47,7 +47,12 @@ fn write_lists() -> Result<(), Box<dyn std::error::Error>> {
                 }
             });
             let rows: Vec<String> = rows.collect();
-            writeln!(text, "pub static {}: &[{of}] = &[{}];", name.to_uppercase(), rows.join(", "))?;
+            let (upper, count) = (name.to_uppercase(), rows.len());
+            writeln!(
+                text,
+                "/// The list `{name}`.\npub static {upper}: [{of}; {count}] = [{}];",
+                rows.join(", ")
+            )?;
         }
     }
     fs::write(Path::new(&env::var("OUT_DIR")?).join("lists.rs"), text)?;

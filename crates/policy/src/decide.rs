@@ -349,247 +349,63 @@ fn refusal(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::rights::policy::{Per, Window};
-    use opsctl_reader::terms::action::{Action, Target};
+    use crate::cases::{Cases, resolved};
+    use crate::model::rights::policy::Window;
+    use chrono::TimeDelta;
 
-    fn now() -> DateTime<Utc> {
-        "2026-03-21T14:30:00Z".parse().unwrap()
+    fn policy(words: &str) -> Policy {
+        let mut policy = Policy::default();
+        match words {
+            "exclusive" => policy.exclusive = Some(Window::minutes(30)),
+            "per=agent" => policy.restart.per = Per::Agent,
+            "limit=0" => policy.restart.limit = 0,
+            "unlisted=deny" => policy.unlisted = Unlisted::Deny,
+            "unresolved=deny" => policy.unresolved = Unresolved::Deny,
+            "unresolved=allow" => policy.unresolved = Unresolved::Allow,
+            _ => assert_eq!(words, ""),
+        }
+        policy
     }
 
-    fn action(kind: ActionKind, verb: Verb, service: Option<&str>) -> ResolvedAction {
-        ResolvedAction {
-            action: Action {
-                kind,
-                verb,
-                family: Family::Container,
-                target: service.map_or(Target::Unknown, |name| Target::Container(name.into())),
-                reference: opsctl_reader::terms::reference::Reference::default(),
-                within: None,
-                host: None,
-                via: vec![],
-                repeats: false,
-                evidence: format!("docker {} {}", verb.as_str(), service.unwrap_or("?")),
-                title: None,
+    /// The history of the restarts of a service, `jellyfin 30 8 held=22`, for actions of any kind.
+    fn history(text: &str, now: DateTime<Utc>) -> Snapshot {
+        let minutes = |text: &str| text.parse().ok().map(TimeDelta::minutes);
+        let (service, words) = text.split_once(' ').unwrap_or((text, ""));
+        let entries = words.split(' ').filter_map(minutes).map(|minutes| now - minutes).collect();
+        let held = words.split(' ').find_map(|word| minutes(word.strip_prefix("held=")?));
+        let holder = held.map(|left| Holder { agent: "nas".to_owned(), until: now + left });
+        let usage = Usage { entries, stopped: words.ends_with("stopped"), holder, ..Usage::default() };
+        BTreeMap::from([(BudgetKey { service: service.to_owned(), kind: "restart" }, usage)])
+    }
+
+    #[test]
+    fn commands_are_decided_on_by_policy_history_and_tier() {
+        let now: DateTime<Utc> = "2026-03-21T14:30:00Z".parse().unwrap();
+        let shown = |reasons: &[Reason], reservations: &[Reservation]| {
+            let mark = |reason: &Reason| if reason.topic.is_some() { "?" } else { "" };
+            let texts = reasons.iter().map(|one| format!("{}{}: {}", one.rule, mark(one), one.text));
+            let taken = reservations
+                .iter()
+                .map(|one| format!("{} {}", one.key.service, if one.counts { "counts" } else { "closes" }));
+            let taken = Some(taken.collect::<Vec<_>>().join(", ")).filter(|taken| !taken.is_empty());
+            texts.chain(taken).collect::<Vec<_>>().join("\n")
+        };
+        let tier = |text: &str| text.parse().ok().and_then(Tier::from_number);
+        let mut cases = Cases::of("decide");
+        cases.check("the_first_kind_of_objection_denies", |[words, past, of_tier, command]| {
+            let (history, policy) = (history(past, now), policy(words));
+            let decision = decide(&resolved(command), &history, &policy, tier(of_tier), now);
+            let reasons = if let Verdict::Deny(reasons) = decision.verdict { reasons } else { vec![] };
+            shown(&reasons, &decision.reservations)
+        });
+        cases.check(
+            "all_objections_are_listed_where_a_person_may_lift_the_first_one",
+            |[words, past, of_tier, command]| {
+                let (history, policy) = (history(past, now), policy(words));
+                let (reasons, reservations) =
+                    every_objection(&resolved(command), &history, &policy, tier(of_tier), now);
+                shown(&reasons, &reservations)
             },
-            service: service.map(Into::into),
-            host: None,
-            listed: service.is_some(),
-            note: None,
-        }
-    }
-
-    fn restart(service: &str) -> ResolvedAction {
-        action(ActionKind::Restart, Verb::Restart, Some(service))
-    }
-
-    fn used(service: &str, minutes_ago: &[i64], stopped: bool) -> Snapshot {
-        let entries =
-            minutes_ago.iter().map(|minutes| now() - chrono::TimeDelta::minutes(*minutes)).collect();
-        BTreeMap::from([(
-            BudgetKey { service: service.into(), kind: "restart" },
-            Usage { entries, stopped, ..Usage::default() },
-        )])
-    }
-
-    fn denials(decision: &Decision) -> Vec<&str> {
-        match &decision.verdict {
-            Verdict::Silent | Verdict::Ask(_) => vec![],
-            Verdict::Deny(reasons) => reasons.iter().map(|reason| reason.text.as_str()).collect(),
-        }
-    }
-
-    #[test]
-    fn the_third_restart_is_denied_with_counts_and_the_next_allowed_time() {
-        let decision = decide(
-            &[restart("jellyfin")],
-            &used("jellyfin", &[30, 8], false),
-            &Policy::default(),
-            None,
-            now(),
-        );
-        assert_eq!(
-            denials(&decision),
-            [
-                "Cooldown limit exceeded for jellyfin: 2/2 restarts in last 4h. Next allowed at 2026-03-21T18:00:00Z."
-            ]
-        );
-        assert!(decision.reservations.is_empty());
-    }
-
-    #[test]
-    fn a_command_over_the_limit_within_itself_is_denied_as_a_whole() {
-        let thrice = vec![restart("jellyfin"), restart("jellyfin"), restart("jellyfin"), restart("sonarr")];
-        let decision = decide(&thrice, &Snapshot::new(), &Policy::default(), None, now());
-        assert_eq!(
-            denials(&decision),
-            [
-                "Cooldown limit exceeded for jellyfin: 0/2 restarts in last 4h, and this command contains 3 more. The command alone exceeds the limit."
-            ]
-        );
-    }
-
-    #[test]
-    fn a_start_closes_its_own_stop_without_counting() {
-        let cycle = [
-            action(ActionKind::Restart, Verb::Stop, Some("jellyfin")),
-            action(ActionKind::Restart, Verb::Start, Some("jellyfin")),
-        ];
-        let decision = decide(&cycle, &used("jellyfin", &[30], false), &Policy::default(), None, now());
-        let counts: Vec<bool> = decision.reservations.iter().map(|reservation| reservation.counts).collect();
-        assert_eq!(counts, [true, false]);
-
-        let start = [action(ActionKind::Restart, Verb::Start, Some("jellyfin"))];
-        let full_but_stopped = used("jellyfin", &[30, 20, 10], true);
-        assert_eq!(
-            decide(&start, &full_but_stopped, &Policy::default(), None, now()).verdict,
-            Verdict::Silent
-        );
-        let full_and_running = used("jellyfin", &[30, 20], false);
-        assert_eq!(denials(&decide(&start, &full_and_running, &Policy::default(), None, now())).len(), 1);
-    }
-
-    #[test]
-    fn a_restart_in_a_loop_of_unknown_length_is_denied() {
-        let mut looped = restart("jellyfin");
-        looped.action.repeats = true;
-        let decision = decide(&[looped], &Snapshot::new(), &Policy::default(), None, now());
-        assert!(denials(&decision)[0].contains("loop of unknown length"));
-    }
-
-    #[test]
-    fn all_objections_are_listed_where_a_person_may_lift_the_first_one() {
-        let mut looped = restart("jellyfin");
-        looped.action.repeats = true;
-        let policy = Policy { unlisted: Unlisted::Deny, ..Policy::default() };
-        looped.listed = false;
-        let full = used("jellyfin", &[30, 8], false);
-        let (reasons, reservations) = every_objection(&[looped], &full, &policy, Some(Tier::Observe), now());
-        let rules: Vec<&str> = reasons.iter().map(|reason| reason.rule).collect();
-        assert_eq!(rules, ["tier", "repeats", "unlisted", "budget"]);
-        let topics: Vec<bool> = reasons.iter().map(|reason| reason.topic.is_some()).collect();
-        assert_eq!(topics, [true, false, false, true]);
-        assert_eq!(reservations.len(), 1);
-        let bulk = [action(ActionKind::Forbidden, Verb::Restart, None)];
-        let (reasons, _) = every_objection(&bulk, &Snapshot::new(), &policy, None, now());
-        assert!(reasons.iter().all(|reason| reason.topic.is_none()) && !reasons.is_empty());
-    }
-
-    #[test]
-    fn an_unresolved_action_follows_the_policy() {
-        let unknown = [action(ActionKind::Restart, Verb::Restart, None)];
-        let with = |unresolved| Policy { unresolved, ..Policy::default() };
-        let full = used(UNRESOLVED, &[30, 8], false);
-        let verdict = |policy: &Policy| decide(&unknown, &full, policy, None, now());
-        assert!(denials(&verdict(&with(Unresolved::Budget)))[0].contains("exceeded for unresolved: 2/2"));
-        assert_eq!(verdict(&with(Unresolved::Allow)).verdict, Verdict::Silent);
-        assert!(denials(&verdict(&with(Unresolved::Deny)))[0].contains("targets cannot be determined"));
-    }
-
-    #[test]
-    fn a_tier_denial_names_the_next_tier_that_may() {
-        let policy = Policy::default();
-        let mut over_ssh = restart("jellyfin");
-        over_ssh.host = Some("ie01".into());
-        over_ssh.action.via = vec!["ssh".into()];
-        let at = |tier, action: &ResolvedAction| {
-            decide(std::slice::from_ref(action), &Snapshot::new(), &policy, Some(tier), now())
-        };
-        assert_eq!(
-            denials(&at(Tier::Observe, &over_ssh)),
-            [
-                "Tier 1 may not carry out a restart (`docker restart jellyfin`, on ie01 through ssh). Tier 2 may: end this session with a handoff.json that says why, with \"recommended_tier\": 2."
-            ]
-        );
-        assert_eq!(at(Tier::Remediate, &over_ssh).verdict, Verdict::Silent);
-        let redeploy = action(ActionKind::Redeployment, Verb::Deploy, Some("jellyfin"));
-        assert!(denials(&at(Tier::Remediate, &redeploy))[0].contains("\"recommended_tier\": 3"));
-        assert_eq!(at(Tier::Full, &redeploy).verdict, Verdict::Silent);
-    }
-
-    #[test]
-    fn acting_on_everything_is_forbidden_without_and_at_every_tier() {
-        let bulk = [action(ActionKind::Forbidden, Verb::Restart, None)];
-        for tier in [None, Some(Tier::Observe), Some(Tier::Full)] {
-            let decision = decide(&bulk, &Snapshot::new(), &Policy::default(), tier, now());
-            assert!(denials(&decision)[0].starts_with("Forbidden at every tier"), "{tier:?}");
-        }
-    }
-
-    fn held(agent: &str, minutes_left: i64) -> Snapshot {
-        let until = now() + chrono::TimeDelta::minutes(minutes_left);
-        let holder = Some(Holder { agent: agent.to_owned(), until });
-        let key = BudgetKey { service: "jellyfin".into(), kind: "restart" };
-        BTreeMap::from([(key, Usage { holder, ..Usage::default() })])
-    }
-
-    fn exclusive() -> Policy {
-        Policy { exclusive: Some(Window::minutes(30)), ..Policy::default() }
-    }
-
-    #[test]
-    fn a_service_that_another_agent_remediates_is_denied_and_the_holder_named() {
-        let decision = decide(&[restart("jellyfin")], &held("nas", 22), &exclusive(), None, now());
-        assert_eq!(
-            denials(&decision),
-            [
-                "jellyfin is being remediated by agent nas until 2026-03-21T14:52:00Z. Do not act on it: report what you have found, or try again after that time."
-            ]
-        );
-        let Verdict::Deny(reasons) = &decision.verdict else { panic!("{decision:?}") };
-        assert_eq!((reasons[0].rule, &reasons[0].topic), ("exclusive", &Some(Topic::Exclusive)));
-    }
-
-    #[test]
-    fn the_lease_of_a_service_applies_to_every_kind_of_action_and_to_no_other_service() {
-        let redeploy = action(ActionKind::Redeployment, Verb::Deploy, Some("jellyfin"));
-        let verdict =
-            |actions: &[ResolvedAction]| decide(actions, &held("nas", 22), &exclusive(), None, now());
-        assert_eq!(denials(&verdict(&[redeploy, restart("jellyfin")])).len(), 1);
-        assert_eq!(verdict(&[restart("sonarr")]).verdict, Verdict::Silent);
-    }
-
-    #[test]
-    fn an_expired_lease_and_a_policy_without_leases_exclude_no_agent() {
-        let restart = [restart("jellyfin")];
-        assert_eq!(decide(&restart, &held("nas", 0), &exclusive(), None, now()).verdict, Verdict::Silent);
-        let policy = Policy::default();
-        assert_eq!(decide(&restart, &held("nas", 22), &policy, None, now()).verdict, Verdict::Silent);
-    }
-
-    #[test]
-    fn a_lease_and_a_used_up_budget_are_both_stated() {
-        let mut snapshot = held("nas", 22);
-        for usage in snapshot.values_mut() {
-            usage.entries = vec![now(), now()];
-        }
-        let decision = decide(&[restart("jellyfin")], &snapshot, &exclusive(), None, now());
-        assert_eq!(denials(&decision).len(), 2);
-        let (reasons, _) = every_objection(&[restart("jellyfin")], &snapshot, &exclusive(), None, now());
-        let rules: Vec<&str> = reasons.iter().map(|reason| reason.rule).collect();
-        assert_eq!(rules, ["exclusive", "budget"]);
-    }
-
-    #[test]
-    fn the_denial_of_a_budget_per_agent_states_whose_actions_it_counts() {
-        let restart_budget = Budget { per: Per::Agent, ..Policy::default().restart };
-        let policy = Policy { restart: restart_budget, ..Policy::default() };
-        let decision =
-            decide(&[restart("jellyfin")], &used("jellyfin", &[30, 8], false), &policy, None, now());
-        assert!(denials(&decision)[0].contains("2/2 restarts of this agent in last 4h"), "{decision:?}");
-    }
-
-    #[test]
-    fn a_limit_of_0_states_no_next_time() {
-        let policy = Policy {
-            restart: Budget { limit: 0, window: Window::hours(4), per: Per::Service },
-            ..Policy::default()
-        };
-        let decision = decide(&[restart("jellyfin")], &Snapshot::new(), &policy, None, now());
-        assert_eq!(
-            denials(&decision),
-            [
-                "Cooldown limit exceeded for jellyfin: 0/0 restarts in last 4h. The limit is 0: no action is allowed."
-            ]
         );
     }
 }

@@ -1,6 +1,8 @@
 //! The rules. Every function here is pure: values in, verdict out; the time is an argument.
 
 pub mod budgets;
+#[cfg(test)]
+mod cases;
 pub mod decide;
 pub mod effects;
 pub mod files;

@@ -26,30 +26,3 @@ pub fn effect(usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Proof {
         None => (Effect::Reads, Why::Stated),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::effect;
-    use opsctl_reader::catalogue::Catalogue;
-    use opsctl_reader::terms::effect::Effect;
-
-    #[test]
-    fn an_expression_is_read_word_by_word() {
-        let of = |line: &str| {
-            let texts: Vec<&str> = line.split(' ').collect();
-            let usage = Catalogue::default().usage(&texts, &|_| false).unwrap();
-            effect(&usage, &usage.form.effect.unwrap(), &texts).0
-        };
-        for line in [
-            "find /srv -xdev ( -name *.log -o -size +1G ) ! -newer /x -printf %p",
-            "find . -name -delete -print",
-            "find -maxdepth 1 -type f -exec ls -l {} + -quit",
-            "find /x -exec grep -delete {} ;",
-        ] {
-            assert_eq!(of(line), Effect::Reads, "{line}");
-        }
-        assert_eq!(of("find /srv -mtime +3 -delete"), Effect::Changes);
-        assert_eq!(of("find /srv -exec ls {} ; -delete"), Effect::Changes);
-        assert_eq!(of("find /srv -name x -remove"), Effect::Unknown);
-    }
-}

@@ -484,3 +484,18 @@ impl Prover<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::Cases;
+    use crate::paths::word_paths::UnknownMachine;
+
+    #[test]
+    fn effects_are_those_of_the_rows() {
+        Cases::of("effects").check("the_effect_of_a_command_follows_from_all_of_it", |[command]| {
+            let script = opsctl_reader::shell::read(command, Some("/app"));
+            strongest(&parts(&script, &Scratch::default(), &[], &UnknownMachine)).as_str().to_owned()
+        });
+    }
+}

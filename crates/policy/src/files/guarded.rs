@@ -47,12 +47,12 @@ pub fn guard_socket(machine: &dyn LocalMachine) -> Option<String> {
 
 /// The files that may not be written.
 pub fn protect(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachine) -> Vec<Guarded> {
-    listed(PROTECT, (own, "person"), locations, machine)
+    listed(&PROTECT, (own, "person"), locations, machine)
 }
 
 /// The files that may not be read.
 pub fn secret(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachine) -> Vec<Guarded> {
-    listed(SECRET, (own, ""), locations, machine)
+    listed(&SECRET, (own, ""), locations, machine)
 }
 
 /// The globs of a list, then those of the policy, with this advice.

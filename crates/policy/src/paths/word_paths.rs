@@ -3,47 +3,38 @@
 use opsctl_reader::path::fold;
 use opsctl_reader::shell::{Command, Word};
 
-/// The agent's machine: variables, links and globs. The rules query it and open nothing themselves.
+/// The agent's machine: variables, links and globs. The rules query it and open nothing themselves. Each method has the
+/// answer of a machine of which nothing is known.
 pub trait LocalMachine {
     /// Begins a new question: what may be looked at for it is limited.
     fn begin(&self) {}
     /// The value of a variable of the agent's shell.
-    fn variable(&self, name: &str) -> Option<String>;
+    fn variable(&self, _name: &str) -> Option<String> {
+        None
+    }
     /// The path with links and `..` resolved as far as it exists; `None` if it cannot be resolved.
-    fn canonical(&self, path: &str) -> Option<String>;
+    fn canonical(&self, _path: &str) -> Option<String> {
+        None
+    }
     /// The files that a glob matches now; `None` if there are too many.
-    fn expand(&self, glob: &str) -> Option<Vec<String>>;
+    fn expand(&self, _glob: &str) -> Option<Vec<String>> {
+        Some(vec![])
+    }
     /// The files below a folder, as far as they can be looked at; `None` when nothing of it can.
-    fn below(&self, folder: &str, deep: bool) -> Option<Vec<String>>;
+    fn below(&self, _folder: &str, _deep: bool) -> Option<Vec<String>> {
+        None
+    }
     /// Whether there is a folder.
-    fn is_folder(&self, path: &str) -> bool;
+    fn is_folder(&self, _path: &str) -> bool {
+        false
+    }
 }
 
 /// An unknown machine, such as a remote one.
 #[derive(Debug, Clone, Copy)]
 pub struct UnknownMachine;
 
-impl LocalMachine for UnknownMachine {
-    fn variable(&self, _: &str) -> Option<String> {
-        None
-    }
-
-    fn canonical(&self, _: &str) -> Option<String> {
-        None
-    }
-
-    fn expand(&self, _: &str) -> Option<Vec<String>> {
-        Some(vec![])
-    }
-
-    fn below(&self, _: &str, _: bool) -> Option<Vec<String>> {
-        None
-    }
-
-    fn is_folder(&self, _: &str) -> bool {
-        false
-    }
-}
+impl LocalMachine for UnknownMachine {}
 
 /// The files that a word may refer to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -195,64 +186,4 @@ fn is_own_descriptor(path: &str) -> bool {
         || ["/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/"]
             .iter()
             .any(|folder| path.starts_with(folder))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    struct Home;
-
-    impl LocalMachine for Home {
-        fn variable(&self, name: &str) -> Option<String> {
-            (name == "HOME").then(|| "/home/agent".to_owned())
-        }
-
-        fn canonical(&self, path: &str) -> Option<String> {
-            path.strip_prefix("/link").map(|rest| normal(&format!("/real/deep{rest}")))
-        }
-
-        fn expand(&self, glob: &str) -> Option<Vec<String>> {
-            Some(if glob == "/app/*.env" { vec!["/app/x.env".to_owned()] } else { vec![] })
-        }
-
-        fn below(&self, _: &str, _: bool) -> Option<Vec<String>> {
-            None
-        }
-
-        fn is_folder(&self, _: &str) -> bool {
-            false
-        }
-    }
-
-    fn paths(text: &str) -> (Vec<String>, Option<String>) {
-        let command = Command { cwd: Some("/app".into()), ..Command::default() };
-        let WordPaths { paths, end, .. } = text_paths(text, text.contains(['$', '~']), &command, &Home);
-        (paths, end)
-    }
-
-    #[test]
-    fn a_word_resolves_to_a_path_in_every_notation() {
-        for (text, expected) in [
-            ("x", vec!["/app/x"]),
-            ("./a/../x", vec!["/app/x"]),
-            ("~/x", vec!["/home/agent/x"]),
-            ("$HOME/x", vec!["/home/agent/x"]),
-            ("${HOME:?}//x/", vec!["/home/agent/x"]),
-            ("$PWD/x", vec!["/app/x"]),
-            ("/link/x", vec!["/link/x", "/real/deep/x"]),
-            ("/link/../x", vec!["/x", "/real/x"]),
-            ("*.env", vec!["/app/*.env", "/app/x.env"]),
-            ("file:///etc/x", vec!["/etc/x"]),
-        ] {
-            assert_eq!(paths(text), (expected.into_iter().map(str::to_owned).collect(), None), "{text}");
-        }
-    }
-
-    #[test]
-    fn the_end_of_a_path_may_be_all_that_is_known() {
-        assert_eq!(paths("$DIR/.claude/x"), (vec![], Some("/.claude/x".into())));
-        assert_eq!(paths("$(pwd)/.claude/x"), (vec![], Some("/.claude/x".into())));
-        assert_eq!(paths("$DIR"), (vec![], None));
-    }
 }

@@ -187,24 +187,3 @@ pub fn describe(action: &ResolvedAction) -> String {
     text.push(')');
     text
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn denied_prefixes_are_found_inside_wrappers_and_between_options() {
-        let deny =
-            [vec!["docker pull".to_owned(), "git push".to_owned()], vec!["git push".to_owned()], vec![]];
-        let denied = |text: &str| {
-            denied(&opsctl_reader::shell::read(text, None), &deny, Tier::Observe).map(|reason| reason.text)
-        };
-        assert_eq!(
-            denied("ssh root@ie01 'docker --context x pull jellyfin'").unwrap(),
-            "Tier 1 may not run `docker pull`, on ie01 through ssh. Tier 2 may: end this session with a handoff.json that says why, with \"recommended_tier\": 2."
-        );
-        let reason = denied("bash -c 'git -C /repos/x push origin y'").unwrap();
-        assert!(reason.starts_with("Tier 1 may not run `git push`, through bash. Tier 3 may"), "{reason}");
-        assert_eq!(denied("docker ps; echo docker pull x"), None);
-    }
-}

@@ -72,37 +72,3 @@ fn values<'a>(call: &'a McpCall, argument: Option<&str>) -> Vec<&'a str> {
 fn plain(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(128).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use opsctl_reader::terms::action::Verb;
-
-    fn found(arguments: &[(&str, &str)], service: Option<&str>) -> Vec<(Target, Option<String>, String)> {
-        let rule = ToolRule {
-            tool: "mcp__docker__restart".into(),
-            verb: Verb::Restart,
-            service: service.map(Into::into),
-            host: Some("node".into()),
-            to: None,
-        };
-        let arguments = arguments.iter().map(|(at, text)| ((*at).to_owned(), (*text).to_owned())).collect();
-        let call = McpCall { tool: "mcp__docker__restart".into(), arguments };
-        let actions = find_actions(&call, &[rule]);
-        actions.into_iter().map(|action| (action.target, action.host, action.evidence)).collect()
-    }
-
-    #[test]
-    fn each_service_that_a_call_names_is_an_action() {
-        let jellyfin = Target::Service("jellyfin".into());
-        assert_eq!(
-            found(&[("/name", "jellyfin"), ("/node", "ie01")], Some("name")),
-            [(jellyfin.clone(), Some("ie01".into()), "mcp__docker__restart jellyfin".into())]
-        );
-        assert_eq!(found(&[("/a/b/0", "/jellyfin"), ("/a/b/1", "x")], Some("/a/b")).len(), 2);
-        assert_eq!(
-            found(&[("/names", "x")], Some("name")),
-            [(Target::Unknown, None, "mcp__docker__restart".into())]
-        );
-    }
-}

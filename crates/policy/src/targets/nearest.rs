@@ -13,17 +13,3 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::nearest;
-
-    #[test]
-    fn suggests_a_similar_word_or_none() {
-        let keys = ["address", "ssh", "containers", "playbooks"];
-        assert_eq!(nearest("adress", keys), Some("address"));
-        assert_eq!(nearest("SSH", keys), Some("ssh"));
-        assert_eq!(nearest("container", keys), Some("containers"));
-        assert_eq!(nearest("ip", keys), None);
-    }
-}

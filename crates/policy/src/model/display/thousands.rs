@@ -12,16 +12,3 @@ pub fn grouped(number: u64) -> String {
     }
     text
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn separates_groups_of_three_digits() {
-        for (number, text) in [(0, "0"), (12, "12"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")]
-        {
-            assert_eq!(grouped(number), text);
-        }
-    }
-}

@@ -83,29 +83,3 @@ impl Container {
         named.map(|(target, form, _)| (target, form)).collect()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reads_what_the_template_prints() {
-        let id = "3f2a91c0be77".repeat(5) + "3f2a";
-        let container = Container::read(&format!("{id}|/media-jellyfin-1|jellyfin||<no value>|\n")).unwrap();
-        assert_eq!((container.name.as_str(), container.id.as_str()), ("media-jellyfin-1", id.as_str()));
-        let targets: Vec<Target> = container.targets().into_iter().map(|(target, _)| target).collect();
-        assert_eq!(
-            targets,
-            [Target::Container("media-jellyfin-1".into()), Target::ComposeService("jellyfin".into())]
-        );
-        assert_eq!(Container::read(&container.line()), Some(container));
-        for other in
-            ["", "x|/y||||", &format!("{id}|||||"), &format!("{id}|a b||||"), &format!("{id}|a||||||")]
-        {
-            assert_eq!(Container::read(other), None, "{other}");
-        }
-        let odd = Container::read(&format!("{id}|/jf|a b|||")).unwrap();
-        assert_eq!(odd.targets().len(), 1);
-        assert!(!Container::template().contains('\''));
-    }
-}

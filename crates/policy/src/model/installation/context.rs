@@ -79,27 +79,3 @@ pub fn is_role(name: &str) -> bool {
         && name.len() <= LONGEST_ROLE
         && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_role_name_must_not_be_a_path() {
-        for name in ["", "..", "../x", "a/b", ".hidden", "a b", "a\0", "ä", &"x".repeat(65)] {
-            assert!(!is_role(name), "{name:?}");
-        }
-        assert!(is_role("chief") && is_role("night-watch_2.0"));
-    }
-
-    #[test]
-    fn a_role_file_is_the_configured_one_or_in_the_role_folder() {
-        let mut policy = ContextPolicy::default();
-        assert_eq!(policy.role_file("chief"), ".claude/roles/chief.md");
-        policy.role_folder = Some("/srv/roles/".into());
-        let named = Role { name: "chief".into(), file: Some("CHIEF.md".into()), files: vec![] };
-        policy.roles.push(named);
-        assert_eq!(policy.role_file("chief"), "CHIEF.md");
-        assert_eq!(policy.role_file("other"), "/srv/roles/other.md");
-    }
-}

@@ -3,6 +3,7 @@
 use super::checks::Engine;
 use super::inventory::{Host, Inventory, Service};
 use super::names::{self, NamePart};
+use crate::lists::ENGINE_UNITS;
 use opsctl_reader::terms::action::Target;
 use opsctl_reader::terms::reference::Form;
 use opsctl_reader::terms::workload::Workload;
@@ -30,33 +31,17 @@ enum Below {
     Workloads,
 }
 
-/// Units that other services run in, without their type.
-const ENGINE_UNITS: [(&str, Below); 22] = [
-    ("docker", Below::Containers(Engine::Docker)),
-    ("dockerd", Below::Containers(Engine::Docker)),
-    ("docker-ce", Below::Containers(Engine::Docker)),
-    ("snap.docker.dockerd", Below::Containers(Engine::Docker)),
-    ("pkg-ContainerManager-dockerd", Below::Containers(Engine::Docker)),
-    ("podman", Below::Containers(Engine::Podman)),
-    ("podman-restart", Below::Containers(Engine::Podman)),
-    ("containerd", Below::Everything),
-    ("crio", Below::Workloads),
-    ("cri-o", Below::Workloads),
-    ("cri-docker", Below::Workloads),
-    ("kubelet", Below::Workloads),
-    ("k3s", Below::Workloads),
-    ("k3s-agent", Below::Workloads),
-    ("k0scontroller", Below::Workloads),
-    ("k0sworker", Below::Workloads),
-    ("rke2-server", Below::Workloads),
-    ("rke2-agent", Below::Workloads),
-    ("microk8s", Below::Workloads),
-    ("snap.microk8s.daemon-kubelite", Below::Workloads),
-    ("snap.microk8s.daemon-containerd", Below::Workloads),
-    ("snap.kubelet.daemon", Below::Workloads),
-];
-
 impl Below {
+    /// What is named so in the list of units.
+    fn named(name: &str) -> Self {
+        match name {
+            "docker" => Self::Containers(Engine::Docker),
+            "podman" => Self::Containers(Engine::Podman),
+            "workloads" => Self::Workloads,
+            _ => Self::Everything,
+        }
+    }
+
     const fn of_any_engine(self) -> Self {
         match self {
             Self::Containers(_) => Self::AnyContainers,
@@ -254,7 +239,7 @@ pub fn is_engine_unit(unit: &str) -> bool {
 /// The name of the unit of an engine without its type, and what runs in it.
 fn engine_unit(unit: &str) -> Option<(&str, Below)> {
     let plain = [".socket", ".service"].iter().find_map(|suffix| unit.strip_suffix(suffix)).unwrap_or(unit);
-    ENGINE_UNITS.iter().find(|(name, _)| *name == plain).map(|(_, below)| (plain, *below))
+    ENGINE_UNITS.iter().find(|(name, _)| *name == plain).map(|(_, below)| (plain, Below::named(below)))
 }
 
 /// These services; `None` if there are none.
@@ -292,157 +277,4 @@ fn id(target: &Target, form: Form) -> Option<Identity> {
         _ => None,
     };
     id.map(|id| Identity::Id(id.to_owned()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use opsctl_reader::terms::action::Playbook;
-
-    fn service(name: &str, host: &str, container: &str) -> Service {
-        Service {
-            name: name.into(),
-            host: Some(host.into()),
-            containers: vec![container.into()],
-            ..Service::default()
-        }
-    }
-
-    fn inventory() -> Inventory {
-        let host = |name: &str| Host { name: name.into(), address: format!("{name}.lan"), ssh: None };
-        Inventory {
-            domain: None,
-            hosts: vec![host("ie01"), host("pie01")],
-            services: vec![
-                Service {
-                    playbooks: vec!["redeploy-dns.yml".into()],
-                    projects: vec!["net".into()],
-                    ..service("adguard", "pie01", "dns")
-                },
-                Service { projects: vec!["net".into()], ..service("unbound", "ie01", "dns") },
-                Service { units: vec!["nginx".into()], containers: vec![], ..service("nginx", "ie01", "") },
-                Service {
-                    workloads: vec![Workload::named("plex")],
-                    containers: vec![],
-                    ..service("plex", "ie01", "")
-                },
-                service("jellyfin", "ie01", "jf"),
-            ],
-        }
-    }
-
-    /// The services of a target, separated by blanks: unlisted names in brackets, IDs with a question mark.
-    fn identified(target: &Target, form: Form, host: Option<&str>, here: Option<&str>) -> String {
-        match inventory().identify(target, form, host, here) {
-            Identity::Listed(names) => names.join(" "),
-            Identity::Unlisted(name) => format!("({name})"),
-            Identity::Id(id) => format!("{id}?"),
-            Identity::Unknown => String::new(),
-        }
-    }
-
-    fn container(name: &str, host: Option<&str>) -> String {
-        identified(&Target::Container(name.into()), Form::Name, host, None)
-    }
-
-    #[test]
-    fn the_host_decides_between_services_with_the_same_container_name() {
-        for (host, service) in [(Some("ie01"), "unbound"), (Some("pie01"), "adguard"), (None, "adguard")] {
-            assert_eq!(container("dns", host), service);
-        }
-    }
-
-    #[test]
-    fn the_service_of_a_playbook_is_the_stated_then_the_listed_then_the_guessed_one() {
-        let playbook = |file: Option<&str>, stated: Option<&str>, guessed: &str| {
-            let (file, stated) = (file.map(Into::into), stated.map(Into::into));
-            let target = Target::Playbook(Playbook { file, stated, guessed: Some(guessed.into()) });
-            identified(&target, Form::Name, None, None)
-        };
-        assert_eq!(playbook(Some("redeploy-dns.yml"), Some("plex"), "dns"), "plex");
-        assert_eq!(playbook(Some("redeploy-dns.yml"), None, "plex"), "adguard");
-        assert_eq!(playbook(None, None, "jf"), "jellyfin");
-        assert_eq!(playbook(None, None, "sonarr"), "(sonarr)");
-    }
-
-    #[test]
-    fn a_name_that_no_service_lists_may_be_an_id() {
-        for (name, identity) in [
-            ("jf", "jellyfin"),
-            ("media-jf-1", "jellyfin"),
-            ("media_jellyfin_2", "jellyfin"),
-            ("media-sonarr-1", "(media-sonarr-1)"),
-            ("sonarr", "(sonarr)"),
-            ("3f2a91c0be77", "3f2a91c0be77?"),
-            ("3f2", "3f2?"),
-            ("cafe", "cafe?"),
-        ] {
-            assert_eq!(container(name, None), identity, "{name}");
-        }
-        let stack = Target::Container("media_jf".into());
-        assert_eq!(identified(&stack, Form::SwarmService, None, None), "jellyfin");
-        assert_eq!(container("media_jf", None), "(media_jf)");
-    }
-
-    #[test]
-    fn a_name_of_another_kind_shares_the_budget() {
-        for (target, service) in [
-            (Target::Unit("jf".into()), "jellyfin"),
-            (Target::Unit("container-jf".into()), "jellyfin"),
-            (Target::Unit("docker-compose@net".into()), "adguard unbound"),
-            (Target::Workload(Workload::named("jf")), "jellyfin"),
-            (Target::Container("nginx".into()), "nginx"),
-            (Target::Release("plex".into()), "plex"),
-            (Target::Service("media-jf-1".into()), "jellyfin"),
-            (Target::Service("plex-7d9c5b6f4-x2x8k".into()), "plex"),
-        ] {
-            assert_eq!(identified(&target, Form::Name, None, None), service, "{target:?}");
-        }
-    }
-
-    #[test]
-    fn a_pod_belongs_to_its_workload() {
-        for (pod, identity) in [
-            ("plex-7d9c5b6f4-x2x8k", "plex"),
-            ("plex-0", "plex"),
-            ("plex-zkvqp", "plex"),
-            ("sonarr-7d9c5b6f4-x2x8k", "(sonarr)"),
-            ("db-0", "(db-0)"),
-        ] {
-            assert_eq!(
-                identified(&Target::Workload(Workload::named(pod)), Form::Pod, None, None),
-                identity,
-                "{pod}"
-            );
-        }
-        let deployment = Target::Workload(Workload::named("plex-0"));
-        assert_eq!(identified(&deployment, Form::Name, None, None), "(plex-0)");
-    }
-
-    #[test]
-    fn a_project_and_an_engine_concern_every_service_below() {
-        let project = Target::ComposeProject("net".into());
-        assert_eq!(identified(&project, Form::Name, None, None), "adguard unbound");
-        assert_eq!(identified(&project, Form::Name, Some("ie01"), None), "unbound");
-        let unit = |name: &str, host, here| identified(&Target::Unit(name.into()), Form::Name, host, here);
-        assert_eq!(unit("docker", Some("ie01"), None), "unbound jellyfin");
-        assert_eq!(unit("docker.socket", Some("pie01"), None), "adguard");
-        assert_eq!(unit("podman.socket", Some("pie01"), None), "adguard");
-        assert_eq!(unit("k3s", Some("ie01"), None), "plex");
-        assert_eq!(unit("containerd", Some("ie01"), None), "unbound plex jellyfin");
-        assert_eq!(unit("docker", None, Some("pie01")), "adguard");
-        assert_eq!(unit("docker", None, Some("laptop")), "adguard unbound jellyfin");
-        assert_eq!(unit("docker", Some("pie02"), None), "(docker)");
-    }
-
-    #[test]
-    fn a_part_of_names_concerns_every_service_that_it_matches() {
-        let part =
-            |part: &str, host| identified(&Target::Container(part.into()), Form::PartOfNames, host, None);
-        assert_eq!(part("jelly", None), "jellyfin");
-        assert_eq!(part("dns", None), "adguard unbound");
-        assert_eq!(part("dns", Some("ie01")), "unbound");
-        assert_eq!(part("net-", None), "adguard unbound");
-        assert_eq!(part("sonarr", None), "");
-    }
 }

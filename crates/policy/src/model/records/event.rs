@@ -46,41 +46,7 @@ pub struct HookCall {
 
 /// The client's hook events, as of release 2.1.330, in kebab case: the arguments of `opsctl hook`, the most frequent first.
 /// Events of later releases, and those without a handler, are allowed.
-pub const EVENTS: [&str; 33] = [
-    "session-start",
-    "user-prompt-submit",
-    "pre-tool-use",
-    "post-tool-use",
-    "post-tool-use-failure",
-    "post-tool-batch",
-    "subagent-start",
-    "subagent-stop",
-    "stop",
-    "stop-failure",
-    "session-end",
-    "notification",
-    "pre-compact",
-    "user-prompt-expansion",
-    "post-compact",
-    "pre-model-switch",
-    "post-model-switch",
-    "permission-request",
-    "permission-denied",
-    "setup",
-    "teammate-idle",
-    "task-created",
-    "task-completed",
-    "elicitation",
-    "elicitation-result",
-    "config-change",
-    "worktree-create",
-    "worktree-remove",
-    "instructions-loaded",
-    "cwd-changed",
-    "file-changed",
-    "directory-added",
-    "message-display",
-];
+pub use crate::lists::EVENTS;
 
 /// A further argument of `opsctl hook`: records session state from any event, in a hook that the client does not wait
 /// for.

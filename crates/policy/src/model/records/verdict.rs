@@ -25,24 +25,7 @@ pub struct Asked {
 }
 
 /// The names of the rules.
-pub const RULES: [&str; 16] = [
-    "ask",
-    "budget",
-    "dry_run",
-    "effect",
-    "exclusive",
-    "forbidden",
-    "hosts",
-    "mode",
-    "never",
-    "on_failure",
-    "protect",
-    "repeats",
-    "secret",
-    "tier",
-    "unlisted",
-    "unresolved",
-];
+pub use crate::lists::RULES;
 
 /// The reason for a denial.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -89,31 +89,3 @@ impl fmt::Display for Window {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parses_and_formats_windows() {
-        for (text, seconds, printed) in [
-            ("4h", 14_400, "4h"),
-            ("24h", 86_400, "24h"),
-            ("2d", 172_800, "48h"),
-            ("90m", 5_400, "1h30m"),
-            ("1h30m", 5_400, "1h30m"),
-            ("45s", 45, "45s"),
-        ] {
-            let window = Window::parse(text).unwrap();
-            assert_eq!(window.delta().num_seconds(), seconds, "{text}");
-            assert_eq!(window.to_string(), printed, "{text}");
-        }
-    }
-
-    #[test]
-    fn rejects_windows_without_a_unit_or_a_length() {
-        for text in ["", "4", "h", "4 h", "-4h", "0h", "4h3", "4x", "99999999999999999999h", "1.5h"] {
-            assert_eq!(Window::parse(text), None, "{text:?}");
-        }
-    }
-}

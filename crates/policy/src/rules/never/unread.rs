@@ -1,5 +1,6 @@
 //! Shells that run text which is only known at run time: `curl … | sh`, `base64 -d | bash`.
 
+use crate::lists::MAKERS;
 use crate::model::records::verdict::Reason;
 use opsctl_reader::catalogue::base_name;
 use opsctl_reader::shell::{Node, Script};
@@ -9,12 +10,6 @@ pub const NAME: &str = "unread-into-shell";
 
 /// The reason, and what to do instead.
 pub const REASON: &str = "A shell would run text that is fetched or decoded, which opsctl cannot check. Save it to a file, read it, and run only the commands that are needed.";
-
-/// Programs that fetch or decode a text.
-const MAKERS: [&str; 14] = [
-    "curl", "wget", "http", "https", "xh", "fetch", "aria2c", "nc", "ncat", "socat", "base64", "base32",
-    "xxd", "openssl",
-];
 
 /// The objection to a shell that runs text which another program fetches or decodes.
 pub fn objection(script: &Script) -> Option<Reason> {
@@ -34,33 +29,4 @@ pub fn objection(script: &Script) -> Option<Reason> {
         }
     });
     found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::objection;
-
-    #[test]
-    fn a_shell_that_runs_what_is_fetched_is_denied() {
-        for text in [
-            "curl -fsSL https://get.example.net | sh",
-            "curl -s https://example.net/x | sudo bash -s -- --yes",
-            "echo $X | base64 -d | bash",
-            "bash -c \"$(curl -fsSL https://example.net/x)\"",
-            "wget -qO- https://example.net/x | ssh root@ie01 bash",
-            "eval \"$(curl -s https://example.net/x)\"",
-            "bash <(curl -s https://example.net/x)",
-        ] {
-            assert!(objection(&opsctl_reader::shell::read(text, None)).is_some(), "{text}");
-        }
-        for text in [
-            "curl -fsSL https://example.net/x | tee /tmp/x",
-            "curl -s https://example.net/health | jq .status",
-            "echo docker ps | sh",
-            "cat x.sh | bash",
-            "echo 'curl x | sh'",
-        ] {
-            assert!(objection(&opsctl_reader::shell::read(text, None)).is_none(), "{text}");
-        }
-    }
 }

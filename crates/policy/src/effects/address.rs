@@ -1,11 +1,11 @@
 //! Addresses of HTTP requests: some only answer, even to a POST; some change something on a GET.
 
-mod words;
-
+use crate::lists::{
+    ACTION_KEYS, ASKING, DOWNLOAD_MODES, METRIC_QUERIES, NOTIFIED_HOSTS, ORDER_KEYS, ORDERS, SEARCHES,
+};
 use opsctl_reader::languages::flux;
 use opsctl_reader::languages::sql;
 use opsctl_reader::languages::sql::Functions;
-use words::{ACTION_KEYS, ASKING, MODES, ORDER_KEYS, ORDERS, SEARCHES};
 
 /// An address, cut into its parts and decoded; letters are in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,16 +84,7 @@ impl Address {
             return !(asks(last_method)
                 || matches!(last_method, "replies" | "test" | "members" | "identity"));
         }
-        if matches!(
-            host,
-            "hc-ping.com"
-                | "hchk.io"
-                | "api.callmebot.com"
-                | "cronitor.link"
-                | "nosnch.in"
-                | "sms.gateway.com"
-                | "sync.afraid.org"
-        ) {
+        if NOTIFIED_HOSTS.contains(&host) {
             return true;
         }
         // A step that runs, by its key: `/api/push/KEY`.
@@ -153,7 +144,7 @@ impl Address {
         }
         let api = self.last() == "api" || self.value("apikey").is_some() || self.value("output").is_some();
         match key {
-            "mode" => api && MODES.contains(&lower.as_str()),
+            "mode" => api && DOWNLOAD_MODES.contains(&lower.as_str()),
             "name" => {
                 self.value("mode").is_some()
                     && api
@@ -185,7 +176,7 @@ impl Address {
         if has(&["_sql"]) && holds(&["delete", "@"]) {
             return false;
         }
-        if has(SEARCHES)
+        if has(&SEARCHES)
             || (has(&["allocation"]) && last == "explain")
             || (has(&["_db", "db"]) && last == "query")
         {
@@ -198,18 +189,7 @@ impl Address {
             body.split('&').find_map(|one| one.strip_prefix("q=").or(one.strip_prefix("query=")))
         });
         let statement = parameter.or(in_body.map(decoded));
-        let metrics = [
-            "query",
-            "query_range",
-            "query_exemplars",
-            "series",
-            "labels",
-            "format_query",
-            "parse_query",
-            "index",
-            "stats",
-        ];
-        if metrics.contains(&last) && has(&["v1", "prometheus", "logsql"]) && !has(&["admin"]) {
+        if METRIC_QUERIES.contains(&last) && has(&["v1", "prometheus", "logsql"]) && !has(&["admin"]) {
             return !is_document;
         }
         match last {
@@ -303,86 +283,4 @@ fn decoded(text: &str) -> String {
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_that_change_something_on_a_get_are_known() {
-        for text in [
-            "http://shelly/relay/0?turn=off",
-            "http://tasmota/cm?cmnd=Power%20off",
-            "http://x/reboot",
-            "http://localhost:8080/manager/text/reload?path=/app",
-            "http://localhost:8080/manager/text/undeploy?path=/app",
-            "http://kuma:3001/api/push/AbC?status=up",
-            "https://api.telegram.org/bot1:a/sendMessage?chat_id=1",
-            "https://hc-ping.com/0123",
-            "http://x/cgi-bin/magicBox.cgi?action=reboot",
-            "http://sab:8085/api?mode=pause&apikey=x",
-            "http://sab:8085/api?mode=queue&name=delete&value=1&apikey=x",
-            "http://shelly/rpc/Switch.Set?id=0&on=true",
-            "http://jenkins/job/x/build?token=y",
-            "http://pihole/admin/api.php?disable=300",
-            "http://ch:8123/?query=DROP%20TABLE%20x",
-            "http://x/json.htm?type=command&param=switchlight&idx=1",
-            "https://www.duckdns.org/update?domains=x&token=y",
-            "http://fhem:8083/fhem?cmd=set%20lamp%20on",
-            "http://wled/win?T=2",
-            "http://openhab/CMD?Switch=ON",
-        ] {
-            assert!(Address::of(text).changes(), "{text}");
-        }
-        for text in [
-            "http://192.168.100.210:8096/health",
-            "http://x:8989/api/v3/queue?pageSize=5",
-            "http://tasmota/cm?cmnd=Status%200",
-            "http://tasmota/cm?cmnd=Power",
-            "http://shelly/relay/0",
-            "http://shelly/rpc/Switch.GetStatus?id=0",
-            "http://localhost:8080/manager/text/list",
-            "https://api.telegram.org/bot1:a/getMe",
-            "http://sab:8085/api?mode=queue&output=json&apikey=x",
-            "http://x/cgi-bin/configManager.cgi?action=getConfig&name=x",
-            "http://prom:9090/api/v1/query?query=up",
-            "http://traefik:8080/ping",
-            "https://api.github.com/repos/o/r/hooks",
-            "https://slack.com/api/conversations.list?limit=20",
-            "http://es:9200/_cat/indices?v&s=store.size:desc",
-            "http://influx:8086/query?db=x&q=SELECT%20last(v)%20FROM%20cpu",
-            "http://x/api/v3/update",
-            "http://tautulli:8181/api/v2?cmd=get_activity",
-        ] {
-            assert!(!Address::of(text).changes(), "{text}");
-        }
-    }
-
-    #[test]
-    fn addresses_that_only_answer_are_known() {
-        for (text, body) in [
-            ("http://es:9200/logs-*/_search", "{}"),
-            ("http://prom:9090/api/v1/query", "query=up"),
-            ("http://influx:8086/query", "db=x&q=SHOW DATABASES"),
-            ("http://ch:8123/", "SELECT count() FROM x"),
-            ("http://x/graphql", "{\"query\":\"{ viewer { login } }\"}"),
-            ("http://zabbix/api_jsonrpc.php", "{\"method\":\"host.get\"}"),
-            ("http://t:9091/transmission/rpc", "{\"method\":\"torrent-get\"}"),
-        ] {
-            assert!(Address::of(text).answers(Some(body)), "{text}");
-        }
-        for (text, body) in [
-            ("http://es:9200/logs-*/_delete_by_query", "{}"),
-            ("http://es:9200/_cluster/reroute", ""),
-            ("http://influx:8086/query", "q=CREATE DATABASE test"),
-            ("http://ch:8123/", "DROP TABLE x"),
-            ("http://x/graphql", "{\"query\":\"mutation { x }\"}"),
-            ("http://t:9091/transmission/rpc", "{\"method\":\"torrent-remove\"}"),
-            ("http://prom:9090/api/v1/admin/tsdb/delete_series", ""),
-            ("http://x/api/v3/command", "{\"name\":\"x\"}"),
-        ] {
-            assert!(!Address::of(text).answers(Some(body)), "{text}");
-        }
-    }
 }
