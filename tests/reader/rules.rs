@@ -3,15 +3,16 @@
 use crate::corpus;
 use std::path::Path;
 
-use opsctl::guard::acting::resolve;
 use opsctl_inventory::load;
 use opsctl_policy::files;
 use opsctl_policy::files::guarded::Locations;
+use opsctl_policy::model::rights::policy::Resolve;
 use opsctl_policy::model::rights::rules::Rules;
 use opsctl_policy::paths::word_paths::{LocalMachine, UnknownMachine};
 use opsctl_policy::rules::modes;
 use opsctl_policy::rules::never;
 use opsctl_policy::rules::never::defaults;
+use opsctl_policy::targets::identity::{NoSurroundings, resolve};
 use opsctl_reader::actions::{message, read_command};
 use opsctl_reader::shell;
 use opsctl_reader::terms::mode::Mode;
@@ -145,7 +146,8 @@ fn shown(mode: Mode, command: &str) -> String {
     let installation = load::parse(CONTACTS).expect("the contacts are valid");
     let mut reading = read_command(command, Some(Path::new("/app")));
     message::listed(&reading.script, &installation.policy.rules.webhooks, &mut reading.actions);
-    let actions = resolve(reading.actions, &installation.inventory);
+    let never = Resolve { local: false, ssh: false };
+    let actions = resolve(reading.actions, &installation.inventory, never, &NoSurroundings);
     let reasons = modes::objections(&actions, &installation.policy, Some(mode));
     reasons.into_iter().map(|reason| reason.text).collect::<Vec<_>>().join("\n")
 }
@@ -210,14 +212,6 @@ impl LocalMachine for Container {
             _ => return None,
         };
         Some(value.to_owned())
-    }
-
-    fn canonical(&self, _: &str) -> Option<String> {
-        None
-    }
-
-    fn expand(&self, _: &str) -> Option<Vec<String>> {
-        Some(vec![])
     }
 
     fn below(&self, folder: &str, _: bool) -> Option<Vec<String>> {
