@@ -30,12 +30,12 @@ fn main() {
     }
 }
 
-/// Turns the forms of secrets into constants: the rules, the texts that select one, sorted, and the
-/// set of the first two bytes of these texts.
+/// Turns the forms of secrets into constants: the rules, the texts that select one, sorted, the set of the first two bytes
+/// of these texts, and the names of variables.
 fn write_secrets() -> Result<(), BuildError> {
     println!("cargo::rerun-if-changed={SECRETS}");
     let file = PathBuf::from(SECRETS);
-    let Rules { rules: entries, .. } = serde_saphyr::from_str(&fs::read_to_string(&file)?)
+    let Rules { rules: entries, variables, .. } = serde_saphyr::from_str(&fs::read_to_string(&file)?)
         .map_err(|error| BuildError::Yaml { file, error: Box::new(error) })?;
     let rules: Vec<String> = entries.iter().map(|(name, entry)| entry.expression(name)).collect();
     let mut selectors: Vec<(String, usize)> = entries
@@ -54,17 +54,16 @@ fn write_secrets() -> Result<(), BuildError> {
     let text = format!(
         "pub static RULES: &[Rule] = &[{rules}];\n\
          pub static SELECTORS: &[(&str, usize)] = &{selectors:?};\n\
-         pub static PAIRS: [u64; 1024] = {pairs:?};\n"
+         pub static PAIRS: [u64; 1024] = {pairs:?};\n\
+         pub static ENDINGS: &[&str] = &{:?};\n\
+         pub static BEGINNINGS: &[&str] = &{:?};\n",
+        variables.endings, variables.beginnings
     );
-    Ok(fs::write(output("secrets.rs"), text)?)
+    let output = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("secrets.rs");
+    Ok(fs::write(output, text)?)
 }
 
 /// The number of the first two bytes of a text.
 fn pair(text: &str) -> usize {
     text.bytes().take(2).fold(0, |pair, byte| pair << 8 | usize::from(byte))
-}
-
-/// A file that the crate includes.
-fn output(name: &str) -> PathBuf {
-    PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join(name)
 }

@@ -23,6 +23,20 @@ pub struct Rules {
     pub rules: BTreeMap<String, Entry>,
     /// Texts that no rule changes.
     pub unchanged: Vec<String>,
+    /// The environment variables whose values are secrets.
+    pub variables: Variables,
+}
+
+/// Environment variables whose values are secrets.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variables {
+    /// Endings of their names, in capital letters.
+    pub endings: Vec<String>,
+    /// Beginnings of their names, in capital letters.
+    pub beginnings: Vec<String>,
+    /// Variables, as `NAME=value`, with texts that are redacted for them; without one, none is.
+    pub examples: BTreeMap<String, Vec<String>>,
 }
 
 /// A rule as it is written.

@@ -1,34 +1,15 @@
 //! The values of secret environment variables, as written and encoded.
 
+use data_encoding::BASE64_NOPAD;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+use super::built_in::{BEGINNINGS, ENDINGS};
+
 /// The minimum length of a value to be redacted, in bytes: shorter values occur in ordinary text.
 const SHORTEST: usize = 6;
 
-/// Endings of the names of variables whose values are secrets.
-const ENDINGS: [&str; 20] = [
-    "_KEY",
-    "_KEY_ID",
-    "APIKEY",
-    "TOKEN",
-    "SECRET",
-    "PASSWORD",
-    "PASSWD",
-    "PASSPHRASE",
-    "_PASS",
-    "SSHPASS",
-    "_PW",
-    "_PWD",
-    "_CRED",
-    "_CREDENTIAL",
-    "_CREDENTIALS",
-    "_AUTH",
-    "_DSN",
-    "_SAS",
-    "_WEBHOOK",
-    "_WEBHOOK_URL",
-];
-
-/// Beginnings of the names of variables whose values are secrets.
-const BEGINNING: &str = "BROWSER_CRED";
+/// The characters that percent-encoding changes: all but the unreserved ones of RFC 3986.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The texts to redact for these variables, longest first, so that no part of a longer one remains.
 pub fn values(variables: impl IntoIterator<Item = (String, String)>) -> Vec<String> {
@@ -39,7 +20,9 @@ pub fn values(variables: impl IntoIterator<Item = (String, String)>) -> Vec<Stri
             // The whole list, and each URL in it.
             values.extend(value.split([' ', ',', '\n']).map(str::to_owned));
             values.push(value);
-        } else if name.starts_with(BEGINNING) || ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+        } else if BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+            || ENDINGS.iter().any(|ending| name.ends_with(ending))
+        {
             values.push(value);
         } else {
             values.extend(url_passwords(&value));
@@ -62,74 +45,15 @@ fn url_passwords(value: &str) -> Vec<String> {
     let stated = query.split('&').filter_map(|pair| pair.split_once('='));
     let stated =
         stated.filter(|(name, _)| ["password", "sslpassword"].contains(name)).map(|(_, value)| value);
-    let decoded = |text: &str| {
-        let text = text.replace('+', "%2B").replace('=', "%3D").replace('&', "%26");
-        url::form_urlencoded::parse(text.as_bytes())
-            .next()
-            .map(|(text, _)| text.into_owned())
-            .unwrap_or_default()
-    };
-    of_user.into_iter().chain(stated).flat_map(|text| [text.to_owned(), decoded(text)]).collect()
+    let decoded = |text| percent_decode_str(text).decode_utf8_lossy().into_owned();
+    of_user.into_iter().chain(stated).flat_map(|text: &str| [text.to_owned(), decoded(text)]).collect()
 }
 
 /// Base64 without the last characters, which depend on what follows.
 fn base64(value: &str) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut encoded = String::new();
-    for three in value.as_bytes().chunks_exact(3) {
-        let bits = three.iter().fold(0_usize, |bits, byte| bits << 8 | usize::from(*byte));
-        for shift in [18, 12, 6, 0] {
-            encoded.extend(LETTERS.get(bits >> shift & 63).map(|letter| char::from(*letter)));
-        }
-    }
-    encoded
+    BASE64_NOPAD.encode(value.as_bytes().get(..value.len() / 3 * 3).unwrap_or_default())
 }
 
-/// Percent-encoding of everything but the unreserved characters of RFC 3986.
 fn percent(value: &str) -> String {
-    let mut encoded = String::new();
-    for byte in value.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            encoded += &format!("%{byte:02X}");
-        }
-    }
-    encoded
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn knows_secret_variables_by_their_names_and_urls_with_passwords() {
-        let variables = [
-            ("ANTHROPIC_API_KEY", "key/0123"),
-            ("CLAUDEOPS_APPRISE_URLS", "mailto://bob/pw12345, ntfy://topic-9"),
-            ("BROWSER_CRED_NAS", "bob:hunter2"),
-            ("APP_DB_URL", "postgres://bob:pass-word@db.lan/x"),
-            ("CLAUDEOPS_DB_URL", "postgres://bob:a%20b%27cdef@db.lan/x?password=para-meter"),
-            ("DB_PASSWORD", "short"),
-            ("EDITOR", "nano-editor"),
-            ("PWD", "/srv/app"),
-        ];
-        let values = values(variables.map(|(name, value)| (name.to_owned(), value.to_owned())));
-        for value in [
-            "key/0123",
-            "a2V5LzAx",
-            "key%2F0123",
-            "ntfy://topic-9",
-            "bob:hunter2",
-            "pass-word",
-            "a b'cdef",
-            "a%20b%27cdef",
-            "para-meter",
-        ] {
-            assert!(values.iter().any(|known| known == value), "{value}: {values:?}");
-        }
-        for value in ["short", "nano-editor", "/srv/app"] {
-            assert!(values.iter().all(|known| known != value), "{value}");
-        }
-    }
+    utf8_percent_encode(value, RESERVED).to_string()
 }
