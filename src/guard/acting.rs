@@ -20,7 +20,7 @@ use opsctl_policy::targets::identity;
 use opsctl_reader::actions::may_depend_on_rules;
 use opsctl_reader::terms::action::Action;
 use opsctl_reader::terms::effect::Effect;
-use opsctl_redact as redact;
+use opsctl_redact::Redactor;
 
 /// A tool call that has at least one action, or that a rule denies.
 pub struct ActingCall<'a> {
@@ -83,7 +83,7 @@ impl<'a> ActingCall<'a> {
         let compiled = installation::in_force(request, warnings);
         let Installation { inventory, policy, .. } = &compiled.installation;
         let mut actions = identity::resolve(actions, inventory, policy.resolve, &engines);
-        actions.iter_mut().for_each(redact_action);
+        actions.iter_mut().for_each(|action| redact_action(action, &request.secrets));
         Self {
             id,
             actions,
@@ -134,14 +134,14 @@ pub(super) fn id<'a>(call: &'a HookCall, tool: &'a ToolCall) -> CallId<'a> {
 }
 
 /// Removes secrets from the names and texts of an action, which are recorded and shown.
-fn redact_action(found: &mut ResolvedAction) {
+fn redact_action(found: &mut ResolvedAction, secrets: &Redactor) {
     // The name of a listed service is no secret, and identifies its budget.
     let service = if found.listed { &mut None } else { &mut found.service };
     for name in [service, &mut found.host].into_iter().flatten() {
-        *name = redact::name(name).into_owned();
+        *name = opsctl_redact::name(name).into_owned();
     }
     for text in [&mut found.note, &mut found.action.title].into_iter().flatten() {
-        *text = redact::text(text).into_owned();
+        *text = secrets.text_here(text).into_owned();
     }
-    found.action.evidence = redact::text(&found.action.evidence).into_owned();
+    found.action.evidence = secrets.text_here(&found.action.evidence).into_owned();
 }

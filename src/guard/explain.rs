@@ -76,7 +76,7 @@ pub fn explain<'a>(
         acting.objections = objections;
         acting.objections.extend(screen.target_objections(effects, &acting.actions, inventory, policy));
         if !policy.ask.is_empty() {
-            acting.shown = Some(subject::shown(tool, script));
+            acting.shown = Some(subject::shown(tool, script, &request.secrets));
         }
         explanation.acting = Some(acting);
         explanation

@@ -14,8 +14,6 @@ use opsctl_policy::effects::PartEffect;
 use opsctl_policy::model::records::event::{HookCall, HookEvent, ToolCall};
 use opsctl_policy::model::records::verdict::{Asked, ResolvedAction, Verdict};
 use opsctl_policy::model::rights::policy::Tier;
-use opsctl_redact as redact;
-use opsctl_redact::Redactor;
 use opsctl_redact::shortened;
 
 /// The longest path or tool name that is not cut, in characters.
@@ -117,8 +115,8 @@ pub fn preview(question: &Question, request: &Request) -> Result<Preview, Previe
     let judged = |acting| judge(acting, Ending::Preview, request, &mut warnings).verdict;
     let verdict = explanation.acting.as_mut().map_or(Verdict::Silent, judged);
     let subject = subject(tool);
-    let redactor = Redactor::of_text(&subject);
-    let text = |text: &str| redactor.text(&redact::text(text)).into_owned();
+    let redactor = request.secrets.lost_words(&subject);
+    let text = |text: &str| redactor.text(&request.secrets.text_here(text)).into_owned();
     let tree = if tool.command.is_some() { explanation.script.lines() } else { vec![subject.clone()] };
     Ok(Preview {
         explained: explained(&subject, &explanation, &verdict, &text),

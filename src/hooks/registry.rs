@@ -5,7 +5,6 @@
 
 use super::answer::Answer;
 use crate::machine::client::client_process;
-use crate::machine::client::{mission, tmux};
 use crate::machine::environment::plain_word;
 use crate::machine::request::Request;
 use opsctl_ledger::sessions::{Before, Who};
@@ -44,8 +43,8 @@ pub fn record(
     request: &Request,
 ) -> Result<Recorded, LedgerError> {
     let Some(session) = call.session.as_deref() else { return Ok(Recorded::default()) };
-    let mission = mission::of_session(&request.agent);
-    let tmux_pane = tmux::pane(&request.agent);
+    let mission = request.agent.mission();
+    let tmux_pane = request.agent.tmux_pane();
     let role = request.role.as_deref().and_then(plain_word);
     let is_waited_for = !activity.is_some_and(Activity::is_async);
     let process = if is_waited_for { client_process::calling(&request.agent) } else { None };

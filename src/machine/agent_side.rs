@@ -6,14 +6,12 @@ use std::rc::Rc;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::environment::plain_word;
 use crate::machine::link::lookup::Lookup;
 use crate::machine::link::message::SessionFacts;
 
-/// The caller at the other end of a connection.
-pub trait Peer {
-    /// Asks it; `None` if it does not answer.
-    fn ask(&self, lookup: Lookup) -> Option<Value>;
-}
+/// Asks the caller at the other end of a connection; `None` if it does not answer.
+pub type Ask = dyn Fn(Lookup) -> Option<Value>;
 
 /// The agent's machine, of which handlers ask variables and files.
 #[derive(Clone, Default)]
@@ -22,7 +20,7 @@ pub struct AgentSide(Option<Rc<Caller>>);
 /// A caller on another machine or under another user.
 struct Caller {
     facts: SessionFacts,
-    peer: Rc<dyn Peer>,
+    ask: Box<Ask>,
     is_gone: Cell<bool>,
 }
 
@@ -41,9 +39,9 @@ impl AgentSide {
     /// This machine.
     pub const HERE: Self = Self(None);
 
-    /// The machine of a caller, which `peer` asks.
-    pub fn of_caller(facts: SessionFacts, peer: Rc<dyn Peer>) -> Self {
-        Self(Some(Rc::new(Caller { facts, peer, is_gone: Cell::new(false) })))
+    /// The machine of a caller, which `ask` asks.
+    pub fn of_caller(facts: SessionFacts, ask: Box<Ask>) -> Self {
+        Self(Some(Rc::new(Caller { facts, ask, is_gone: Cell::new(false) })))
     }
 
     /// Whether it is not this machine.
@@ -77,6 +75,16 @@ impl AgentSide {
         }
     }
 
+    /// The id of the session's mission, from `MISSION_EXECUTION_ID`.
+    pub fn mission(&self) -> Option<String> {
+        plain_word(&self.variable("MISSION_EXECUTION_ID")?)
+    }
+
+    /// The id of the tmux pane in which the session runs, such as `%12`.
+    pub fn tmux_pane(&self) -> Option<String> {
+        plain_word(&self.variable("TMUX_PANE")?)
+    }
+
     /// Whether the agent's shell imports functions from its environment.
     pub fn may_have_functions(&self) -> bool {
         self.0.as_ref().is_none_or(|caller| caller.facts.has_functions)
@@ -98,7 +106,7 @@ impl Caller {
         if self.is_gone.get() {
             return None;
         }
-        let answer = self.peer.ask(lookup);
+        let answer = (self.ask)(lookup);
         self.is_gone.set(answer.is_none());
         serde_json::from_value(answer?).ok()
     }
@@ -108,20 +116,12 @@ impl Caller {
 mod tests {
     use super::*;
 
-    struct Answering(Option<Value>);
-
-    impl Peer for Answering {
-        fn ask(&self, _: Lookup) -> Option<Value> {
-            self.0.clone()
-        }
-    }
-
     #[test]
     fn variables_of_a_caller_are_those_that_it_has_sent_or_answers() {
         let variables =
             [("HOME".to_owned(), Some("/home/agent".to_owned())), ("TMPDIR".to_owned(), None)].into();
         let facts = SessionFacts { variables, ..SessionFacts::default() };
-        let agent = AgentSide::of_caller(facts, Rc::new(Answering(Some("x".into()))));
+        let agent = AgentSide::of_caller(facts, Box::new(|_| Some("x".into())));
         assert_eq!(agent.variable("HOME").as_deref(), Some("/home/agent"));
         assert_eq!((agent.variable("TMPDIR"), agent.variable("OTHER").as_deref()), (None, Some("x")));
         assert!(agent.is_remote() && !agent.is_gone() && !AgentSide::HERE.is_remote());
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_caller_that_does_not_answer_once_is_gone() {
-        let agent = AgentSide::of_caller(SessionFacts::default(), Rc::new(Answering(None)));
+        let agent = AgentSide::of_caller(SessionFacts::default(), Box::new(|_| None));
         assert_eq!(agent.variable("X"), None);
         assert!(agent.is_gone());
     }

@@ -4,7 +4,6 @@
 //! engines without a socket), and it can be asked through ssh as well.
 
 use std::cell::{OnceCell, RefCell};
-use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,6 +11,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::agent_side::AgentSide;
+use super::programs::is_program;
 use super::request::Request;
 use crate::machine::link::lookup::Lookup;
 use opsctl_ledger::{KnownContainer, Ledger};
@@ -229,12 +229,9 @@ fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
     let is_root = rustix::process::geteuid().is_root();
-    let is_program = |file: &Metadata| file.is_file() && file.mode() & 0o111 != 0;
     let is_guarded = |path: &Path| path.ancestors().all(|part| is_guarded(part, is_root));
     folders.map(|folder| folder.join(name)).find(|path| {
-        path.metadata().is_ok_and(|file| is_program(&file))
-            && is_guarded(path)
-            && path.canonicalize().is_ok_and(|real| is_guarded(&real))
+        is_program(path) && is_guarded(path) && path.canonicalize().is_ok_and(|real| is_guarded(&real))
     })
 }
 

@@ -259,51 +259,36 @@ pub fn dry_run(value: Option<&str>, warnings: &mut Vec<EnvironmentWarning>) -> b
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
+    //! Settings as rows of variables.
+
     use super::*;
+    use serde_json::{Map, Value, json};
+    use std::collections::BTreeMap;
 
-    fn environment(variables: &[(&str, &str)]) -> Environment {
-        Environment::from_variables(|name| {
-            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
-        })
+    /// Checks rows of variables and of settings that `read` makes of them.
+    pub fn check(rows: &str, read: impl Fn(&dyn Fn(&str) -> Option<OsString>) -> Value) {
+        type Row = (BTreeMap<String, String>, Map<String, Value>);
+        for (variables, settings) in serde_saphyr::from_str::<Vec<Row>>(rows).unwrap() {
+            let read = read(&|name| variables.get(name).map(Into::into));
+            for (key, value) in settings {
+                assert_eq!(read[&key], value, "{key}: {variables:?}");
+            }
+        }
     }
 
     #[test]
-    fn the_defaults_are_those_of_the_container() {
-        let environment = environment(&[("CLAUDEOPS_APPRISE_URLS", " ")]);
-        assert_eq!(environment.ledger.file(), Some(Path::new("/state/claudeops.db")));
-        assert_eq!((environment.tier, environment.apprise_urls, environment.dry_run), (None, None, false));
-        assert_eq!(environment.mode, None);
-    }
-
-    #[test]
-    fn outside_a_container_state_is_in_the_users_folder() {
-        assert!(!std::path::Path::new("/state").exists(), "this test needs a machine without /state");
-        let state = |variables: &[(&str, &str)]| environment(variables).state_dir.display().to_string();
-        assert_eq!(state(&[("HOME", "/home/ann")]), "/home/ann/.local/state/opsctl");
-        assert_eq!(state(&[("HOME", "/home/ann"), ("XDG_STATE_HOME", "/data/state")]), "/data/state/opsctl");
-        assert_eq!(
-            state(&[("HOME", "/home/ann"), ("XDG_STATE_HOME", "relative")]),
-            "/home/ann/.local/state/opsctl"
-        );
-        assert_eq!(state(&[("HOME", "/home/ann"), ("CLAUDEOPS_STATE_DIR", "/srv")]), "/srv");
-        let home = environment(&[("HOME", "/home/ann")]);
-        assert_eq!(home.results_dir(), PathBuf::from("/home/ann/.local/state/opsctl/results"));
-    }
-
-    #[test]
-    fn an_unknown_mode_counts_as_the_strictest_with_a_warning() {
-        assert_eq!(environment(&[]).mode, None);
-        assert_eq!(environment(&[("CLAUDE_SESSION_MODE", " Mission ")]).mode, Some(Mode::Mission));
-        let environment = environment(&[("CLAUDE_SESSION_MODE", "inter\nactive")]);
-        assert_eq!(environment.mode, Some(Mode::Background));
-        assert_eq!(environment.warnings, [EnvironmentWarning::Mode("interactive".into())]);
-    }
-
-    #[test]
-    fn an_invalid_tier_counts_as_tier_1_with_a_warning() {
-        let environment = environment(&[("CLAUDEOPS_TIER", "nine")]);
-        assert_eq!(environment.tier, Some(Tier::Observe));
-        assert_eq!(environment.warnings, [EnvironmentWarning::Tier("nine".into())]);
+    fn settings_follow_from_the_variables() {
+        assert!(!Path::new("/state").exists(), "this test needs a machine without /state");
+        check(include_str!("environment.yaml"), |get| {
+            let environment = Environment::from_variables(get);
+            let warnings: Vec<String> = environment.warnings.iter().map(ToString::to_string).collect();
+            json!({
+                "tier": environment.tier, "mode": environment.mode.map(Mode::as_str),
+                "dry_run": environment.dry_run, "apprise_urls": environment.apprise_urls,
+                "ledger": environment.ledger.file(), "state_dir": environment.state_dir,
+                "results_dir": environment.results_dir(), "warnings": warnings,
+            })
+        });
     }
 }

@@ -12,7 +12,7 @@ use super::environment::Environment;
 use crate::machine::link::VERSION;
 use crate::machine::link::address::Address;
 use crate::machine::link::caller;
-use crate::machine::link::caller::{LinkError, Sending};
+use crate::machine::link::caller::LinkError;
 use crate::machine::link::lookup::Lookup;
 use crate::machine::link::message::{Call, RecordCall, Reply, Request, SessionFacts};
 use opsctl_policy::model::rights::policy::Tier;
@@ -65,7 +65,7 @@ pub fn call(
     look: &mut dyn FnMut(&Lookup) -> Value,
 ) -> Result<Reply, LinkError> {
     let request = Request { version: VERSION, call: what, session: facts(environment) };
-    caller::call(address, &Sending { request: &request, payload, limit }, look)
+    caller::call(address, (&request, payload), limit, look)
 }
 
 /// Sends a record of a session, and returns its value; null for none.

@@ -9,7 +9,7 @@ use super::environment::Environment;
 use super::guard_link;
 use crate::machine::link::message::RecordCall;
 use opsctl_ledger::sessions::client_runs::WaitingRun;
-use opsctl_ledger::{Change, Ledger, LedgerError, Source};
+use opsctl_ledger::{Ledger, LedgerError, Source};
 use opsctl_policy::model::records::event::NewEvent;
 use opsctl_policy::model::rights::policy::Tier;
 
@@ -29,26 +29,16 @@ pub fn perform(
     peer: Option<u32>,
     now: DateTime<Utc>,
 ) -> Result<Value, LedgerError> {
-    if let RecordCall::Waiting { .. } | RecordCall::LatestRun { .. } = call {
-        let ledger = Ledger::open_existing(&environment.ledger)?;
-        return ledger.map_or(Ok(Value::Null), |ledger| look_up(&ledger, call, peer, now));
-    }
-    Ledger::write(&environment.ledger, |change| write(change, call, peer, now))
-}
-
-/// Writes a record. Returns its value; null for none.
-fn write(
-    change: &Change<'_>,
-    call: RecordCall,
-    peer: Option<u32>,
-    now: DateTime<Utc>,
-) -> Result<Value, LedgerError> {
+    let location = &environment.ledger;
+    let existing = || Ledger::open_existing(location);
     match call {
-        RecordCall::Begin(run) => return Ok(json!(change.begin_run(&run, peer, now)?)),
-        RecordCall::Resume { row } => {
-            change.resume_run(row, now)?;
+        RecordCall::Begin(run) => {
+            return Ok(json!(Ledger::write(location, |change| change.begin_run(&run, peer, now))?));
         }
-        RecordCall::End { row, end } => change.end_run(row, &end, now)?,
+        RecordCall::Resume { row } => {
+            Ledger::write(location, |change| change.resume_run(row, now))?;
+        }
+        RecordCall::End { row, end } => Ledger::write(location, |change| change.end_run(row, &end, now))?,
         RecordCall::Event { once, of_agent, session, event } => {
             let source = match peer {
                 _ if of_agent => Source::Agent,
@@ -56,46 +46,40 @@ fn write(
                 None => Source::Runner,
             };
             let session = session.as_deref();
-            if !(once && change.is_recent_event(session, &event.message)?) {
-                change.add_event_from(source, session, &event, now)?;
-            }
+            Ledger::write(location, |change| {
+                let is_left_out = once && change.is_recent_event(session, &event.message)?;
+                if is_left_out { Ok(()) } else { change.add_event_from(source, session, &event, now) }
+            })?;
         }
-        RecordCall::Reported(session) => change.note_report(&session, now)?,
-        RecordCall::LatestRun { .. } | RecordCall::Waiting { .. } => {}
+        RecordCall::Reported(session) => Ledger::write(location, |change| change.note_report(&session, now))?,
+        RecordCall::LatestRun { tier, stated } => {
+            let tier = Tier::from_number(tier).unwrap_or(Tier::Observe);
+            let latest = existing()?.map(|ledger| ledger.latest_run(tier, stated.as_deref())).transpose()?;
+            return Ok(json!(latest));
+        }
+        RecordCall::Waiting { session } => {
+            let runs =
+                existing()?.map(|ledger| waiting(&ledger, session.as_deref(), peer, now)).transpose()?;
+            return Ok(json!(runs));
+        }
     }
     Ok(Value::Null)
 }
 
-/// The answer to a record that changes nothing.
-fn look_up(
+/// The sessions that wait for a person: of `peer`, if there is one.
+fn waiting(
     ledger: &Ledger,
-    call: RecordCall,
+    session: Option<&str>,
     peer: Option<u32>,
     now: DateTime<Utc>,
-) -> Result<Value, LedgerError> {
-    match call {
-        RecordCall::LatestRun { tier, stated } => {
-            let tier = Tier::from_number(tier).unwrap_or(Tier::Observe);
-            Ok(json!(ledger.latest_run(tier, stated.as_deref())?))
-        }
-        RecordCall::Waiting { session } => {
-            let mut runs = match session {
-                Some(session) => ledger.waiting_run(&session)?.into_iter().collect(),
-                None => ledger.answered_runs(ledger.now(now)?)?,
-            };
-            if let Some(peer) = peer {
-                let mut own = Vec::new();
-                for run in runs {
-                    if ledger.is_run_of(run.row, peer)? {
-                        own.push(run);
-                    }
-                }
-                runs = own;
-            }
-            Ok(json!(runs))
-        }
-        _ => Ok(Value::Null),
-    }
+) -> Result<Vec<WaitingRun>, LedgerError> {
+    let runs = match session {
+        Some(session) => ledger.waiting_run(session)?.into_iter().collect(),
+        None => ledger.answered_runs(ledger.now(now)?)?,
+    };
+    let Some(peer) = peer else { return Ok(runs) };
+    let own = runs.into_iter().map(|run| Ok(ledger.is_run_of(run.row, peer)?.then_some(run)));
+    own.filter_map(Result::transpose).collect()
 }
 
 /// A value that a record returns; nothing for null.
@@ -112,7 +96,9 @@ pub fn add_event(
     event: &NewEvent,
     now: DateTime<Utc>,
 ) -> Result<(), LedgerError> {
-    send_event(environment, (source, false), session, event, now)
+    let (of_agent, session) = (source == Source::Agent, session.map(str::to_owned));
+    record(environment, RecordCall::Event { once: false, of_agent, session, event: event.clone() }, now)
+        .map(drop)
 }
 
 /// Records an event of opsctl's own verbs without a session, unless it is among the latest.
@@ -121,22 +107,7 @@ pub fn add_event_once(
     event: &NewEvent,
     now: DateTime<Utc>,
 ) -> Result<(), LedgerError> {
-    send_event(environment, (Source::Runner, true), None, event, now)
-}
-
-fn send_event(
-    environment: &Environment,
-    (source, once): (Source, bool),
-    session: Option<&str>,
-    event: &NewEvent,
-    now: DateTime<Utc>,
-) -> Result<(), LedgerError> {
-    let call = RecordCall::Event {
-        once,
-        of_agent: source == Source::Agent,
-        session: session.map(str::to_owned),
-        event: event.clone(),
-    };
+    let call = RecordCall::Event { once: true, of_agent: false, session: None, event: event.clone() };
     record(environment, call, now).map(drop)
 }
 

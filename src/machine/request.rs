@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::agent_side::AgentSide;
 use super::environment::Environment;
+use opsctl_redact::Redactor;
 
 /// A request: its settings, the agent's machine, and its time.
 #[derive(Clone)]
@@ -14,6 +15,8 @@ pub struct Request {
     pub environment: Environment,
     /// The agent's machine.
     pub agent: AgentSide,
+    /// The values of the caller's secret variables; those of this process are removed from all texts.
+    pub secrets: Redactor,
     /// When it is served, by the clock of this machine.
     pub now: DateTime<Utc>,
 }
@@ -21,7 +24,7 @@ pub struct Request {
 impl Request {
     /// A request of this machine, with these settings.
     pub const fn here(environment: Environment, now: DateTime<Utc>) -> Self {
-        Self { environment, agent: AgentSide::HERE, now }
+        Self { environment, agent: AgentSide::HERE, secrets: Redactor::NONE, now }
     }
 
     /// A request of this process, with its own settings, now.

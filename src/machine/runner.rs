@@ -56,20 +56,15 @@ pub enum ReplacedVariable {
 }
 
 fn tool_limits(text: impl Fn(&str) -> Option<String>) -> Result<ToolLimits, ReplacedVariable> {
-    let allowed = text("CLAUDEOPS_ALLOWED_TOOLS").map(|list| tools_of_list(&list)).transpose();
-    let allowed = allowed.map_err(|entry| ReplacedVariable::Tools {
-        variable: "CLAUDEOPS_ALLOWED_TOOLS",
-        entry,
-        expected: "the name of a tool such as `Read`",
-        key: "policy.tiers.N.tools",
-    })?;
-    let denied = text("CLAUDEOPS_DISALLOWED_TOOLS").map(|list| rules(&list)).transpose();
-    let denied = denied.map_err(|entry| ReplacedVariable::Tools {
-        variable: "CLAUDEOPS_DISALLOWED_TOOLS",
-        entry,
-        expected: "a tool such as `Write` or a rule such as `Bash(docker restart:*)`",
-        key: "policy.tiers.N.deny",
-    })?;
+    type Read = fn(&str) -> Result<Vec<String>, String>;
+    let listed = |variable, read: Read, expected, key| {
+        let list = text(variable).map(|list| read(&list)).transpose();
+        list.map_err(|entry| ReplacedVariable::Tools { variable, entry, expected, key })
+    };
+    let expected = "the name of a tool such as `Read`";
+    let allowed = listed("CLAUDEOPS_ALLOWED_TOOLS", tools_of_list, expected, "policy.tiers.N.tools")?;
+    let expected = "a tool such as `Write` or a rule such as `Bash(docker restart:*)`";
+    let denied = listed("CLAUDEOPS_DISALLOWED_TOOLS", rules, expected, "policy.tiers.N.deny")?;
     let prompt = text("CLAUDEOPS_PROMPT");
     if prompt.is_some() && prompt != text("CLAUDEOPS_TIER1_PROMPT") {
         return Err(ReplacedVariable::Prompt);
@@ -153,56 +148,21 @@ fn of_tier<T>([one, two, three]: &[T; 3], tier: Tier) -> &T {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn environment(variables: &[(&str, &str)]) -> RunnerEnvironment {
-        RunnerEnvironment::from_variables(|name| {
-            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
-        })
-    }
+    use crate::machine::environment::tests::check;
+    use serde_json::json;
 
     #[test]
-    fn invalid_values_fall_back_to_the_safest_setting() {
-        let environment = environment(&[
-            ("CLAUDEOPS_MAX_TIER", "9"),
-            ("CLAUDEOPS_DRY_RUN", "maybe"),
-            ("CLAUDEOPS_TIER2_MODEL", "--dangerous"),
-        ]);
-        assert_eq!((environment.max_tier, environment.dry_run), (Tier::Observe, true));
-        let policy = TierPolicy::default_of(Tier::Remediate);
-        assert_eq!(environment.model(Tier::Remediate, &policy), "sonnet");
-        assert_eq!(environment.warnings.len(), 3, "{:?}", environment.warnings);
-    }
-
-    #[test]
-    fn variables_of_the_published_runtime_are_limits_or_errors() {
-        let limited = environment(&[
-            ("CLAUDEOPS_ALLOWED_TOOLS", "Bash, Read"),
-            ("CLAUDEOPS_DISALLOWED_TOOLS", "Bash(docker restart:*),Bash(docker stop:*)"),
-            ("CLAUDEOPS_PROMPT", "/p.md"),
-            ("CLAUDEOPS_TIER1_PROMPT", "/p.md"),
-        ]);
-        let limits = limited.limits().unwrap();
-        assert_eq!(limits.allowed.as_ref().unwrap(), &["Bash", "Read"]);
-        assert_eq!(limits.denied, ["Bash(docker restart:*)", "Bash(docker stop:*)"]);
-        for (variable, value, words) in [
-            ("CLAUDEOPS_ALLOWED_TOOLS", "Bash(git:*)", "policy.tiers.N.tools"),
-            ("CLAUDEOPS_DISALLOWED_TOOLS", "docker restart", "policy.tiers.N.deny"),
-            ("CLAUDEOPS_PROMPT", "/p.md", "policy.tiers.1.prompt"),
-        ] {
-            let error = environment(&[(variable, value)]).limits().map(drop);
-            let shown = error.clone().err().map(|error| error.to_string()).unwrap_or_default();
-            assert!(shown.contains(variable) && shown.contains(words), "{variable}={value}: {error:?}");
-        }
-    }
-
-    #[test]
-    fn the_variables_of_a_tier_override_hosts_yaml() {
-        let environment =
-            environment(&[("CLAUDEOPS_TIER3_MODEL", "opus[1m]"), ("CLAUDEOPS_TIER3_PROMPT", "/p.md")]);
-        let policy = TierPolicy { prompt: Some("/q.md".into()), ..TierPolicy::default_of(Tier::Full) };
-        assert_eq!(environment.model(Tier::Full, &policy), "opus[1m]");
-        assert_eq!(environment.prompt(Tier::Full, &policy), Some(&"/p.md".into()));
-        assert_eq!(environment.prompt(Tier::Observe, &policy), Some(&"/q.md".into()));
-        assert!(!environment.dry_run && environment.max_tier == Tier::Full);
+    fn settings_follow_from_the_variables() {
+        let policy = TierPolicy { prompt: Some("/q.md".into()), ..TierPolicy::default_of(Tier::Remediate) };
+        check(include_str!("runner.yaml"), |get| {
+            let runner = RunnerEnvironment::from_variables(get);
+            let limits = runner.limits().map(|limits| (&limits.allowed, &limits.denied));
+            json!({
+                "max_tier": runner.max_tier, "dry_run": runner.dry_run, "warnings": runner.warnings.len(),
+                "models": Tier::ALL.map(|tier| runner.model(tier, &policy)),
+                "prompts": Tier::ALL.map(|tier| runner.prompt(tier, &policy)),
+                "limits": limits.map_err(|error| error.to_string()),
+            })
+        });
     }
 }

@@ -95,53 +95,23 @@ fn variable(environ: &[u8], name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn started(processes: &[(bool, &str)]) -> Started {
-        Started::of(processes.iter().map(|(is_client, environ)| (*is_client, environ.as_bytes().to_vec())))
-    }
+    use serde_json::{Map, Value, json};
 
     #[test]
-    fn the_lowest_tier_of_all_processes_counts() {
-        let tier = |processes: &[(bool, &str)]| started(processes).tier;
-        assert_eq!(
-            tier(&[(true, "A=1\0CLAUDEOPS_TIER=3\0"), (false, "CLAUDEOPS_TIER=2\0B=2")]),
-            Some(Tier::Remediate)
-        );
-        assert_eq!(tier(&[(true, "CLAUDEOPS_TIER=nine\0")]), Some(Tier::Observe));
-        assert_eq!(tier(&[(true, "CLAUDEOPS_TIER=\0"), (false, "XCLAUDEOPS_TIER=1\0")]), None);
-    }
-
-    #[test]
-    fn one_process_that_was_started_for_a_dry_run_is_enough() {
-        assert!(started(&[(true, ""), (false, "CLAUDEOPS_DRY_RUN=true\0")]).dry_run);
-        assert!(!started(&[(true, "CLAUDEOPS_DRY_RUN=false\0")]).dry_run);
-    }
-
-    #[test]
-    fn the_guard_of_the_farthest_process_is_in_force() {
-        let guard = |processes: &[(bool, &str)]| started(processes).guard.map(|guard| guard.to_string());
-        let (own, others) = ("CLAUDEOPS_GUARD=unix:/guard/a\0", "CLAUDEOPS_GUARD=unix:/tmp/b\0");
-        assert_eq!(
-            guard(&[(true, others), (false, "A=1\0"), (false, own), (false, "")]).as_deref(),
-            Some("unix:/guard/a")
-        );
-        assert_eq!(guard(&[(true, "CLAUDEOPS_GUARD=\0")]), None);
-    }
-
-    #[test]
-    fn the_agent_of_the_farthest_process_is_in_force() {
-        let agent = |processes: &[(bool, &str)]| started(processes).agent;
-        let processes =
-            [(true, "CLAUDEOPS_AGENT=pie\0"), (false, "CLAUDEOPS_AGENT= nas\0"), (false, "A=1\0")];
-        assert_eq!(agent(&processes).as_deref(), Some("nas"));
-        assert_eq!(agent(&[(true, "CLAUDEOPS_AGENT=\0")]), None);
-    }
-
-    #[test]
-    fn only_a_client_that_was_started_without_a_tier_gets_the_rendered_one_as_its_limit() {
-        assert!(started(&[(true, "A=1\0")]).client_without_tier);
-        for other in [(true, "CLAUDEOPS_TIER=2\0"), (false, "A=1\0"), (true, "")] {
-            assert!(!started(&[other]).client_without_tier, "{other:?}");
+    fn limits_follow_from_the_processes_above() {
+        type Row = (Vec<Vec<String>>, Map<String, Value>);
+        for (processes, limits) in serde_saphyr::from_str::<Vec<Row>>(include_str!("started.yaml")).unwrap() {
+            let environs = processes.iter().map(|process| {
+                let (name, variables) = process.split_first().unwrap();
+                (is_client(name), variables.join("\0").into_bytes())
+            });
+            let Started { tier, dry_run, guard, agent, client_without_tier } = Started::of(environs);
+            let guard = guard.map(|guard| guard.to_string());
+            let found = json!({"tier": tier, "dry_run": dry_run, "guard": guard, "agent": agent,
+                "client_without_tier": client_without_tier});
+            for (key, value) in limits {
+                assert_eq!(found[&key], value, "{key}: {processes:?}");
+            }
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Runs the client as a child process, in a process group of its own, with a timeout.
 
-use std::ffi::OsStr;
 use std::io;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -8,11 +7,11 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, Command};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::credentials::Credential;
+use super::launch::received;
 use super::lines::{self, Line};
 use crate::machine::link::address;
 use opsctl_machine::held_variables;
@@ -22,24 +21,6 @@ const KILL_AFTER: Duration = Duration::from_secs(5);
 
 /// How long output is still read after the client has ended: a process that it started may keep a pipe open.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// The process to start.
-pub struct Start<'a> {
-    /// The client's program.
-    pub program: &'a OsStr,
-    /// Its arguments.
-    pub arguments: &'a [String],
-    /// Environment variables, in addition to those of this process.
-    pub variables: &'a [(&'a str, &'a str)],
-    /// Credentials, which replace their environment variables.
-    pub credentials: Vec<Credential>,
-    /// The working directory.
-    pub folder: &'a std::path::Path,
-    /// Its standard input.
-    pub stdin: String,
-    /// The timeout.
-    pub deadline: Duration,
-}
 
 /// A line of the child's output.
 #[derive(Debug)]
@@ -61,58 +42,52 @@ pub enum Ended {
     Asked,
 }
 
-/// Runs the child until it ends, and passes every line to `hear`.
-pub async fn run(start: Start<'_>, mut hear: impl FnMut(Heard)) -> io::Result<Ended> {
+/// Runs the client until it ends or `deadline` has passed, and passes every line to `hear`. `credentials` replace their
+/// environment variables, and `stdin` is its standard input.
+pub async fn run(
+    mut command: Command,
+    credentials: Vec<Credential>,
+    stdin: String,
+    deadline: Duration,
+    mut hear: impl FnMut(Heard),
+) -> io::Result<Ended> {
     // Before the start, so that no signal is lost.
-    let mut asked =
-        [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?];
-    let mut command = Command::new(start.program);
+    let mut asked = received(&[Signal::TERM, Signal::INT, Signal::HUP])?;
     // Hooks have notices delivered by this process.
     command.env_remove("CLAUDEOPS_APPRISE_URLS").env_remove(held_variables::SOCKET);
     if std::env::var_os(address::VARIABLE).is_some() {
         // The guard has the ledger, and its password.
         command.env_remove("CLAUDEOPS_DB_URL").env_remove("CLAUDEOPS_DB_PASSWORD_FILE");
     }
-    for credential in &start.credentials {
+    for credential in &credentials {
         command.env_remove(credential.variable).env(credential.descriptor, credential.number());
     }
-    let mut child = command
-        .args(start.arguments)
-        .envs(start.variables.iter().copied())
-        .current_dir(start.folder)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .kill_on_drop(true)
-        .spawn()?;
-    drop(start.credentials);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.process_group(0).kill_on_drop(true).spawn()?;
+    drop(credentials);
     let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-    let mut heard = listen(&mut child, start.stdin);
+    let mut heard = listen(&mut child, stdin);
 
-    let deadline = Instant::now() + start.deadline;
-    let mut why = None;
-    let mut kill_at = None;
-    let [terminate, interrupt, hangup] = &mut asked;
+    let deadline = Instant::now() + deadline;
+    let mut ending = None;
     let status = loop {
-        let wake_at = kill_at.unwrap_or(deadline);
-        tokio::select! {
+        let wake_at = ending.as_ref().map_or(deadline, |(_, kill_at)| *kill_at);
+        let why = tokio::select! {
             status = child.wait() => break status?,
-            Some(line) = heard.recv() => hear(line),
-            () = sleep_until(wake_at) => {
-                if kill_at.is_some() {
-                    send(group, Signal::KILL);
-                    // SIGKILL cannot be ignored.
-                    break child.wait().await?;
-                }
-                why = Some(Ended::Deadline);
-                send(group, Signal::TERM);
-                kill_at = Some(Instant::now() + KILL_AFTER);
+            Some(line) = heard.recv() => {
+                hear(line);
+                continue;
             }
-            Some(()) = terminate.recv(), if kill_at.is_none() => ask(group, &mut why, &mut kill_at),
-            Some(()) = interrupt.recv(), if kill_at.is_none() => ask(group, &mut why, &mut kill_at),
-            Some(()) = hangup.recv(), if kill_at.is_none() => ask(group, &mut why, &mut kill_at),
+            () = sleep_until(wake_at) => Ended::Deadline,
+            Some(_) = asked.recv(), if ending.is_none() => Ended::Asked,
+        };
+        if ending.is_some() {
+            send(group, Signal::KILL);
+            // SIGKILL cannot be ignored.
+            break child.wait().await?;
         }
+        send(group, Signal::TERM);
+        ending = Some((why, Instant::now() + KILL_AFTER));
     };
     // Ends the processes that it left in its group.
     send(group, Signal::KILL);
@@ -120,13 +95,7 @@ pub async fn run(start: Start<'_>, mut hear: impl FnMut(Heard)) -> io::Result<En
     while let Ok(Some(line)) = timeout(until.saturating_duration_since(Instant::now()), heard.recv()).await {
         hear(line);
     }
-    Ok(why.unwrap_or(Ended::Exited(status)))
-}
-
-fn ask(group: Option<Pid>, why: &mut Option<Ended>, kill_at: &mut Option<Instant>) {
-    *why = Some(Ended::Asked);
-    send(group, Signal::TERM);
-    *kill_at = Some(Instant::now() + KILL_AFTER);
+    Ok(ending.map_or(Ended::Exited(status), |(why, _)| why))
 }
 
 fn send(group: Option<Pid>, signal: Signal) {

@@ -39,20 +39,3 @@ pub fn of(get: impl Fn(&str) -> Option<String>) -> io::Result<Vec<Credential>> {
         })
         .collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::Read as _;
-
-    #[test]
-    fn a_credential_is_in_a_pipe_that_ends_after_it() {
-        let found = of(|name| (name == "ANTHROPIC_API_KEY").then(|| "key".to_owned())).unwrap();
-        let [credential] = found.as_slice() else { panic!("{found:?}") };
-        assert_eq!(credential.variable, "ANTHROPIC_API_KEY");
-        let mut text = String::new();
-        (&credential.pipe).read_to_string(&mut text).unwrap();
-        assert_eq!(text, "key");
-        assert!(of(|_| Some(String::new())).unwrap().is_empty());
-    }
-}

@@ -12,21 +12,15 @@ use rustix::process::{Pid, Signal, WaitOptions, getuid, kill_process, wait};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc::{Sender, channel};
+use tokio::sync::mpsc::{Receiver, channel};
 use uuid::Uuid;
 
 use crate::machine::client::client_process::parent_of;
 use opsctl_machine::held_variables::{NAMES, SOCKET, answer, hide_process};
 
 /// Signals that are forwarded to the command.
-const FORWARDED: [(SignalKind, Signal); 6] = [
-    (SignalKind::terminate(), Signal::TERM),
-    (SignalKind::interrupt(), Signal::INT),
-    (SignalKind::hangup(), Signal::HUP),
-    (SignalKind::quit(), Signal::QUIT),
-    (SignalKind::user_defined1(), Signal::USR1),
-    (SignalKind::user_defined2(), Signal::USR2),
-];
+const FORWARDED: [Signal; 6] =
+    [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT, Signal::USR1, Signal::USR2];
 
 /// Runs the command until it ends.
 pub fn run(program: &OsString, arguments: &[OsString]) -> io::Result<ExitStatus> {
@@ -37,10 +31,7 @@ pub fn run(program: &OsString, arguments: &[OsString]) -> io::Result<ExitStatus>
 
 async fn supervise(program: &OsString, arguments: &[OsString]) -> io::Result<ExitStatus> {
     // Before the start, so that no signal is lost.
-    let (sender, mut signals) = channel(16);
-    for (kind, number) in FORWARDED {
-        forward(kind, number, sender.clone())?;
-    }
+    let mut signals = received(&FORWARDED)?;
     let mut ended = signal(SignalKind::child())?;
     let (name, listener) = listen()?;
     let mut command = Command::new(program);
@@ -70,10 +61,16 @@ async fn supervise(program: &OsString, arguments: &[OsString]) -> io::Result<Exi
     }
 }
 
-fn forward(kind: SignalKind, number: Signal, to: Sender<Signal>) -> io::Result<()> {
-    let mut received = signal(kind)?;
-    tokio::spawn(async move { while received.recv().await.is_some() && to.send(number).await.is_ok() {} });
-    Ok(())
+/// The signals of these numbers that this process gets from now on.
+pub fn received(numbers: &[Signal]) -> io::Result<Receiver<Signal>> {
+    let (sender, signals) = channel(16);
+    for number in numbers.iter().copied() {
+        let (mut received, to) = (signal(SignalKind::from_raw(number.as_raw()))?, sender.clone());
+        tokio::spawn(
+            async move { while received.recv().await.is_some() && to.send(number).await.is_ok() {} },
+        );
+    }
+    Ok(signals)
 }
 
 fn listen() -> io::Result<(String, UnixListener)> {

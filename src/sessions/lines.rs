@@ -6,7 +6,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 pub const LONGEST: usize = 8 * 1024 * 1024;
 
 /// A line without its line break.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Line {
     /// The text; invalid UTF-8 is replaced.
     Text(String),
@@ -48,35 +48,4 @@ pub async fn next(stream: &mut (impl AsyncBufRead + Unpin)) -> Option<Line> {
     } else {
         Line::Text(String::from_utf8_lossy(&kept).into_owned())
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn lines(bytes: &[u8]) -> Vec<Line> {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(async {
-            let mut stream = tokio::io::BufReader::new(bytes);
-            let mut lines = Vec::new();
-            while let Some(line) = next(&mut stream).await {
-                lines.push(line);
-            }
-            lines
-        })
-    }
-
-    #[test]
-    fn skips_a_line_that_is_too_long_and_reads_the_next_one() {
-        let bytes = [b"a\n".as_slice(), &vec![b'x'; LONGEST + 1], b"\n\nlast \xff"].concat();
-        assert_eq!(
-            lines(&bytes),
-            [
-                Line::Text("a".into()),
-                Line::TooLong(LONGEST + 1),
-                Line::Text(String::new()),
-                Line::Text("last \u{fffd}".into())
-            ]
-        );
-    }
 }

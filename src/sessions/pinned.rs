@@ -68,37 +68,3 @@ pub fn settings(
     settings.extend(hooks.map(|hooks| ("hooks".to_owned(), hooks)));
     Value::Object(settings).to_string()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn pinned(variables: &[(&str, &str)], stated: &[ClientSetting]) -> Value {
-        let get = |name: &str| {
-            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
-        };
-        serde_json::from_str(&settings(get, &[("CLAUDEOPS_TIER", "1")], stated, Some(json!({"Stop": []}))))
-            .unwrap()
-    }
-
-    #[test]
-    fn pins_what_is_set_and_what_is_not_set() {
-        let settings =
-            pinned(&[("CLAUDEOPS_HOSTS", "/app/hosts.yaml"), ("PATH", "/bin"), ("A_TOKEN", "x")], &[]);
-        let env = &settings["env"];
-        assert_eq!(
-            (&env["CLAUDEOPS_TIER"], &env["CLAUDEOPS_HOSTS"]),
-            (&json!("1"), &json!("/app/hosts.yaml"))
-        );
-        assert_eq!((&env["PATH"], &env["LD_PRELOAD"], env.get("HOME")), (&json!("/bin"), &json!(""), None));
-        assert_eq!(env.get("A_TOKEN"), None);
-        assert_eq!((&settings["disableAllHooks"], &settings["hooks"]), (&json!(false), &json!({"Stop": []})));
-    }
-
-    #[test]
-    fn a_program_runs_only_if_hosts_yaml_states_it() {
-        let stated = ClientSetting { key: "apiKeyHelper".to_owned(), value: "\"/key\"".to_owned() };
-        let settings = pinned(&[], &[stated]);
-        assert_eq!((&settings["apiKeyHelper"], &settings["gcpAuthRefresh"]), (&json!("/key"), &json!("")));
-    }
-}

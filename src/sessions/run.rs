@@ -1,12 +1,14 @@
 //! Runs one session of the client and records it.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
+use tokio::process::Command;
 
-use super::child::{self, Ended, Heard, Start};
+use super::child::{self, Ended, Heard};
 use super::deliveries::Deliveries;
 use super::handoff::{self, FROM_SESSION};
 use super::lines::Line;
@@ -105,9 +107,8 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::
         Some(waiting) => Record::resume(environment, waiting, started),
         None => Record::begin(environment, new, started),
     };
-    if let Some(warning) = warning {
-        (voices.complain)(&warning.to_string());
-    }
+    let mut desk = Desk { session, voices, log, record, account: None, events: 0, ignored: vec![] };
+    desk.complain_of(warning);
     (voices.tell)(&format!(
         "tier {}: session {id}{}, model {model}, at most {}{}",
         tier.number(),
@@ -116,7 +117,6 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::
         log_path.map(|path| format!(", log {path}")).unwrap_or_default()
     ));
 
-    let mut desk = Desk { session, voices, log, record, account: None, events: 0, ignored: vec![] };
     let mut arguments: Vec<String> =
         ["-p", "--output-format", "stream-json", "--verbose"].map(str::to_owned).to_vec();
     arguments.push(if session.resumed.is_some() { "--resume" } else { "--session-id" }.to_owned());
@@ -134,19 +134,10 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::
     arguments.push("--settings".to_owned());
     arguments.push(pinned::settings(get, &variables, session.settings, session.hooks.clone()));
     let credentials = credentials::of(get)?;
-    let ended = child::run(
-        Start {
-            program: runner.client.as_os_str(),
-            arguments: &arguments,
-            variables: &variables,
-            credentials,
-            folder: &environment.project_dir,
-            stdin: session.prompt.clone(),
-            deadline: session.deadline.duration(),
-        },
-        |heard| desk.hear(heard, Utc::now()),
-    )
-    .await;
+    let mut command = Command::new(&runner.client);
+    command.args(arguments).envs(variables).current_dir(&environment.project_dir);
+    let (stdin, deadline) = (session.prompt.clone(), session.deadline.duration());
+    let ended = child::run(command, credentials, stdin, deadline, |heard| desk.hear(heard, Utc::now())).await;
     if let Some(deliveries) = deliveries {
         deliveries.end();
     }
@@ -231,14 +222,17 @@ impl Desk<'_> {
     }
 
     fn write(&mut self, line: &Value) {
-        if let Some(Err(error)) = self.log.as_mut().map(|log| log.add(line)) {
-            (self.voices.complain)(&error.to_string());
-        }
+        let written = self.log.as_mut().map_or(Ok(()), |log| log.add(line));
+        self.complain_of(written.err());
     }
 
     fn note(&mut self, source: Source, event: &NewEvent, now: DateTime<Utc>) {
-        if let Err(error) = self.record.event(source, event, now) {
-            (self.voices.complain)(&error.to_string());
+        self.complain_of(self.record.event(source, event, now).err());
+    }
+
+    fn complain_of(&self, problem: Option<impl Display>) {
+        if let Some(problem) = problem {
+            (self.voices.complain)(&problem.to_string());
         }
     }
 
@@ -281,9 +275,7 @@ impl Desk<'_> {
                 .unwrap_or_else(|call| self.wait(call));
         let duration_ms = i64::try_from(took.as_millis()).unwrap_or(i64::MAX);
         let end = self.record.end(&outcome, exit_code, self.account.as_ref(), duration_ms, now);
-        if let Err(error) = end {
-            (self.voices.complain)(&error.to_string());
-        }
+        self.complain_of(end.err());
         if !matches!(outcome, SessionOutcome::Waiting(_)) {
             transcript::remove(&self.session.environment.state_dir, self.record.session());
             self.hand_over();
@@ -326,9 +318,7 @@ impl Desk<'_> {
         };
         let raise =
             |notice| notify::raise(self.session.environment, Some(self.record.session()), &notice, now);
-        if let Some(warning) = notice.and_then(raise) {
-            (self.voices.complain)(&warning.to_string());
-        }
+        self.complain_of(notice.and_then(raise));
         (self.voices.tell)(&summary(&message, self.account.as_ref(), took));
         outcome
     }

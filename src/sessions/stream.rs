@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 /// The content of a line.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(test, derive(serde::Deserialize))]
 pub enum Said {
     /// Text of the agent.
     Text(String),
@@ -17,6 +18,7 @@ pub enum Said {
 
 /// The outcome of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(test, derive(serde::Deserialize))]
 pub enum ToolOutcome {
     /// It succeeded.
     Ok,
@@ -28,6 +30,7 @@ pub enum ToolOutcome {
 
 /// The client's summary of a session.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[cfg_attr(test, derive(serde::Deserialize), serde(default))]
 pub struct Account {
     /// Whether the session failed.
     pub is_error: bool,
@@ -135,79 +138,19 @@ fn handoff(result: &Value) -> Option<Map<String, Value>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde::Deserialize;
 
-    #[test]
-    fn parses_text_tool_calls_and_results() {
-        let content = json!([
-            {"type": "text", "text": "looking"},
-            {"type": "tool_use", "name": "Bash", "input": {"description": "list", "command": "docker ps"}},
-            {"type": "tool_use", "name": "mcp__x__y", "input": {"n": 1}},
-            {"type": "thinking", "thinking": "hm"}
-        ]);
-        let said = read(&json!({"type": "assistant", "message": {"content": content}}));
-        assert_eq!(
-            said,
-            [
-                Said::Text("looking".into()),
-                Said::ToolCall("Bash".into(), "docker ps".into()),
-                Said::ToolCall("mcp__x__y".into(), "{\"n\":1}".into()),
-            ]
-        );
+    /// A line of `stream.yaml`, and what is read of it.
+    #[derive(Deserialize)]
+    struct Row {
+        line: Value,
+        said: Vec<Said>,
     }
 
     #[test]
-    fn distinguishes_denials_from_failures() {
-        let result = |content: Value, is_error: bool| {
-            let block = json!({"type": "tool_result", "content": content, "is_error": is_error});
-            read(&json!({"type": "user", "message": {"content": [block]}})).pop()
-        };
-        let hook = "PreToolUse:Bash hook error: [opsctl hook pre-tool-use]: Cooldown limit exceeded";
-        assert_eq!(result(json!(hook), true), Some(Said::ToolResult(ToolOutcome::Denied(hook.into()))));
-        let blocks = json!([{"type": "text", "text": "Exit code 1"}]);
-        assert_eq!(result(blocks, true), Some(Said::ToolResult(ToolOutcome::Failed("Exit code 1".into()))));
-        assert_eq!(result(json!("out"), false), Some(Said::ToolResult(ToolOutcome::Ok)));
-    }
-
-    #[test]
-    fn a_structured_result_may_contain_or_be_a_hand_over() {
-        let handoff = json!({"schema_version": 1, "recommended_tier": 2});
-        for (result, expected) in [
-            (json!({"summary": "x", "handoff": handoff}), Some(&handoff)),
-            (handoff.clone(), Some(&handoff)),
-            (json!({"summary": "x", "handoff": null}), None),
-            (json!({"recommended_tier": null}), None),
-            (json!("text"), None),
-        ] {
-            let said = read(&json!({"type": "result", "structured_output": result}));
-            let [Said::End(account)] = said.as_slice() else { panic!("{said:?}") };
-            assert_eq!(account.handoff.clone().map(Value::Object).as_ref(), expected, "{result}");
-        }
-    }
-
-    #[test]
-    fn parses_the_summary_at_the_end() {
-        let line = json!({"type": "result", "is_error": true, "result": "no credit", "num_turns": 3, "total_cost_usd": 0.25,
-                          "usage": {"input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": 7}});
-        let expected = Account {
-            is_error: true,
-            words: "no credit".into(),
-            cost_usd: Some(0.25),
-            turns: Some(3),
-            input_tokens: Some(100),
-            output_tokens: Some(7),
-            waiting_call: None,
-            handoff: None,
-        };
-        assert_eq!(read(&line), [Said::End(expected)]);
-        let deferred =
-            json!({"type": "result", "deferred_tool_use": {"id": "toolu_1", "name": "Bash", "input": {}}});
-        let expected = Account { waiting_call: Some("toolu_1".into()), ..Account::default() };
-        assert_eq!(read(&deferred), [Said::End(expected)]);
-        for odd in
-            [json!(7), json!({"type": "assistant"}), json!({"type": "user", "message": "x"}), json!({})]
-        {
-            assert_eq!(read(&odd), []);
+    fn reads_what_is_printed_and_recorded() {
+        for row in serde_saphyr::from_str::<Vec<Row>>(include_str!("stream.yaml")).unwrap() {
+            assert_eq!(read(&row.line), row.said, "{}", row.line);
         }
     }
 }

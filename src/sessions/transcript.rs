@@ -156,42 +156,30 @@ mod tests {
     }
 
     #[test]
-    fn a_kept_transcript_is_put_back_into_another_home() {
+    fn a_kept_transcript_is_put_back_into_another_home_unless_it_was_changed() {
         let folder = tempfile::tempdir().unwrap();
-        let (old, new, state) =
-            (folder.path().join("old"), folder.path().join("new"), folder.path().join("state"));
+        let [old, new, state] = ["old", "new", "state"].map(|name| folder.path().join(name));
         write(&old.join("-app/s1.jsonl"), "line\n");
         write(&old.join("-app/s1/tool-results/long.txt"), "long");
         write(&old.join("-app/other.jsonl"), "not this one");
+        for (file, text) in [
+            ("-app/s1.jsonl", "line\nand what another session added\n"),
+            ("-app/s1.jsonl", "lines"),
+            ("-app/s1/added.txt", ""),
+        ] {
+            let digest = keep(&old, &state, "s1").unwrap();
+            write(&state.join("waiting/s1").join(file), text);
+            let put = put_back(&new, &state, "s1", &digest);
+            assert!(matches!(put, Err(TranscriptError::Changed(_))), "{file}: {text:?}");
+        }
         let digest = keep(&old, &state, "s1").unwrap();
         fs::remove_dir_all(&old).unwrap();
+        assert!(matches!(keep(&old, &state, "s1"), Err(TranscriptError::Missing(_))));
         put_back(&new, &state, "s1", &digest).unwrap();
         assert_eq!(fs::read_to_string(new.join("-app/s1.jsonl")).unwrap(), "line\n");
         assert_eq!(fs::read_to_string(new.join("-app/s1/tool-results/long.txt")).unwrap(), "long");
         assert!(!new.join("-app/other.jsonl").exists());
         remove(&state, "s1");
         assert!(matches!(put_back(&new, &state, "s1", &digest), Err(TranscriptError::Missing(_))));
-    }
-
-    #[test]
-    fn a_changed_copy_is_not_put_back() {
-        let folder = tempfile::tempdir().unwrap();
-        let (old, state) = (folder.path().join("old"), folder.path().join("state"));
-        write(&old.join("-app/s1.jsonl"), "line\n");
-        let digest = keep(&old, &state, "s1").unwrap();
-        let changes: [(&str, &str); 3] = [
-            ("-app/s1.jsonl", "line\nand what another session added\n"),
-            ("-app/s1.jsonl", "lines"),
-            ("-app/s1/added.txt", ""),
-        ];
-        for (file, text) in changes {
-            keep(&old, &state, "s1").unwrap();
-            write(&state.join("waiting/s1").join(file), text);
-            let put = put_back(&folder.path().join("new"), &state, "s1", &digest);
-            assert!(matches!(put, Err(TranscriptError::Changed(_))), "{file}: {text:?}");
-        }
-        keep(&old, &state, "s1").unwrap();
-        fs::remove_file(old.join("-app/s1.jsonl")).unwrap();
-        assert!(matches!(keep(&old, &state, "s1"), Err(TranscriptError::Missing(_))));
     }
 }

@@ -68,18 +68,69 @@ fn a_valid_hand_over_is_taken_once() {
     assert_eq!(sandbox.opsctl(&["handoff", "take", "--from", "1"], b"").code, Some(1), "it was taken");
 }
 
+/// `handoff.yaml`.
+#[derive(serde::Deserialize)]
+struct Rows {
+    accepted: Vec<(String, Value)>,
+    refused: Vec<(String, Value, u8, String)>,
+}
+
+/// The rows, and a hand-over to tier 2 with another value of one key.
+fn rows() -> (Rows, impl Fn(String, Value) -> String) {
+    let changed = |key, value| {
+        let mut whole = good(2);
+        whole.as_object_mut().unwrap().insert(key, value);
+        whole.to_string()
+    };
+    (serde_saphyr::from_str(include_str!("handoff.yaml")).unwrap(), changed)
+}
+
+#[test]
+fn null_other_spellings_of_numbers_and_a_single_name_are_accepted() {
+    let (sandbox, (rows, changed)) = (sandbox(), rows());
+    for (key, value) in rows.accepted {
+        let run = sandbox.opsctl(&["handoff", "write"], changed(key, value).as_bytes());
+        assert_eq!(run.stdout, "handed over to tier 2: jellyfin; end the session now\n", "{run:?}");
+        let written = sandbox.read("handoff.json");
+        assert!(written.starts_with("{\n  \"schema_version\": 1,\n  \"recommended_tier\": 2,"), "{written}");
+    }
+}
+
 #[test]
 fn an_invalid_hand_over_is_not_written() {
-    let sandbox = sandbox().with("CLAUDEOPS_TIER", "2");
-    for (text, why) in [
-        ("{".to_owned(), "line 1, column 1"),
-        (good(2).to_string(), "of tier 2 recommends tier 2"),
-        ("x".repeat(70_000), "at most 65536 are allowed"),
-    ] {
+    let (rows, changed) = rows();
+    // Indentation multiplies the length of nested lists.
+    let nested = (0..60).fold(json!(vec![1; 5000]), |nested, _| json!([nested]));
+    let mut refused = vec![
+        ("{".to_owned(), 2, "line 1, column 1".to_owned()),
+        ("{\n  \"schema_version\": 1,,\n}".to_owned(), 1, "line 2, column 23".to_owned()),
+        ("x".repeat(70_000), 2, "at most 65536 are allowed".to_owned()),
+        (changed("invented".to_owned(), nested), 1, "at most 65536 are allowed".to_owned()),
+    ];
+    let rows = rows.refused.into_iter();
+    refused.extend(rows.map(|(key, value, tier, why)| (changed(key, value), tier, why)));
+    for (text, tier, why) in refused {
+        let sandbox = sandbox().with("CLAUDEOPS_TIER", &tier.to_string());
         let run = sandbox.opsctl(&["handoff", "write"], text.as_bytes());
         assert_eq!((run.code, run.stdout.as_str(), run.stderr.lines().count()), (Some(1), "", 1), "{run:?}");
-        assert!(run.stderr.contains(why), "{run:?}");
+        assert!(run.stderr.contains(&why), "{run:?}");
         assert!(!sandbox.path("handoff.json").exists());
+    }
+}
+
+#[test]
+fn the_session_that_hands_over_replaces_a_stated_one() {
+    let (sandbox, (_, changed)) = (sandbox(), rows());
+    let stated = changed("from_session".to_owned(), json!("invented"));
+    for (sandbox, from) in
+        [(sandbox, Value::Null), (self::sandbox().with("CLAUDE_SESSION_ID", "real"), json!("real"))]
+    {
+        sandbox.opsctl(&["handoff", "write"], stated.as_bytes());
+        let written: Value = serde_json::from_str(&sandbox.read("handoff.json")).unwrap();
+        assert_eq!(
+            (&written["from_session"], &written["investigation_findings"]),
+            (&from, &json!("out of memory"))
+        );
     }
 }
 

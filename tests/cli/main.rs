@@ -23,6 +23,7 @@ mod import;
 mod init;
 mod launch;
 mod manners;
+mod mcp;
 mod metrics;
 mod modes;
 mod place;

@@ -1,5 +1,6 @@
 //! `opsctl session` with clients that misbehave; `tests/e2e` tests the real client.
 
+use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Stdio};
@@ -117,6 +118,55 @@ fn events_in_the_agents_text_are_recorded_with_the_source_llm() {
 }
 
 #[test]
+fn a_marker_at_the_beginning_of_a_line_is_an_event_also_within_markdown() {
+    type Row = (Vec<String>, Vec<String>);
+    let rows: Vec<Row> = serde_saphyr::from_str(include_str!("markers.yaml")).unwrap();
+    let said = rows.iter().flat_map(|(texts, _)| texts.iter().map(|said| text(said)));
+    let sandbox = saying(&said.chain([result(false)]).collect::<Vec<_>>());
+    let run = session(&sandbox);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+    let events = rows.iter().flat_map(|(texts, events)| texts.iter().flat_map(move |_| events));
+    let recorded = sandbox.sql("SELECT level, service, message FROM events ORDER BY id");
+    assert_eq!(recorded.lines().collect::<Vec<_>>(), events.collect::<Vec<_>>());
+}
+
+#[test]
+fn settings_that_decide_what_is_guarded_are_pinned() {
+    type Row = (BTreeMap<String, String>, String, BTreeMap<String, Value>);
+    for (variables, hosts, settings) in
+        serde_saphyr::from_str::<Vec<Row>>(include_str!("pinned.yaml")).unwrap()
+    {
+        let sandbox = with_client(
+            "while [ \"$1\" != --settings ]; do shift; done; printf %s \"$2\" > pinned; cat > /dev/null; echo '{\"type\": \"result\"}'",
+        );
+        sandbox.write("hosts.yaml", &hosts);
+        assert_eq!(sandbox.opsctl(&["render"], b"").code, Some(0));
+        let sandbox = variables.iter().fold(sandbox, |sandbox, (name, value)| sandbox.with(name, value));
+        assert_eq!(session(&sandbox).code, Some(0));
+        let pinned: Value = serde_json::from_str(&sandbox.read("pinned")).unwrap();
+        for (pointer, value) in settings {
+            assert_eq!(pinned.pointer(&pointer).unwrap_or(&Value::Null), &value, "{pointer}");
+        }
+        let rendered: Value = serde_json::from_str(&sandbox.read(".claude/settings.json")).unwrap();
+        assert!(pinned["hooks"].is_object() && pinned["hooks"] == rendered["hooks"], "{pinned}");
+    }
+}
+
+#[test]
+fn a_credential_reaches_the_client_through_a_pipe() {
+    let sandbox = with_client(
+        "cat \"/dev/fd/$CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR\" > key; env > environment; cat > /dev/null; echo '{\"type\": \"result\"}'",
+    );
+    let sandbox = sandbox.with("ANTHROPIC_API_KEY", "of-the-api").with("CLAUDE_CODE_OAUTH_TOKEN", "");
+    assert_eq!(session(&sandbox).code, Some(0));
+    let environment = sandbox.read("environment");
+    assert_eq!(sandbox.read("key"), "of-the-api");
+    for absent in ["of-the-api", "CLAUDE_CODE_OAUTH_TOKEN_FILE_DESCRIPTOR"] {
+        assert!(!environment.contains(absent), "{environment}");
+    }
+}
+
+#[test]
 fn every_session_of_tier_3_is_reported_to_the_operators() {
     let sandbox = saying(&[result(false)]);
     for _ in 0..2 {
@@ -200,7 +250,9 @@ fn a_client_that_is_not_there_is_a_critical_event() {
 
 #[test]
 fn an_endless_line_is_left_out_with_bounded_memory() {
-    let sandbox = with_client("head -c 52428800 /dev/zero | tr '\\0' x; echo; echo '{\"type\": \"result\"}'");
+    let sandbox = with_client(
+        "head -c 52428800 /dev/zero | tr '\\0' x; printf '\\n\\nnext\\n'; echo '{\"type\": \"result\"}'; printf 'last \\377'",
+    );
     let mut command = sandbox.command(&["session", "--tier", "1"]);
     // An address space well below what keeping the line would take.
     let limited = format!("ulimit -v 120000; exec {} session --tier 1", command.get_program().display());
@@ -210,7 +262,10 @@ fn an_endless_line_is_left_out_with_bounded_memory() {
     command = shell;
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    assert!(log(&sandbox).contains("\"left_out_bytes\":52428800"));
+    let log = log(&sandbox);
+    for logged in ["\"left_out_bytes\":52428800", "\"stdout\":\"next\"", "\"stdout\":\"last \u{fffd}\""] {
+        assert!(log.contains(logged), "{logged}: {log}");
+    }
     assert_eq!(row(&sandbox, "outcome"), "completed");
 }
 

@@ -97,6 +97,9 @@ fn servers_are_named_where_there_are_any_and_no_others_are_ever_used() {
     assert_eq!(value(&with, "--mcp-config"), Some(sandbox.path("mcp-tier1.json").display().to_string()));
     let servers = sandbox.read("mcp-tier1.json");
     assert!(servers.contains("\"lab\"") && !servers.contains("other"), "{servers}");
+    sandbox.write("mcp.json", "{");
+    let run = sandbox.opsctl(&["tier", "1", "--args"], b"");
+    assert!(run.stderr.contains("line 1") && run.stderr.ends_with("run `opsctl mcp merge`\n"), "{run:?}");
 }
 
 #[test]

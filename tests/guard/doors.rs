@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use opsctl::machine::link::address::Address;
 use opsctl::machine::link::caller;
-use opsctl::machine::link::caller::{LinkError, Sending};
+use opsctl::machine::link::caller::LinkError;
 use opsctl::machine::link::lookup::Lookup;
 use opsctl::machine::link::message::{Call, Reply, Request, SessionFacts};
 use opsctl_policy::model::records::event::EVENTS;
@@ -135,9 +135,8 @@ impl Sides {
         let mut asked = Vec::new();
         let session = SessionFacts { state_dir: "/agent".into(), ..SessionFacts::default() };
         let request = Request { version: opsctl::machine::link::VERSION, call, session };
-        let sending =
-            Sending { request: &request, payload: payload.as_bytes(), limit: Duration::from_secs(20) };
-        let answer = caller::call(&self.address(), &sending, &mut |lookup: &Lookup| {
+        let (sent, limit) = ((&request, payload.as_bytes()), Duration::from_secs(20));
+        let answer = caller::call(&self.address(), sent, limit, &mut |lookup: &Lookup| {
             asked.push(lookup.clone());
             Value::Null
         });
@@ -395,10 +394,9 @@ fn the_guard_opens_no_file_that_a_peer_names_in_any_message() {
     let mut messages = 0;
     let mut send = |call: Call, payload: &str, name: &str| {
         let request = Request { version: opsctl::machine::link::VERSION, call, session: session(name) };
-        let sending =
-            Sending { request: &request, payload: payload.as_bytes(), limit: Duration::from_secs(30) };
+        let (sent, limit) = ((&request, payload.as_bytes()), Duration::from_secs(30));
         // The answer does not matter.
-        let _ = caller::call(&sides.address(), &sending, &mut |_: &Lookup| Value::Null);
+        let _ = caller::call(&sides.address(), sent, limit, &mut |_: &Lookup| Value::Null);
         messages += 1;
         assert_eq!(bait.opened(), Vec::<String>::new(), "{request:?} {payload}");
     };

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use opsctl::machine::link::address::Address;
 use opsctl::machine::link::caller;
-use opsctl::machine::link::caller::Sending;
 use opsctl::machine::link::message::{Call, Reply, Request, SessionFacts};
 use serde_json::Value;
 
@@ -179,8 +178,8 @@ fn ask(address: &Address, id: &str, command: &str) -> Value {
         },
     };
     let input = call(id, command).to_string();
-    let sending = Sending { request: &request, payload: input.as_bytes(), limit: Duration::from_mins(1) };
-    match caller::call(address, &sending, &mut |_| Value::Null).unwrap() {
+    let sent = (&request, input.as_bytes());
+    match caller::call(address, sent, Duration::from_mins(1), &mut |_| Value::Null).unwrap() {
         Reply::Answer(answer) => serde_json::to_value(answer.denial).unwrap(),
         other => panic!("{other:?}"),
     }

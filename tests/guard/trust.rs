@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use opsctl::machine::link::address::Address;
 use opsctl::machine::link::caller;
-use opsctl::machine::link::caller::{LinkError, Sending};
+use opsctl::machine::link::caller::LinkError;
 use opsctl::machine::link::message::{Call, RecordCall, Reply, Request, SessionFacts};
 use opsctl_ledger::sessions::client_runs::{NewRun, RunEnd};
 use opsctl_policy::model::records::event::{Level, NewEvent};
@@ -32,8 +32,8 @@ fn send(guarded: &Guarded, agent: &str, call: Call, payload: &str) -> Result<Val
 
 fn of(guarded: &Guarded, facts: SessionFacts, call: Call, payload: &str) -> Result<Value, String> {
     let request = Request { version: opsctl::machine::link::VERSION, call, session: facts };
-    let sending = Sending { request: &request, payload: payload.as_bytes(), limit: Duration::from_secs(30) };
-    match caller::call(&Address::Unix(guarded.socket()), &sending, &mut |_| Value::Null) {
+    let (sent, limit) = ((&request, payload.as_bytes()), Duration::from_secs(30));
+    match caller::call(&Address::Unix(guarded.socket()), sent, limit, &mut |_| Value::Null) {
         Ok(Reply::Value(value)) => Ok(value),
         Ok(other) => Ok(serde_json::to_value(&other).unwrap()),
         Err(LinkError::Refused(why) | LinkError::Failed(why)) => Err(why),

@@ -48,8 +48,8 @@ static OF_PROCESS: LazyLock<Redactor> = LazyLock::new(|| {
 });
 
 thread_local! {
-    /// The redactor with the secret variables of the caller that this thread serves, and the words of [`with_lost_words`].
-    static OF_CALLER: RefCell<Option<Redactor>> = const { RefCell::new(None) };
+    /// The secrets of the caller that this thread serves, and the words of [`with_lost_words`]. No verdict depends on them.
+    static OF_CALLER: RefCell<Redactor> = const { RefCell::new(Redactor::NONE) };
 }
 
 /// The expressions of the rules, in their order: that of the command and that of the secret. `None`: not valid.
@@ -64,14 +64,7 @@ struct Expressions {
 
 /// The text without secrets, including the values of this process's secret variables.
 pub fn text(text: &str) -> Cow<'_, str> {
-    if text.is_empty() {
-        return Cow::Borrowed(text);
-    }
-    let text = OF_PROCESS.text(text);
-    OF_CALLER.with_borrow(|caller| match caller {
-        Some(caller) => Cow::Owned(caller.text(&text).into_owned()),
-        None => text,
-    })
+    OF_CALLER.with_borrow(|caller| caller.text_here(text))
 }
 
 /// The values of this process's secret variables.
@@ -86,32 +79,36 @@ pub fn shortened(text: &str, chars: usize) -> String {
     plain_text::shortened(&self::text(&read), chars)
 }
 
-/// Runs `serve` for a caller whose secret variables have these values: [`text`] and [`json`] remove them, too.
-pub fn with_values<T>(values: Vec<String>, serve: impl FnOnce() -> T) -> T {
+/// Runs `serve` for a caller with these secrets: [`text`] and [`json`] remove them, too. For texts that are recorded or
+/// reported; a verdict depends on the [`Redactor`] of its request.
+pub fn with_secrets<T>(Redactor { values }: Redactor, serve: impl FnOnce() -> T) -> T {
     /// What applied before the request applies after it, also after a panic: the thread serves others.
-    struct Before(Option<Redactor>);
+    struct Before(Redactor);
     impl Drop for Before {
         fn drop(&mut self) {
-            OF_CALLER.set(self.0.take());
+            OF_CALLER.set(std::mem::take(&mut self.0));
         }
     }
     let before = Before(OF_CALLER.take());
-    let outer = before.0.iter().flat_map(|redactor| redactor.values.iter().cloned());
-    let values: Vec<String> = values.into_iter().chain(outer).collect();
-    OF_CALLER.set((!values.is_empty()).then_some(Redactor { values }));
+    OF_CALLER.set(Redactor { values: values.into_iter().chain(before.0.values.iter().cloned()).collect() });
     serve()
 }
 
 /// Runs `serve` for a command: [`text`] and [`json`] also remove the words that the command loses with its secrets. Bash
 /// takes the lines of a pasted key as commands, and no rule finds a line in a message that names it.
 pub fn with_lost_words<T>(command: Option<&str>, serve: impl FnOnce() -> T) -> T {
-    with_values(command.map(Redactor::of_text).unwrap_or_default().values, serve)
+    let lost = |command| OF_CALLER.with_borrow(|caller| caller.lost_words(command));
+    with_secrets(command.map(lost).unwrap_or_default(), serve)
 }
 
 /// Removes secrets from all strings in a JSON value, including the values of this process's secret variables.
 pub fn json(value: &mut Value) {
     OF_PROCESS.json(value);
-    OF_CALLER.with_borrow(|caller| caller.iter().for_each(|caller| caller.json(value)));
+    OF_CALLER.with_borrow(|caller| {
+        if !caller.values.is_empty() {
+            caller.json(value);
+        }
+    });
 }
 
 /// The name of a service or host without secrets. Variables are not considered: the name identifies a budget, which must
@@ -128,14 +125,22 @@ pub struct Redactor {
 }
 
 impl Redactor {
+    /// A redactor without values.
+    pub const NONE: Self = Self { values: vec![] };
+
+    /// A redactor for these values.
+    pub const fn of_values(values: Vec<String>) -> Self {
+        Self { values }
+    }
+
     /// A redactor for the variables whose names mark them as secrets.
     pub fn of_variables(variables: impl IntoIterator<Item = (String, String)>) -> Self {
         Self { values: variables::values(variables) }
     }
 
     /// A redactor for the words that this text has lost with its secrets: in a part of the text, no rule may find them.
-    pub fn of_text(text: &str) -> Self {
-        let redacted = self::text(text);
+    pub fn lost_words(&self, text: &str) -> Self {
+        let redacted = self.text_here(text);
         if redacted == text {
             return Self::default();
         }
@@ -150,6 +155,15 @@ impl Redactor {
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
         values.dedup();
         Self { values }
+    }
+
+    /// The text without secrets, including the values of this process's secret variables.
+    pub fn text_here<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if text.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let text = OF_PROCESS.text(text);
+        if self.values.is_empty() { text } else { Cow::Owned(self.text(&text).into_owned()) }
     }
 
     /// The text without secrets.

@@ -2,15 +2,14 @@
 
 use opsctl_policy::model::records::event::ToolCall;
 use opsctl_reader::shell::Script;
-use opsctl_redact as redact;
 use opsctl_redact::Redactor;
 
 /// The longest text, in characters.
 const CHARS: usize = 4_000;
 
 /// The command as the agent wrote it, and what it runs where files of this machine decide that; for another tool, what it
-/// opens or its arguments. Without secrets.
-pub fn shown(tool: &ToolCall, script: &Script) -> String {
+/// opens or its arguments. Without `secrets` and others.
+pub fn shown(tool: &ToolCall, script: &Script, secrets: &Redactor) -> String {
     let text = match tool {
         ToolCall { command: Some(command), .. } if script.files.is_empty() => command.clone(),
         ToolCall { command: Some(command), .. } => {
@@ -25,7 +24,7 @@ pub fn shown(tool: &ToolCall, script: &Script) -> String {
         }
         ToolCall { .. } => String::new(),
     };
-    let text = Redactor::of_text(&text).text(&redact::text(&text)).into_owned();
+    let text = secrets.lost_words(&text).text(&secrets.text_here(&text)).into_owned();
     bounded(&text)
 }
 

@@ -4,7 +4,6 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::hooks::answer::Remarks;
 use crate::hooks::session_context::section;
-use crate::machine::client::mission;
 use crate::machine::request::Request;
 use opsctl_ledger::sessions::{News, WhichSessions};
 use opsctl_ledger::{Ledger, LedgerError};
@@ -74,7 +73,7 @@ fn gather(own: &str, since: DateTime<Utc>, request: &Request) -> Result<Summary,
     };
     // To the second, as it is stored.
     let lately = |at: Option<DateTime<Utc>>| at.is_some_and(|at| at.timestamp() >= since.timestamp());
-    if let Some(mission) = mission::of_session(&request.agent) {
+    if let Some(mission) = request.agent.mission() {
         let which = WhichSessions { mission: Some(&mission), since: Some(since), ..WhichSessions::default() };
         summary.sessions = ledger.sessions(which)?;
         summary.sessions.retain(|session| session.id != own);

@@ -24,14 +24,40 @@ const USUAL_SIZE: usize = 8 * 1024;
 /// The name of the client's process.
 const CLIENT: &str = "claude";
 
-/// A process above this one.
-pub struct Ancestor {
+/// A process, as `/proc/PID/stat` states it.
+pub struct Process {
     pid: i32,
     /// The name of its program.
     pub name: String,
+    parent: i32,
+    /// The start time in ticks since boot.
+    began: String,
+    is_dead: bool,
 }
 
-impl Ancestor {
+impl Process {
+    fn of(pid: i32) -> Option<Self> {
+        Self::parse(pid, &String::from_utf8_lossy(&read(pid, "stat")?))
+    }
+
+    fn parse(pid: i32, stat: &str) -> Option<Self> {
+        // The name may contain any character, including parentheses.
+        let (head, rest) = stat.rsplit_once(')')?;
+        let (_, name) = head.split_once('(')?;
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        Some(Self {
+            pid,
+            name: name.to_owned(),
+            parent: fields.get(1)?.parse().ok()?,
+            began: (*fields.get(19)?).to_owned(),
+            is_dead: matches!(*fields.first()?, "Z" | "X"),
+        })
+    }
+
+    fn is_shell(&self) -> bool {
+        SHELLS.contains(&self.name.as_str())
+    }
+
     /// The environment with which it was started, as in `/proc/PID/environ`; empty if it cannot be read.
     pub fn environ(&self) -> Vec<u8> {
         read(self.pid, "environ").unwrap_or_default()
@@ -60,26 +86,29 @@ impl Ancestor {
     }
 }
 
-/// The processes above this one, from its parent on, without shells directly above it.
-pub fn ancestors() -> impl Iterator<Item = Ancestor> {
+/// The processes above this one, from its parent on.
+fn above() -> impl Iterator<Item = Process> {
     let mut next = getppid().map(|pid| pid.as_raw_nonzero().get());
-    let above = std::iter::from_fn(move || {
-        let pid = next.filter(|pid| *pid > 0)?;
-        let stat = Stat::of(pid)?;
-        next = Some(stat.parent);
-        Some(Ancestor { pid, name: stat.name })
-    });
-    above.take(MOST_ANCESTORS).skip_while(|process| SHELLS.contains(&process.name.as_str()))
+    std::iter::from_fn(move || {
+        let process = Process::of(next.filter(|pid| *pid > 0)?)?;
+        next = Some(process.parent);
+        Some(process)
+    })
+}
+
+/// The processes above this one, from its parent on, without shells directly above it.
+pub fn ancestors() -> impl Iterator<Item = Process> {
+    above().take(MOST_ANCESTORS).skip_while(Process::is_shell)
 }
 
 /// The client that called this process as a hook; `None` if another program did.
-pub fn calling_client() -> Option<Ancestor> {
+pub fn calling_client() -> Option<Process> {
     ancestors().next().filter(|nearest| is_client(&nearest.name))
 }
 
 /// The parent of a process; `None` if there is no such process.
 pub fn parent_of(pid: i32) -> Option<i32> {
-    Stat::of(pid).map(|stat| stat.parent)
+    Process::of(pid).map(|process| process.parent)
 }
 
 /// Whether this is the name of the client's process.
@@ -93,16 +122,8 @@ pub fn calling(agent: &AgentSide) -> Option<String> {
     if let Some(facts) = agent.facts() {
         return facts.process.clone();
     }
-    let mut pid = getppid()?.as_raw_nonzero().get();
-    for _ in 0..DEPTH {
-        let stat = Stat::of(pid)?;
-        if SHELLS.contains(&stat.name.as_str()) && stat.parent > 1 {
-            pid = stat.parent;
-            continue;
-        }
-        return Some(format!("{pid} {} {}", stat.began, pid_scope()?));
-    }
-    None
+    let caller = above().take(DEPTH).find(|process| !process.is_shell() || process.parent <= 1)?;
+    Some(format!("{} {} {}", caller.pid, caller.began, pid_scope()?))
 }
 
 /// Whether the process of this name still runs.
@@ -115,8 +136,8 @@ pub fn state(process: Option<&str>) -> ProcessState {
     if pid_scope().as_deref() != Some(named_scope) {
         return ProcessState::Unknown;
     }
-    match Stat::of(pid) {
-        Some(stat) if stat.began == began && !stat.is_dead => ProcessState::Running,
+    match Process::of(pid) {
+        Some(process) if process.began == began && !process.is_dead => ProcessState::Running,
         Some(_) | None => ProcessState::Gone,
     }
 }
@@ -135,33 +156,6 @@ fn read(pid: i32, file: &str) -> Option<Vec<u8>> {
     Some(content)
 }
 
-struct Stat {
-    name: String,
-    parent: i32,
-    /// The start time in ticks since boot.
-    began: String,
-    is_dead: bool,
-}
-
-impl Stat {
-    fn of(pid: i32) -> Option<Self> {
-        Self::parse(&String::from_utf8_lossy(&read(pid, "stat")?))
-    }
-
-    fn parse(stat: &str) -> Option<Self> {
-        // The name may contain any character, including parentheses.
-        let (head, rest) = stat.rsplit_once(')')?;
-        let (_, name) = head.split_once('(')?;
-        let fields: Vec<&str> = rest.split_whitespace().collect();
-        Some(Self {
-            name: name.to_owned(),
-            parent: fields.get(1)?.parse().ok()?,
-            began: (*fields.get(19)?).to_owned(),
-            is_dead: matches!(*fields.first()?, "Z" | "X"),
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,15 +164,15 @@ mod tests {
     fn parses_a_process_name_with_parentheses() {
         let stat =
             "7 (a) b (c) S 3 7 7 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 987654 1 1 18446744073709551615";
-        let stat = Stat::parse(stat).unwrap();
+        let stat = Process::parse(7, stat).unwrap();
         assert_eq!((stat.name.as_str(), stat.parent, stat.began.as_str()), ("a) b (c", 3, "987654"));
-        assert!(Stat::parse("").is_none() && Stat::parse("7 (x) S 3").is_none());
+        assert!(Process::parse(7, "").is_none() && Process::parse(7, "7 (x) S 3").is_none());
     }
 
     #[test]
     fn a_process_with_a_reused_id_is_gone() {
         let own = std::process::id();
-        let began = Stat::of(i32::try_from(own).unwrap()).unwrap().began;
+        let began = Process::of(i32::try_from(own).unwrap()).unwrap().began;
         let scope = pid_scope().unwrap();
         assert_eq!(state(Some(&format!("{own} {began} {scope}"))), ProcessState::Running);
         assert_eq!(state(Some(&format!("{own} {began}1 {scope}"))), ProcessState::Gone);

@@ -1,8 +1,6 @@
-//! The client on this machine: its process, its files and the mission that it works on.
+//! The client on this machine: its process and its files.
 
 pub mod client_process;
-pub mod mission;
 pub mod own_files;
 pub mod release;
 pub mod repositories;
-pub mod tmux;

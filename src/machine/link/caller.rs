@@ -44,33 +44,21 @@ pub enum LinkError {
     Failed(String),
 }
 
-/// A request that is complete except for the connection.
-#[derive(Debug)]
-pub struct Sending<'a> {
-    /// The request.
-    pub request: &'a Request,
-    /// Its payload.
-    pub payload: &'a [u8],
-    /// How long the guard has to answer.
-    pub limit: Duration,
-}
-
-/// Sends a request and returns the last message of the guard. `look` answers its questions. A request is sent again if the
-/// connection breaks: the guard counts the same call once.
+/// Sends a request and returns the last message of the guard, which has `limit` to answer. `look` answers its questions. A
+/// request is sent again if the connection breaks: the guard counts the same call once.
 pub fn call(
     address: &Address,
-    sending: &Sending<'_>,
+    (request, payload): (&Request, &[u8]),
+    limit: Duration,
     look: &mut dyn FnMut(&Lookup) -> Value,
 ) -> Result<Reply, LinkError> {
-    let path = match address {
-        Address::Unix(path) => path,
-        Address::Invalid(value) => return Err(LinkError::Address(value.clone())),
-    };
+    let path = socket(address)?;
+    let request = serde_json::to_vec(request).map_err(|error| LinkError::Failed(error.to_string()))?;
     let mut attempts = 0;
     loop {
         attempts += 1;
         let stream = reach(path, Instant::now() + REACH)?;
-        match exchange(&stream, sending, look) {
+        match exchange(&stream, [&request, payload], limit, look) {
             Ok(Reply::Refused(why)) => return Err(LinkError::Refused(why)),
             Ok(Reply::Failed(why)) => return Err(LinkError::Failed(why)),
             Ok(reply) => return Ok(reply),
@@ -79,6 +67,13 @@ pub fn call(
             }
             Err(_) => sleep(PAUSE),
         }
+    }
+}
+
+fn socket(address: &Address) -> Result<&Path, LinkError> {
+    match address {
+        Address::Unix(path) => Ok(path),
+        Address::Invalid(value) => Err(LinkError::Address(value.clone())),
     }
 }
 
@@ -118,13 +113,14 @@ fn greeting(stream: &UnixStream, until: Instant) -> io::Result<Greeting> {
 
 fn exchange(
     stream: &UnixStream,
-    sending: &Sending<'_>,
+    request: [&[u8]; 2],
+    limit: Duration,
     look: &mut dyn FnMut(&Lookup) -> Value,
 ) -> io::Result<Reply> {
-    let mut stream = Timed::new(stream, Instant::now() + sending.limit);
-    let request = serde_json::to_vec(sending.request)?;
-    frame::write(&mut stream, &request)?;
-    frame::write(&mut stream, sending.payload)?;
+    let mut stream = Timed::new(stream, Instant::now() + limit);
+    for part in request {
+        frame::write(&mut stream, part)?;
+    }
     loop {
         let reply = serde_json::from_slice(&frame::read(&mut stream, frame::REPLY)?)?;
         let Reply::Ask(lookup) = reply else { return Ok(reply) };
@@ -138,10 +134,7 @@ fn exchange(
 
 /// The greeting of the guard, and how long it took.
 pub fn greet(address: &Address) -> Result<(Greeting, Duration), LinkError> {
-    let path = match address {
-        Address::Unix(path) => path,
-        Address::Invalid(value) => return Err(LinkError::Address(value.clone())),
-    };
+    let path = socket(address)?;
     let began = Instant::now();
     let greeted = open(path).and_then(|stream| greeting(&stream, began + REACH));
     let unreachable = |error| LinkError::Unreachable { path: path.display().to_string(), error };

@@ -1,13 +1,14 @@
 //! The files of hand-overs in the state folder: `handoff.json`, written by a session, and `handoff-taken.json`, which the
 //! next session gets in its prompt.
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write as _};
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 
 use super::{Handoff, HandoffError, MAX_BYTES, check};
+use crate::sessions::mcp::tier::write_private;
 use opsctl_machine::plain_file;
 use opsctl_machine::plain_file::Content;
 use opsctl_policy::model::rights::policy::Tier;
@@ -104,12 +105,8 @@ fn remove(path: &Path) -> io::Result<bool> {
 
 /// Replaces a file atomically. A folder with its name is removed.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut temporary = tempfile::Builder::new().prefix(".opsctl-").tempfile_in(folder)?;
-    temporary.write_all(bytes)?;
-    temporary.as_file().sync_all()?;
     if fs::symlink_metadata(path).is_ok_and(|file| file.is_dir()) {
         fs::remove_dir_all(path)?;
     }
-    temporary.persist(path).map(|_: File| ()).map_err(|failed| failed.error)
+    write_private(path, bytes)
 }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
+use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use crate::machine::programs;
@@ -104,14 +105,8 @@ pub fn isolated(server: &Value, env: &[String], opsctl: &str) -> Result<Value, D
         return Ok(Value::Object(server.clone()));
     }
     let command = server.get("command").and_then(Value::as_str).ok_or(DefinitionError::Type("command"))?;
-    let given = match server.get("args") {
-        None => vec![],
-        Some(Value::Array(args)) => args
-            .iter()
-            .map(|arg| arg.as_str().ok_or(DefinitionError::Type("args")))
-            .collect::<Result<_, _>>()?,
-        Some(_) => return Err(DefinitionError::Type("args")),
-    };
+    let given = server.get("args").map_or(Ok(vec![]), Vec::<&str>::deserialize);
+    let given = given.map_err(|_| DefinitionError::Type("args"))?;
     let mut args = vec!["mcp", "run"];
     args.extend(env.iter().flat_map(|name| ["--env", name.as_str()]));
     args.extend(["--", command]);
@@ -169,57 +164,4 @@ fn variables(server: &Map<String, Value>) -> Vec<String> {
     let mut names = Vec::new();
     server.values().for_each(|value| of(value, &mut names));
     names
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn isolated_with(server: &Value, env: &[&str]) -> Result<Value, DefinitionError> {
-        isolated(server, &env.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>(), "/bin/opsctl")
-    }
-
-    #[test]
-    fn a_program_of_a_repository_starts_with_an_environment_of_its_own() {
-        let server = json!({"command": "npx", "args": ["-y", "lab"], "env": {"LD_PRELOAD": "x.so", "URL": "${TOKEN}"}});
-        assert_eq!(
-            isolated_with(&server, &["TOKEN"]),
-            Ok(json!({
-                "type": "stdio", "command": "/bin/opsctl",
-                "args": ["mcp", "run", "--env", "TOKEN", "--", "npx", "-y", "lab"],
-                "env": {"OPSCTL_MCP_LD_PRELOAD": "x.so", "OPSCTL_MCP_URL": "${TOKEN}"}
-            }))
-        );
-    }
-
-    #[test]
-    fn a_definition_cannot_use_variables_that_hosts_yaml_does_not_name() {
-        for server in [
-            json!({"command": "${ANTHROPIC_API_KEY}"}),
-            json!({"command": "x", "args": ["a${ANTHROPIC_API_KEY:-}"]}),
-            json!({"command": "x", "env": {"A": "${ANTHROPIC_API_KEY}"}}),
-            json!({"url": "https://x/${ANTHROPIC_API_KEY}"}),
-            json!({"url": "https://x/", "headers": {"A": "${ANTHROPIC_API_KEY}"}}),
-        ] {
-            let error = DefinitionError::Variable("ANTHROPIC_API_KEY".to_owned());
-            assert_eq!(isolated_with(&server, &["TOKEN"]), Err(error), "{server}");
-        }
-    }
-
-    #[test]
-    fn a_definition_with_other_keys_or_types_is_left_out() {
-        for (server, error) in [
-            (
-                json!({"url": "https://x/", "headersHelper": "id"}),
-                DefinitionError::Key("headersHelper".into()),
-            ),
-            (json!({"command": "x", "cwd": "/"}), DefinitionError::Key("cwd".into())),
-            (json!({"command": "x", "args": "y"}), DefinitionError::Type("args")),
-            (json!({"command": "x", "env": {"A": 1}}), DefinitionError::Type("env")),
-        ] {
-            assert_eq!(isolated_with(&server, &[]), Err(error), "{server}");
-        }
-        let remote = json!({"type": "http", "url": "https://x/"});
-        assert_eq!(isolated_with(&remote, &[]), Ok(remote));
-    }
 }

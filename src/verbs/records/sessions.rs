@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use crate::machine::agent_side::AgentSide;
 use crate::machine::client::client_process;
-use crate::machine::client::mission;
 use crate::machine::environment::{Environment, plain_word};
 use crate::verbs::facts::Facts;
 use crate::verbs::terminal::exit_code::OK;
@@ -142,7 +141,7 @@ fn set_status(args: &StatusArgs, environment: &Environment) -> Result<u8, Failur
     if text.is_empty() && !args.clear {
         return Err(Failure::EmptyStatus);
     }
-    let mission = mission::of_session(&AgentSide::HERE);
+    let mission = AgentSide::HERE.mission();
     let role = environment.role.as_deref().and_then(plain_word);
     let client_id = environment.client_session.as_deref().map(plain_id).filter(|id| *id != session);
     let who = Who {

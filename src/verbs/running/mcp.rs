@@ -120,7 +120,7 @@ fn merge(args: &MergeArgs) -> Result<u8, Failure> {
             _ => return Ok(OK),
         }
     }
-    write_private(&out, &merged.to_json()).map_err(failed)?;
+    write_private(&out, merged.to_json().as_bytes()).map_err(failed)?;
     print(&merged.origins().map(|line| format!("{line}\n")).collect::<String>());
     Ok(OK)
 }

@@ -17,7 +17,7 @@ use crate::hooks;
 use crate::hooks::answer::Answer;
 use crate::hooks::forward::to_wire;
 use crate::hooks::preview::{Question, preview};
-use crate::machine::agent_side::{AgentSide, Peer};
+use crate::machine::agent_side::AgentSide;
 use crate::machine::environment::{Environment, ServedFolders, plain_word};
 use crate::machine::link::lookup::Lookup;
 use crate::machine::link::message::{LookupAnswer, Reply, SessionFacts};
@@ -28,7 +28,7 @@ use opsctl_ledger::Location;
 use opsctl_policy::model::records::verdict::Reason;
 use opsctl_policy::model::rights::policy::Tier;
 use opsctl_reader::terms::mode::Mode;
-use opsctl_redact as redact;
+use opsctl_redact::{Redactor, with_secrets};
 
 /// How long the caller has to answer one question. Engines and the client's transcript take a few seconds.
 const ASK_TIME: Duration = Duration::from_secs(6);
@@ -65,18 +65,16 @@ impl Caller {
         Ok(found.found)
     }
 
-    fn reply(&self, reply: &Reply) -> io::Result<()> {
-        let mut stream = Timed::new(&self.stream, Instant::now() + ANSWER_TIME);
-        frame::write(&mut stream, &serde_json::to_vec(&self.veil.answer(reply)?)?)
-    }
-}
-
-impl Peer for Caller {
     fn ask(&self, lookup: Lookup) -> Option<Value> {
         if self.broken.borrow().is_some() {
             return None;
         }
         self.try_ask(lookup).map_err(|error| self.broken.replace(Some(error))).ok()
+    }
+
+    fn reply(&self, reply: &Reply) -> io::Result<()> {
+        let mut stream = Timed::new(&self.stream, Instant::now() + ANSWER_TIME);
+        frame::write(&mut stream, &serde_json::to_vec(&self.veil.answer(reply)?)?)
     }
 }
 
@@ -133,11 +131,16 @@ fn on_behalf(
         spent: Cell::default(),
         broken: RefCell::default(),
     });
-    let peer: Rc<dyn Peer> = Rc::<Caller>::clone(&caller);
-    let secrets = std::mem::take(&mut facts.secrets);
+    let peer = Rc::clone(&caller);
+    let secrets = Redactor::of_values(std::mem::take(&mut facts.secrets));
     let served = catch_unwind(AssertUnwindSafe(|| {
-        let request = Request { environment, agent: AgentSide::of_caller(facts, peer), now: Utc::now() };
-        redact::with_values(secrets, || serve(&caller, &request));
+        let request = Request {
+            environment,
+            agent: AgentSide::of_caller(facts, Box::new(move |lookup| peer.ask(lookup))),
+            secrets: secrets.clone(),
+            now: Utc::now(),
+        };
+        with_secrets(secrets, || serve(&caller, &request));
     }));
     if served.is_err() {
         // Ignored by a caller that has its answer.
