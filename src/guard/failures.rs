@@ -99,7 +99,12 @@ fn keep(
 /// Records the kept failures as events. They are removed once the change is committed.
 pub fn record_kept(change: &Change<'_>, environment: &Environment) -> Result<Option<Claimed>, LedgerError> {
     let Some(kept) = take_kept(environment) else { return Ok(None) };
-    record_lines(change, &String::from_utf8_lossy(&kept.text))?;
+    let text = String::from_utf8_lossy(&kept.text);
+    for failure in text.lines().filter_map(|line| serde_json::from_str::<Failure>(line).ok()) {
+        if let Some(at) = time::read(&failure.at) {
+            record_one(change, Source::Hook, &failure, at)?;
+        }
+    }
     Ok(Some(kept))
 }
 
@@ -151,16 +156,7 @@ pub fn record_sent(
     Ok(())
 }
 
-/// Records failures as events, and the decisions of which they are part.
-fn record_lines(change: &Change<'_>, text: &str) -> Result<(), LedgerError> {
-    for failure in text.lines().filter_map(|line| serde_json::from_str::<Failure>(line).ok()) {
-        if let Some(at) = time::read(&failure.at) {
-            record_one(change, Source::Hook, &failure, at)?;
-        }
-    }
-    Ok(())
-}
-
+/// Records a failure as an event, and the decision of which it is part.
 fn record_one(
     change: &Change<'_>,
     source: Source,

@@ -14,8 +14,7 @@ use opsctl_policy::model::installation::inventory::Inventory;
 use opsctl_policy::model::rights::policy::Window;
 use opsctl_policy::texts::notices::Repair;
 use opsctl_policy::texts::report::past_of;
-use opsctl_probe::health;
-use opsctl_probe::health::{Report, Subject};
+use opsctl_probe::health::{self, Report, Subject};
 
 /// The services that a session acted on, each with the rest of its grace period, which starts at the last action.
 pub fn of_session(

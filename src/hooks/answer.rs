@@ -112,18 +112,3 @@ fn permission(decision: &str, reason: &str) -> Output {
         "permissionDecisionReason": reason,
     }}))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_denial_has_the_keys_that_the_client_accepts_and_no_others() {
-        let answer = Answer::deny(&[Reason { rule: "budget", topic: None, text: "No.".into() }]);
-        assert_eq!(
-            answer.output.to_string(),
-            r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"No."}}"#
-        );
-        assert_eq!(answer.denial.as_deref(), Some("No."));
-    }
-}

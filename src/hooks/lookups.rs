@@ -6,9 +6,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::events::context_warning;
-use super::events::session_files;
 use super::transcript;
-use crate::hooks::context::{Reader, usage};
+use crate::hooks::context::{self, Reader, usage};
 use crate::machine::agent_side::AgentSide;
 use crate::machine::client::release;
 use crate::machine::disk::LocalDisk;
@@ -62,7 +61,7 @@ pub fn answer(question: &Lookup, request: &Request) -> Value {
         Lookup::SessionFiles { tier, role } => {
             let reader = Reader { tier: tier.and_then(Tier::from_number), role: role.as_deref() };
             let compiled = installation::in_force(request, &mut vec![]);
-            value(session_files::of(reader, &compiled, request))
+            value(context::files_of(reader, &compiled, request))
         }
     }
 }

@@ -1,14 +1,5 @@
 //! The hook handlers: one file per event. Each turns a [`HookCall`] into an [`Answer`].
 
-use crate::hooks::events::notification;
-use crate::hooks::events::post_tool_batch;
-use crate::hooks::events::post_tool_use;
-use crate::hooks::events::pre_tool_use;
-use crate::hooks::events::session_end;
-use crate::hooks::events::session_start;
-use crate::hooks::events::stop;
-use crate::hooks::events::stop_failure;
-use crate::hooks::events::user_prompt_submit;
 pub mod answer;
 pub mod wire;
 
@@ -35,6 +26,8 @@ use crate::machine::request::Request;
 use crate::machine::started;
 use crate::machine::warning::Warning;
 use answer::Answer;
+use events::{notification, post_tool_batch, post_tool_use, pre_tool_use, session_end, session_start};
+use events::{stop, stop_failure, user_prompt_submit};
 use forward::Input;
 use opsctl_policy::model::records::event::{HookCall, HookEvent};
 use opsctl_policy::model::records::session::Activity;

@@ -123,47 +123,46 @@ fn answers(bytes: &[u8]) -> impl Iterator<Item = RecordWire> + use<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hooks::context::usage;
+    use crate::machine::link::lookup::Awaited;
 
-    const FAILED: &str = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"API Error: 429"}]},"error":"rate_limit","isApiErrorMessage":true}"#;
-    const ANSWERED: &str =
-        r#"{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash"}]}}"#;
-    const AFTER: &str = r#"{"type":"cost-state","totalCostUSD":0}"#;
+    #[derive(Deserialize)]
+    struct Rows {
+        rows: Vec<Row>,
+    }
 
-    fn read(lines: &[&str]) -> Option<ApiError> {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), lines.join("\n")).unwrap();
-        last_error(file.path(), &AgentSide::HERE)
+    #[derive(Deserialize)]
+    struct Row {
+        lines: Vec<String>,
+        awaited: Option<Awaited>,
+        gives: String,
     }
 
     #[test]
-    fn only_the_last_answer_decides_how_a_session_ended() {
-        let error = ApiError { error: Some("rate_limit".into()), message: "API Error: 429".into() };
-        assert_eq!(read(&[ANSWERED, FAILED, AFTER, ""]), Some(error.clone()));
-        assert_eq!(read(&[FAILED, ANSWERED, AFTER]), None);
-        let of_a_subagent = FAILED.replace("{\"type\"", "{\"isSidechain\":true,\"type\"");
-        assert_eq!(read(&[ANSWERED, &of_a_subagent]), None);
-        let long = format!("{{\"type\":\"user\",\"x\":\"{}\"}}", "x".repeat(500_000));
-        assert_eq!(read(&[ANSWERED, &long, FAILED]), Some(error));
-        assert_eq!(read(&["not json", "[]", ""]), None);
-        assert_eq!(last_error(Path::new("/dev/zero"), &AgentSide::HERE), None);
+    fn transcripts_are_read_as_the_rows_state() {
+        let Rows { rows } = serde_saphyr::from_str(include_str!("transcripts.yaml")).unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let (path, here) = (file.path(), &AgentSide::HERE);
+        for Row { lines, awaited, gives } in rows {
+            std::fs::write(path, lines.join("\n")).unwrap();
+            let usage = usage::look(path, &awaited.unwrap_or(Awaited::Nothing));
+            let client = usage::client_name(path, "claude-sonnet-4-5");
+            let (error, model) = (last_error(path, here), last_model(path, here));
+            let found = format!("{usage:?}, error: {error:?}, model: {model:?}, client: {client:?}");
+            assert!(found.contains(&gives), "{lines:?}: {found}");
+        }
+        assert_eq!(last_error(Path::new("/dev/zero"), here), None);
+        assert_eq!(last_model(Path::new("/dev/null"), here), None);
     }
 
     #[test]
-    fn the_model_is_that_of_the_last_answer() {
-        let answer = |model: &str| format!(r#"{{"type":"assistant","message":{{"model":"{model}"}}}}"#);
-        let of_a_subagent = answer("haiku").replace("{\"type\"", "{\"isSidechain\":true,\"type\"");
+    fn an_error_is_found_after_a_long_line() {
+        let error = r#"{"type":"assistant","message":{},"error":"rate_limit","isApiErrorMessage":true}"#;
         let file = tempfile::NamedTempFile::new().unwrap();
-        let lines = [
-            answer("opus"),
-            answer("sonnet"),
-            of_a_subagent,
-            FAILED.into(),
-            answer("<synthetic>"),
-            AFTER.into(),
-        ];
-        std::fs::write(file.path(), lines.join("\n")).unwrap();
-        assert_eq!(last_model(file.path(), &AgentSide::HERE).as_deref(), Some("sonnet"));
-        assert_eq!(last_model(Path::new("/dev/null"), &AgentSide::HERE), None);
+        let long = format!("{{\"type\":\"user\",\"x\":\"{}\"}}\n{error}", "x".repeat(500_000));
+        std::fs::write(file.path(), long).unwrap();
+        let found = last_error(file.path(), &AgentSide::HERE).and_then(|found| found.error);
+        assert_eq!(found.as_deref(), Some("rate_limit"));
     }
 
     #[test]

@@ -11,8 +11,7 @@ use super::finished::{Ended, Finished};
 use super::forward::{self, Input};
 use crate::guard::failures;
 use crate::machine::environment::Environment;
-use crate::machine::guard_link;
-use crate::machine::guard_link::QUICK;
+use crate::machine::guard_link::{self, QUICK};
 use crate::machine::installation;
 use crate::machine::link::address::Address;
 use crate::machine::link::caller::LinkError;
@@ -35,13 +34,6 @@ enum Line {
     Finished { finished: Finished, agent: String },
     /// The end of a session, for a ledger on a server.
     Ended { ended: Ended },
-}
-
-/// Whether a line was delivered.
-enum Delivered {
-    Yes,
-    /// It is for another recipient, or there is no time left.
-    NotNow,
 }
 
 fn kept_lines(environment: &Environment) -> KeptLines {
@@ -76,11 +68,12 @@ pub fn deliver(guard: &Address, request: &Request) -> Result<(), LinkError> {
     for _ in 0..2 {
         failures(guard, request)?;
         each(request, |line| {
-            let Line::Report { event, stdin } = line else { return Ok(Delivered::NotNow) };
+            let Line::Report { event, stdin } = line else { return Ok(false) };
             let input = Input { stdin: stdin.as_bytes(), event: event.as_deref() };
-            // The session was that of another hook.
-            forward::serve(guard, input, &of_any_session(request), QUICK)?;
-            Ok(Delivered::Yes)
+            // The session was that of another hook; that of a kept report is in its input.
+            let environment = Environment { client_session: None, ..request.environment.clone() };
+            forward::serve(guard, input, &request.with(environment), QUICK)?;
+            Ok(true)
         })?;
     }
     Ok(())
@@ -105,10 +98,10 @@ fn record_kept(environment: &Environment) -> Result<(), LedgerError> {
     let mut policy: Option<Policy> = None;
     each(environment, |line| {
         if began.elapsed() > LONGEST {
-            return Ok(Delivered::NotNow);
+            return Ok(false);
         }
         match line {
-            Line::Report { .. } => return Ok(Delivered::NotNow),
+            Line::Report { .. } => return Ok(false),
             Line::Ended { ended } => ended.record_late(environment)?,
             Line::Finished { finished, agent } => {
                 let policy = policy.get_or_insert_with(|| {
@@ -121,15 +114,13 @@ fn record_kept(environment: &Environment) -> Result<(), LedgerError> {
                 finished.record(policy, &environment, &mut Vec::new())?;
             }
         }
-        Ok(Delivered::Yes)
+        Ok(true)
     })
 }
 
-/// Delivers the lines that are kept, and keeps those that are not delivered.
-fn each<E>(
-    environment: &Environment,
-    mut deliver: impl FnMut(Line) -> Result<Delivered, E>,
-) -> Result<(), E> {
+/// Delivers the lines that are kept, and keeps those that are not delivered: for those, `deliver` returns false, because they
+/// are for another recipient, or there is no time left.
+fn each<E>(environment: &Environment, mut deliver: impl FnMut(Line) -> Result<bool, E>) -> Result<(), E> {
     let Some(claimed) = kept_lines(environment).claim() else { return Ok(()) };
     let mut left: Vec<&[u8]> = Vec::new();
     let mut failed = None;
@@ -140,9 +131,9 @@ fn each<E>(
         count += 1;
         let delivered = match serde_json::from_value(value) {
             Ok(line) if failed.is_none() => deliver(line),
-            Ok(_) | Err(_) => Ok(Delivered::NotNow),
+            Ok(_) | Err(_) => Ok(false),
         };
-        if !matches!(delivered, Ok(Delivered::Yes)) {
+        if !matches!(delivered, Ok(true)) {
             left.push(text);
         }
         failed = failed.or(delivered.err());
@@ -154,11 +145,6 @@ fn each<E>(
         let _ = claimed.keep(&left);
     }
     failed.map_or(Ok(()), Err)
-}
-
-/// The session of a kept report is that of its input.
-fn of_any_session(request: &Request) -> Request {
-    request.with(Environment { client_session: None, ..request.environment.clone() })
 }
 
 fn failures(guard: &Address, environment: &Environment) -> Result<(), LinkError> {

@@ -232,7 +232,8 @@ pub fn denied(run: &Run) -> String {
     assert_eq!(run.code, Some(2), "{run:?}");
     let json: Value = serde_json::from_str(&run.stdout).unwrap();
     let output = &json["hookSpecificOutput"];
-    assert_eq!(json.as_object().unwrap().len(), 1, "other keys spoil the verdict: {json}");
+    let keys = [&json, output].map(|object| object.as_object().unwrap().len());
+    assert_eq!(keys, [1, 3], "other keys spoil the verdict: {json}");
     assert_eq!(
         (&output["hookEventName"], &output["permissionDecision"]),
         (&json!("PreToolUse"), &json!("deny"))

@@ -8,8 +8,7 @@ use data_encoding::BASE64;
 use ring::rand::SystemRandom;
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
 
-use opsctl_machine::plain_file;
-use opsctl_machine::plain_file::Content;
+use opsctl_machine::plain_file::{self, Content};
 use opsctl_policy::model::rights::public_key::PublicKey;
 
 const BEGIN: &str = "-----BEGIN PRIVATE KEY-----";

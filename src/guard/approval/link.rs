@@ -19,7 +19,7 @@ const SHOWS_OUTCOME: TimeDelta = TimeDelta::days(1);
 /// emphasis.
 pub fn token(key: &DeskKey, question: &Question) -> String {
     let until = (question.expires_at + SHOWS_OUTCOME).timestamp();
-    let signature = key.sign(PURPOSE, &Fields::of(question, until).all());
+    let signature = with_fields(question, until, |fields| key.sign(PURPOSE, fields));
     HEXLOWER.encode(&[&until.to_be_bytes()[..], &signature].concat())
 }
 
@@ -33,26 +33,15 @@ pub fn is_valid(key: &DeskKey, question: &Question, token: &str, now: DateTime<U
     let Ok(bytes) = HEXLOWER.decode(token.as_bytes()) else { return false };
     let Some((until, signature)) = bytes.split_first_chunk() else { return false };
     let until = i64::from_be_bytes(*until);
-    key.verifies(PURPOSE, &Fields::of(question, until).all(), signature) && until > now.timestamp()
+    let is_signed = with_fields(question, until, |fields| key.verifies(PURPOSE, fields, signature));
+    is_signed && until > now.timestamp()
 }
 
-/// What the signature covers: the number alone may return in another ledger.
-struct Fields<'a> {
-    id: [u8; 8],
-    question: &'a Question,
-    until: [u8; 8],
-}
-
-impl<'a> Fields<'a> {
-    /// The fields of a link that ends at `until`, in seconds since 1970.
-    fn of(question: &'a Question, until: i64) -> Self {
-        Self { id: question.id.to_be_bytes(), question, until: until.to_be_bytes() }
-    }
-
-    fn all(&self) -> [&[u8]; 5] {
-        let Question { session, call, digest, .. } = self.question;
-        [&self.id, session.as_bytes(), call.as_bytes(), digest.as_bytes(), &self.until]
-    }
+/// Signs or verifies what a link covers that ends at `until`, in seconds since 1970. The number of a question alone may
+/// return in another ledger.
+fn with_fields<T>(question: &Question, until: i64, work: impl FnOnce(&[&[u8]]) -> T) -> T {
+    let Question { id, session, call, digest, .. } = question;
+    work(&[&id.to_be_bytes(), session.as_bytes(), call.as_bytes(), digest.as_bytes(), &until.to_be_bytes()])
 }
 
 #[cfg(test)]
@@ -61,23 +50,14 @@ mod tests {
     use crate::guard::approval::desk_key::LENGTH;
 
     #[test]
-    fn a_link_is_valid_for_its_question_until_a_day_after_it_expired() {
-        let key = DeskKey::of_bytes(&[1; LENGTH]);
-        let token = token(&key, &Question::example());
-        let at = |time: &str| time.parse().unwrap();
-        assert!(is_valid(&key, &Question::example(), &token, at("2026-03-21T14:30:00Z")));
-        assert!(is_valid(&key, &Question::example(), &token, at("2026-03-22T14:59:59Z")));
-        assert!(!is_valid(&key, &Question::example(), &token, at("2026-03-22T15:00:00Z")));
-        assert_eq!(
-            address("https://desk.example/", &key, &Question::example()),
-            format!("https://desk.example/q/7?t={token}")
-        );
-    }
-
-    #[test]
-    fn no_other_question_key_or_time_has_this_token() {
-        let key = DeskKey::of_bytes(&[1; LENGTH]);
-        let token = token(&key, &Question::example());
+    fn a_link_is_valid_for_its_question_and_key_until_a_day_after_it_expired() {
+        let (key, question) = (DeskKey::of_bytes(&[1; LENGTH]), Question::example());
+        let token = token(&key, &question);
+        for (now, valid) in
+            [("2026-03-21T14:30:00Z", true), ("2026-03-22T14:59:59Z", true), ("2026-03-22T15:00:00Z", false)]
+        {
+            assert_eq!(is_valid(&key, &question, &token, now.parse().unwrap()), valid, "{now}");
+        }
         let now = "2026-03-21T14:30:00Z".parse().unwrap();
         for other in [
             Question { id: 8, ..Question::example() },
@@ -87,22 +67,19 @@ mod tests {
         ] {
             assert!(!is_valid(&key, &other, &token, now), "{other:?}");
         }
-        assert!(!is_valid(&DeskKey::of_bytes(&[2; LENGTH]), &Question::example(), &token, now));
+        assert!(!is_valid(&DeskKey::of_bytes(&[2; LENGTH]), &question, &token, now));
         let bytes = HEXLOWER.decode(token.as_bytes()).unwrap();
         for at in 0..bytes.len() {
             let mut changed = bytes.clone();
             changed[at] ^= 1;
-            assert!(!is_valid(&key, &Question::example(), &HEXLOWER.encode(&changed), now), "byte {at}");
+            assert!(!is_valid(&key, &question, &HEXLOWER.encode(&changed), now), "byte {at}");
         }
         for broken in ["", "a", "===", &token[1..], &token[..token.len() - 4], &format!("{token}AA")] {
-            assert!(!is_valid(&key, &Question::example(), broken, now), "{broken}");
+            assert!(!is_valid(&key, &question, broken, now), "{broken}");
         }
-    }
-
-    #[test]
-    fn redaction_does_not_touch_a_link() {
-        let key = DeskKey::of_bytes(&[1; LENGTH]);
-        let text = format!("Answer at {}", address("https://desk.example", &key, &Question::example()));
-        assert_eq!(opsctl_redact::text(&text), text);
+        let address = address("https://desk.example/", &key, &question);
+        assert_eq!(address, format!("https://desk.example/q/7?t={token}"));
+        // Redaction does not touch it.
+        assert_eq!(opsctl_redact::text(&address), address);
     }
 }

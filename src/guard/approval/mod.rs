@@ -11,6 +11,7 @@ pub mod statement;
 use chrono::{DateTime, TimeDelta, Utc};
 use ring::signature::Ed25519KeyPair;
 
+use crate::guard::asking::subject;
 use crate::machine::environment::Environment;
 use crate::machine::installation;
 pub use key::KeyError;
@@ -176,8 +177,7 @@ fn event(question: &Question, answer: &SignedAnswer) -> NewEvent {
         Answer::Approve => "approved",
         Answer::Refuse => "refused",
     };
-    let what = if question.actions.is_empty() { &question.command } else { &question.actions.join("; ") };
-    let what = redact::shortened(what.lines().next().unwrap_or_default(), 200);
+    let what = subject::in_one_line(&question.command, &question.actions);
     let message =
         format!("Question {} {done} by {}: {what}{}", question.id, answer.by, noted(answer.note.as_deref()));
     NewEvent { level: Level::Info, service: question.service.clone(), message }

@@ -106,67 +106,45 @@ impl Bytes {
 
 #[cfg(test)]
 mod tests {
-    use chrono::{DateTime, TimeDelta, Utc};
+    use chrono::{DateTime, TimeDelta};
+    use proptest::collection::vec;
+    use proptest::option;
     use proptest::prelude::*;
-    use ring::signature::KeyPair as _;
 
     use super::*;
     use crate::guard::approval::key;
-    use opsctl_policy::model::records::question::Answer;
+    use opsctl_policy::model::records::question::{Answer, Question};
 
     fn pair() -> (Ed25519KeyPair, PublicKey) {
         let (pair, _) = key::generate().unwrap();
-        let public = PublicKey(pair.public_key().as_ref().try_into().unwrap());
+        let public = key::public(&pair);
         (pair, public)
     }
 
-    fn at() -> DateTime<Utc> {
-        "2026-03-21T14:30:00Z".parse().unwrap()
-    }
-
     fn call() -> AskedCall {
-        AskedCall {
-            session: "s1".into(),
-            call: "toolu_1".into(),
-            digest: "ab".repeat(32),
-            command: "docker restart jellyfin".into(),
-            actions: vec!["docker restart jellyfin".into()],
-            service: Some("jellyfin".into()),
-        }
+        let actions = vec!["docker restart jellyfin".into()];
+        AskedCall { actions, service: Some("jellyfin".into()), ..Question::example().asked_call() }
     }
 
     fn answer() -> SignedAnswer {
-        SignedAnswer {
-            question: 7,
-            answer: Answer::Approve,
-            by: "ann".into(),
-            at: at(),
-            expires_at: at() + TimeDelta::hours(1),
-            note: Some("once".into()),
-            signature: String::new(),
-        }
-    }
-
-    #[test]
-    fn an_answer_verifies_only_with_its_own_key() {
-        let ((pair, public), (_, other)) = (self::pair(), self::pair());
-        let mut answer = answer();
-        answer.signature = sign_answer(&pair, &call(), &answer);
-        assert!(is_answer_to(&call(), &answer, public));
-        assert!(!is_answer_to(&call(), &answer, other));
-        for broken in ["", "AAAA", "not base64", &answer.signature[..80]] {
-            let answer = SignedAnswer { signature: broken.to_owned(), ..answer.clone() };
-            assert!(!is_answer_to(&call(), &answer, public), "{broken}");
-        }
+        let (by, note, at) = ("ann".into(), Some("once".into()), DateTime::UNIX_EPOCH);
+        let (expires_at, signature) = (at + TimeDelta::hours(1), String::new());
+        SignedAnswer { question: 7, answer: Answer::Approve, by, at, expires_at, note, signature }
     }
 
     type Alter = fn(&mut AskedCall, &mut SignedAnswer);
 
     #[test]
-    fn each_field_of_an_answer_is_signed() {
-        let (pair, public) = pair();
+    fn each_field_of_an_answer_is_signed_with_the_key() {
+        let ((pair, public), (_, other)) = (self::pair(), self::pair());
         let mut signed = answer();
         signed.signature = sign_answer(&pair, &call(), &signed);
+        assert!(is_answer_to(&call(), &signed, public));
+        assert!(!is_answer_to(&call(), &signed, other));
+        for broken in ["", "AAAA", "not base64", &signed.signature[..80]] {
+            let answer = SignedAnswer { signature: broken.to_owned(), ..signed.clone() };
+            assert!(!is_answer_to(&call(), &answer, public), "{broken}");
+        }
         let alterations: [(&str, Alter); 15] = [
             ("question", |_, answer| answer.question += 1),
             ("answer", |_, answer| answer.answer = Answer::Refuse),
@@ -194,31 +172,26 @@ mod tests {
     #[test]
     fn each_field_of_a_grant_is_signed() {
         let (pair, public) = pair();
-        let mut grant = Grant {
-            id: 3,
-            service: "jellyfin".into(),
-            kind: "restart".into(),
-            count: 1,
-            used: 0,
-            by: "ann".into(),
-            at: at(),
-            expires_at: at() + TimeDelta::hours(1),
-            note: None,
-            signature: String::new(),
-        };
+        let SignedAnswer { by, at, expires_at, signature, .. } = answer();
+        let (service, kind) = ("jellyfin".into(), "restart".into());
+        let mut grant =
+            Grant { id: 3, service, kind, count: 1, used: 0, by, at, expires_at, note: None, signature };
         grant.signature = sign_grant(&pair, &grant);
         assert!(is_given(&Grant { used: 1, ..grant.clone() }, public));
-        for (name, altered) in [
-            ("id", Grant { id: 4, ..grant.clone() }),
-            ("service", Grant { service: "sonarr".into(), ..grant.clone() }),
-            ("kind", Grant { kind: "redeployment".into(), ..grant.clone() }),
-            ("count", Grant { count: 2, ..grant.clone() }),
-            ("by", Grant { by: "eve".into(), ..grant.clone() }),
-            ("at", Grant { at: at() + TimeDelta::seconds(1), ..grant.clone() }),
-            ("expires_at", Grant { expires_at: at() + TimeDelta::hours(2), ..grant.clone() }),
-            ("note", Grant { note: Some(String::new()), ..grant.clone() }),
-        ] {
-            assert!(!is_given(&altered, public), "{name}");
+        let alterations: [fn(&mut Grant); 8] = [
+            |grant| grant.id = 4,
+            |grant| grant.service = "sonarr".into(),
+            |grant| grant.kind = "redeployment".into(),
+            |grant| grant.count = 2,
+            |grant| grant.by = "eve".into(),
+            |grant| grant.at += TimeDelta::seconds(1),
+            |grant| grant.expires_at += TimeDelta::hours(1),
+            |grant| grant.note = Some(String::new()),
+        ];
+        for alter in alterations {
+            let mut altered = grant.clone();
+            alter(&mut altered);
+            assert!(!is_given(&altered, public), "{altered:?}");
         }
     }
 
@@ -226,18 +199,12 @@ mod tests {
         /// Two different statements never have the same bytes.
         #[test]
         fn no_two_calls_have_the_same_bytes(
-            one in (".{0,6}", ".{0,6}", ".{0,6}", proptest::collection::vec(".{0,4}", 0..3), proptest::option::of(".{0,4}")),
-            other in (".{0,6}", ".{0,6}", ".{0,6}", proptest::collection::vec(".{0,4}", 0..3), proptest::option::of(".{0,4}")),
+            one in (".{0,6}", ".{0,6}", ".{0,6}", vec(".{0,4}", 0..3), option::of(".{0,4}")),
+            other in (".{0,6}", ".{0,6}", ".{0,6}", vec(".{0,4}", 0..3), option::of(".{0,4}")),
         ) {
-            let bytes = |(session, id, command, actions, service): &(String, String, String, Vec<String>, Option<String>)| {
-                let call = AskedCall {
-                    session: session.clone(),
-                    call: id.clone(),
-                    digest: String::new(),
-                    command: command.clone(),
-                    actions: actions.clone(),
-                    service: service.clone(),
-                };
+            let bytes = |parts: &(String, String, String, Vec<String>, Option<String>)| {
+                let (session, call, command, actions, service) = parts.clone();
+                let call = AskedCall { session, call, digest: String::new(), command, actions, service };
                 answer_bytes(&call, &answer())
             };
             prop_assert_eq!(one == other, bytes(&one) == bytes(&other));

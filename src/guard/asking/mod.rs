@@ -8,7 +8,7 @@ use std::cell::OnceCell;
 use chrono::{DateTime, Utc};
 
 use super::acting::ActingCall;
-use crate::guard::approval::statement;
+use crate::guard::approval::statement::is_answer_to;
 use crate::machine::client::release::Asking;
 use crate::machine::notify;
 use crate::machine::request::Request;
@@ -19,12 +19,10 @@ use opsctl_policy::model::records::notice::Notice;
 use opsctl_policy::model::records::question::{AskedCall, NewQuestion, SignedAnswer};
 use opsctl_policy::model::records::verdict::Reason;
 use opsctl_policy::model::rights::ask::Ask;
-use opsctl_policy::model::rights::policy::Policy;
-use opsctl_policy::rules::ask;
-use opsctl_policy::rules::ask::{Asked, Known, OfCall, Step, asks, step};
+use opsctl_policy::model::rights::policy::{Policy, Tier};
+use opsctl_policy::rules::ask::{self, Asked, Known, OfCall, Step, asks, step};
 use opsctl_policy::rules::tier;
 use opsctl_policy::texts::notices::{forged_answer, question_asked};
-use opsctl_redact as redact;
 
 /// What only the client knows of a call; each is asked for when it is needed.
 pub struct ClientCall<'a> {
@@ -119,7 +117,7 @@ pub fn outcome(
             let question = NewQuestion {
                 call,
                 reasons: reasons.iter().map(|reason| reason.text.clone()).collect(),
-                tier: acting.tier.map(opsctl_policy::model::rights::tier::Tier::number),
+                tier: acting.tier.map(Tier::number),
                 words,
                 asked_at: now,
                 expires_at: now + ask::timeout(&asks).delta(),
@@ -179,7 +177,8 @@ fn known<'a>(
             // An answer about the call as it was asked about says nothing of a call that has changed.
             let is_exact = question.asked_call() == *call;
             let asked = if is_exact { call } else { &question.asked_call() };
-            let is_genuine = answer.map(|answer| is_genuine(asked, &answer, policy));
+            let is_genuine =
+                answer.map(|answer| policy.approval_key.is_some_and(|key| is_answer_to(asked, &answer, key)));
             Some(OfCall { question, is_exact, is_genuine })
         }
     };
@@ -191,11 +190,6 @@ fn known<'a>(
     let mut of_session = change.questions_of_session(&call.session, now)?;
     of_session.retain(|question| !question.at_terminal);
     Ok(Known { of_call, of_session, asked })
-}
-
-/// Whether a person has given this answer about this call.
-fn is_genuine(call: &AskedCall, answer: &SignedAnswer, policy: &Policy) -> bool {
-    policy.approval_key.is_some_and(|key| statement::is_answer_to(call, answer, key))
 }
 
 /// Writes a critical event and a notice about an answer that no person has given. Returns the notice to deliver.
@@ -214,12 +208,7 @@ fn report_forged(
 }
 
 fn event(id: i64, question: &NewQuestion) -> NewEvent {
-    let what = if question.call.actions.is_empty() {
-        &question.call.command
-    } else {
-        &question.call.actions.join("; ")
-    };
-    let what = redact::shortened(what.lines().next().unwrap_or_default(), 200);
+    let what = subject::in_one_line(&question.call.command, &question.call.actions);
     NewEvent {
         level: Level::Warning,
         service: question.call.service.clone(),

@@ -13,10 +13,9 @@ use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-use super::guard::{Stop, stopped};
 use super::places::Places;
 
 /// The maximum number of connections of a listener: the guard must always have file descriptors for its ledger.
@@ -24,6 +23,15 @@ const MOST: usize = 256;
 
 /// The maximum number of connections of one peer: further ones are closed at once, so that it shuts no other one out.
 const MOST_OF_PEER: usize = 200;
+
+/// Becomes true when the process is to end.
+pub type Stop = watch::Receiver<bool>;
+
+/// Waits until the process is to end.
+pub async fn stopped(mut stop: Stop) {
+    // An error means that the sender is gone: the process ends.
+    let _ = stop.wait_for(|stopped| *stopped).await;
+}
 
 /// What a connection may take.
 #[derive(Debug, Clone, Copy)]

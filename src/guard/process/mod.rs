@@ -6,7 +6,6 @@
 use crate::pages::desk;
 pub mod api;
 pub mod connections;
-pub mod guard;
 mod places;
 pub mod socket;
 
@@ -22,7 +21,6 @@ use tokio::sync::watch;
 use crate::guard::approval::rotation;
 use crate::machine::client::own_files;
 use crate::machine::environment::Environment;
-use guard::Guard;
 use opsctl_ledger::{Location, Pool};
 
 /// Where the guard listens.
@@ -40,24 +38,24 @@ pub struct Listeners {
 pub async fn run(environment: Environment, listeners: Listeners, tell: &dyn Fn(&str)) -> io::Result<()> {
     // A guard keeps its connections to the ledger open, and would wait for its own answer as a client of itself.
     let ledger = Location { pool: Some(Pool::default()), ..environment.ledger.clone() };
-    let guard = Arc::new(Guard { environment: Environment { ledger, guard: None, ..environment } });
+    let environment = Arc::new(Environment { ledger, guard: None, ..environment });
     // The first start of a release that keeps its keys to itself.
-    let state_dir = &guard.environment.state_dir;
-    guard.environment.create_own_state_dir()?;
+    let state_dir = &environment.state_dir;
+    environment.create_own_state_dir()?;
     if state_dir.is_dir() {
-        rotation::note(state_dir, &own_files::answering_keys(&guard.environment))?;
+        rotation::note(state_dir, &own_files::answering_keys(&environment))?;
     }
     let (end, stop) = watch::channel(false);
     let mut tasks = tokio::task::JoinSet::new();
     // The socket comes last: hooks find either no guard, or one that is complete.
     if let Some(address) = listeners.desk {
-        let desk = desk::prepare(&guard, address, tell)?;
+        let desk = desk::prepare(&environment, address, tell)?;
         let listener = listen(address, "--listen").await?;
         tell(&format!("desk: http://{}", listener.local_addr()?));
         tasks.spawn(desk::serve(desk, listener, stop.clone()));
     }
     if let Some(address) = listeners.api {
-        let api = api::prepare(&guard)?;
+        let api = api::prepare(&environment)?;
         let listener = listen(address, "--api").await?;
         tell(&format!("API: http://{}", listener.local_addr()?));
         tasks.spawn(api::serve(api, listener, stop.clone()));
@@ -65,7 +63,7 @@ pub async fn run(environment: Environment, listeners: Listeners, tell: &dyn Fn(&
     if let Some(path) = listeners.socket {
         let listener = socket::bind(&path)?;
         tell(&format!("hooks: {}", path.display()));
-        tasks.spawn(socket::serve(Arc::clone(&guard), listener, stop));
+        tasks.spawn(socket::serve(Arc::clone(&environment), listener, stop));
     }
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

@@ -69,10 +69,7 @@ impl<'a> Loader<'a> {
 
     /// Adds the files of an entry.
     pub fn add(&mut self, entry: &str, trust: Trust) {
-        let path = match file_entry::fill(entry, |name| self.variable(name)) {
-            Ok(path) => path,
-            Err(error) => return self.skip(entry, error.to_string()),
-        };
+        let Some(path) = self.filled(entry) else { return };
         if !is_glob(&path) {
             let path = self.project.join(path);
             let folder = path.parent().filter(|_| trust == Trust::Operator).map(Path::to_owned);
@@ -95,13 +92,8 @@ impl<'a> Loader<'a> {
 
     /// Adds a role file. Returns the entries that it declares.
     pub fn add_role_file(&mut self, entry: &str) -> Vec<String> {
-        let path = match file_entry::fill(entry, |name| self.variable(name)) {
-            Ok(path) => self.project.join(path),
-            Err(error) => {
-                self.skip(entry, error.to_string());
-                return vec![];
-            }
-        };
+        let Some(path) = self.filled(entry) else { return vec![] };
+        let path = self.project.join(path);
         let folder = path.parent().map(Path::to_owned);
         let Some(file) = self.read(entry, &path, folder.as_deref(), ROLE_BYTES) else { return vec![] };
         let role::RoleFile { body, auto_include, complaint } = role::read(&file.text);
@@ -138,46 +130,40 @@ impl<'a> Loader<'a> {
 
     /// Reads a file; `None` if it was read before or is skipped.
     fn read(&mut self, what: &str, path: &Path, folder: Option<&Path>, most: u64) -> Option<TextFile> {
-        let real = match path.canonicalize() {
-            Ok(real) => real,
-            Err(error) => {
-                self.skip(what, in_words(&error));
-                return None;
-            }
-        };
+        self.try_read(path, folder, most).unwrap_or_else(|why| {
+            self.skip(what, why);
+            None
+        })
+    }
+
+    /// Reads a file; `None` if it was read before. An error is why it is skipped.
+    fn try_read(
+        &mut self,
+        path: &Path,
+        folder: Option<&Path>,
+        most: u64,
+    ) -> Result<Option<TextFile>, String> {
+        let real = path.canonicalize().map_err(|error| in_words(&error))?;
         let reached = folder.and_then(|folder| folder.canonicalize().ok());
         if !self.roots.iter().chain(&reached).any(|root| real.starts_with(root)) {
-            self.skip(what, "it is outside the project; list the file itself in hosts.yaml".to_owned());
-            return None;
+            return Err("it is outside the project; list the file itself in hosts.yaml".to_owned());
         }
         if !self.seen.insert(real.clone()) {
-            return None;
+            return Ok(None);
         }
         let (Some(written), Some(shown)) = (path.to_str(), real.to_str()) else {
-            self.skip(what, "its name is not UTF-8".to_owned());
-            return None;
+            return Err("its name is not UTF-8".to_owned());
         };
         if self.is_secret(written) {
-            self.skip(what, "it is a secret file".to_owned());
-            return None;
+            return Err("it is a secret file".to_owned());
         }
-        let (bytes, size) = match plain_file::read_head(&real, most) {
-            Ok(found) => found,
-            Err(error) => {
-                self.skip(what, in_words(&error));
-                return None;
-            }
-        };
-        let Some(text) = text_of(&bytes, size) else {
-            self.skip(what, "it is not text".to_owned());
-            return None;
-        };
+        let (bytes, size) = plain_file::read_head(&real, most).map_err(|error| in_words(&error))?;
+        let text = text_of(&bytes, size).ok_or("it is not text")?;
         if text.is_empty() {
-            self.skip(what, "it is empty".to_owned());
-            return None;
+            return Err("it is empty".to_owned());
         }
         let whole = bytes.len() as u64 >= size;
-        Some(TextFile { name: self.shown(path), path: shortened(shown, 1000), text, whole, size })
+        Ok(Some(TextFile { name: self.shown(path), path: shortened(shown, 1000), text, whole, size }))
     }
 
     fn skip(&mut self, what: &str, why: String) {
@@ -185,6 +171,12 @@ impl<'a> Loader<'a> {
         if !self.reading.skipped.contains(&skipped) {
             self.reading.skipped.push(skipped);
         }
+    }
+
+    /// An entry with the values of its variables; `None` if it is skipped.
+    fn filled(&mut self, entry: &str) -> Option<String> {
+        let filled = file_entry::fill(entry, |name| self.variable(name));
+        filled.map_err(|error| self.skip(entry, error.to_string())).ok()
     }
 
     /// The value of a variable; `PROJECT_PATH` defaults to the project.

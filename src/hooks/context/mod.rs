@@ -11,7 +11,11 @@ mod role;
 pub mod text;
 pub mod usage;
 
+use serde::{Deserialize, Serialize};
+
+use crate::machine::link::lookup::Lookup;
 use crate::machine::request::Request;
+use crate::machine::runner::RunnerEnvironment;
 use load::{Loader, Trust};
 use opsctl_inventory::compiled::Compiled;
 use opsctl_policy::model::installation::context::{ContextPolicy, is_role};
@@ -28,9 +32,30 @@ pub struct Reader<'a> {
     pub role: Option<&'a str>,
 }
 
+/// The files that the context of a session includes.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SessionFiles {
+    /// The context files.
+    pub reading: Reading,
+    /// The mounted repositories.
+    pub repositories: Reading,
+}
+
+/// The files of a session, read on the agent's machine.
+pub fn files_of(reader: Reader<'_>, compiled: &Compiled, request: &Request) -> SessionFiles {
+    let lookup =
+        || Lookup::SessionFiles { tier: reader.tier.map(Tier::number), role: reader.role.map(str::to_owned) };
+    let here = || {
+        let repos = RunnerEnvironment::of_process().repos_dir;
+        let repositories = repositories::gather(&repos, compiled, request);
+        Some(SessionFiles { reading: gather(reader, compiled, request), repositories })
+    };
+    request.agent.find(lookup, here).unwrap_or_default()
+}
+
 /// Gathers the context files of a session, in this order: those of all sessions, of its tier, its role file with the files
 /// that it declares, and those of its role. Files that cannot be included are listed with the reason.
-pub fn gather(reader: Reader<'_>, compiled: &Compiled, request: &Request) -> Reading {
+fn gather(reader: Reader<'_>, compiled: &Compiled, request: &Request) -> Reading {
     let policy = &compiled.installation.context;
     let listed = policy.of_tier(reader.tier);
     if listed.is_empty() && reader.role.is_none() {

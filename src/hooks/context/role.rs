@@ -34,7 +34,6 @@ pub enum FrontmatterError {
 
 #[derive(Deserialize)]
 struct FrontmatterWire {
-    #[serde(default)]
     auto_include: Option<OneOrMoreWire>,
 }
 
@@ -91,47 +90,24 @@ fn auto_include(yaml: &str) -> Result<Vec<String>, FrontmatterError> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_frontmatter_declares_files_and_is_not_part_of_the_text() {
-        let role =
-            read("---\nname: Chief\nauto_include:\n  - a.md\n  - ${PROJECT_PATH}/**/*.md\n---\n\n# Chief\n");
-        assert_eq!(role.auto_include, ["a.md", "${PROJECT_PATH}/**/*.md"]);
-        assert_eq!((role.body, role.complaint), ("\n# Chief\n", None));
-        let windows = read("\u{feff}---\r\nauto_include: a.md\r\n---\r\n# Chief\r\n");
-        assert_eq!((windows.auto_include, windows.body), (vec!["a.md".to_owned()], "# Chief\r\n"));
+    #[derive(Deserialize)]
+    struct Row {
+        text: String,
+        #[serde(default)]
+        files: Vec<String>,
+        body: String,
+        complaint: Option<String>,
     }
 
     #[test]
-    fn a_missing_or_empty_frontmatter_declares_no_files() {
-        for (text, body) in [
-            ("# Chief\n", "# Chief\n"),
-            ("", ""),
-            ("---\n---\n# Chief\n", "# Chief\n"),
-            ("---\nname: x\n---\n# Chief\n", "# Chief\n"),
-            ("---\nauto_include:\n---\n# Chief\n", "# Chief\n"),
-            ("# Chief\n---\nauto_include: [x]\n---\n", "# Chief\n---\nauto_include: [x]\n---\n"),
-        ] {
-            assert_eq!(read(text), RoleFile { body, auto_include: vec![], complaint: None }, "{text}");
-        }
-    }
-
-    #[test]
-    fn an_invalid_frontmatter_is_reported_and_the_text_is_kept() {
-        for (text, expected) in [
-            ("---\nauto_include: [a\n---\n# Chief\n", "its frontmatter cannot be read ("),
-            ("---\nauto_include: {a: b}\n---\n# Chief\n", "`auto_include` is a list of paths"),
-            ("---\n\tx\n---\n# Chief\n", "line "),
-            ("---\n- a\n---\n# Chief\n", "its frontmatter cannot be read ("),
-            ("---\na: &x [*x, *x]\n---\n# Chief\n", "its frontmatter cannot be read ("),
-            ("---\nauto_include: [a]\n# Chief\n", "its frontmatter has no end; add a line `---`"),
-        ] {
-            let role = read(text);
-            assert_eq!(role.auto_include, [""; 0], "{text}");
-            assert!(role.body.ends_with("# Chief\n"), "{text}");
-            assert!(
-                role.complaint.as_ref().is_some_and(|error| error.to_string().contains(expected)),
-                "{role:?}"
-            );
+    fn role_files_are_read_as_the_rows_state() {
+        let rows: Vec<Row> = serde_saphyr::from_str(include_str!("roles.yaml")).unwrap();
+        for Row { text, files, body, complaint } in rows {
+            let role = read(&text);
+            assert_eq!((&role.auto_include, role.body), (&files, body.as_str()), "{text}");
+            let found = role.complaint.map(|error| error.to_string());
+            assert_eq!(found.is_some(), complaint.is_some(), "{text}: {found:?}");
+            assert!(found.unwrap_or_default().contains(&complaint.unwrap_or_default()), "{text}");
         }
     }
 }

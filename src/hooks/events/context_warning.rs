@@ -6,8 +6,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use crate::hooks::context::usage;
-use crate::hooks::context::usage::Usage;
+use crate::hooks::context::usage::{self, Usage};
 use crate::hooks::transcript::{PAUSE, WRITTEN_WITHIN};
 use crate::machine::agent_side::AgentSide;
 use crate::machine::installation;
@@ -15,8 +14,7 @@ use crate::machine::link::lookup::{Awaited, Lookup};
 use crate::machine::request::Request;
 use crate::machine::warning::Warning;
 use opsctl_ledger::{Ledger, LedgerError};
-use opsctl_policy::budgets::window;
-use opsctl_policy::budgets::window::Fullness;
+use opsctl_policy::budgets::window::{self, Fullness};
 use opsctl_policy::model::records::event::HookCall;
 
 /// The use of the window, in percent, from which the transcript is waited for. Below, a level that is reached at once is
@@ -35,9 +33,9 @@ pub fn due(
     let (session, transcript) = (call.session.as_deref()?, call.transcript.as_deref()?);
     let stated = installation::windows_in_force(request);
     let usage = match tokens(transcript, awaited, session, &stated, request) {
-        Found::Usage(usage) => usage,
-        Found::Nothing => return None,
-        Found::Missing => {
+        TranscriptUsage::Usage(usage) => usage,
+        TranscriptUsage::Nothing => return None,
+        TranscriptUsage::Missing => {
             warnings.extend(note_no_record(session, request).err().map(Warning::from));
             return None;
         }
@@ -69,7 +67,7 @@ fn tokens(
     session: &str,
     stated: &[(String, u32)],
     request: &Request,
-) -> Found {
+) -> TranscriptUsage {
     let expected = || *awaited != Awaited::Nothing && !has_no_record(session, request);
     let lookup = || Lookup::Tokens {
         transcript: transcript.to_string_lossy().into_owned(),
@@ -78,13 +76,13 @@ fn tokens(
         may_come: expected(),
     };
     let here = || Some(up_to_date(transcript, awaited, stated, || not_yet(transcript) && expected()));
-    request.agent.find(lookup, here).unwrap_or(Found::Nothing)
+    request.agent.find(lookup, here).unwrap_or(TranscriptUsage::Nothing)
 }
 
 /// The result of reading a transcript.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Found {
+pub enum TranscriptUsage {
     /// The tokens of the last answer.
     Usage(Usage),
     /// It contains no usage.
@@ -100,7 +98,7 @@ pub fn up_to_date(
     awaited: &Awaited,
     stated: &[(String, u32)],
     may_come: impl FnOnce() -> bool,
-) -> Found {
+) -> TranscriptUsage {
     let began = Instant::now();
     let is_near = |Usage { tokens, model }: &Usage| {
         Fullness { tokens: *tokens, window: window::of_model(model, stated, *tokens) }.percent() >= NEAR
@@ -110,12 +108,12 @@ pub fn up_to_date(
         let over = began.elapsed() >= WRITTEN_WITHIN;
         if let Some(look) = usage::look(transcript, awaited) {
             if look.up_to_date || over || !look.usage.as_ref().is_none_or(is_near) {
-                return look.usage.map_or(Found::Nothing, Found::Usage);
+                return look.usage.map_or(TranscriptUsage::Nothing, TranscriptUsage::Usage);
             }
         } else if may_come.take().is_some_and(|may_come| !may_come()) {
-            return Found::Nothing;
+            return TranscriptUsage::Nothing;
         } else if over {
-            return Found::Missing;
+            return TranscriptUsage::Missing;
         }
         sleep(PAUSE);
     }
@@ -141,10 +139,7 @@ pub fn not_yet(transcript: &Path) -> bool {
 
 /// Whether the session is known to have no transcript; true if the ledger cannot be read.
 fn has_no_record(session: &str, request: &Request) -> bool {
-    let known = || -> Result<bool, LedgerError> {
-        Ledger::open_existing(&request.ledger)?.map_or(Ok(false), |ledger| ledger.has_no_record(session))
-    };
-    known().unwrap_or(true)
+    Ledger::read_at(&request.ledger, |ledger| ledger.has_no_record(session)).unwrap_or(true)
 }
 
 fn note_no_record(session: &str, request: &Request) -> Result<(), LedgerError> {
@@ -161,5 +156,5 @@ fn is_due(session: &str, level: u8, request: &Request) -> Result<bool, LedgerErr
 
 /// The highest level of which the agent was warned, in percent; 0 for none.
 fn warned_level(session: &str, request: &Request) -> Result<u8, LedgerError> {
-    Ledger::open_existing(&request.ledger)?.map_or(Ok(0), |ledger| ledger.context_level(session))
+    Ledger::read_at(&request.ledger, |ledger| ledger.context_level(session))
 }

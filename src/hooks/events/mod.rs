@@ -7,7 +7,6 @@ pub mod post_tool_batch;
 pub mod post_tool_use;
 pub mod pre_tool_use;
 pub mod session_end;
-pub mod session_files;
 pub mod session_start;
 pub mod stop;
 pub mod stop_failure;

@@ -4,10 +4,8 @@ use super::stop_failure;
 use crate::guard::failures;
 use crate::hooks::answer::Answer;
 use crate::hooks::finished::Ended;
-use crate::hooks::registry;
-use crate::hooks::registry::Details;
-use crate::hooks::transcript;
-use crate::hooks::transcript::ApiError;
+use crate::hooks::registry::{self, Details};
+use crate::hooks::transcript::{self, ApiError};
 use crate::hooks::undelivered;
 use crate::machine::request::Request;
 use crate::machine::warning::Warning;
@@ -45,13 +43,13 @@ pub fn handle(call: &HookCall, reason: Option<&str>, request: &Request) -> Answe
 }
 
 fn release(session: &str, request: &Request) -> Result<(), LedgerError> {
-    let mut ledger = Ledger::open(&request.ledger)?;
-    let change = ledger.change()?;
-    change.release_session(session)?;
-    change.release_leases(session)?;
-    let kept = failures::record_kept(&change, request)?;
-    change.note_time("session-end", request.started.elapsed(), request.now)?;
-    change.commit()?;
+    let kept = Ledger::write(&request.ledger, |change| {
+        change.release_session(session)?;
+        change.release_leases(session)?;
+        let kept = failures::record_kept(change, request)?;
+        change.note_time("session-end", request.started.elapsed(), request.now)?;
+        Ok(kept)
+    })?;
     if let Some(kept) = kept {
         kept.remove();
     }

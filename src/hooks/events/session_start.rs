@@ -3,15 +3,12 @@
 use std::time::Duration;
 
 use super::context_warning;
-use super::session_files::{self, SessionFiles};
 use crate::guard::{budgets, failures};
 use crate::hooks::answer::Answer;
-use crate::hooks::context::Reader;
 use crate::hooks::context::text::{Reading, Shown};
-use crate::hooks::registry;
-use crate::hooks::registry::Details;
-use crate::hooks::session_context;
-use crate::hooks::session_context::{Composed, State};
+use crate::hooks::context::{self, Reader, SessionFiles};
+use crate::hooks::registry::{self, Details};
+use crate::hooks::session_context::{self, Composed, State};
 use crate::machine::installation;
 use crate::machine::request::Request;
 use crate::machine::started;
@@ -84,7 +81,7 @@ pub fn compose(reader: Reader<'_>, request: &Request, warnings: &mut Vec<Warning
         tier: reader.tier.or(request.tier).or(compiled.tier),
         role: reader.role.or(request.role.as_deref()),
     };
-    let SessionFiles { reading, repositories } = session_files::of(reader, &compiled, request);
+    let SessionFiles { reading, repositories } = context::files_of(reader, &compiled, request);
     let Composed { text, files_room } = session_context::with_files(&state, &repositories, &reading);
     let shares = reading.shares(files_room);
     SessionContext { text, reading, shares, tier: reader.tier }

@@ -5,8 +5,7 @@ use std::time::Instant;
 use super::ending;
 use crate::guard::{budgets, verification};
 use crate::hooks::answer::{Answer, Output};
-use crate::hooks::registry;
-use crate::hooks::registry::Details;
+use crate::hooks::registry::{self, Details};
 use crate::hooks::transcript;
 use crate::machine::request::Request;
 use crate::machine::warning::Warning;
@@ -17,11 +16,9 @@ use opsctl_ledger::{Ledger, LedgerError, SessionActions, VerificationResult};
 use opsctl_policy::model::installation::checks::Verifier;
 use opsctl_policy::model::records::event::{HookCall, NewEvent};
 use opsctl_policy::model::records::session::Activity;
-use opsctl_policy::texts::notices;
-use opsctl_policy::texts::notices::Repair;
+use opsctl_policy::texts::notices::{self, Repair};
 use opsctl_policy::texts::report;
-use opsctl_probe::health;
-use opsctl_probe::health::Report;
+use opsctl_probe::health::{self, Report};
 
 /// The maximum number of actions that are read for a notification.
 const MOST_ACTIONS: u32 = 1000;

@@ -68,15 +68,15 @@ mod tests {
     }
 
     #[test]
-    fn an_error_code_contains_no_markup() {
-        assert_eq!(error_code("rate_limit"), "rate_limit");
-        assert_eq!(error_code("`x`\n# Title"), "xTitle");
-        assert_eq!(error_code("\n"), "unknown");
-    }
-
-    #[test]
-    fn a_secret_is_removed_before_its_punctuation() {
-        assert_eq!(error_code("password=hunter2 x"), "passwordredactedx");
+    fn an_error_code_contains_neither_markup_nor_a_secret() {
+        for (error, code) in [
+            ("rate_limit", "rate_limit"),
+            ("`x`\n# Title", "xTitle"),
+            ("\n", "unknown"),
+            ("password=hunter2 x", "passwordredactedx"),
+        ] {
+            assert_eq!(error_code(error), code);
+        }
         assert!(!without_keys("password: 'correct horse battery' x").contains("horse"));
     }
 }

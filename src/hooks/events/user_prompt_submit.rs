@@ -3,8 +3,7 @@
 use super::context_warning;
 use super::wake_up;
 use crate::hooks::answer::{Answer, Remarks};
-use crate::hooks::registry;
-use crate::hooks::registry::Details;
+use crate::hooks::registry::{self, Details};
 use crate::machine::link::lookup::Awaited;
 use crate::machine::request::Request;
 use opsctl_policy::model::records::event::HookCall;

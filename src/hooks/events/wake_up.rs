@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn any_history_fits_into_the_size_limit_of_the_client() {
-        let nasty = "=== End Wake-up ===\n\u{1b}[2J é".repeat(500);
+        let nasty = "=== End Wake-up ===\n\u{1b}[2J é".repeat(20);
         let news = News {
             at: now(),
             session: Some(nasty.clone()),

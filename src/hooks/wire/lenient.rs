@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// A field that accepts any JSON value. Each method reads the values of one type; by default they count as missing.
+/// What a field of any type is read as. Each method reads the values of one type; by default they count as missing.
 pub trait Lenient: Default {
     /// From a string.
     fn from_text(_: &str) -> Self {
@@ -19,11 +19,6 @@ pub trait Lenient: Default {
         Self::default()
     }
 
-    /// From a number or a list.
-    fn from_other() -> Self {
-        Self::default()
-    }
-
     /// From an object.
     fn from_object<'de, A: MapAccess<'de>>(mut object: A) -> Result<Self, A::Error> {
         while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
@@ -31,9 +26,32 @@ pub trait Lenient: Default {
     }
 }
 
-/// Reads a field with any value.
-pub fn any<'de, T: Lenient, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    deserializer.deserialize_any(AnyValue(PhantomData))
+/// A field that accepts any JSON value.
+#[derive(Debug, Clone, Default)]
+pub struct Any<T>(pub T);
+
+/// A string.
+pub type Text = Any<Option<String>>;
+
+/// A boolean; missing counts as false.
+pub type Flag = Any<bool>;
+
+impl Lenient for Option<String> {
+    fn from_text(text: &str) -> Self {
+        Some(text.to_owned())
+    }
+}
+
+impl Lenient for bool {
+    fn from_flag(flag: bool) -> Self {
+        flag
+    }
+}
+
+impl<'de, T: Lenient> Deserialize<'de> for Any<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyValue(PhantomData)).map(Self)
+    }
 }
 
 struct AnyValue<T>(PhantomData<T>);
@@ -58,55 +76,23 @@ impl<'de, T: Lenient> Visitor<'de> for AnyValue<T> {
     }
 
     fn visit_i64<E>(self, _: i64) -> Result<T, E> {
-        Ok(T::from_other())
+        Ok(T::default())
     }
 
     fn visit_u64<E>(self, _: u64) -> Result<T, E> {
-        Ok(T::from_other())
+        Ok(T::default())
     }
 
     fn visit_f64<E>(self, _: f64) -> Result<T, E> {
-        Ok(T::from_other())
+        Ok(T::default())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<T, A::Error> {
         while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(T::from_other())
+        Ok(T::default())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
         T::from_object(map)
-    }
-}
-
-/// A string.
-#[derive(Debug, Default)]
-pub struct Text(pub Option<String>);
-
-impl Lenient for Text {
-    fn from_text(text: &str) -> Self {
-        Self(Some(text.to_owned()))
-    }
-}
-
-impl<'de> Deserialize<'de> for Text {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        any(deserializer)
-    }
-}
-
-/// A boolean; missing counts as false.
-#[derive(Debug, Default)]
-pub struct Flag(pub bool);
-
-impl Lenient for Flag {
-    fn from_flag(flag: bool) -> Self {
-        Self(flag)
-    }
-}
-
-impl<'de> Deserialize<'de> for Flag {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        any(deserializer)
     }
 }

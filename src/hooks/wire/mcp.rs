@@ -49,17 +49,3 @@ fn flatten(value: &Value, pointer: String, into: &mut Vec<(String, String)>) {
         Value::Null | Value::Bool(_) => {}
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn arguments_are_known_by_their_pointers() {
-        let input = r#"{"tool_name":"x","tool_input":{"name":"a","deep":{"b/c":[1,"two",true]}}}"#;
-        let call = call("mcp__x__y".into(), input);
-        let expected = [("/name", "a"), ("/deep/b~1c/0", "1"), ("/deep/b~1c/1", "two")];
-        assert_eq!(call.arguments, expected.map(|(at, text)| (at.to_owned(), text.to_owned())));
-        assert_eq!(super::call("mcp__x__y".into(), "[]").arguments, []);
-    }
-}

@@ -32,43 +32,24 @@ pub fn read(stdin: &[u8], event: Option<&str>, session: Option<&str>) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use opsctl_policy::model::records::event::{HookEvent, ToolCall};
 
-    fn tool_call(stdin: &[u8]) -> ToolCall {
-        match read(stdin, Some("pre-tool-use"), None).unwrap().event {
-            HookEvent::PreToolUse(call) => call,
-            other => panic!("{other:?}"),
+    #[derive(serde::Deserialize)]
+    struct Row {
+        input: String,
+        argument: Option<String>,
+        variable: Option<String>,
+        gives: String,
+    }
+
+    #[test]
+    fn input_is_read_as_the_rows_state() {
+        let rows: Vec<Row> = serde_saphyr::from_str(include_str!("rows.yaml")).unwrap();
+        for Row { input, argument, variable, gives } in rows {
+            // Each character is a byte, and so may be no UTF-8.
+            let stdin: Vec<u8> = input.chars().map(|c| u8::try_from(c).unwrap()).collect();
+            let call = read(&stdin, argument.as_deref(), variable.as_deref());
+            let call = format!("{:?}", call.map_err(|error| error.to_string()));
+            assert!(call.contains(&gives), "{input}: {call}");
         }
-    }
-
-    #[test]
-    fn unpaired_surrogates_hide_nothing() {
-        let call = tool_call(br#"{"tool_input":{"command":"docker restart x \ud800"}}"#);
-        assert_eq!(call.command.as_deref(), Some("docker restart x \u{FFFD}"));
-        let call = tool_call(br#"{"tool_name":"mcp__x__y","tool_input":{"name":"a","text":"\udc00"}}"#);
-        let arguments = call.mcp.unwrap().arguments;
-        assert_eq!(arguments.first(), Some(&("/name".to_owned(), "a".to_owned())));
-        let call = read(br#"{"prompt":"x \ud800"}"#, Some("user-prompt-submit"), None).unwrap();
-        assert_eq!(call.event, HookEvent::UserPromptSubmit { prompt: "x \u{FFFD}".to_owned() });
-    }
-
-    #[test]
-    fn invalid_utf_8_does_not_hide_a_command() {
-        let call = tool_call(b"{\"tool_input\":{\"command\":\"docker restart x \xff\"}}");
-        assert_eq!(call.command.as_deref(), Some("docker restart x \u{FFFD}"));
-    }
-
-    #[test]
-    fn the_environment_names_the_session_and_the_argument_the_event() {
-        let stdin = br#"{"session_id":"inner","hook_event_name":"PostToolUse","cwd":"/app"}"#;
-        let call = read(stdin, Some("session-end"), Some("outer\n")).unwrap();
-        assert_eq!(
-            (call.session.as_deref(), call.client_session.as_deref(), call.event),
-            (Some("outer"), Some("inner"), HookEvent::SessionEnd { reason: None })
-        );
-        let call = read(stdin, None, None).unwrap();
-        assert_eq!((call.session.as_deref(), call.client_session), (Some("inner"), None));
-        assert!(matches!(call.event, HookEvent::PostToolUse(..)));
-        assert_eq!(read(stdin, None, Some("inner")).unwrap().client_session, None);
     }
 }

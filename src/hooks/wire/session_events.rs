@@ -89,36 +89,3 @@ impl CallsWire {
         ids.take(MAX_CALLS).collect()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_unreadable_call_does_not_hide_the_others() {
-        for (calls, expected) in [
-            (
-                r#"[{"tool_use_id":"a","tool_input":{}}, 7, {"tool_use_id":[]}, {"tool_use_id":"b"}]"#,
-                vec!["a", "b"],
-            ),
-            (r#"{"tool_use_id":"a"}"#, vec![]),
-            ("null", vec![]),
-        ] {
-            let input = format!(r#"{{"agent_id":"x","tool_calls":{calls}}}"#);
-            let HookEvent::PostToolBatch { calls: ids, agent } = event("PostToolBatch", &input) else {
-                panic!("{input}");
-            };
-            assert_eq!(
-                (ids, agent.as_deref()),
-                (expected.iter().map(|id| (*id).to_owned()).collect(), Some("x"))
-            );
-        }
-    }
-
-    #[test]
-    fn an_event_without_an_id_is_ignored() {
-        for name in ["PreToolUse", "SubagentStart", "SubagentStop", "Notification"] {
-            assert_eq!(event(name, r#"{"agent_id":7,"tool_use_id":""}"#), HookEvent::Other(name.to_owned()));
-        }
-    }
-}

@@ -2,14 +2,14 @@
 //! input, not by their names.
 
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess};
+use serde::de::{IgnoredAny, MapAccess};
 
 use super::error::InputError;
-use super::lenient::{Flag, Lenient, Text, any};
+use super::lenient::{Flag, Lenient, Text};
 use opsctl_policy::model::records::event::ToolFile;
 
 /// The fields that are read; all others are skipped.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ToolFields {
     /// The shell command.
     pub command: Option<String>,
@@ -45,19 +45,6 @@ enum Key {
 }
 
 impl ToolFields {
-    /// Those of an object without known keys.
-    const fn of_object() -> Self {
-        Self {
-            command: None,
-            problem: None,
-            interrupted: false,
-            file: None,
-            path: None,
-            glob: None,
-            writes: false,
-        }
-    }
-
     /// Takes the file that the tool opens.
     pub fn take_file(&mut self) -> Option<ToolFile> {
         if let Some(path) = self.file.take() {
@@ -72,16 +59,10 @@ impl ToolFields {
     }
 }
 
-impl Default for ToolFields {
-    /// Those of missing input.
-    fn default() -> Self {
-        Self { problem: Some(InputError::ToolInput), ..Self::of_object() }
-    }
-}
-
-impl Lenient for ToolFields {
+/// `None` without an object.
+impl Lenient for Option<ToolFields> {
     fn from_object<'de, A: MapAccess<'de>>(mut object: A) -> Result<Self, A::Error> {
-        let mut fields = Self::of_object();
+        let mut fields = ToolFields::default();
         while let Some(key) = object.next_key()? {
             match key {
                 Key::Command => {
@@ -98,35 +79,6 @@ impl Lenient for ToolFields {
                 }
             }
         }
-        Ok(fields)
-    }
-}
-
-impl<'de> Deserialize<'de> for ToolFields {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        any(deserializer)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_is_found_by_the_shape_of_the_input() {
-        for (input, expected) in [
-            (r#"{"file_path":"/a","content":"x"}"#, Some(("/a", true))),
-            (r#"{"old_string":"x","new_string":"y","file_path":"/a"}"#, Some(("/a", true))),
-            (r#"{"notebook_path":"/a.ipynb","new_source":"x","cell_id":"1"}"#, Some(("/a.ipynb", true))),
-            (r#"{"file_path":"/a","offset":3,"limit":5}"#, Some(("/a", false))),
-            (r#"{"pattern":"x","path":"/a"}"#, Some(("/a", false))),
-            (r#"{"pattern":"x","path":"/a","glob":".env"}"#, Some(("/a/.env", false))),
-            (r#"{"command":"ls"}"#, None),
-            (r#"["file_path"]"#, None),
-        ] {
-            let mut fields: ToolFields = serde_json::from_str(input).unwrap();
-            let file = fields.take_file();
-            assert_eq!(file.as_ref().map(|file| (file.path.as_str(), file.writes)), expected, "{input}");
-        }
+        Ok(Some(fields))
     }
 }

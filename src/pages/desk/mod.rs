@@ -29,9 +29,8 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use tokio::net::TcpListener;
 
-use crate::guard::process::connections;
-use crate::guard::process::connections::Limits;
-use crate::guard::process::guard::{Guard, Stop};
+use crate::guard::process::connections::{self, Limits, Stop};
+use crate::machine::environment::Environment;
 use state::Desk;
 
 /// What a browser needs.
@@ -43,8 +42,12 @@ const LIMITS: Limits = Limits {
 };
 
 /// Prepares the desk for this address. `tell` states where the token for login is. Errors are those of its settings.
-pub fn prepare(guard: &Arc<Guard>, listen: SocketAddr, tell: &dyn Fn(&str)) -> io::Result<Arc<Desk>> {
-    Desk::new(guard, listen, tell).map(Arc::new)
+pub fn prepare(
+    environment: &Arc<Environment>,
+    listen: SocketAddr,
+    tell: &dyn Fn(&str),
+) -> io::Result<Arc<Desk>> {
+    Desk::new(environment, listen, tell).map(Arc::new)
 }
 
 /// Serves connections until the process ends.

@@ -14,7 +14,6 @@ use super::problem::Problem;
 use super::settings::Settings;
 use super::templates::Templates;
 use crate::guard::approval::desk_key::DeskKey;
-use crate::guard::process::guard::Guard;
 use crate::machine::environment::Environment;
 use opsctl_ledger::{Ledger, LedgerError};
 use opsctl_machine::held_variables::variable;
@@ -25,7 +24,7 @@ pub type Checked = Mutex<Option<(Instant, Option<String>)>>;
 /// What all requests share.
 #[derive(Debug)]
 pub struct Desk {
-    guard: Arc<Guard>,
+    environment: Arc<Environment>,
     /// The settings.
     pub settings: Settings,
     /// The key of links and forms.
@@ -43,10 +42,9 @@ pub struct Desk {
 
 impl Desk {
     /// Prepares the desk for this address. `tell` states where the token for login is. Errors are those of its settings.
-    pub fn new(guard: &Arc<Guard>, listen: SocketAddr, tell: &dyn Fn(&str)) -> io::Result<Self> {
+    pub fn new(environment: &Arc<Environment>, listen: SocketAddr, tell: &dyn Fn(&str)) -> io::Result<Self> {
         let settings = Settings::from_variables(variable).map_err(io::Error::other)?;
         settings.check(listen).map_err(io::Error::other)?;
-        let environment = &guard.environment;
         environment.create_own_state_dir()?;
         let key = DeskKey::open(&environment.state_dir).map_err(io::Error::other)?;
         let tokens = Tokens::of(&settings, &environment.state_dir).map_err(io::Error::other)?;
@@ -54,7 +52,7 @@ impl Desk {
             tell(&format!("token for login: {}", path.display()));
         }
         Ok(Self {
-            guard: Arc::clone(guard),
+            environment: Arc::clone(environment),
             settings,
             key,
             tokens,
@@ -67,7 +65,7 @@ impl Desk {
 
     /// The guard's own environment.
     pub fn environment(&self) -> &Environment {
-        &self.guard.environment
+        &self.environment
     }
 
     /// The name of the cookie. The prefix makes browsers accept it through HTTPS only, and not from other hosts.

@@ -26,7 +26,7 @@ pub struct NewRun {
 }
 
 /// The end of a session.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RunEnd {
     /// `completed`, `waiting`, `failed`, `timeout`, `signalled` or `not_started`.
     pub outcome: String,

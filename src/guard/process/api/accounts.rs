@@ -12,20 +12,21 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, Utc};
 use tokio::sync::oneshot;
 
-use super::meter::BYTES_PER_TOKEN;
+use super::answer::Refusal;
+use super::meter::{BYTES_PER_TOKEN, estimated};
 use crate::guard::failures;
 use crate::machine::environment::Environment;
 use crate::machine::warning::Warning;
 use crate::machine::{installation, notify};
 use opsctl_ledger::records::spend::ApiRequest;
-use opsctl_ledger::{Ledger, LedgerError};
+use opsctl_ledger::{Change, Ledger, LedgerError};
 use opsctl_policy::budgets::spend::{
     Prices, Spent, Standing, next_allowed, notice, refusal, standings, unknown_price,
 };
 use opsctl_policy::model::records::event::NewEvent;
 use opsctl_policy::model::records::notice::Notice;
 use opsctl_policy::model::rights::policy::{OnFailure, Policy};
-use opsctl_policy::model::rights::spend::{Tokens, Usage, Usd};
+use opsctl_policy::model::rights::spend::{Usage, Usd};
 
 /// How long a policy is used before it is read again.
 const POLICY: Duration = Duration::from_secs(10);
@@ -39,44 +40,8 @@ const PAUSE: Duration = Duration::from_secs(5);
 /// The maximum number of responses that are kept in memory while the ledger cannot be written.
 const MOST_KEPT: usize = 10_000;
 
-/// Whether a request is forwarded.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
-    /// It is.
-    Allowed,
-    /// A limit is reached; the message for the client.
-    Refused(String),
-    /// A limit is reached only with what requests under way are estimated to cost; the message for the client.
-    Pending(String),
-    /// The ledger cannot be read, and `policy.on_failure` is `closed`; the message for the client.
-    Unavailable(String),
-}
-
-enum Order {
-    Check {
-        session: String,
-        reply: oneshot::Sender<Verdict>,
-    },
-    Used {
-        number: u64,
-        session: String,
-        model: String,
-        usage: Usage,
-        at: DateTime<Utc>,
-    },
-    /// What a request that was sent is estimated to cost, until its response states it.
-    Sent {
-        number: u64,
-        session: String,
-        model: Option<String>,
-        usage: Usage,
-        at: DateTime<Utc>,
-    },
-    /// It costs nothing.
-    Cancelled(u64),
-    Ended(u64),
-    Flush(oneshot::Sender<()>),
-}
+/// Work of the thread. Orders are carried out one after the other.
+type Order = Box<dyn FnOnce(&mut Book) + Send>;
 
 /// The way to the thread.
 #[derive(Debug, Clone)]
@@ -96,8 +61,7 @@ pub struct Account {
 impl Accounts {
     /// Starts the thread. It ends when all ways to it are gone.
     pub fn start(environment: Environment, prices: Prices) -> Result<Self, String> {
-        let mut warnings = Vec::new();
-        let policy = installation::in_force(&environment, &mut warnings).installation.policy;
+        let (policy, warnings) = policy_in_force(&environment);
         // The default policy has no limits.
         if let Some(warning) = warnings.iter().find(|warning| matches!(warning, Warning::Inventory(_))) {
             return Err(warning.to_string());
@@ -119,14 +83,15 @@ impl Accounts {
         Ok(Self { orders, numbers: Arc::default() })
     }
 
-    /// Whether a request of this session is forwarded.
-    pub async fn check(&self, session: &str) -> Verdict {
-        let (reply, answer) = oneshot::channel();
-        let gone = || Verdict::Unavailable("opsctl: the guard is shutting down; try again".to_owned());
-        if self.orders.send(Order::Check { session: session.to_owned(), reply }).is_err() {
-            return gone();
-        }
-        answer.await.unwrap_or_else(|_| gone())
+    /// Whether a request of this session is forwarded; otherwise why not, and the message for the client.
+    pub async fn check(&self, session: &str) -> Result<(), (Refusal, String)> {
+        let session = session.to_owned();
+        let checked = self.ask(move |book| {
+            book.write();
+            book.judge(&session)
+        });
+        let gone = "opsctl: the guard is shutting down; try again";
+        checked.await.unwrap_or_else(|| Err((Refusal::Unreachable, gone.to_owned())))
     }
 
     /// The account of a request that is about to be sent.
@@ -137,53 +102,51 @@ impl Accounts {
 
     /// Waits until everything so far is written, if the ledger takes it.
     pub async fn flush(&self) {
+        self.ask(Book::flush).await;
+    }
+
+    /// Has the thread do something; `None` if it has ended.
+    async fn ask<T: Send + 'static>(&self, order: impl FnOnce(&mut Book) -> T + Send + 'static) -> Option<T> {
         let (reply, answer) = oneshot::channel();
-        if self.orders.send(Order::Flush(reply)).is_ok() {
-            let _ = answer.await;
-        }
+        let order = move |book: &mut Book| drop(reply.send(order(book)));
+        self.orders.send(Box::new(order)).ok()?;
+        answer.await.ok()
     }
 }
 
 impl Account {
     /// States what the request has used so far, which replaces what was stated before.
     pub fn used(&self, model: String, usage: Usage) {
-        let Self { number, session, orders } = self;
-        // An error means that the guard is shutting down.
-        let _ = orders.send(Order::Used {
-            number: *number,
-            session: session.clone(),
-            model,
-            usage,
-            at: Utc::now(),
-        });
+        self.note(model, usage, Basis::Response);
     }
-}
 
-impl Account {
     /// States that a request of this length has been sent: it is charged with an estimate.
     pub fn sent(&self, model: Option<&str>, bytes: u64) {
         let input = bytes.div_ceil(BYTES_PER_TOKEN).min(MOST_TOKENS);
-        let usage =
-            Usage { tokens: Tokens { input, ..Tokens::default() }, estimated: true, ..Usage::default() };
-        let Self { number, session, orders } = self;
-        let _ = orders.send(Order::Sent {
-            number: *number,
-            session: session.clone(),
-            model: model.map(str::to_owned),
-            usage,
-            at: Utc::now(),
-        });
+        self.note(model.unwrap_or("unknown").to_owned(), estimated(input, 0), Basis::Estimate);
     }
 
     /// States that the request costs nothing.
     pub fn cancel(&self) {
-        let _ = self.orders.send(Order::Cancelled(self.number));
+        self.order(Book::cancel);
+    }
+
+    fn note(&self, model: String, usage: Usage, basis: Basis) {
+        let (at, session) = (Utc::now(), self.session.clone());
+        let request = ApiRequest { at, session, model, usage, cost: Usd(0) };
+        self.order(move |book, number| book.note(number, request, basis));
+    }
+
+    fn order(&self, order: impl FnOnce(&mut Book, u64) + Send + 'static) {
+        let number = self.number;
+        // An error means that the guard is shutting down.
+        let _ = self.orders.send(Box::new(move |book| order(book, number)));
     }
 }
 
 impl Drop for Account {
     fn drop(&mut self) {
-        let _ = self.orders.send(Order::Ended(self.number));
+        self.order(Book::end);
     }
 }
 
@@ -211,9 +174,12 @@ enum Basis {
 }
 
 impl Row {
-    const fn new(request: ApiRequest, basis: Basis) -> Self {
-        let written = Usd(0);
-        Self { request, id: None, written, is_written: false, is_ended: false, basis }
+    /// Changes the sums of which it is part: that of the day, and that of its own session.
+    fn change(&self, spent: &mut Spent, session: &str, change: impl Fn(u64) -> u64) {
+        spent.day = Usd(change(spent.day.0));
+        if self.request.session == session {
+            spent.session = Usd(change(spent.session.0));
+        }
     }
 }
 
@@ -231,44 +197,21 @@ struct Book {
 impl Book {
     fn run(&mut self, orders: &mpsc::Receiver<Order>) {
         loop {
-            let first = if self.has_unwritten() {
-                match orders.recv_timeout(PAUSE) {
-                    Ok(order) => Some(order),
-                    Err(mpsc::RecvTimeoutError::Timeout) => None,
-                    Err(mpsc::RecvTimeoutError::Disconnected) => break,
-                }
-            } else {
-                match orders.recv() {
-                    Ok(order) => Some(order),
-                    Err(mpsc::RecvError) => break,
-                }
-            };
+            let pause = if self.has_unwritten() { PAUSE } else { Duration::MAX };
+            let first = orders.recv_timeout(pause);
+            if first.as_ref().err() == Some(&mpsc::RecvTimeoutError::Disconnected) {
+                break;
+            }
             // What has arrived meanwhile is written in one transaction.
-            let mut next = first;
-            while let Some(order) = next {
-                match order {
-                    Order::Used { number, session, model, usage, at } => {
-                        self.note(number, session, model, usage, at);
-                    }
-                    Order::Sent { number, session, model, usage, at } => {
-                        self.estimate(number, session, model, usage, at);
-                    }
-                    Order::Cancelled(number) => self.cancel(number),
-                    Order::Ended(number) => self.end(number),
-                    Order::Check { session, reply } => {
-                        self.write();
-                        let _ = reply.send(self.judge(&session));
-                    }
-                    Order::Flush(reply) => {
-                        self.failed_at = None;
-                        self.write();
-                        let _ = reply.send(());
-                    }
-                }
-                next = orders.try_recv().ok();
+            for order in first.into_iter().chain(orders.try_iter()) {
+                order(self);
             }
             self.write();
         }
+        self.flush();
+    }
+
+    fn flush(&mut self) {
         self.failed_at = None;
         self.write();
     }
@@ -277,41 +220,29 @@ impl Book {
         self.rows.values().any(|row| !row.is_written)
     }
 
-    fn note(&mut self, number: u64, session: String, model: String, usage: Usage, at: DateTime<Utc>) {
+    /// Charges a request: with an estimate if its response has not begun, else with what the response states.
+    fn note(&mut self, number: u64, request: ApiRequest, basis: Basis) {
         self.read_policy();
-        let cost = self.prices.cost(&self.policy.spend.prices, &model, &usage);
-        if !cost.is_known && !self.unknown.contains(&model) && self.unknown.len() < MOST_KEPT {
-            self.unknown.push(model.clone());
+        let cost = self.prices.cost(&self.policy.spend.prices, &request.model, &request.usage);
+        let request = ApiRequest { cost: cost.usd, ..request };
+        let is_response = basis == Basis::Response;
+        // A model without a price is reported when the response names it.
+        let is_unknown = is_response && !cost.is_known && !self.unknown.contains(&request.model);
+        if is_unknown && self.unknown.len() < MOST_KEPT {
+            self.unknown.push(request.model.clone());
         }
         let has_room = self.rows.len() < MOST_KEPT;
         match self.rows.get_mut(&number) {
-            Some(row) => {
-                row.request = ApiRequest { model, usage, cost: cost.usd, ..row.request.clone() };
-                (row.is_written, row.basis) = (false, Basis::Response);
+            Some(row) if is_response => {
+                row.request = ApiRequest { at: row.request.at, ..request };
+                (row.is_written, row.basis) = (false, basis);
             }
             None if has_room => {
-                let request = ApiRequest { at, session, model, usage, cost: cost.usd };
-                self.rows.insert(number, Row::new(request, Basis::Response));
+                let row =
+                    Row { request, id: None, written: Usd(0), is_written: false, is_ended: false, basis };
+                self.rows.insert(number, row);
             }
-            None => {}
-        }
-    }
-
-    /// Charges a request whose response has not begun. A model without a price is reported when the response names it.
-    fn estimate(
-        &mut self,
-        number: u64,
-        session: String,
-        model: Option<String>,
-        usage: Usage,
-        at: DateTime<Utc>,
-    ) {
-        self.read_policy();
-        let model = model.unwrap_or_else(|| "unknown".to_owned());
-        let cost = self.prices.cost(&self.policy.spend.prices, &model, &usage).usd;
-        if self.rows.len() < MOST_KEPT && !self.rows.contains_key(&number) {
-            self.rows
-                .insert(number, Row::new(ApiRequest { at, session, model, usage, cost }, Basis::Estimate));
+            _ => {}
         }
     }
 
@@ -342,8 +273,7 @@ impl Book {
             return;
         }
         self.policy_read = Instant::now();
-        let mut warnings = Vec::new();
-        let policy = installation::in_force(&self.environment, &mut warnings).installation.policy;
+        let (policy, warnings) = policy_in_force(&self.environment);
         if warnings.is_empty() {
             self.policy = policy;
         }
@@ -391,15 +321,8 @@ impl Book {
             };
             ids.push((*number, id));
         }
-        let mut raised = Vec::new();
-        for model in &self.unknown {
-            let (event, notice) = unknown_price(model, now);
-            let id = change.raise(None, &notice, notify::has_target(&self.environment), now)?;
-            if id.is_some() {
-                change.add_event(None, &event, now)?;
-            }
-            raised.extend(id);
-        }
+        let news: Vec<_> = self.unknown.iter().map(|model| unknown_price(model, now)).collect();
+        let raised = self.raise(&change, None, &news, now)?;
         change.commit()?;
         self.unknown.clear();
         let mut sessions = BTreeSet::new();
@@ -414,49 +337,62 @@ impl Book {
                 }
             }
         }
+        self.hand_over(raised);
+        Ok(sessions)
+    }
+
+    /// Raises each notice with its event, unless operators were notified of it. Returns the notices to deliver.
+    fn raise(
+        &self,
+        change: &Change<'_>,
+        session: Option<&str>,
+        news: &[(NewEvent, Notice)],
+        now: DateTime<Utc>,
+    ) -> Result<Vec<i64>, LedgerError> {
+        let mut raised = Vec::new();
+        for (event, notice) in news {
+            let id = change.raise(session, notice, notify::has_target(&self.environment), now)?;
+            if id.is_some() {
+                change.add_event(session, event, now)?;
+            }
+            raised.extend(id);
+        }
+        Ok(raised)
+    }
+
+    fn hand_over(&self, raised: Vec<i64>) {
         for id in raised {
             notify::hand_over(&self.environment, id);
         }
-        Ok(sessions)
     }
 
     /// What was spent, with what is not written.
     fn spent(&self, session: &str, now: DateTime<Utc>) -> Result<Spent, LedgerError> {
-        let mut spent = match Ledger::open_existing(&self.environment.ledger)? {
-            Some(ledger) => ledger.spent(session, now)?,
-            None => Spent::default(),
-        };
+        let read = |ledger: &Ledger| ledger.spent(session, now);
+        let mut spent = Ledger::read_at(&self.environment.ledger, read)?;
         for row in self.rows.values().filter(|row| !row.is_written) {
-            let more = Usd(row.request.cost.0.saturating_sub(row.written.0));
-            spent.day = spent.day.plus(more);
-            if row.request.session == session {
-                spent.session = spent.session.plus(more);
-            }
+            let more = row.request.cost.0.saturating_sub(row.written.0);
+            row.change(&mut spent, session, |sum| sum.saturating_add(more));
         }
         Ok(spent)
     }
 
     /// What was spent without the estimates of requests under way.
-    fn certain(&self, spent: Spent, session: &str) -> Spent {
-        let mut certain = spent;
+    fn certain(&self, mut spent: Spent, session: &str) -> Spent {
         for row in self.rows.values().filter(|row| row.basis == Basis::Estimate && !row.is_ended) {
-            let cost = row.request.cost.0;
-            certain.day = Usd(certain.day.0.saturating_sub(cost));
-            if row.request.session == session {
-                certain.session = Usd(certain.session.0.saturating_sub(cost));
-            }
+            row.change(&mut spent, session, |sum| sum.saturating_sub(row.request.cost.0));
         }
-        certain
+        spent
     }
 
     const fn has_limits(&self) -> bool {
         self.policy.spend.day.is_some() || self.policy.spend.session.is_some()
     }
 
-    fn judge(&mut self, session: &str) -> Verdict {
+    fn judge(&mut self, session: &str) -> Result<(), (Refusal, String)> {
         self.read_policy();
         if !self.has_limits() {
-            return Verdict::Allowed;
+            return Ok(());
         }
         let now = Utc::now();
         let spent = match self.spent(session, now) {
@@ -464,9 +400,12 @@ impl Book {
             Err(error) => {
                 self.failed(Some(session), &error);
                 return match self.policy.on_failure {
-                    OnFailure::Open => Verdict::Allowed,
-                    OnFailure::Closed => Verdict::Unavailable(format!(
-                        "opsctl: the spending limit cannot be checked ({error}), and policy.on_failure is closed"
+                    OnFailure::Open => Ok(()),
+                    OnFailure::Closed => Err((
+                        Refusal::Unreachable,
+                        format!(
+                            "opsctl: the spending limit cannot be checked ({error}), and policy.on_failure is closed"
+                        ),
                     )),
                 };
             }
@@ -474,18 +413,20 @@ impl Book {
         let reached = |spent| standings(&self.policy.spend, spent).into_iter().find(Standing::is_reached);
         let Some(standing) = reached(self.certain(spent, session)) else {
             return match reached(spent) {
-                None => Verdict::Allowed,
-                Some(standing) => Verdict::Pending(format!(
-                    "opsctl: requests under way may reach {}; retry when they have ended",
-                    standing.key()
+                None => Ok(()),
+                Some(standing) => Err((
+                    Refusal::Busy,
+                    format!(
+                        "opsctl: requests under way may reach {}; retry when they have ended",
+                        standing.key()
+                    ),
                 )),
             };
         };
         self.report(session);
-        let costs = Ledger::open_existing(&self.environment.ledger)
-            .and_then(|ledger| ledger.map_or_else(|| Ok(vec![]), |ledger| ledger.costs_of_the_day(now)))
-            .unwrap_or_default();
-        Verdict::Refused(refusal(&standing, next_allowed(costs, standing.most)))
+        let costs = Ledger::read_at(&self.environment.ledger, |ledger| ledger.costs_of_the_day(now));
+        let costs = costs.unwrap_or_default();
+        Err((Refusal::Spent, refusal(&standing, next_allowed(costs, standing.most))))
     }
 
     /// Records and notifies operators of limits that are near or reached, once each.
@@ -505,26 +446,8 @@ impl Book {
         if news.is_empty() {
             return;
         }
-        let raise = || {
-            let mut ledger = Ledger::open(&self.environment.ledger)?;
-            let change = ledger.change()?;
-            let mut raised = Vec::new();
-            for (event, notice) in &news {
-                let id = change.raise(named, notice, notify::has_target(&self.environment), now)?;
-                if id.is_some() {
-                    change.add_event(named, event, now)?;
-                }
-                raised.extend(id);
-            }
-            change.commit()?;
-            Ok(raised)
-        };
-        match raise() {
-            Ok(raised) => {
-                for id in raised {
-                    notify::hand_over(&self.environment, id);
-                }
-            }
+        match Ledger::write(&self.environment.ledger, |change| self.raise(change, named, &news, now)) {
+            Ok(raised) => self.hand_over(raised),
             Err(error) => self.failed(named, &error),
         }
     }
@@ -534,4 +457,10 @@ impl Book {
         // What cannot be reported either is in the file of failures, or lost.
         let _ = failures::report(&self.environment, session, &message, None, Utc::now());
     }
+}
+
+/// The policy in force, and what is wrong with its source.
+fn policy_in_force(environment: &Environment) -> (Policy, Vec<Warning>) {
+    let mut warnings = Vec::new();
+    (installation::in_force(environment, &mut warnings).installation.policy, warnings)
 }

@@ -1,21 +1,10 @@
 //! Errors in the form of the API, which the client shows.
 
+use axum::Json;
 use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::{Response, StatusCode};
-use serde::Serialize;
-
-#[derive(Serialize)]
-struct AnswerWire<'a> {
-    r#type: &'static str,
-    error: ErrorWire<'a>,
-}
-
-#[derive(Serialize)]
-struct ErrorWire<'a> {
-    r#type: &'static str,
-    message: &'a str,
-}
+use axum::response::IntoResponse as _;
+use serde_json::json;
 
 /// Why a request is not forwarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,14 +48,8 @@ impl Refusal {
     /// The response.
     pub fn response(self, message: &str) -> Response<Body> {
         let (status, kind) = self.status();
-        let wire = AnswerWire { r#type: "error", error: ErrorWire { r#type: kind, message } };
-        let mut response = Response::new(Body::from(serde_json::to_string(&wire).unwrap_or_default()));
-        *response.status_mut() = status;
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        if self.is_final() {
-            headers.insert(HeaderName::from_static("x-should-retry"), HeaderValue::from_static("false"));
-        }
-        response
+        let json = json!({"type": "error", "error": {"type": kind, "message": message}});
+        let no_retry = self.is_final().then_some([("x-should-retry", "false")]);
+        (status, no_retry, Json(json)).into_response()
     }
 }

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
-use hyper::body::{Frame, Incoming, SizeHint};
-use tokio::time::{Instant, Sleep, sleep};
+use axum::body::Bytes;
+use hyper::body::{Frame, SizeHint};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::accounts::Account;
 use super::meter::Meter;
@@ -43,57 +43,38 @@ pub enum BodyError {
     Idle,
 }
 
-/// The next part of a body, or [`BodyError::Idle`] if there is none within [`IDLE`].
-fn poll_part<B>(
-    body: &mut B,
-    idle: &mut Pin<Box<Sleep>>,
-    cx: &mut Context<'_>,
-) -> Poll<Option<Result<Frame<Bytes>, BoxError>>>
+/// What watches a body on its way.
+pub trait Watch: Unpin {
+    /// Reads the next part.
+    fn read(&mut self, part: &Bytes) -> Result<(), BodyError>;
+
+    /// The time by which the next part has to be there, and the error if it is not.
+    fn deadline(&self) -> (Instant, BodyError);
+
+    /// Ends the watch. A body that breaks off is not whole.
+    fn ended(&mut self, is_whole: bool);
+}
+
+/// A body that is forwarded unchanged.
+pub struct Watched<B, W> {
+    inner: B,
+    watch: W,
+    late: Pin<Box<Sleep>>,
+}
+
+impl<B, W: Watch> Watched<B, W> {
+    /// The body `inner` with its watch.
+    pub fn new(inner: B, watch: W) -> Self {
+        let late = Box::pin(sleep_until(watch.deadline().0));
+        Self { inner, watch, late }
+    }
+}
+
+impl<B, W> hyper::body::Body for Watched<B, W>
 where
     B: hyper::body::Body<Data = Bytes, Error: Into<BoxError>> + Unpin,
+    W: Watch,
 {
-    let Poll::Ready(frame) = Pin::new(body).poll_frame(cx) else {
-        ready!(idle.as_mut().poll(cx));
-        return Poll::Ready(Some(Err(BodyError::Idle.into())));
-    };
-    idle.as_mut().reset(Instant::now() + IDLE);
-    Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
-}
-
-/// The time by which a request has to be there of which this many bytes have arrived.
-const fn allowed(arrived: u64) -> Duration {
-    ARRIVAL.saturating_add(Duration::from_secs(arrived / LEAST_SPEED))
-}
-
-/// The body of a request, counted and limited.
-#[derive(Debug)]
-pub struct Upload {
-    inner: Body,
-    most: u64,
-    sent: Arc<AtomicU64>,
-    began: Instant,
-    late: Pin<Box<Sleep>>,
-    model: ModelName,
-    /// Is charged with the input when all of it has been sent.
-    account: Option<Arc<Account>>,
-}
-
-impl Upload {
-    /// At most `most` bytes, which are added to `sent`.
-    pub fn new(inner: Body, most: u64, sent: Arc<AtomicU64>, account: Option<Arc<Account>>) -> Self {
-        let late = Box::pin(sleep(allowed(0)));
-        Self { inner, most, sent, began: Instant::now(), late, model: ModelName::default(), account }
-    }
-
-    /// Charges the input.
-    fn ended(&mut self) {
-        if let Some(account) = self.account.take() {
-            account.sent(self.model.found(), self.sent.load(Ordering::Relaxed));
-        }
-    }
-}
-
-impl hyper::body::Body for Upload {
     type Data = Bytes;
     type Error = BoxError;
 
@@ -101,33 +82,24 @@ impl hyper::body::Body for Upload {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let this = &mut *self;
-        let Poll::Ready(frame) = Pin::new(&mut this.inner).poll_frame(cx) else {
-            ready!(this.late.as_mut().poll(cx));
-            return Poll::Ready(Some(Err(BodyError::Slow.into())));
+        let Self { inner, watch, late } = &mut *self;
+        let frame = if let Poll::Ready(frame) = Pin::new(&mut *inner).poll_frame(cx) {
+            frame.map(|frame| {
+                let frame = frame.map_err(Into::into)?;
+                frame.data_ref().map_or(Ok(()), |part| watch.read(part))?;
+                Ok(frame)
+            })
+        } else {
+            ready!(late.as_mut().poll(cx));
+            Some(Err(watch.deadline().1.into()))
         };
+        late.as_mut().reset(watch.deadline().0);
         match &frame {
-            Some(Ok(frame)) => {
-                if let Some(data) = frame.data_ref() {
-                    let length = data.len() as u64;
-                    let sent = this.sent.fetch_add(length, Ordering::Relaxed).saturating_add(length);
-                    if sent > this.most {
-                        return Poll::Ready(Some(Err(BodyError::TooLarge(this.most).into())));
-                    }
-                    this.late.as_mut().reset(this.began + allowed(sent));
-                    if this.account.is_some() {
-                        this.model.feed(data);
-                    }
-                }
-                // A body of a stated length is not asked for its end.
-                if this.inner.is_end_stream() {
-                    this.ended();
-                }
-            }
-            Some(Err(_)) => this.account = None,
-            None => this.ended(),
+            // A body of a stated length is not asked for its end.
+            Some(Ok(_)) if !inner.is_end_stream() => {}
+            end => watch.ended(!matches!(end, Some(Err(_)))),
         }
-        Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
+        Poll::Ready(frame)
     }
 
     fn is_end_stream(&self) -> bool {
@@ -139,10 +111,55 @@ impl hyper::body::Body for Upload {
     }
 }
 
-/// The body of a response, unchanged, with what is released when it ends.
+/// The time by which a request has to be there of which this many bytes have arrived.
+const fn allowed(arrived: u64) -> Duration {
+    ARRIVAL.saturating_add(Duration::from_secs(arrived / LEAST_SPEED))
+}
+
+/// Counts and limits the body of a request.
+#[derive(Debug)]
+pub struct Upload {
+    most: u64,
+    sent: Arc<AtomicU64>,
+    began: Instant,
+    model: ModelName,
+    /// Is charged with the input when all of it has been sent.
+    account: Option<Arc<Account>>,
+}
+
+impl Upload {
+    /// At most `most` bytes, which are added to `sent`.
+    pub fn new(most: u64, sent: Arc<AtomicU64>, account: Option<Arc<Account>>) -> Self {
+        Self { most, sent, began: Instant::now(), model: ModelName::default(), account }
+    }
+}
+
+impl Watch for Upload {
+    fn read(&mut self, part: &Bytes) -> Result<(), BodyError> {
+        let length = part.len() as u64;
+        let sent = self.sent.fetch_add(length, Ordering::Relaxed).saturating_add(length);
+        if sent > self.most {
+            return Err(BodyError::TooLarge(self.most));
+        }
+        if self.account.is_some() {
+            self.model.feed(part);
+        }
+        Ok(())
+    }
+
+    fn deadline(&self) -> (Instant, BodyError) {
+        (self.began + allowed(self.sent.load(Ordering::Relaxed)), BodyError::Slow)
+    }
+
+    fn ended(&mut self, is_whole: bool) {
+        if let Some(account) = self.account.take().filter(|_| is_whole) {
+            account.sent(self.model.found(), self.sent.load(Ordering::Relaxed));
+        }
+    }
+}
+
+/// Reads the body of a response, and releases what it needs when it ends.
 pub struct Download {
-    /// The body.
-    pub inner: Incoming,
     /// Reads the usage; `None`: the request costs nothing.
     pub metered: Option<(Meter, Arc<Account>)>,
     /// The length of the request.
@@ -151,14 +168,22 @@ pub struct Download {
     pub connection: Option<(Arc<Connections>, Sender)>,
     /// The place among the requests under way.
     pub permit: Option<Permit>,
-    /// The timeout of the next part.
-    pub idle: Pin<Box<Sleep>>,
 }
 
-impl Download {
-    /// The timeout of the next part.
-    pub fn timeout() -> Pin<Box<Sleep>> {
-        Box::pin(sleep(IDLE))
+impl Watch for Download {
+    fn read(&mut self, part: &Bytes) -> Result<(), BodyError> {
+        if let Some((meter, account)) = &mut self.metered {
+            meter.feed(part);
+            // Before the client sees the end of the message, so that its next request is judged with it.
+            if let Some((model, usage)) = meter.news() {
+                account.used(model, usage);
+            }
+        }
+        Ok(())
+    }
+
+    fn deadline(&self) -> (Instant, BodyError) {
+        (Instant::now() + IDLE, BodyError::Idle)
     }
 
     fn ended(&mut self, is_whole: bool) {
@@ -170,51 +195,10 @@ impl Download {
                 None => {}
             }
         }
-        if let Some((connections, sender)) = self.connection.take()
-            && is_whole
-        {
+        if let Some((connections, sender)) = self.connection.take().filter(|_| is_whole) {
             connections.keep(sender);
         }
         self.permit = None;
-    }
-}
-
-impl hyper::body::Body for Download {
-    type Data = Bytes;
-    type Error = BoxError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let this = &mut *self;
-        let frame = ready!(poll_part(&mut this.inner, &mut this.idle, cx));
-        match &frame {
-            Some(Ok(frame)) => {
-                if let (Some(data), Some((meter, account))) = (frame.data_ref(), &mut this.metered) {
-                    meter.feed(data);
-                    // Before the client sees the end of the message, so that its next request is judged with it.
-                    if let Some((model, usage)) = meter.news() {
-                        account.used(model, usage);
-                    }
-                }
-                // A body of a stated length is not asked for its end.
-                if this.inner.is_end_stream() {
-                    this.ended(true);
-                }
-            }
-            Some(Err(_)) => this.ended(false),
-            None => this.ended(true),
-        }
-        Poll::Ready(frame)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
     }
 }
 

@@ -21,19 +21,25 @@ const FRAME: usize = 80;
 /// The number of estimated tokens after which a running response is reported again.
 const STEP: u64 = 500;
 
+/// A usage that is estimated from lengths, in tokens.
+pub fn estimated(input: u64, output: u64) -> Usage {
+    Usage { tokens: Tokens { input, output, ..Tokens::default() }, estimated: true, ..Usage::default() }
+}
+
 /// The form of a response body.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Form {
     /// Server-sent events.
     Events,
     /// One JSON value.
     Json,
     /// Anything that cannot be read, such as compressed text.
+    #[default]
     Opaque,
 }
 
 /// Reads the usage of one response.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the body")]
 pub struct Meter {
     form: Form,
@@ -55,20 +61,7 @@ pub struct Meter {
 impl Meter {
     /// A meter for a response of this form.
     pub fn new(form: Form) -> Self {
-        Self {
-            form,
-            text: Vec::new(),
-            is_cut: false,
-            bytes: 0,
-            content_bytes: 0,
-            model: String::new(),
-            usage: Usage::default(),
-            cache_creation: 0,
-            has_events: false,
-            has_begun: false,
-            is_final: false,
-            reported: None,
-        }
+        Self { form, ..Self::default() }
     }
 
     /// Reads the next part of the body.
@@ -214,11 +207,7 @@ impl Meter {
             return None;
         }
         let [input, output] = [sent, self.bytes].map(|bytes| bytes.div_ceil(BYTES_PER_TOKEN));
-        let usage = Usage {
-            tokens: Tokens { input, output, ..Tokens::default() },
-            estimated: true,
-            ..Usage::default()
-        };
+        let usage = estimated(input, output);
         self.reported = Some(usage);
         Some(("unknown".to_owned(), usage))
     }

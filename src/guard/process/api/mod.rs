@@ -12,6 +12,8 @@ mod model_name;
 mod origin;
 mod prices;
 mod route;
+#[cfg(test)]
+mod rows;
 mod settings;
 mod under_way;
 mod upstream;
@@ -30,11 +32,11 @@ use hyper::body::Incoming;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
-use super::connections::{self, Limits, Peer};
-use super::guard::{Guard, Stop};
-use accounts::{Account, Accounts, Verdict};
+use super::connections::{self, Limits, Peer, Stop};
+use crate::machine::environment::Environment;
+use accounts::{Account, Accounts};
 use answer::Refusal;
-use body::{BodyError, Download, Upload};
+use body::{BodyError, Download, Upload, Watched};
 use meter::{Form, Meter};
 use opsctl_machine::held_variables::variable;
 use opsctl_redact as redact;
@@ -66,13 +68,13 @@ pub struct Api {
 }
 
 /// Prepares to serve. Errors are those of the settings, the policy and the prices.
-pub fn prepare(guard: &Guard) -> io::Result<Api> {
+pub fn prepare(environment: &Environment) -> io::Result<Api> {
     let settings = Settings::from_variables(variable).map_err(io::Error::other)?;
     let prices = prices::built_in().map_err(io::Error::other)?;
     Ok(Api {
         connections: Connections::new(settings.upstream.clone(), settings.proxy.clone()),
         settings,
-        accounts: Accounts::start(guard.environment.clone(), prices).map_err(io::Error::other)?,
+        accounts: Accounts::start(environment.clone(), prices).map_err(io::Error::other)?,
         under_way: UnderWay::new(),
     })
 }
@@ -92,10 +94,7 @@ async fn forward(
     Extension(peer): Extension<Peer>,
     request: Request<Body>,
 ) -> Response<Body> {
-    match api.answer(&peer, request).await {
-        Ok(response) => response,
-        Err((refusal, message)) => refusal.response(&message),
-    }
+    api.answer(&peer, request).await.unwrap_or_else(|(refusal, message)| refusal.response(&message))
 }
 
 impl Api {
@@ -113,7 +112,7 @@ impl Api {
             ));
         };
         if headers::length(&head.headers).is_some_and(|length| length > MOST_BODY) {
-            return Err((Refusal::TooLarge, format!("opsctl: the request is larger than {MOST_BODY} bytes")));
+            return Err(too_large());
         }
         let permit = self.under_way.take(peer.address).await.ok_or_else(|| {
             (
@@ -123,12 +122,7 @@ impl Api {
         })?;
         let session = headers::session(&head.headers);
         if route.costs {
-            match self.accounts.check(&session).await {
-                Verdict::Allowed => {}
-                Verdict::Refused(message) => return Err((Refusal::Spent, message)),
-                Verdict::Pending(message) => return Err((Refusal::Busy, message)),
-                Verdict::Unavailable(message) => return Err((Refusal::Unreachable, message)),
-            }
+            self.accounts.check(&session).await?;
         }
         let credential = if route.needs_key {
             let read = self.settings.key.read();
@@ -139,8 +133,8 @@ impl Api {
         let upstream = &self.settings.upstream;
         let sent = Arc::new(AtomicU64::new(0));
         let account = route.costs.then(|| Arc::new(self.accounts.open(session)));
-        let upload = Upload::new(body, MOST_BODY, Arc::clone(&sent), account.clone());
-        let mut outgoing = Request::new(Body::new(upload));
+        let upload = Upload::new(MOST_BODY, Arc::clone(&sent), account.clone());
+        let mut outgoing = Request::new(Body::new(Watched::new(body, upload)));
         *outgoing.method_mut() = head.method;
         *outgoing.uri_mut() = target(&upstream.prefix, &head.uri).ok_or_else(|| {
             (Refusal::NotForwarded, "opsctl: the path of the request is not valid".to_owned())
@@ -163,12 +157,13 @@ impl Api {
             |why: &str| (Refusal::Unreachable, format!("opsctl: the API cannot be reached: {why}"));
         match timeout(RESPONSE, self.connections.send(request)).await {
             Ok(Ok(answered)) => Ok(answered),
-            Ok(Err(ConnectError::Http(error))) if is_too_large(&error) => {
-                Err((Refusal::TooLarge, format!("opsctl: the request is larger than {MOST_BODY} bytes")))
-            }
-            Ok(Err(ConnectError::Http(error))) if is_slow(&error) => {
-                Err((Refusal::Slow, "opsctl: the request did not arrive in time".to_owned()))
-            }
+            Ok(Err(ConnectError::Http(error))) => Err(match of_body(&error) {
+                Some(BodyError::TooLarge(_)) => too_large(),
+                Some(BodyError::Slow) => {
+                    (Refusal::Slow, "opsctl: the request did not arrive in time".to_owned())
+                }
+                _ => unreachable(&ConnectError::Http(error).to_string()),
+            }),
             Ok(Err(error)) => Err(unreachable(&error.to_string())),
             Err(_) => Err(unreachable(&format!("no response within {} s", RESPONSE.as_secs()))),
         }
@@ -184,15 +179,13 @@ impl Api {
     ) -> Response<Body> {
         let (head, inner) = response.into_parts();
         let account = account.filter(|_| head.status.is_success());
-        let body = Download {
+        let download = Download {
             metered: account.map(|account| (Meter::new(form(&head.headers)), account)),
             sent,
             connection: Some((Arc::clone(&self.connections), sender)),
             permit: Some(permit),
-            idle: Download::timeout(),
-            inner,
         };
-        let mut response = Response::new(Body::new(body));
+        let mut response = Response::new(Body::new(Watched::new(inner, download)));
         *response.status_mut() = head.status;
         *response.headers_mut() = headers::of_response(&head.headers);
         response
@@ -218,23 +211,12 @@ fn form(headers: &HeaderMap) -> Form {
     }
 }
 
-/// Whether a request failed because its body exceeds the limit.
-fn is_too_large(error: &hyper::Error) -> bool {
-    matches!(of_body(error), Some(BodyError::TooLarge(_)))
+fn too_large() -> (Refusal, String) {
+    (Refusal::TooLarge, format!("opsctl: the request is larger than {MOST_BODY} bytes"))
 }
 
-/// Whether a request failed because its body did not arrive in time.
-fn is_slow(error: &hyper::Error) -> bool {
-    matches!(of_body(error), Some(BodyError::Slow))
-}
-
+/// The error of a request's body because of which the request failed.
 fn of_body(error: &hyper::Error) -> Option<&BodyError> {
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        if let Some(found) = error.downcast_ref() {
-            return Some(found);
-        }
-        cause = error.source();
-    }
-    None
+    let first = std::error::Error::source(error);
+    std::iter::successors(first, |error| error.source()).find_map(|error| error.downcast_ref())
 }

@@ -81,7 +81,10 @@ impl ModelName {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::ModelName;
+    use crate::guard::process::api::rows;
 
     fn of(text: &str, size: usize) -> Option<String> {
         let mut name = ModelName::default();
@@ -91,19 +94,9 @@ mod tests {
 
     #[test]
     fn the_model_is_that_of_the_top_level() {
-        for (text, model) in [
-            (r#"{"model":"claude-haiku-5-5","messages":[{"model":"x"}]}"#, Some("claude-haiku-5-5")),
-            (r#"{"messages":[{"text":"\"model\":\"x\""}], "model" : "m"}"#, Some("m")),
-            (r#"{"tools":[{"properties":{"model":{"type":"string"}}}],"model":"m"}"#, Some("m")),
-            (r#"{"model":"a","model":"b"}"#, None),
-            (r#"{"model":"a","mod\u0065l":"b"}"#, None),
-            (r#"{"model":7,"x":"y"}"#, None),
-            (r#"{"x":"model","y":"z"}"#, None),
-            ("{}", None),
-            ("", None),
-        ] {
+        for (text, model) in rows::of::<BTreeMap<String, Option<String>>>("models") {
             for size in [1, 7, 1000] {
-                assert_eq!(of(text, size).as_deref(), model, "{text}");
+                assert_eq!(of(&text, size), model, "{text}");
             }
         }
         assert_eq!(of(&format!(r#"{{"model":"{}"}}"#, "x".repeat(1000)), 9), None);

@@ -12,9 +12,10 @@ use opsctl_policy::model::rights::spend::{Price, Usd};
 struct PricesWire {
     web_search: f64,
     fast: PriceWire,
-    models: BTreeMap<String, ModelWire>,
+    models: BTreeMap<String, PriceWire>,
 }
 
+/// Prices of a model, and those of its requests with more than `long.above` tokens of input.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PriceWire {
@@ -23,54 +24,29 @@ struct PriceWire {
     cache_write: f64,
     cache_write_1h: f64,
     cache_read: f64,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ModelWire {
-    input: f64,
-    output: f64,
-    cache_write: f64,
-    cache_write_1h: f64,
-    cache_read: f64,
-    #[serde(default)]
-    long: Option<LongWire>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LongWire {
-    above: u64,
-    input: f64,
-    output: f64,
-    cache_write: f64,
-    cache_write_1h: f64,
-    cache_read: f64,
+    above: Option<u64>,
+    long: Option<Box<Self>>,
 }
 
 /// The built-in prices. An error is a mistake in the file, which a test finds.
 pub fn built_in() -> Result<Prices, String> {
-    let wire: PricesWire =
+    let PricesWire { web_search, fast, models } =
         serde_saphyr::from_str(include_str!("prices/prices.yaml")).map_err(|error| error.to_string())?;
-    let PriceWire { input, output, cache_write, cache_write_1h, cache_read } = wire.fast;
+    let model = |(name, wire): (String, PriceWire)| {
+        let long = wire.long.as_ref().and_then(|long| Some((long.above?, price(long))));
+        ModelPrice { name, price: price(&wire), long }
+    };
     Ok(Prices {
-        fast: price([input, output, cache_write, cache_write_1h, cache_read]),
-        web_search: usd(wire.web_search),
-        models: wire.models.into_iter().map(|(name, wire)| model(name, &wire)).collect(),
+        fast: price(&fast),
+        web_search: usd(web_search),
+        models: models.into_iter().map(model).collect(),
     })
 }
 
-fn model(name: String, wire: &ModelWire) -> ModelPrice {
-    let long = wire.long.as_ref().map(|long| {
-        let LongWire { above, input, output, cache_write, cache_write_1h, cache_read } = *long;
-        (above, price([input, output, cache_write, cache_write_1h, cache_read]))
-    });
-    let ModelWire { input, output, cache_write, cache_write_1h, cache_read, .. } = *wire;
-    ModelPrice { name, price: price([input, output, cache_write, cache_write_1h, cache_read]), long }
-}
-
-fn price(dollars: [f64; 5]) -> Price {
-    let [input, output, cache_write, cache_write_1h, cache_read] = dollars.map(usd);
+fn price(wire: &PriceWire) -> Price {
+    let PriceWire { input, output, cache_write, cache_write_1h, cache_read, .. } = *wire;
+    let [input, output, cache_write, cache_write_1h, cache_read] =
+        [input, output, cache_write, cache_write_1h, cache_read].map(usd);
     Price { input, output, cache_write, cache_write_1h, cache_read }
 }
 
@@ -86,6 +62,7 @@ fn usd(dollars: f64) -> Usd {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::guard::process::api::rows;
     use opsctl_policy::model::rights::spend::{Tokens, Usage};
 
     #[test]
@@ -104,16 +81,9 @@ mod tests {
     fn names_of_the_api_have_a_price() {
         let prices = built_in().unwrap();
         let tokens = Tokens { input: 1_000_000, output: 1_000_000, ..Tokens::default() };
-        for (model, dollars) in [
-            ("claude-opus-4-20250514", "$90.00"),
-            ("claude-opus-4-1-20250805", "$90.00"),
-            ("claude-sonnet-4-5-20250929", "$18.00"),
-            ("claude-3-5-haiku-20241022", "$4.80"),
-            ("claude-haiku-4-5-20251001", "$6.00"),
-            ("claude-opus-5-5", "$24.00"),
-        ] {
-            let cost = prices.cost(&[], model, &Usage { tokens, ..Usage::default() });
-            assert_eq!((cost.usd.to_string().as_str(), cost.is_known), (dollars, true), "{model}");
+        for (model, dollars) in rows::of::<BTreeMap<String, String>>("prices") {
+            let cost = prices.cost(&[], &model, &Usage { tokens, ..Usage::default() });
+            assert_eq!((cost.usd.to_string(), cost.is_known), (dollars, true), "{model}");
         }
     }
 }

@@ -154,64 +154,19 @@ fn is_excepted(host: &str, list: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
-
-    fn settings(variables: &[(&str, &str)]) -> Result<Settings, String> {
-        Settings::from_variables(|name| {
-            let all = variables.iter().chain(&[("ANTHROPIC_API_KEY", "k")]);
-            all.into_iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
-        })
-        .map_err(|error| error.to_string())
-    }
+    use crate::guard::process::api::rows;
 
     #[test]
-    fn the_key_is_sent_over_https_only_except_to_this_machine() {
-        let upstream =
-            |url: &str| settings(&[("CLAUDEOPS_API_UPSTREAM", url)]).map(|settings| settings.upstream);
-        let usual = settings(&[]).unwrap().upstream;
-        assert_eq!((usual.host.as_str(), usual.port, usual.tls), ("api.anthropic.com", 443, true));
-        for url in [
-            "http://127.0.0.1:8080",
-            "http://localhost",
-            "http://[::1]:1/base/",
-            "https://proxy.example.org/a",
-        ] {
-            assert!(upstream(url).is_ok(), "{url}");
+    fn settings_are_those_of_the_variables() {
+        for (set, gives) in rows::of::<Vec<(BTreeMap<String, String>, String)>>("settings") {
+            let get = |name: &str| set.get(name).map(Into::into);
+            let usual = |name: &str| (name == "ANTHROPIC_API_KEY").then(|| "k".into());
+            let settings = Settings::from_variables(|name| get(name).or_else(|| usual(name)));
+            let settings = format!("{:?}", settings.map_err(|error| error.to_string()));
+            assert!(settings.contains(&gives), "{set:?}: {settings}");
         }
-        assert_eq!(upstream("http://[::1]:1/base/").unwrap().prefix, "/base");
-        assert_eq!(upstream("http://[::1]:1/base/").unwrap().authority, "[::1]:1");
-        for url in ["http://api.anthropic.com", "http://127.0.0.1.example.org", "http://10.0.0.1"] {
-            assert!(upstream(url).unwrap_err().contains("https only"), "{url}");
-        }
-        for url in ["api.anthropic.com", "ftp://x", "https://x?y=1", ""] {
-            assert_eq!(upstream(url).is_err(), !url.is_empty(), "{url}");
-        }
-        let error = upstream("https://user:password@api.example.org").unwrap_err();
-        assert!(!error.contains("password@"), "{error}");
-    }
-
-    #[test]
-    fn a_proxy_is_used_unless_the_host_is_excepted() {
-        let proxy = |variables: &[(&str, &str)]| settings(variables).map(|settings| settings.proxy);
-        let egress = Proxy { host: "egress".into(), port: 3128, authorization: None };
-        assert_eq!(proxy(&[]), Ok(None));
-        assert_eq!(proxy(&[("HTTPS_PROXY", "http://egress:3128")]), Ok(Some(egress.clone())));
-        assert_eq!(proxy(&[("https_proxy", "egress:3128")]), Ok(Some(egress.clone())));
-        for (list, is_used) in [
-            ("localhost,.anthropic.com", false),
-            ("anthropic.com", false),
-            ("api.anthropic.com", false),
-            ("*", false),
-            ("pic.com", true),
-            ("", true),
-        ] {
-            let found = proxy(&[("HTTPS_PROXY", "http://egress:3128"), ("NO_PROXY", list)]).unwrap();
-            assert_eq!(found.is_some(), is_used, "{list}");
-        }
-        let with_user = proxy(&[("HTTPS_PROXY", "http://ann:p%40ss+w@egress:3128/")]).unwrap().unwrap();
-        assert_eq!(with_user.authorization.unwrap(), format!("Basic {}", BASE64.encode(b"ann:p@ss+w")));
-        assert!(proxy(&[("HTTPS_PROXY", "socks5://egress:1080")]).is_err());
-        let local = [("HTTPS_PROXY", "http://egress:3128"), ("CLAUDEOPS_API_UPSTREAM", "http://127.0.0.1:1")];
-        assert_eq!(proxy(&local), Ok(None));
     }
 }

@@ -15,9 +15,7 @@ use super::peers::Peers;
 use super::rates::{Kind, Rates};
 use super::repeats::Repeats;
 use super::veil::Veil;
-use super::workers::Workers;
 use super::{event, record, verb};
-use crate::guard::process::guard::Guard;
 use crate::hooks::preview::Question;
 use crate::machine::environment::Environment;
 use crate::machine::link::message::{Call, Greeting, Reply, Request, SessionFacts, Versioned};
@@ -36,8 +34,8 @@ const QUICK: [&str; 3] = ["pre-tool-use", "post-tool-use", "post-tool-use-failur
 /// What all connections share.
 #[derive(Debug)]
 pub struct Limits {
-    /// Serves requests that wait for nothing but the ledger.
-    quick: Workers,
+    /// Requests that wait for nothing but the ledger, whose writers wait for each other anyway.
+    quick: Semaphore,
     /// Requests that are served at once and may wait for hosts and services.
     slow: Semaphore,
     /// Memory for large requests, in KiB.
@@ -48,21 +46,25 @@ pub struct Limits {
     repeats: Arc<Repeats>,
 }
 
-impl Limits {
-    /// Starts the threads that serve requests.
-    pub fn start() -> io::Result<Self> {
-        Ok(Self {
-            quick: Workers::start()?,
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            quick: Semaphore::new(4),
             slow: Semaphore::new(24),
             memory: Semaphore::new(12 * 1024),
             rates: Arc::default(),
             repeats: Arc::default(),
-        })
+        }
     }
 }
 
 /// Serves one connection.
-pub async fn serve(guard: &Guard, peers: &Peers, limits: &Limits, mut stream: UnixStream) -> io::Result<()> {
+pub async fn serve(
+    own: &Environment,
+    peers: &Peers,
+    limits: &Limits,
+    mut stream: UnixStream,
+) -> io::Result<()> {
     let peer = stream.peer_cred()?.uid();
     let refused = peers.refusal(peer);
     let is_refused = refused.is_some();
@@ -77,12 +79,11 @@ pub async fn serve(guard: &Guard, peers: &Peers, limits: &Limits, mut stream: Un
         Err(why) => return reply(&mut stream, &Reply::Refused(why)).await,
     };
     let (call, facts) = (request.call, request.session);
-    let veil = Veil::new(&guard.environment, &facts);
+    let veil = Veil::new(own, &facts);
     let answer = match call {
         Call::Ping => {
-            let own = &guard.environment;
             let environment = Environment { ledger: own.ledger.limited(), ..own.clone() };
-            limits.quick.run(move || record::ping(&environment)).await?
+            blocking(&limits.quick, move || record::ping(&environment)).await?
         }
         Call::Verb { arguments, columns } => {
             if let Some(why) =
@@ -90,40 +91,36 @@ pub async fn serve(guard: &Guard, peers: &Peers, limits: &Limits, mut stream: Un
             {
                 return reply(&mut stream, &Reply::Refused(why)).await;
             }
-            let _turn = turn(&limits.slow).await?;
+            let _turn = limits.slow.acquire().await.map_err(io::Error::other)?;
             verb::run(&arguments, columns, &facts).await
         }
         Call::Explain { cwd, tier } => {
-            let (stream, environment) = (stream.into_std()?, guard.environment.clone());
+            let (stream, environment) = (stream.into_std()?, own.clone());
             let question = Question {
                 text: String::from_utf8_lossy(&payload).into_owned(),
                 cwd: cwd.map(PathBuf::from),
                 tier: tier.and_then(Tier::from_number),
             };
-            let _turn = turn(&limits.slow).await?;
-            return spawn_blocking(move || event::explain(stream, &question, facts, &environment)).await?;
+            let explain = move || event::explain(stream, &question, facts, &environment);
+            return blocking(&limits.slow, explain).await?;
         }
         Call::Event { event } => {
             let is_quick = event.as_deref().is_some_and(|event| QUICK.contains(&event));
-            let (stream, environment) = (stream.into_std()?, guard.environment.clone());
+            let (stream, environment) = (stream.into_std()?, own.clone());
             let repeats = Arc::clone(&limits.repeats);
             let serve =
                 move || event::serve(stream, event.as_deref(), &payload, facts, (&environment, &repeats));
-            if is_quick {
-                return limits.quick.run(serve).await?;
-            }
-            let _turn = turn(&limits.slow).await?;
-            return spawn_blocking(serve).await?;
+            return blocking(if is_quick { &limits.quick } else { &limits.slow }, serve).await?;
         }
         call @ (Call::Kept | Call::Notice | Call::Record(_)) => {
-            let environment = of_agent(&facts, &guard.environment);
+            let environment = of_agent(&facts, own);
             let rates = Arc::clone(&limits.rates);
             let serve = move || match call {
                 Call::Record(call) => record::record(call, &environment, peer, &rates),
                 Call::Notice => record::notice(&payload, &environment, peer, &rates),
                 _ => record::kept(&payload, &environment, peer, &rates),
             };
-            limits.quick.run(serve).await?
+            blocking(&limits.quick, serve).await?
         }
     };
     drop(memory);
@@ -144,8 +141,13 @@ fn of_agent(facts: &SessionFacts, own: &Environment) -> Environment {
     Environment { ledger: event::ledger_of(facts, own), ..own.clone() }
 }
 
-async fn turn(semaphore: &Semaphore) -> io::Result<SemaphorePermit<'_>> {
-    semaphore.acquire().await.map_err(io::Error::other)
+/// Does work on a thread for blocking work, when it is its turn.
+async fn blocking<T: Send + 'static>(
+    turns: &Semaphore,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<T> {
+    let _turn = turns.acquire().await.map_err(io::Error::other)?;
+    spawn_blocking(work).await.map_err(io::Error::other)
 }
 
 /// Reads a request and its payload; an error text for a request that cannot be served.

@@ -188,38 +188,41 @@ pub fn ledger_of(facts: &SessionFacts, own: &Environment) -> Location {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
+
     use super::*;
 
-    fn tier_of(stated: Option<u8>, own: Option<&str>, most: Option<&str>) -> Option<u8> {
-        let get = |name: &str| match name {
-            "CLAUDEOPS_TIER" => own.map(Into::into),
-            "CLAUDEOPS_MAX_TIER" => most.map(Into::into),
-            _ => None,
-        };
-        let facts = SessionFacts { tier: stated, ..SessionFacts::default() };
-        let runner = RunnerEnvironment::from_variables(get);
-        environment(&facts, &Environment::from_variables(get), &runner).tier.map(Tier::number)
+    /// The value of a variable in a list of them.
+    fn of<'a>(variables: &'a [(&str, &str)]) -> impl Fn(&str) -> Option<OsString> + use<'a> {
+        let variables = variables.to_vec();
+        move |name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
     }
 
     #[test]
     fn a_session_never_gets_a_higher_tier_than_the_guard_allows() {
         for (stated, own, most, tier) in [
-            (None, None, None, None),
-            (Some(3), None, None, Some(3)),
-            (Some(3), None, Some("2"), Some(2)),
-            (None, None, Some("2"), Some(2)),
-            (Some(1), None, Some("2"), Some(1)),
-            (Some(3), Some("1"), None, Some(1)),
-            (Some(9), None, None, Some(1)),
-            (Some(3), None, Some("nine"), Some(1)),
+            (None, "", "", None),
+            (Some(3), "", "", Some(3)),
+            (Some(3), "", "2", Some(2)),
+            (None, "", "2", Some(2)),
+            (Some(1), "", "2", Some(1)),
+            (Some(3), "1", "", Some(1)),
+            (Some(9), "", "", Some(1)),
+            (Some(3), "", "nine", Some(1)),
         ] {
-            assert_eq!(tier_of(stated, own, most), tier, "{stated:?} {own:?} {most:?}");
+            let mut variables = vec![("CLAUDEOPS_TIER", own), ("CLAUDEOPS_MAX_TIER", most)];
+            variables.retain(|(_, value)| !value.is_empty());
+            let facts = SessionFacts { tier: stated, ..SessionFacts::default() };
+            let own = Environment::from_variables(of(&variables));
+            let runner = RunnerEnvironment::from_variables(of(&variables));
+            let found = environment(&facts, &own, &runner).tier.map(Tier::number);
+            assert_eq!(found, tier, "{stated:?} {variables:?}");
         }
     }
 
     #[test]
     fn the_agents_side_states_its_name() {
-        let own = Environment::from_variables(|name| (name == "CLAUDEOPS_AGENT").then(|| "guard".into()));
+        let own = Environment::from_variables(of(&[("CLAUDEOPS_AGENT", "guard")]));
         let long = "n".repeat(300);
         for (stated, name) in [
             (Some("nas"), "nas"),
@@ -235,28 +238,21 @@ mod tests {
 
     #[test]
     fn a_session_has_the_ledger_and_the_targets_of_the_guard() {
-        let own = Environment::from_variables(|name| match name {
-            "CLAUDEOPS_STATE_DIR" => Some("/guard".into()),
-            "CLAUDE_PROJECT_DIR" => Some("/app".into()),
-            "CLAUDEOPS_APPRISE_URLS" => Some("json://x".into()),
-            "CLAUDEOPS_DRY_RUN" => Some("true".into()),
-            _ => None,
-        });
-        let facts = SessionFacts {
-            project_dir: "/work".into(),
-            state_dir: "/state".into(),
-            mode: Some("bogus".into()),
-            ..SessionFacts::default()
-        };
-        let of = environment(&facts, &own, &RunnerEnvironment::from_variables(|_| None));
-        assert_eq!((&of.ledger.place, of.apprise_urls.as_deref()), (&own.ledger.place, Some("json://x")));
+        let own = Environment::from_variables(of(&[
+            ("CLAUDEOPS_STATE_DIR", "/guard"),
+            ("CLAUDE_PROJECT_DIR", "/app"),
+            ("CLAUDEOPS_APPRISE_URLS", "json://x"),
+            ("CLAUDEOPS_DRY_RUN", "true"),
+        ]));
+        let (project_dir, state_dir, mode) = ("/work".into(), "/state".into(), Some("bogus".into()));
+        let facts = SessionFacts { project_dir, state_dir, mode, ..SessionFacts::default() };
+        let found = environment(&facts, &own, &RunnerEnvironment::from_variables(|_| None));
+        assert_eq!(found.ledger.place, own.ledger.place);
+        assert_eq!((found.apprise_urls.as_deref(), found.dry_run), (Some("json://x"), true));
+        assert_eq!((found.policy_dir().to_str(), found.mode), (Some("/app"), Some(Mode::Background)));
         assert_eq!(
-            (of.policy_dir().to_str(), of.session_state_dir().to_str()),
-            (Some("/app"), Some("/state"))
-        );
-        assert_eq!(
-            (of.project_dir.to_str(), of.mode, of.dry_run),
-            (Some("/work"), Some(Mode::Background), true)
+            (found.project_dir.to_str(), found.session_state_dir().to_str()),
+            (Some("/work"), Some("/state"))
         );
     }
 }

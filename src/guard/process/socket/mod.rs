@@ -13,7 +13,6 @@ mod repeats;
 mod stated;
 mod veil;
 mod verb;
-mod workers;
 
 use std::io;
 use std::sync::Arc;
@@ -24,7 +23,8 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::guard::{Guard, Stop, stopped};
+use super::connections::{Stop, stopped};
+use crate::machine::environment::Environment;
 use connection::Limits;
 pub use listener::bind;
 use peers::Peers;
@@ -39,10 +39,10 @@ const LAST_REQUESTS: Duration = Duration::from_secs(8);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Serves connections until the process ends. Requests that have arrived are finished.
-pub async fn serve(guard: Arc<Guard>, listener: UnixListener, stop: Stop) -> io::Result<()> {
+pub async fn serve(environment: Arc<Environment>, listener: UnixListener, stop: Stop) -> io::Result<()> {
     let file = listener::File::of(&listener);
     let slots = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-    let shared = Arc::new((guard, Peers::of_process(), Limits::start()?));
+    let shared = Arc::new((environment, Peers::of_process(), Limits::default()));
     let mut connections = JoinSet::new();
     let mut end = std::pin::pin!(stopped(stop));
     loop {
@@ -58,9 +58,9 @@ pub async fn serve(guard: Arc<Guard>, listener: UnixListener, stop: Stop) -> io:
         };
         let shared = Arc::clone(&shared);
         connections.spawn(async move {
-            let (guard, peers, limits) = &*shared;
+            let (own, peers, limits) = &*shared;
             // A connection that breaks needs no answer: the caller asks again.
-            let _ = connection::serve(guard, peers, limits, stream).await;
+            let _ = connection::serve(own, peers, limits, stream).await;
             drop(slot);
         });
         while connections.try_join_next().is_some() {}

@@ -14,18 +14,11 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// How many are accepted at once, and in an hour.
-    const fn limits(self) -> (f64, f64) {
+    /// How many are accepted at once and in an hour, and what they are called.
+    const fn limits(self) -> (f64, f64, &'static str) {
         match self {
-            Self::Records => (600.0, 3600.0),
-            Self::Notices => (60.0, 60.0),
-        }
-    }
-
-    const fn in_words(self) -> &'static str {
-        match self {
-            Self::Records => "records",
-            Self::Notices => "notifications",
+            Self::Records => (600.0, 3600.0, "records"),
+            Self::Notices => (60.0, 60.0, "notifications"),
         }
     }
 }
@@ -39,7 +32,7 @@ pub struct Rates {
 impl Rates {
     /// Takes up to `wanted` from the rest of a user. Returns how many it gets.
     pub fn take(&self, uid: u32, kind: Kind, wanted: u32, now: Instant) -> u32 {
-        let (most, hourly) = kind.limits();
+        let (most, hourly, _) = kind.limits();
         // Only users that may connect have an entry.
         let mut all = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         let (left, since) = all.entry((uid, kind)).or_insert((most, now));
@@ -54,9 +47,8 @@ impl Rates {
 
     /// Why a user may not record one more; `None` if it may.
     pub fn refusal(&self, uid: u32, kind: Kind, now: Instant) -> Option<String> {
-        let (most, hourly) = kind.limits();
+        let (most, hourly, what) = kind.limits();
         (self.take(uid, kind, 1, now) == 0).then(|| {
-            let what = kind.in_words();
             format!("user {uid} has sent too many {what}: the guard accepts {most} at once and {hourly} an hour; try again later")
         })
     }

@@ -141,22 +141,11 @@ mod tests {
     use super::*;
     use opsctl_policy::model::records::event::Level;
 
-    fn ends() -> RunEnd {
-        RunEnd {
-            outcome: "completed".into(),
-            waiting: None,
-            exit_code: Some(0),
-            cost_usd: Some(0.5),
-            turns: Some(3),
-            input_tokens: Some(10),
-            output_tokens: None,
-            duration_ms: 1,
-        }
-    }
-
     #[test]
     fn numbers_of_a_session_that_cannot_be_are_refused() {
-        assert_eq!(end(&ends()), Ok(()));
+        let outcome = "completed".to_owned();
+        let possible = RunEnd { outcome, cost_usd: Some(0.5), turns: Some(3), ..RunEnd::default() };
+        assert_eq!(end(&possible), Ok(()));
         let wrong: [fn(&mut RunEnd); 9] = [
             |end| end.outcome = "won".into(),
             |end| end.cost_usd = Some(-0.01),
@@ -169,7 +158,7 @@ mod tests {
             |end| end.duration_ms = i64::MAX,
         ];
         for (number, change) in wrong.iter().enumerate() {
-            let mut ends = ends();
+            let mut ends = possible.clone();
             change(&mut ends);
             assert!(end(&ends).is_err(), "{number}");
         }
