@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-use crate::setup::import::naming;
-use crate::setup::import::naming::is_name;
+use crate::setup::import::naming::{self, is_name};
+use crate::setup::import::push_new;
 use opsctl_inventory::Installation;
 use opsctl_ledger::records::decisions::Decision;
 use opsctl_ledger::sessions::seen::SeenName;
@@ -22,9 +22,10 @@ use opsctl_reader::actions::read_command_with;
 use opsctl_reader::terms::action::Target;
 
 /// What a suggestion adds to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Section {
     /// `hosts`.
+    #[default]
     Hosts,
     /// `services`.
     Services,
@@ -37,7 +38,7 @@ pub enum Section {
 }
 
 /// A suggestion.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Suggestion {
     /// What it adds to.
     pub section: Section,
@@ -99,16 +100,8 @@ impl Collected {
         times: u64,
         last: Option<DateTime<Utc>>,
     ) -> &mut Suggestion {
-        let entry = self.0.entry((section, name.to_owned())).or_insert_with(|| Suggestion {
-            section,
-            name: name.to_owned(),
-            host: None,
-            part: None,
-            commands: vec![],
-            similar: None,
-            times: 0,
-            last: None,
-        });
+        let new = || Suggestion { section, name: name.to_owned(), ..Suggestion::default() };
+        let entry = self.0.entry((section, name.to_owned())).or_insert_with(new);
         entry.times += times;
         entry.last = entry.last.max(last);
         entry
@@ -117,8 +110,8 @@ impl Collected {
 
 impl Suggestion {
     fn command(&mut self, command: &str) {
-        if self.commands.len() < MOST_COMMANDS && self.commands.iter().all(|known| known != command) {
-            self.commands.push(command.to_owned());
+        if self.commands.len() < MOST_COMMANDS {
+            push_new(&mut self.commands, command.to_owned());
         }
     }
 }
@@ -147,12 +140,9 @@ fn of_decision(decision: &Decision, installation: &Installation, found: &mut Col
             }
             continue;
         }
-        let actions = identity::resolve(
-            reading.actions,
-            inventory,
-            Resolve { local: false, ssh: false },
-            &NoSurroundings,
-        );
+        // No engine is asked.
+        let nowhere = Resolve { local: false, ssh: false };
+        let actions = identity::resolve(reading.actions, inventory, nowhere, &NoSurroundings);
         if actions.iter().all(|action| policy.budget(action.action.kind).is_none() || action.listed) {
             continue;
         }
@@ -162,7 +152,7 @@ fn of_decision(decision: &Decision, installation: &Installation, found: &mut Col
             found.add(section, command, 1, decision.at);
             continue;
         };
-        if inventory.services.iter().any(|listed| listed.name == inventory.service_named(service)) {
+        if is_listed(service, inventory) {
             continue;
         }
         let service = naming::name(service);
@@ -224,13 +214,11 @@ fn of_host(seen: &SeenName, inventory: &Inventory, found: &mut Collected) {
 
 /// A name in events and actions. Decisions count it, too, so that it is only added to what they do not state.
 fn of_service(seen: &SeenName, inventory: &Inventory, found: &mut Collected) {
-    let is_listed =
-        inventory.services.iter().any(|service| service.name == inventory.service_named(&seen.name));
     let is_shared = [UNLISTED, UNRESOLVED].iter().any(|name| {
         seen.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
     });
     // No engine has a container with a blank in its name.
-    if is_listed || is_shared || seen.name.contains(char::is_whitespace) {
+    if is_listed(&seen.name, inventory) || is_shared || seen.name.contains(char::is_whitespace) {
         return;
     }
     let name = naming::name(&seen.name);
@@ -242,6 +230,12 @@ fn of_service(seen: &SeenName, inventory: &Inventory, found: &mut Collected) {
     let suggestion = found.add(Section::Services, &name, seen.times, seen.last);
     suggestion.host = host;
     suggestion.similar = similar(&name, inventory);
+}
+
+/// Whether a service has this name or a part of this name.
+fn is_listed(name: &str, inventory: &Inventory) -> bool {
+    let name = inventory.service_named(name);
+    inventory.services.iter().any(|service| service.name == name)
 }
 
 fn similar(name: &str, inventory: &Inventory) -> Option<String> {

@@ -5,6 +5,7 @@
 pub mod desk_key;
 pub mod key;
 pub mod link;
+pub mod notice_link;
 pub mod rotation;
 pub mod statement;
 

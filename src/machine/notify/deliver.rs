@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 use chrono::Utc;
 
 use super::apprise::{self, DEADLINE, Message, NotifyError, Sent, Target};
-pub use super::error::DeliverError;
-use super::question_link;
+pub use super::wire::DeliverError;
 use super::wire::Raised;
 use crate::machine::environment::Environment;
 use opsctl_ledger::records::notices::{NoticeState, StoredNotice};
@@ -29,13 +28,16 @@ pub struct Flushed {
     pub waiting: u32,
 }
 
+/// Adds what only the delivered form of a notice contains.
+pub type Addition = fn(&Environment, StoredNotice, Target) -> (StoredNotice, Target);
+
 /// Delivers one notice, with retries, and records the result. Does nothing if another process has claimed it.
-pub fn one(environment: &Environment, id: i64) -> Result<(), LedgerError> {
+pub fn one(environment: &Environment, id: i64, add: Addition) -> Result<(), LedgerError> {
     let Some(target) = Target::of(environment) else { return Ok(()) };
     let mut pauses = PAUSES.into_iter();
     loop {
         let Some(notice) = claim(environment, id)? else { return Ok(()) };
-        let result = send(environment, &target, notice, DEADLINE);
+        let result = send(environment, &target, notice, DEADLINE, add);
         let pause = match &result {
             Err(error) if error.may_pass() => pauses.next(),
             _ => None,
@@ -49,11 +51,11 @@ pub fn one(environment: &Environment, id: i64) -> Result<(), LedgerError> {
 
 /// Records and delivers a notice that [`super::raise_apart`] passed on as JSON. If it cannot be recorded, it is delivered
 /// anyway.
-pub fn raised(environment: &Environment, text: &str) -> Result<(), DeliverError> {
+pub fn raised(environment: &Environment, text: &str, add: Addition) -> Result<(), DeliverError> {
     let raised = Raised::from_json(text)?;
     match super::write_down(environment, &raised) {
         Ok(None) => Ok(()),
-        Ok(Some(id)) => Ok(one(environment, id)?),
+        Ok(Some(id)) => Ok(one(environment, id, add)?),
         Err(_) => {
             unwritten(environment, &raised.notice);
             Ok(())
@@ -74,7 +76,12 @@ fn unwritten(environment: &Environment, notice: &Notice) {
 }
 
 /// Sends every pending notice once and waits for other senders, for at most `deadline` in total.
-pub fn all(environment: &Environment, target: &Target, deadline: Duration) -> Result<Flushed, LedgerError> {
+pub fn all(
+    environment: &Environment,
+    target: &Target,
+    deadline: Duration,
+    add: Addition,
+) -> Result<Flushed, LedgerError> {
     let started = Instant::now();
     let left = || deadline.saturating_sub(started.elapsed());
     let mut flushed = Flushed::default();
@@ -93,7 +100,7 @@ pub fn all(environment: &Environment, target: &Target, deadline: Duration) -> Re
         };
         tried.push(id);
         let Some(notice) = claim(environment, id)? else { continue };
-        let result = send(environment, target, notice, left().min(DEADLINE));
+        let result = send(environment, target, notice, left().min(DEADLINE), add);
         settle(environment, id, &result, true)?;
         flushed.delivered += u32::from(result.is_ok());
     }
@@ -110,8 +117,9 @@ fn send(
     target: &Target,
     notice: StoredNotice,
     deadline: Duration,
+    add: Addition,
 ) -> Result<Sent, NotifyError> {
-    let (notice, target) = question_link::add(environment, notice, target.clone(), Utc::now());
+    let (notice, target) = add(environment, notice, target.clone());
     let StoredNotice { level, title, body, tags, .. } = &notice;
     apprise::send(&target, Message { level: *level, title, body, tags }, deadline)
 }

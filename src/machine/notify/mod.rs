@@ -3,8 +3,6 @@
 
 pub mod apprise;
 pub mod deliver;
-mod error;
-mod question_link;
 pub mod session_socket;
 mod wire;
 
@@ -21,12 +19,12 @@ use crate::machine::link::address::Address;
 use crate::machine::link::message::{Call, Reply};
 use crate::machine::warning::Warning;
 use apprise::Target;
-use error::DeliverError;
 use opsctl_ledger::{Ledger, LedgerError};
 use opsctl_machine::held_variables;
 use opsctl_policy::model::records::event::NewEvent;
 use opsctl_policy::model::records::notice::Notice;
 use session_socket::Request;
+use wire::DeliverError;
 pub use wire::Raised;
 
 /// Raises a notice: records it, unless its key is still quiet, and has it delivered. If the ledger cannot be used it is

@@ -3,12 +3,27 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use opsctl_ledger::LedgerError;
 use opsctl_policy::model::records::event::{Level, NewEvent};
 use opsctl_policy::model::records::notice::{Body, Notice};
 use opsctl_redact as redact;
 
 /// The maximum length of a body in characters, so that the pipe's buffer holds it.
 const BODY_CHARS: usize = 8_000;
+
+/// Why a notice that was passed on cannot be delivered.
+#[derive(Debug, thiserror::Error)]
+pub enum DeliverError {
+    /// The input is not a notice.
+    #[error("the input is not a notification ({0})")]
+    Input(#[from] serde_json::Error),
+    /// It states something that cannot be.
+    #[error("{0}")]
+    Stated(String),
+    /// The ledger cannot be used.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}
 
 /// A notice with its session, time and event.
 pub struct Raised {

@@ -3,13 +3,11 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use super::examined::Examined;
-use super::finding::Finding;
+use super::check::{Examined, Outcome, failed, joined, warning};
 use crate::guard::verification;
 use crate::machine::programs::in_path;
 use opsctl_probe::health;
-use opsctl_probe::icmp;
-use opsctl_probe::icmp::{NOT_PERMITTED, Reachability};
+use opsctl_probe::icmp::{self, NOT_PERMITTED, Reachability};
 
 /// The timeout for all hosts together.
 const DEADLINE: Duration = Duration::from_secs(3);
@@ -20,69 +18,48 @@ const SERVICES_DEADLINE: Duration = Duration::from_secs(15);
 /// The maximum number of listed services; further ones are counted.
 const NAMED: usize = 20;
 
+/// The remedy of a check that cannot be carried out.
+const LIMITS: &str = "check the limits of this process";
+
 /// Checks that notifications can be sent.
-pub fn notifications(examined: &Examined<'_>) -> Finding {
-    const CHECK: &str = "notifications";
+pub fn notifications(examined: &Examined<'_>) -> Outcome {
     if examined.environment.guard.is_some() {
-        return Finding::ok(CHECK, "the guard sends them; run `opsctl doctor` on its side");
+        return Ok("the guard sends them; run `opsctl doctor` on its side".to_owned());
     }
     if examined.environment.apprise_urls.is_none() {
-        let remedy = "set CLAUDEOPS_APPRISE_URLS to apprise's URLs";
-        return Finding::warning(
-            CHECK,
-            "no notification target is configured: CLAUDEOPS_APPRISE_URLS is not set",
-            remedy,
-        );
+        let what = "no notification target is configured: CLAUDEOPS_APPRISE_URLS is not set";
+        return Err(warning(what, "set CLAUDEOPS_APPRISE_URLS to apprise's URLs"));
     }
-    let Some(apprise) = in_path("apprise") else {
-        return Finding::failed(
-            CHECK,
-            "there is no `apprise` in PATH",
-            "install it, e.g. with `pipx install apprise`",
-        );
-    };
+    let apprise = in_path("apprise").ok_or_else(|| {
+        failed("there is no `apprise` in PATH", "install it, e.g. with `pipx install apprise`")
+    })?;
+    let name = apprise.display();
     if examined.quick {
-        return Finding::ok(CHECK, apprise.display().to_string());
+        return Ok(name.to_string());
     }
-    let answers = Command::new(&apprise)
-        .arg("--version")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success());
-    if answers {
-        Finding::ok(CHECK, format!("{}; `opsctl notify --test` sends one", apprise.display()))
+    let mut command = Command::new(&apprise);
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if command.status().is_ok_and(|status| status.success()) {
+        Ok(format!("{name}; `opsctl notify --test` sends one"))
     } else {
-        Finding::failed(CHECK, format!("{} cannot be executed", apprise.display()), "reinstall it")
+        Err(failed(format!("{name} cannot be executed"), "reinstall it"))
     }
 }
 
 /// Checks that this process may send ICMP, by pinging this machine.
-pub fn icmp() -> Finding {
-    const CHECK: &str = "icmp";
+pub fn icmp() -> Outcome {
     match icmp::ping_all(&["127.0.0.1"], Duration::from_millis(500)).as_deref() {
-        Ok([Reachability::Unknown]) => {
-            Finding::warning(CHECK, "this process may not send ICMP", NOT_PERMITTED)
-        }
-        Ok(_) => Finding::ok(CHECK, "permitted"),
-        Err(error) => Finding::failed(
-            CHECK,
-            format!("it cannot be checked ({error})"),
-            "check the limits of this process",
-        ),
+        Ok([Reachability::Unknown]) => Err(warning("this process may not send ICMP", NOT_PERMITTED)),
+        Ok(_) => Ok("permitted".to_owned()),
+        Err(error) => Err(failed(format!("it cannot be checked ({error})"), LIMITS)),
     }
 }
 
 /// Checks that all hosts are reachable.
-pub fn hosts(examined: &Examined<'_>) -> Finding {
-    const CHECK: &str = "hosts";
+pub fn hosts(examined: &Examined<'_>) -> Outcome {
     let hosts = &examined.policy.installation.inventory.hosts;
     let addresses: Vec<&str> = hosts.iter().map(|host| host.address.as_str()).collect();
-    let found = match icmp::ping_all(&addresses, DEADLINE) {
-        Ok(found) => found,
-        Err(error) => return Finding::failed(CHECK, error.to_string(), "check the limits of this process"),
-    };
+    let found = icmp::ping_all(&addresses, DEADLINE).map_err(|error| failed(error.to_string(), LIMITS))?;
     let silent: Vec<String> = hosts
         .iter()
         .zip(found)
@@ -90,48 +67,46 @@ pub fn hosts(examined: &Examined<'_>) -> Finding {
         .map(|(host, found)| format!("{} ({}) {}", host.name, host.address, found.as_str()))
         .collect();
     if silent.is_empty() {
-        return Finding::ok(CHECK, format!("all {} reachable", hosts.len()));
+        return Ok(format!("all {} reachable", hosts.len()));
     }
     let what = format!("{} of {}: {}", silent.len(), hosts.len(), silent.join(", "));
-    Finding::warning(CHECK, what, "check that the hosts are up, or fix their addresses in hosts.yaml")
+    Err(warning(what, "check that the hosts are up, or fix their addresses in hosts.yaml"))
 }
 
 /// Checks that all services are healthy.
-pub fn services(examined: &Examined<'_>) -> Finding {
-    const CHECK: &str = "services";
+pub fn services(examined: &Examined<'_>) -> Outcome {
     let inventory = &examined.policy.installation.inventory;
     let subjects = inventory
         .services
         .iter()
         .map(|service| verification::subject(service.name.clone(), inventory, Duration::ZERO));
-    let reports = match health::verify(subjects.collect(), SERVICES_DEADLINE) {
-        Ok(reports) => reports,
-        Err(error) => return Finding::failed(CHECK, error.to_string(), "check the limits of this process"),
-    };
+    let reports = health::verify(subjects.collect(), SERVICES_DEADLINE)
+        .map_err(|error| failed(error.to_string(), LIMITS))?;
     let of = |healthy| reports.iter().filter(move |report| report.healthy() == healthy);
     let unhealthy: Vec<String> = of(Some(false))
         .map(|report| format!("{} ({})", report.service, verification::failures(report).join("; ")))
         .collect();
-    let unchecked: Vec<&str> = of(None).map(|report| report.service.as_str()).collect();
-    if !unhealthy.is_empty() {
-        let what = format!("{} of {} not healthy: {}", unhealthy.len(), reports.len(), listed(&unhealthy));
-        return Finding::warning(CHECK, what, "check the services, or fix their health checks in hosts.yaml");
-    }
-    if !unchecked.is_empty() {
-        let what = format!("{} of {} not checked: {}", unchecked.len(), reports.len(), listed(&unchecked));
-        return Finding::warning(
-            CHECK,
-            what,
+    let unchecked: Vec<String> = of(None).map(|report| report.service.clone()).collect();
+    for (services, state, remedy) in [
+        (unhealthy, "healthy", "check the services, or fix their health checks in hosts.yaml"),
+        (
+            unchecked,
+            "checked",
             "configure their health checks in hosts.yaml; `opsctl verify SERVICE` shows why a check is unavailable",
-        );
+        ),
+    ] {
+        if !services.is_empty() {
+            let (number, named) = (services.len(), listed(&services));
+            return Err(warning(format!("{number} of {} not {state}: {named}", reports.len()), remedy));
+        }
     }
-    Finding::ok(CHECK, format!("all {} healthy", reports.len()))
+    Ok(format!("all {} healthy", reports.len()))
 }
 
-fn listed(names: &[impl AsRef<str>]) -> String {
-    let shown: Vec<&str> = names.iter().take(NAMED).map(AsRef::as_ref).collect();
+fn listed(names: &[String]) -> String {
+    let shown = joined(names.iter().take(NAMED));
     match names.len().saturating_sub(NAMED) {
-        0 => shown.join(", "),
-        more => format!("{}, and {more} more", shown.join(", ")),
+        0 => shown,
+        more => format!("{shown}, and {more} more"),
     }
 }

@@ -3,12 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use regex_lite::Regex;
+use serde::Deserialize;
 
-use super::examined::Examined;
-use super::finding::Finding;
+use super::check::{Examined, Outcome, warning};
 use crate::setup::render::REPLACED;
-use opsctl_machine::plain_file;
-use opsctl_machine::plain_file::Content;
+use opsctl_machine::plain_file::{self, Content};
 
 /// Folders of a project, and files, with instructions for the agent.
 const PLACES: [&str; 9] = [
@@ -23,28 +22,21 @@ const PLACES: [&str; 9] = [
     ".claude/agents",
 ];
 
-/// What a line tells the agent to do, the pattern of such a line, and the remedy.
-const LEFTOVERS: [(&str, &str, &str); 4] = [
-    (
-        "edits cooldown.json",
-        r"(?i)\b(update|write|append|edit|modify|increment|add|record|reset|clear|save)\b.*(cooldown\.json|cooldown (state|counters)|\bstate file|`(restarts|redeployments|restart_timestamps|redeployment_timestamps|consecutive_healthy|last_run|last_daily_digest)`)|>\s*\S*cooldown\.json",
-        "`opsctl verify`, `opsctl cooldown checked` and `digested` write cooldown.json, and hooks record actions",
-    ),
-    (
-        "reads state with sqlite3 or jq",
-        r"(?i)\b(sqlite3|jq)\b.*(cooldown\.json|claudeops\.db|CLAUDEOPS_DB_PATH|CLAUDEOPS_STATE_DIR|/state/)",
-        "`opsctl cooldown` and `opsctl events` read state",
-    ),
-    ("writes a cooldown marker", r"\[COOLDOWN:", "hooks record actions; remove the marker"),
-    (
-        "names a script that opsctl replaces",
-        r"\b(cooldown-check|event-emit|session-context|notify-apprise)\.sh\b",
-        "hooks replace the scripts; remove the step",
-    ),
-];
+/// The instructions that opsctl has taken over.
+const LEFTOVERS: &str = include_str!("prompts.yaml");
 
-/// A line that forbids a step.
-const FORBIDS: &str = r"(?i)\b(never|(do|must|may|does) not|don't|mustn't)\b";
+#[derive(Default, Deserialize)]
+struct Leftovers {
+    forbids: String,
+    steps: Vec<Step>,
+}
+
+#[derive(Deserialize)]
+struct Step {
+    what: String,
+    pattern: String,
+    remedy: String,
+}
 
 /// The maximum size of a file in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -56,52 +48,54 @@ const MAX_DEPTH: usize = 4;
 const LISTED: usize = 5;
 
 /// Checks that no prompt tells the agent to do what opsctl does, and that no replaced script is left.
-pub fn prompts(examined: &Examined<'_>) -> Finding {
-    const CHECK: &str = "prompts";
+pub fn prompts(examined: &Examined<'_>) -> Outcome {
     let project = &examined.environment.project_dir;
     let (mut found, mut remedies) = (Vec::new(), Vec::new());
     // opsctl renders the verifier's prompt itself.
     let scripts = REPLACED.iter().filter(|script| has_extension(Path::new(script), "sh"));
     for script in scripts.filter(|script| project.join(script).exists()) {
         found.push(format!("{script} is left"));
-        remedies.push("delete the scripts that opsctl replaces");
+        remedies.push("delete the scripts that opsctl replaces".to_owned());
     }
     let mut files = Vec::new();
     for place in PLACES {
         collect(&project.join(place), MAX_DEPTH, &mut files);
     }
+    // The list is a constant, which a test reads.
+    let leftovers: Leftovers = serde_saphyr::from_str(LEFTOVERS).unwrap_or_default();
     for file in files {
         let Ok(Content::Bytes(text)) = plain_file::read(&file, MAX_BYTES) else { continue };
         let name = file.strip_prefix(project).unwrap_or(&file).display().to_string();
-        for (line, what, remedy) in leftovers(&String::from_utf8_lossy(&text)) {
-            found.push(format!("{name}:{line} {what}"));
-            remedies.push(remedy);
+        for (line, step) in leftovers.of(&String::from_utf8_lossy(&text)) {
+            found.push(format!("{name}:{line} {}", step.what));
+            remedies.push(step.remedy.clone());
         }
     }
     if found.is_empty() {
-        return Finding::ok(CHECK, "no instructions that opsctl replaces");
+        return Ok("no instructions that opsctl replaces".to_owned());
     }
     remedies.sort_unstable();
     remedies.dedup();
     let more = found.len().saturating_sub(LISTED);
     found.truncate(LISTED);
     let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
-    Finding::warning(CHECK, found.join("; ") + &rest, remedies.join("; "))
+    Err(warning(found.join("; ") + &rest, remedies.join("; ")))
 }
 
-/// The lines of a prompt, from 1, that instruct the agent to do what opsctl does; each with what it does, and the remedy.
-fn leftovers(prompt: &str) -> Vec<(usize, &'static str, &'static str)> {
-    // The patterns are constants, which a test compiles.
-    let patterns = LEFTOVERS.map(|(what, pattern, remedy)| (what, Regex::new(pattern).ok(), remedy));
-    let forbids = Regex::new(FORBIDS).ok();
-    let matches = |pattern: &Option<Regex>, line| pattern.as_ref().is_some_and(|regex| regex.is_match(line));
-    let lines = prompt.lines().enumerate().filter(|(_, line)| !matches(&forbids, line));
-    lines
-        .filter_map(|(number, line)| {
-            let (what, _, remedy) = patterns.iter().find(|(_, pattern, _)| matches(pattern, line))?;
-            Some((number + 1, *what, *remedy))
-        })
-        .collect()
+impl Leftovers {
+    /// The lines of a prompt, from 1, that instruct the agent to do what opsctl does, each with the step that it is.
+    fn of(&self, prompt: &str) -> Vec<(usize, &Step)> {
+        let regex = |pattern: &str| Regex::new(pattern).ok();
+        let forbids = regex(&self.forbids);
+        let steps: Vec<_> = self.steps.iter().map(|step| (regex(&step.pattern), step)).collect();
+        let matches = |regex: &Option<Regex>, line| regex.as_ref().is_some_and(|regex| regex.is_match(line));
+        let lines = prompt.lines().zip(1..).filter(|(line, _)| !matches(&forbids, line));
+        lines
+            .filter_map(|(line, number)| {
+                Some((number, steps.iter().find(|(pattern, _)| matches(pattern, line))?.1))
+            })
+            .collect()
+    }
 }
 
 /// Adds the Markdown files at a path. Links are not followed.
@@ -131,30 +125,17 @@ mod tests {
 
     #[test]
     fn finds_steps_that_opsctl_has_taken_over() {
-        for (line, found) in [
-            ("- Update the cooldown state file", Some("edits cooldown.json")),
-            ("4. If healthy: update cooldown state (increment restart count)", Some("edits cooldown.json")),
-            ("- Always update the state file after any health check", Some("edits cooldown.json")),
-            ("- Update `last_run` timestamp after checks complete", Some("edits cooldown.json")),
-            ("append a record to the service's `restarts` array", Some("edits cooldown.json")),
-            ("echo '{}' > /state/cooldown.json", Some("edits cooldown.json")),
-            ("jq '.services' /state/cooldown.json", Some("reads state with sqlite3 or jq")),
-            ("sqlite3 \"$CLAUDEOPS_DB_PATH\" 'SELECT * FROM events'", Some("reads state with sqlite3 or jq")),
-            ("[COOLDOWN:restart:jellyfin] success — HTTP 200", Some("writes a cooldown marker")),
-            ("run .claude/hooks/event-emit.sh", Some("names a script that opsctl replaces")),
-            ("- Do NOT modify cooldown counters (tier 1)", None),
-            ("Read `/state/cooldown.json` before any remediation", None),
-            ("Restart the service, then check it again.", None),
-            ("[EVENT:warning:jellyfin] update available", None),
-        ] {
-            assert_eq!(leftovers(line).first().map(|(_, what, _)| *what), found, "{line}");
+        #[derive(Deserialize)]
+        struct Examples {
+            examples: Vec<(String, Option<String>)>,
         }
-    }
-
-    #[test]
-    fn every_pattern_compiles() {
-        for pattern in LEFTOVERS.map(|(_, pattern, _)| pattern).into_iter().chain([FORBIDS]) {
+        let leftovers: Leftovers = serde_saphyr::from_str(LEFTOVERS).unwrap();
+        for pattern in leftovers.steps.iter().map(|step| &step.pattern).chain([&leftovers.forbids]) {
             assert!(Regex::new(pattern).is_ok(), "{pattern}");
+        }
+        for (line, expected) in serde_saphyr::from_str::<Examples>(LEFTOVERS).unwrap().examples {
+            let found = leftovers.of(&line).first().map(|(_, step)| step.what.clone());
+            assert_eq!(found, expected, "{line}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::known::Known;
 use opsctl_policy::model::installation::inventory::Inventory;
 
 /// The host that services get whose sources state none.
@@ -22,6 +23,8 @@ pub struct Draft {
     pub services: Vec<Service>,
     /// What was not read, one sentence each.
     pub notes: Vec<String>,
+    /// What is known by name.
+    pub known: Known,
 }
 
 /// A host.
@@ -40,7 +43,7 @@ pub struct Host {
 impl Host {
     fn merge(&mut self, other: Self) {
         self.ssh = self.ssh.take().or(other.ssh);
-        other.comments.into_iter().for_each(|comment| push_new(&mut self.comments, comment));
+        extend_new(&mut self.comments, other.comments);
     }
 
     /// The port of its ssh destination, if that states one.
@@ -49,20 +52,22 @@ impl Host {
     }
 }
 
-/// The keys of a service, in the order in which they are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Key {
-    Host,
-    Engine,
-    Containers,
-    Projects,
-    Units,
-    Workloads,
-    Releases,
-    Playbooks,
-    Health,
-    Tcp,
-    Data,
+opsctl_reader::words! {
+    /// The keys of a service, in the order in which they are written.
+    #[derive(PartialOrd, Ord)]
+    pub enum Key {
+        Host = "host",
+        Engine = "engine",
+        Containers = "containers",
+        Projects = "projects",
+        Units = "units",
+        Workloads = "workloads",
+        Releases = "releases",
+        Playbooks = "playbooks",
+        Health = "health",
+        Tcp = "tcp",
+        Data = "data",
+    }
 }
 
 /// The value of a key.
@@ -129,23 +134,22 @@ impl Service {
             if matches!(key, Key::Host | Key::Engine | Key::Health) && !own.values.is_empty() {
                 continue;
             }
-            entry.values.into_iter().for_each(|value| push_new(&mut own.values, value));
-            entry.guesses.into_iter().for_each(|guess| push_new(&mut own.guesses, guess));
+            extend_new(&mut own.values, entry.values);
+            extend_new(&mut own.guesses, entry.guesses);
         }
-        other.sources.into_iter().for_each(|source| push_new(&mut self.sources, source));
-        other.notes.into_iter().for_each(|note| push_new(&mut self.notes, note));
+        extend_new(&mut self.sources, other.sources);
+        extend_new(&mut self.notes, other.notes);
     }
 }
 
 impl Draft {
     /// Adds a host, or what is new about a host that is there.
     pub fn add_host(&mut self, host: Host) {
-        let is_same = |known: &Host| known.name == host.name || known.address == host.address;
-        let Some(known) = self.hosts.iter_mut().find(|known| is_same(known)) else {
-            self.hosts.push(host);
-            return;
-        };
-        known.merge(host);
+        let is_same = |known: &&mut Host| known.name == host.name || known.address == host.address;
+        match self.hosts.iter_mut().find(is_same) {
+            Some(known) => known.merge(host),
+            None => self.hosts.push(host),
+        }
     }
 
     /// Adds a host of an inventory, which is another one than a host with its address and another name: one machine may have
@@ -193,12 +197,9 @@ impl Draft {
         self.hosts.retain(|host| existing.find_host(&host.name).is_none());
         self.follow_projects();
         self.state_hosts(existing);
-        let addresses: BTreeMap<&str, &str> = existing
-            .hosts
-            .iter()
-            .map(|host| (host.name.as_str(), host.address.as_str()))
-            .chain(self.hosts.iter().map(|host| (host.name.as_str(), host.address.as_str())))
-            .collect();
+        let listed = existing.hosts.iter().map(|host| (host.name.as_str(), host.address.as_str()));
+        let new = self.hosts.iter().map(|host| (host.name.as_str(), host.address.as_str()));
+        let addresses: BTreeMap<&str, &str> = listed.chain(new).collect();
         for service in &mut self.services {
             let address = service.host().and_then(|host| addresses.get(host).copied());
             with_address(service, address);
@@ -213,9 +214,7 @@ impl Draft {
         }
         one_owner_per_name(&mut self.services);
     }
-}
 
-impl Draft {
     /// Services without a host get the only one, or a placeholder if there is none.
     fn state_hosts(&mut self, existing: &Inventory) {
         let is_open = |service: &Service| service.on_host && service.host().is_none();
@@ -306,4 +305,8 @@ pub fn push_new(list: &mut Vec<String>, text: String) {
     if !list.contains(&text) {
         list.push(text);
     }
+}
+
+fn extend_new(list: &mut Vec<String>, texts: Vec<String>) {
+    texts.into_iter().for_each(|text| push_new(list, text));
 }

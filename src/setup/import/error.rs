@@ -8,14 +8,9 @@ use opsctl_inventory::error::HostsError;
 /// Why a source gives nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// A file or folder cannot be read.
-    #[error("{} cannot be read ({error}); check its name and rights", .path.display())]
-    Unreadable {
-        /// The file or folder.
-        path: PathBuf,
-        /// What went wrong.
-        error: io::Error,
-    },
+    /// This file or folder cannot be read.
+    #[error("{} cannot be read ({}); check its name and rights", .0.display(), .1)]
+    Unreadable(PathBuf, io::Error),
     /// A file is not YAML.
     #[error(transparent)]
     Syntax(HostsError),
@@ -27,16 +22,10 @@ pub enum ImportError {
         "no compose file, Ansible inventory or playbook in {}; name a file, or a folder that contains some", .0.display()
     )]
     Nothing(PathBuf),
-    /// A program cannot be started, fails, or gives an answer that cannot be read.
-    #[error("{source_name}: {program} failed: {why}; try it by hand")]
-    Command {
-        /// The source as the operator named it.
-        source_name: String,
-        /// The program.
-        program: String,
-        /// Its reason.
-        why: String,
-    },
+    /// For a source as the operator named it, a program cannot be started, fails, or gives an answer that cannot be read; its
+    /// reason.
+    #[error("{0}: {1} failed: {2}; try it by hand")]
+    Command(String, String, String),
     /// A list that is compiled in is invalid.
     #[error("a list that is built into opsctl cannot be read ({0}); report it")]
     BuiltIn(String),

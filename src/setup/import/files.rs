@@ -5,27 +5,11 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::error::ImportError;
+use super::known::Known;
 use super::sources::ansible::Inventory;
 use super::sources::compose::Project;
 use opsctl_inventory::error::HostsError;
-use opsctl_machine::plain_file;
-use opsctl_machine::plain_file::Content;
-
-/// The names of compose files in the order in which compose looks for them, and those that are merged over them.
-const COMPOSE: [&str; 4] = ["compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml"];
-const OVERRIDES: [&str; 4] = [
-    "compose.override.yaml",
-    "compose.override.yml",
-    "docker-compose.override.yaml",
-    "docker-compose.override.yml",
-];
-
-/// Stems of files, or names of folders, that are inventories of Ansible.
-const INVENTORIES: [&str; 5] = ["hosts", "inventory", "inventories", "production", "homelab"];
-
-/// Folders that contain no such files.
-const SKIPPED: [&str; 7] =
-    ["node_modules", "host_vars", "group_vars", "roles", "collections", "templates", "files"];
+use opsctl_machine::plain_file::{self, Content};
 
 /// How deep folders are read, and how many files at most.
 const DEEPEST: usize = 6;
@@ -36,7 +20,7 @@ const MAX_BYTES: u64 = 1024 * 1024;
 
 /// What a folder or file contains.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct FoundFiles {
     /// Compose projects.
     pub projects: Vec<Project>,
     /// Inventories, with their names for comments.
@@ -45,58 +29,58 @@ pub struct Found {
     pub playbooks: Vec<(String, String, String)>,
 }
 
-impl Found {
+impl FoundFiles {
     /// Whether nothing was found.
     pub fn is_empty(&self) -> bool {
         self.projects.is_empty() && self.inventories.is_empty() && self.playbooks.is_empty()
     }
 
     /// Reads one file, of any name.
-    pub fn in_file(file: &Path) -> Result<Self, ImportError> {
+    pub fn in_file(file: &Path, known: &Known) -> Result<Self, ImportError> {
         let text = text(file).map_err(|error| unreadable(file, error))?;
         let mut found = Self::default();
         let source = shown(file, file);
         let project = if is_yaml(file) { project(&[file.to_owned()], &source)? } else { None };
         if let Some(project) = project {
             found.projects.push(project);
-        } else if let Some(inventory) = inventory(file, &text) {
+        } else if let Some(inventory) = inventory(file, &text, &known.skipped) {
             found.inventories.push((source, inventory));
-        } else if COMPOSE.contains(&name(file)) {
+        } else if is_one_of(&known.compose, name(file)) {
             return Err(ImportError::NoServices(file.to_owned()));
         }
         Ok(found)
     }
 
     /// Reads a folder with everything below it.
-    pub fn in_folder(folder: &Path) -> Result<Self, ImportError> {
+    pub fn in_folder(folder: &Path, known: &Known) -> Result<Self, ImportError> {
         let mut files = Vec::new();
-        walk(folder, 0, &mut files).map_err(|error| unreadable(folder, error))?;
+        walk(folder, 0, &known.skipped, &mut files).map_err(|error| unreadable(folder, error))?;
         let mut found = Self::default();
-        for (at, file) in files.iter().enumerate() {
+        for file in &files {
             let name = name(file);
             let source = shown(file, folder);
-            if COMPOSE.contains(&name) {
+            if is_one_of(&known.compose, name) {
                 // Of several, compose uses the first one.
-                let beside = |names: &[&str]| {
+                let beside = |names: &[String]| {
                     names.iter().map(|name| file.with_file_name(name)).find(|path| files.contains(path))
                 };
-                if beside(&COMPOSE).as_ref() == Some(file) {
+                if beside(&known.compose).as_ref() == Some(file) {
                     let chain: Vec<PathBuf> =
-                        std::iter::once(file.clone()).chain(beside(&OVERRIDES)).collect();
+                        std::iter::once(file.clone()).chain(beside(&known.overrides)).collect();
                     let project = project(&chain, &source)?;
                     found.projects.push(project.ok_or_else(|| ImportError::NoServices(file.clone()))?);
                 }
                 continue;
             }
-            let Some(file) = files.get(at).filter(|file| is_ansible(file)) else { continue };
-            let Ok(text) = text(file) else { continue };
-            if is_inventory(file, folder)
-                && let Some(inventory) = inventory(file, &text)
+            let Some(text) = Some(file).filter(|file| is_ansible(file)).and_then(|file| text(file).ok())
+            else {
+                continue;
+            };
+            if is_inventory(file, folder, &known.inventories)
+                && let Some(inventory) = inventory(file, &text, &known.skipped)
             {
                 found.inventories.push((source, inventory));
-                continue;
-            }
-            if is_playbook(&text) {
+            } else if is_playbook(&text) {
                 found.playbooks.push((name.to_owned(), text, source));
             }
         }
@@ -104,7 +88,11 @@ impl Found {
     }
 }
 
-fn walk(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+fn is_one_of(names: &[String], name: &str) -> bool {
+    names.iter().any(|known| known == name)
+}
+
+fn walk(folder: &Path, depth: usize, skipped: &[String], files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     let entries = std::fs::read_dir(folder)?.filter_map(Result::ok).map(|entry| entry.path());
     let mut entries: Vec<PathBuf> = entries.filter(|path| !name(path).starts_with('.')).collect();
     entries.sort();
@@ -113,9 +101,9 @@ fn walk(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> std::io::Resul
             if files.len() < MOST_FILES {
                 files.push(path);
             }
-        } else if depth < DEEPEST && path.is_dir() && !path.is_symlink() && !SKIPPED.contains(&name(&path)) {
+        } else if depth < DEEPEST && path.is_dir() && !path.is_symlink() && !is_one_of(skipped, name(&path)) {
             // A folder that cannot be read, such as the data of a database, contains no such files.
-            let _ = walk(&path, depth + 1, files);
+            let _ = walk(&path, depth + 1, skipped, files);
         }
     }
     Ok(())
@@ -155,7 +143,7 @@ fn yaml(file: &Path) -> Result<Value, ImportError> {
 }
 
 fn unreadable(path: &Path, error: std::io::Error) -> ImportError {
-    ImportError::Unreadable { path: path.to_owned(), error }
+    ImportError::Unreadable(path.to_owned(), error)
 }
 
 fn is_yaml(file: &Path) -> bool {
@@ -163,26 +151,24 @@ fn is_yaml(file: &Path) -> bool {
 }
 
 fn is_ansible(file: &Path) -> bool {
-    is_yaml(file)
-        || file.extension().is_none()
-        || file.extension().is_some_and(|extension| extension == "ini")
+    is_yaml(file) || file.extension().is_none_or(|extension| extension == "ini")
 }
 
 /// Whether the name of the file, or of a folder above it, is that of an inventory.
-fn is_inventory(file: &Path, named: &Path) -> bool {
+fn is_inventory(file: &Path, named: &Path, names: &[String]) -> bool {
     let is_one = |path: &Path| {
-        path.file_stem().and_then(|stem| stem.to_str()).is_some_and(|stem| INVENTORIES.contains(&stem))
+        path.file_stem().and_then(|stem| stem.to_str()).is_some_and(|stem| is_one_of(names, stem))
     };
     is_one(file) || file.ancestors().skip(1).take_while(|folder| folder.starts_with(named)).any(is_one)
 }
 
 /// The inventory in a file, with the variables in `host_vars` and `group_vars` beside it.
-fn inventory(file: &Path, text: &str) -> Option<Inventory> {
+fn inventory(file: &Path, text: &str, skipped: &[String]) -> Option<Inventory> {
     let mut inventory = if is_yaml(file) { Inventory::of_yaml(text)? } else { Inventory::of_ini(text) };
     let folder = file.parent()?;
     for (kind, is_group) in [("group_vars", true), ("host_vars", false)] {
         let mut files = Vec::new();
-        let _ = walk(&folder.join(kind), 0, &mut files);
+        let _ = walk(&folder.join(kind), 0, skipped, &mut files);
         for file in files {
             let Ok(below) = file.strip_prefix(folder.join(kind)) else { continue };
             let first = below.components().next().map(|part| part.as_os_str().to_string_lossy().into_owned());

@@ -1,14 +1,18 @@
 //! `opsctl init --from`: drafts a `hosts.yaml` from what describes or runs services already. [`read`] collects hosts and
 //! services, [`Draft::complete`] fills in guesses, and [`text`] writes them, each guess with a comment.
 
-mod command;
 mod draft;
 mod error;
 mod files;
+mod known;
 pub mod naming;
+mod running;
 mod source;
-pub mod sources;
+mod sources;
+#[cfg(test)]
+mod tests;
 pub mod text;
 
+pub use draft::push_new;
 pub use error::ImportError;
 pub use source::{Source, read};

@@ -6,10 +6,12 @@ use std::str::FromStr;
 
 use super::draft::{Draft, Host};
 use super::error::ImportError;
-use super::files::Found;
+use super::files::FoundFiles;
+use super::known::Known;
+use super::sources::ansible;
 use super::sources::ansible::Inventory;
-use super::sources::{ansible, containers, kubernetes, units};
-use super::{command, naming};
+use super::sources::compose::Project;
+use super::{naming, running};
 use opsctl_policy::model::installation::inventory::ssh_host;
 
 /// A source of hosts and services.
@@ -37,63 +39,61 @@ impl FromStr for Source {
                 Ok(text.to_owned())
             }
         };
-        if let Some(context) = text.strip_prefix("kube:") {
-            if context.is_empty() || context.starts_with('-') {
-                return Err("name the context of kubectl, such as `kube:homelab`".to_owned());
+        match text.split_once(':') {
+            Some(("kube", context)) if context.is_empty() || context.starts_with('-') => {
+                Err("name the context of kubectl, such as `kube:homelab`".to_owned())
             }
-            return Ok(Self::Kube(context.to_owned()));
-        }
-        if let Some(host) = text.strip_prefix("systemd:") {
-            return destination(host).map(Self::Systemd);
-        }
-        for (prefix, engine) in [("docker:", "docker"), ("podman:", "podman")] {
-            if let Some(host) = text.strip_prefix(prefix) {
-                return destination(host).map(|host| Self::Engine(engine, host));
+            Some(("kube", context)) => Ok(Self::Kube(context.to_owned())),
+            Some(("systemd", host)) => destination(host).map(Self::Systemd),
+            Some(("docker", host)) => destination(host).map(|host| Self::Engine("docker", host)),
+            Some(("podman", host)) => destination(host).map(|host| Self::Engine("podman", host)),
+            Some(("ssh", host)) if host.starts_with("//") => {
+                destination(text).map(|host| Self::Engine("docker", host))
             }
+            _ => Ok(Self::Path(PathBuf::from(text))),
         }
-        if text.starts_with("ssh://") {
-            return destination(text).map(|host| Self::Engine("docker", host));
-        }
-        Ok(Self::Path(PathBuf::from(text)))
     }
 }
 
 /// Reads all sources, files before what runs, so that names and hosts of files are the ones that are kept.
 pub fn read(sources: &[Source]) -> Result<Draft, ImportError> {
-    let mut draft = Draft::default();
+    let mut draft = Draft { known: Known::built_in()?, ..Draft::default() };
     let mut found = Vec::new();
     for source in sources {
         if let Source::Path(path) = source {
-            found.push((path, in_path(path)?));
+            found.push(in_path(path, &draft.known)?);
         }
     }
-    for (_, found) in &found {
-        found.inventories.iter().for_each(|(name, inventory)| inventory.draft(name, &mut draft));
+    for (name, inventory) in found.iter().flat_map(|found| &found.inventories) {
+        inventory.draft(name, &mut draft);
+    }
+    for source in sources {
+        if let Source::Engine(_, destination) | Source::Systemd(destination) = source {
+            draft.add_host(host(destination));
+        }
+    }
+    let projects = || found.iter().flat_map(|found| &found.projects);
+    let mut keys: BTreeMap<&str, usize> = BTreeMap::new();
+    projects().flat_map(Project::keys).for_each(|key| *keys.entry(key).or_default() += 1);
+    for project in projects() {
+        let host = host_of_folder(&project.folder, &draft);
+        let host = host.as_deref().map(|host| (host, "the name of a folder"));
+        project.draft(|key| keys.get(key).is_some_and(|count| *count > 1), host, &mut draft);
     }
     for source in sources {
         match source {
-            Source::Engine(_, destination) | Source::Systemd(destination) => {
-                draft.add_host(host(destination));
+            Source::Path(_) => {}
+            Source::Kube(context) => running::workloads(context, &mut draft)?,
+            Source::Engine(engine, destination) => {
+                running::containers(engine, destination, &host_name(destination, &draft), &mut draft)?;
             }
-            Source::Path(_) | Source::Kube(_) => {}
+            Source::Systemd(destination) => {
+                running::units(destination, &host_name(destination, &draft), &mut draft)?;
+            }
         }
-    }
-    let mut keys: BTreeMap<String, usize> = BTreeMap::new();
-    for project in found.iter().flat_map(|(_, found)| &found.projects) {
-        project.keys().for_each(|key| *keys.entry(key.to_owned()).or_default() += 1);
-    }
-    for (_, found) in &found {
-        for project in &found.projects {
-            let host = host_of_folder(&project.folder, &draft);
-            let host = host.as_deref().map(|host| (host, "the name of a folder"));
-            project.draft(|key| keys.get(key).is_some_and(|count| *count > 1), host, &mut draft);
-        }
-    }
-    for source in sources {
-        running(source, &mut draft)?;
     }
     let none = Inventory::default();
-    for (_, found) in &found {
+    for found in &found {
         let inventory = found.inventories.first().map_or(&none, |(_, inventory)| inventory);
         for (file, text, source) in &found.playbooks {
             ansible::draft_playbook(file, text, source, inventory, &mut draft);
@@ -108,8 +108,9 @@ fn host_of_folder(folder: &Path, draft: &Draft) -> Option<String> {
     names.into_iter().find(|name| draft.hosts.iter().any(|host| host.name == *name)).map(str::to_owned)
 }
 
-fn in_path(path: &Path) -> Result<Found, ImportError> {
-    let found = if path.is_dir() { Found::in_folder(path)? } else { Found::in_file(path)? };
+fn in_path(path: &Path, known: &Known) -> Result<FoundFiles, ImportError> {
+    let read = if path.is_dir() { FoundFiles::in_folder } else { FoundFiles::in_file };
+    let found = read(path, known)?;
     if found.is_empty() { Err(ImportError::Nothing(path.to_owned())) } else { Ok(found) }
 }
 
@@ -118,31 +119,6 @@ fn host(destination: &str) -> Host {
     let is_ip = address.parse::<std::net::IpAddr>().is_ok();
     let first = if is_ip { &address } else { address.split('.').next().unwrap_or(&address) };
     Host { name: naming::name(first), address, ssh: Some(destination.to_owned()), comments: vec![] }
-}
-
-/// Asks what runs.
-fn running(source: &Source, draft: &mut Draft) -> Result<(), ImportError> {
-    match source {
-        Source::Path(_) => Ok(()),
-        Source::Kube(context) => {
-            let source = format!("kube:{context}");
-            let arguments = [&["--context", context.as_str()], kubernetes::ARGUMENTS.as_slice()].concat();
-            kubernetes::draft(&command::output("kubectl", &arguments, &source)?, &source, draft)
-        }
-        Source::Engine(engine, destination) => {
-            let source = format!("{engine}:{destination}");
-            let listing = command::on_host(destination, &containers::command(engine), &source)?;
-            let host = host_name(destination, draft);
-            containers::draft(&listing, engine, &host, &source, draft);
-            Ok(())
-        }
-        Source::Systemd(destination) => {
-            let source = format!("systemd:{destination}");
-            let listing = command::on_host(destination, units::COMMAND, &source)?;
-            let host = host_name(destination, draft);
-            units::draft(&listing, &host, &source, draft)
-        }
-    }
 }
 
 /// The name of the host with this ssh destination or address.

@@ -21,7 +21,7 @@ pub fn whole(draft: &Draft, starter: &str) -> String {
              # Check what is marked as a guess; docs/hosts-yaml.md lists every key.\n";
     text += &draft.notes.iter().map(|note| comment("", note)).collect::<String>();
     text += "\nhosts:\n";
-    text += &hosts(draft);
+    text += &draft.hosts.iter().map(host).collect::<String>();
     text += "\nservices:\n";
     text += &services(&draft.services);
     if let Some((_, policy)) = starter.split_once("\npolicy:") {
@@ -31,13 +31,11 @@ pub fn whole(draft: &Draft, starter: &str) -> String {
 }
 
 /// The existing file with the hosts and services of the draft that it does not have; every line of it stays, except the `{}` of an
-/// empty map. `None` if they
-/// cannot be inserted because `hosts` or `services` is not written as a block.
+/// empty map. `None` if they cannot be inserted because `hosts` or `services` is not written as a block.
 pub fn added(draft: &Draft, existing: &str, inventory: &Inventory) -> Option<String> {
     let is_known = |service: &Service| {
-        let listed =
-            |name: &str| inventory.services.iter().any(|known| known.name == inventory.service_named(name));
-        listed(&service.name)
+        let name = inventory.service_named(&service.name);
+        inventory.services.iter().any(|known| known.name == name)
     };
     let new = draft.services.iter().filter(|service| !is_known(service));
     let mut text = existing.to_owned();
@@ -57,7 +55,7 @@ pub fn diff(before: &str, after: &str, file: &str) -> String {
 }
 
 /// Inserts entries at the end of a top-level map, with the indentation of the map and the line endings of the text.
-fn inserted(text: &str, key: &str, entries: &str) -> Option<String> {
+pub(super) fn inserted(text: &str, key: &str, entries: &str) -> Option<String> {
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let Some(at) = lines.iter().position(|line| line.starts_with(&format!("{key}:"))) else {
@@ -95,10 +93,6 @@ fn inserted(text: &str, key: &str, entries: &str) -> Option<String> {
     Some(format!("{before}{end}{entries}{}", lines.get(split..)?.concat()))
 }
 
-fn hosts(draft: &Draft) -> String {
-    draft.hosts.iter().map(host).collect()
-}
-
 /// The services, each with the sources that the one before it does not have.
 fn services<'a>(services: impl IntoIterator<Item = &'a Service>) -> String {
     let mut text = String::new();
@@ -133,26 +127,18 @@ fn service(service: &Service) -> String {
 }
 
 fn key_line(key: Key, Entry { values, guesses }: &Entry) -> String {
-    let first = || values.first().map(|value| scalar(value)).unwrap_or_default();
+    let first = values.first().map(|value| scalar(value)).unwrap_or_default();
     let list = || values.iter().map(|value| scalar(value)).collect::<Vec<_>>().join(", ");
-    let text = match key {
-        Key::Host => format!("host: {}", first()),
-        Key::Engine => format!("engine: {}", first()),
+    let value = match key {
+        Key::Host | Key::Engine => first,
         Key::Health => {
             let insecure = if values.iter().any(|value| value == INSECURE) { ", insecure: true" } else { "" };
-            format!("health: {{url: {}{insecure}}}", first())
+            format!("{{url: {first}{insecure}}}")
         }
-        Key::Containers => format!("containers: [{}]", list()),
-        Key::Projects => format!("projects: [{}]", list()),
-        Key::Units => format!("units: [{}]", list()),
-        Key::Workloads => format!("workloads: [{}]", list()),
-        Key::Releases => format!("releases: [{}]", list()),
-        Key::Playbooks => format!("playbooks: [{}]", list()),
-        Key::Tcp => format!("tcp: [{}]", list()),
-        Key::Data => format!("data: [{}]", list()),
+        _ => format!("[{}]", list()),
     };
     let guesses: Vec<String> = guesses.iter().map(|guess| format!("guess: {guess}")).collect();
-    line(&format!("    {text}"), &guesses)
+    line(&format!("    {}: {value}", key.as_str()), &guesses)
 }
 
 /// A line with comments behind it, or above it if they do not fit.
@@ -191,52 +177,5 @@ pub fn scalar(text: &str) -> String {
         text.to_owned()
     } else {
         serde_json::Value::from(text).to_string()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn scalars_are_read_as_the_text() {
-        for text in [
-            "jellyfin",
-            "8096",
-            "on",
-            "a: b",
-            "it's \"x\"",
-            "192.168.1.10",
-            "1e3",
-            "~",
-            "/srv/a b",
-            "#x",
-            "é\u{7}",
-        ] {
-            let read: Vec<String> = serde_saphyr::from_str(&format!("[{}]", scalar(text))).unwrap();
-            assert_eq!(read, [text]);
-        }
-    }
-
-    #[test]
-    fn entries_are_inserted_at_the_end_of_a_block_and_every_line_stays() {
-        for (before, after) in [
-            ("services:\n  a: {}\n", Some("services:\n  a: {}\n  x: {}\n    # y\n")),
-            (
-                "services:\n    a: {}\n\n# policy\npolicy: {}\n",
-                Some("services:\n    a: {}\n    x: {}\n      # y\n\n# policy\npolicy: {}\n"),
-            ),
-            ("services: # mine\nhosts: {}", Some("services: # mine\n  x: {}\n    # y\nhosts: {}")),
-            ("hosts: {}", Some("hosts: {}\n\nservices:\n  x: {}\n    # y\n")),
-            ("", Some("services:\n  x: {}\n    # y\n")),
-            ("services: {a: {}}\n", None),
-            ("services: {}  # none\nhosts: {}\n", Some("services:  # none\n  x: {}\n    # y\nhosts: {}\n")),
-            ("services: { }", Some("services:\n  x: {}\n    # y\n")),
-            ("services:\r\n  a: {}\r\n", Some("services:\r\n  a: {}\r\n  x: {}\r\n    # y\r\n")),
-            ("hosts:\r\n", Some("hosts:\r\n\r\nservices:\r\n  x: {}\r\n    # y\r\n")),
-        ] {
-            let entries = "  x: {}\n    # y\n";
-            assert_eq!(inserted(before, "services", entries).as_deref(), after, "{before}");
-        }
     }
 }

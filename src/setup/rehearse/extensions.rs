@@ -7,28 +7,22 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::report::{Finding, GuaranteeStatus};
-use crate::setup::doctor::Condition;
+use super::report::{GuaranteeStatus, Seen};
 use crate::setup::doctor::client::{bare, folder, locations};
-use crate::setup::doctor::hooks::mods;
-use crate::setup::doctor::hooks::mods::{CATALOGUES, FOLDERS};
-use crate::setup::doctor::hooks::{read, survey};
-
-/// The guarantee.
-pub const GUARANTEE: &str = "no mod of the client can silence the hooks";
+use crate::setup::doctor::hooks::mods::{self, CATALOGUES, FOLDERS};
+use crate::setup::doctor::hooks::survey;
+use crate::setup::doctor::{Condition, Finding};
 
 /// The key of the user's settings that enables installed plugins.
 const ENABLED: &str = "enabledPlugins";
 
 /// Looks for mods among the extensions of the user and of `project`.
-pub fn finding(project: &Path) -> Finding {
-    let locations = locations(project);
-    let sources = read(&locations);
-    let found = mods::finding(&survey(&sources, mods::mods(&locations, &sources), bare()));
-    let outcome =
-        if found.condition == Condition::Failed { GuaranteeStatus::Fail } else { GuaranteeStatus::Pass };
+pub fn find_mods(project: &Path) -> Seen {
+    let found = Finding::of(mods::CHECK, mods::check(&survey(&locations(project), bare())));
+    let failed = found.condition == Condition::Failed;
+    let outcome = if failed { GuaranteeStatus::Fail } else { GuaranteeStatus::Pass };
     let remedy = found.remedy.map(|remedy| format!("; {remedy}")).unwrap_or_default();
-    Finding { guarantee: GUARANTEE, outcome, seen: format!("{}{remedy}", found.what) }
+    (outcome, format!("{}{remedy}", found.what))
 }
 
 /// Copies the user's extensions, and which of them are enabled, to the client folder of a session. Credentials stay.

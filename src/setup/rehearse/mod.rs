@@ -2,11 +2,10 @@
 //! Nothing leaves the machine: the model is on loopback, programs that would reach a service are stubs, folders are
 //! temporary, and no key is used.
 
-mod attempts;
 mod cast;
 mod denials;
 mod extensions;
-mod only;
+mod material;
 mod rendered;
 mod report;
 mod scenes;
@@ -21,7 +20,6 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::setup::doctor::client::version;
-use only::Only;
 use opsctl_inventory::compiled::Compiled;
 pub use report::{Finding, GuaranteeStatus, RehearsalError, Report};
 use scenes::{SCENES, Scene};
@@ -37,31 +35,29 @@ pub fn rehearse(
     policy: &Compiled,
     only: &[String],
 ) -> Result<Report, RehearsalError> {
-    let all = SCENES.iter().flat_map(Scene::guarantees).chain([rendered::GUARANTEE, extensions::GUARANTEE]);
-    let only = Only::new(only, &all.collect::<Vec<_>>())?;
+    let mut selected: Vec<&str> = SCENES.iter().flat_map(Scene::guarantees).collect();
+    if let Some(text) = only.iter().find(|text| !selected.iter().any(|name| name.contains(text.as_str()))) {
+        return Err(RehearsalError::NoGuarantee(text.clone()));
+    }
+    selected.retain(|name| only.is_empty() || only.iter().any(|text| name.contains(text.as_str())));
     if !project.is_dir() {
         return Err(RehearsalError::NoProject(project.to_owned()));
     }
-    let version = version(&client)
-        .map_err(|error| RehearsalError::Client { client: client.display().to_string(), error })?;
+    let version =
+        version(&client).map_err(|error| RehearsalError::Client(client.display().to_string(), error))?;
     settings::check_managed()?;
-    let props = Props { settings: settings::of_project(project)?, client };
-    let mut guarantees = Vec::new();
-    if only.includes(rendered::GUARANTEE) {
-        guarantees.push(rendered::finding(project, hosts, policy));
-    }
-    if only.includes(extensions::GUARANTEE) {
-        guarantees.push(extensions::finding(project));
-    }
-    guarantees.extend(findings(&props, policy, only));
+    let settings = settings::of_project(project)?;
+    let (project, hosts) = (project.to_owned(), hosts.map(Path::to_owned));
+    let props = Props { client, settings, project, hosts };
+    let guarantees = findings(&props, policy, &selected);
     Ok(Report { client: props.client, version, guarantees })
 }
 
 /// Runs a few scenes concurrently. Each starts a client of some hundred megabytes, which mostly waits.
-fn findings(props: &Props, policy: &Compiled, only: Only<'_>) -> Vec<Finding> {
+fn findings(props: &Props, policy: &Compiled, selected: &[&str]) -> Vec<Finding> {
     let scenes = SCENES.iter().enumerate();
-    let waiting: Mutex<VecDeque<(usize, &Scene)>> =
-        Mutex::new(scenes.filter(|(_, scene)| scene.guarantees().any(|name| only.includes(name))).collect());
+    let scenes = scenes.filter(|(_, scene)| scene.guarantees().any(|name| selected.contains(&name)));
+    let waiting: Mutex<VecDeque<(usize, &Scene)>> = Mutex::new(scenes.collect());
     let found: Mutex<Vec<(usize, Vec<Finding>)>> = Mutex::default();
     let players = thread::available_parallelism().map_or(2, |cores| cores.get().clamp(2, 4));
     thread::scope(|scope| {
@@ -70,7 +66,7 @@ fn findings(props: &Props, policy: &Compiled, only: Only<'_>) -> Vec<Finding> {
                 loop {
                     let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
                     let Some((number, scene)) = next else { break };
-                    let findings = scene.play(props, policy, only);
+                    let findings = scene.play(props, policy, selected);
                     found.lock().unwrap_or_else(PoisonError::into_inner).push((number, findings));
                 }
             });

@@ -16,6 +16,9 @@ pub enum GuaranteeStatus {
     NotApplicable,
 }
 
+/// The outcome of a guarantee, and what was observed.
+pub type Seen = (GuaranteeStatus, String);
+
 /// A guarantee and its outcome.
 #[derive(Debug, Clone, Serialize)]
 pub struct Finding {
@@ -48,41 +51,23 @@ impl Report {
 /// Why a rehearsal is not possible.
 #[derive(Debug, thiserror::Error)]
 pub enum RehearsalError {
-    /// No guarantee contains a text that was given to select some.
-    #[error("no guarantee contains `{text}`; `opsctl rehearse` without --only prints all")]
-    NoGuarantee {
-        /// The text.
-        text: String,
-    },
-    /// The client cannot be started.
-    #[error("the client {client} cannot be started ({error}); name it with --client")]
-    Client {
-        /// Its program.
-        client: String,
-        /// What went wrong.
-        error: std::io::Error,
-    },
+    /// No guarantee contains this text, which was given to select some.
+    #[error("no guarantee contains `{0}`; `opsctl rehearse` without --only prints all")]
+    NoGuarantee(String),
+    /// The client with this program cannot be started.
+    #[error("the client {0} cannot be started ({1}); name it with --client")]
+    Client(String, std::io::Error),
     /// There is no such project folder.
     #[error(
         "the project folder {0} does not exist; create it with `opsctl render --out`, or name another with --project"
     )]
     NoProject(PathBuf),
-    /// Managed settings would direct the client to a real model.
+    /// A key of the managed settings in this file would direct the client to a real model.
     #[error(
-        "{path} sets `{key}`, which would direct the rehearsal to a real model; remove it, or set it in the client's environment"
+        "{0} sets `{1}`, which would direct the rehearsal to a real model; remove it, or set it in the client's environment"
     )]
-    RealModel {
-        /// The settings file.
-        path: String,
-        /// The key in the file.
-        key: String,
-    },
-    /// A settings file cannot be read.
-    #[error("{path}: {error}; check its owner and rights")]
-    Settings {
-        /// The settings file.
-        path: String,
-        /// What went wrong.
-        error: std::io::Error,
-    },
+    RealModel(&'static str, String),
+    /// This settings file cannot be read.
+    #[error("{0}: {1}; check its owner and rights")]
+    Settings(String, std::io::Error),
 }

@@ -1,10 +1,7 @@
 //! What a scene observed.
 
-use super::report::GuaranteeStatus;
+use super::report::{GuaranteeStatus, Seen};
 use super::stage::Played;
-
-/// The outcome of a guarantee, and what was observed.
-pub type Seen = (GuaranteeStatus, String);
 
 /// The guarantee holds.
 pub fn pass(seen: &str) -> Seen {

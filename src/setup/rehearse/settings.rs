@@ -26,14 +26,11 @@ const SELECTS_MODEL: [&str; 7] = [
 /// handle it.
 pub fn of_project(project: &Path) -> Result<Option<String>, RehearsalError> {
     let path = project.join(SETTINGS);
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => {
-            return Err(RehearsalError::Settings { path: path.display().to_string(), error });
-        }
-    };
-    Ok(Some(rehearsed(&text)))
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(Some(rehearsed(&text))),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(RehearsalError::Settings(path.display().to_string(), error)),
+    }
 }
 
 fn rehearsed(text: &str) -> String {
@@ -50,7 +47,7 @@ fn rehearsed(text: &str) -> String {
 pub fn check_managed() -> Result<(), RehearsalError> {
     let Ok(text) = std::fs::read_to_string(MANAGED) else { return Ok(()) };
     match selects_model(&text) {
-        Some(key) => Err(RehearsalError::RealModel { path: MANAGED.to_owned(), key }),
+        Some(key) => Err(RehearsalError::RealModel(MANAGED, key)),
         None => Ok(()),
     }
 }

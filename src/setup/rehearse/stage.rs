@@ -15,6 +15,7 @@ use tempfile::TempDir;
 
 use super::cast::{key, name};
 use super::extensions;
+use super::material::Material;
 use super::scripted::messages::ToolResult;
 use super::scripted::model::Model;
 use super::scripted::script::Script;
@@ -29,44 +30,6 @@ const DEADLINE: Duration = Duration::from_mins(2);
 /// The tools of the agent.
 const TOOLS: &str = "Bash,Read,Write,Task";
 
-/// Programs that could reach a service or change this machine. Their stubs only record the call.
-const STUBS: &[&str] = &[
-    "ansible-playbook",
-    "apprise",
-    "borg",
-    "curl",
-    "docker",
-    "docker-compose",
-    "dropdb",
-    "gh",
-    "git",
-    "glab",
-    "hcloud",
-    "helm",
-    "kubectl",
-    "nerdctl",
-    "podman",
-    "restic",
-    "scp",
-    "service",
-    "ssh",
-    "sudo",
-    "systemctl",
-    "tea",
-    "userdel",
-    "wget",
-    "zfs",
-];
-
-/// The answers of stubs to questions, which change nothing: the client asks git for a repository, and opsctl asks engines
-/// for containers.
-const ANSWERS: &[(&str, &str)] = &[
-    ("docker", "[ \"$1\" = ps ] && exec echo Up 5 seconds"),
-    ("git", "[ \"$1\" = push ] || exit 128"),
-    ("nerdctl", "[ \"$1\" = ps ] && exec echo Up 5 seconds"),
-    ("podman", "[ \"$1\" = ps ] && exec echo Up 5 seconds"),
-];
-
 /// What all sessions of a rehearsal share.
 #[derive(Debug)]
 pub struct Props {
@@ -74,13 +37,20 @@ pub struct Props {
     pub client: PathBuf,
     /// The project's settings for hooks and permissions, if there are any.
     pub settings: Option<String>,
+    /// The project.
+    pub project: PathBuf,
+    /// The `hosts.yaml` from which the settings should be rendered.
+    pub hosts: Option<PathBuf>,
 }
 
 /// The folders of one session.
 #[derive(Debug)]
 pub struct Stage {
     folder: TempDir,
-    variables: Vec<(String, String)>,
+    /// Further environment variables of the session.
+    pub variables: Vec<(String, String)>,
+    /// What a rehearsal uses.
+    pub material: Material,
 }
 
 /// The result of a session.
@@ -102,13 +72,12 @@ impl Stage {
     /// Creates the folders, with settings and policy.
     pub fn set(props: &Props, policy: &Compiled) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix(&name()).tempdir()?;
-        let stage = Self { folder, variables: vec![] };
+        let stage = Self { folder, variables: vec![], material: Material::built_in()? };
         for folder in ["project", "home", "state", "results", "repos", "bin", "tmp"] {
             fs::create_dir(stage.path(folder))?;
         }
-        for program in STUBS {
+        for (program, answer) in &stage.material.stubs {
             let stub = stage.path("bin").join(program);
-            let answer = ANSWERS.iter().find(|(name, _)| name == program).map_or("", |(_, answer)| answer);
             let marks = stage.path("marks");
             let record = format!("printf '%s\\n' \"{program} $*\" >>'{}'", marks.display());
             fs::write(&stub, format!("#!/bin/sh\n{answer}\n{record}\n"))?;
@@ -141,11 +110,6 @@ impl Stage {
         fs::read_to_string(self.path(inside)).unwrap_or_default()
     }
 
-    /// Sets an environment variable of the session.
-    pub fn set_variable(&mut self, name: String, value: String) {
-        self.variables.push((name, value));
-    }
-
     /// Runs a session until it ends or times out. Calls `meanwhile` every 50 ms.
     pub fn play(
         &self,
@@ -155,7 +119,7 @@ impl Stage {
         mut meanwhile: impl FnMut(),
     ) -> io::Result<Played> {
         let model = Model::start(script)?;
-        let mut client = self.client(props, tier, &model.url()).spawn()?;
+        let mut client = self.client(props, tier, model.url()).spawn()?;
         let status = wait(&mut client, &mut meanwhile)?;
         self.end_the_rest();
         let marks = self.read("marks").lines().map(str::to_owned).collect();
@@ -179,15 +143,8 @@ impl Stage {
             File::create(self.path("stdout")).and_then(|out| Ok((out, File::create(self.path("stderr"))?)));
         let mut command = Command::new(&props.client);
         command
-            .args([
-                "-p",
-                "Check the services.",
-                "--model",
-                "haiku",
-                "--output-format",
-                "stream-json",
-                "--verbose",
-            ])
+            .args(["-p", "Check the services.", "--model", "haiku"])
+            .args(["--output-format", "stream-json", "--verbose"])
             .args(["--tools", TOOLS, "--allowedTools", TOOLS, "--permission-mode", "dontAsk"])
             .current_dir(self.path("project"))
             .env_clear()
@@ -195,20 +152,15 @@ impl Stage {
             .env("HOME", path("home"))
             .env("TMPDIR", path("tmp"))
             .envs(std::env::var_os(PLUGIN_DIRS).map(|folders| (PLUGIN_DIRS, folders)))
-            .env("LANG", "C.UTF-8")
+            .envs(&self.material.environment)
             .env("ANTHROPIC_BASE_URL", model)
             .env("ANTHROPIC_API_KEY", key())
-            .env("NO_PROXY", "127.0.0.1")
-            .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
-            .env("DISABLE_AUTOUPDATER", "1")
-            .env("DISABLE_ERROR_REPORTING", "1")
-            .env("DISABLE_TELEMETRY", "1")
             .env("CLAUDEOPS_TIER", tier.to_string())
             .env("CLAUDEOPS_HOSTS", path("hosts.yaml"))
             .env("CLAUDEOPS_STATE_DIR", path("state"))
             .env("CLAUDEOPS_RESULTS_DIR", path("results"))
             .env("CLAUDEOPS_REPOS_DIR", path("repos"))
-            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .envs(self.variables.iter().cloned())
             .stdin(Stdio::null())
             .process_group(0);
         match streams {

@@ -37,31 +37,3 @@ fn whole(name: &str) -> String {
         .collect();
     if name.contains(':') { format!("^\\[?{escaped}\\]?$") } else { format!("^{escaped}$") }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use opsctl_inventory::load;
-
-    #[test]
-    fn lists_every_host_of_the_inventory_once_as_a_whole_name() {
-        let yaml = "domain: home.example
-hosts:
-  nas: {address: 192.168.1.10, ssh: root@nas.home.example}
-  pi: {address: \"fd00::11\"}
-services:
-  jellyfin: {host: nas}
-  pihole: {host: pi, health: {url: \"http://192.168.1.10:8080/admin/\"}}
-";
-        let installation = load::parse(yaml).unwrap();
-        let expected = [
-            r"^192\.168\.1\.10$",
-            r"^api\.anthropic\.com$",
-            r"^\[?fd00::11\]?$",
-            r"^jellyfin\.home\.example$",
-            r"^nas\.home\.example$",
-            r"^pihole\.home\.example$",
-        ];
-        assert_eq!(allow_list(&installation.inventory).lines().collect::<Vec<_>>(), expected);
-    }
-}

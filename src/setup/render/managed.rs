@@ -39,7 +39,7 @@ pub fn protect(settings: &mut Map<String, Value>, denied: &[String]) -> Result<(
 }
 
 /// Sets a value in place, so that rendering again moves no key. Objects keep their other keys, lists their other items.
-fn merge(into: &mut Value, value: Value) {
+pub fn merge(into: &mut Value, value: Value) {
     match (into, value) {
         (Value::Object(into), Value::Object(value)) => {
             for (key, value) in value {

@@ -7,11 +7,17 @@ mod own_hooks;
 pub mod prompts;
 pub mod settings;
 mod templates;
+#[cfg(test)]
+mod tests;
 pub mod tier_args;
 mod views;
 mod weakening;
 
-pub use own_hooks::{has_readable_matcher, is_hook_readable, is_marked, is_readable};
+pub use managed::merge;
+pub use own_hooks::{
+    GUARDING, first_unreadable, groups, has_readable_matcher, hooks, is_hook_readable, is_marked,
+    serves_hooks,
+};
 pub use settings::{REPLACED, VERIFIER};
 pub use weakening::Weakening;
 
@@ -51,7 +57,7 @@ pub enum RenderError {
     Compiled(#[from] CompiledError),
     /// The output of the settings template is not JSON, which is a bug in opsctl.
     #[error("the settings template gave no JSON: {0}")]
-    Settings(serde_json::Error),
+    Settings(#[from] serde_json::Error),
 }
 
 /// A rendered file.
@@ -87,10 +93,7 @@ pub struct Managed<'a> {
 pub fn render(order: &Order<'_>) -> Result<Vec<Rendered>, RenderError> {
     let &Order { compiled, opsctl, settings, ref managed } = order;
     let services = Value::from(Serde(views::services(&compiled.installation.inventory)));
-    let mut templates = templates::environment()?;
-    templates.add_template("settings.json", include_str!("../../../templates/settings.json.j2"))?;
-    templates
-        .add_template("verify-remediation.md", include_str!("../../../templates/verify-remediation.md.j2"))?;
+    let templates = templates::environment()?;
     let verifier = templates.get_template("verify-remediation.md")?;
     let prompt = verifier.render(context! { opsctl, services, listed_in => () })?;
     // The managed settings of an image may be older than hosts.yaml, so the list of services is read from a file.
@@ -113,19 +116,16 @@ pub fn render(order: &Order<'_>) -> Result<Vec<Rendered>, RenderError> {
         policy => context! { on_failure },
         verify => verifiers(compiled),
     })?;
-    let mut own: serde_json::Value = serde_json::from_str(&own).map_err(RenderError::Settings)?;
-    own_hooks::add(&mut own, &compiled.installation.hooks).map_err(RenderError::Settings)?;
+    let mut own: serde_json::Value = serde_json::from_str(&own)?;
+    own_hooks::add(&mut own, &compiled.installation.hooks)?;
     let file = |path: &str, text: String| Rendered { path: PathBuf::from(path), text };
     let mut files = match managed {
-        None => vec![file(SETTINGS, settings.with_hooks(own, opsctl).map_err(RenderError::Settings)?)],
+        None => vec![file(SETTINGS, settings.with_hooks(own, opsctl)?)],
         Some(managed) => {
-            let text = managed
-                .settings
-                .as_managed(own.clone(), opsctl, &managed::denied(compiled))
-                .map_err(RenderError::Settings)?;
+            let text = managed.settings.as_managed(own.clone(), opsctl, &managed::denied(compiled))?;
             vec![
                 Rendered { path: managed.file.to_owned(), text },
-                file(SETTINGS, settings.without_hooks(&own, opsctl).map_err(RenderError::Settings)?),
+                file(SETTINGS, settings.without_hooks(&own, opsctl)?),
             ]
         }
     };

@@ -12,35 +12,26 @@ use opsctl_policy::model::installation::client_setting::ClientSetting;
 /// A file that could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// Reading or writing failed.
-    #[error("{path}: {error}; check the folder's owner and rights, or name another with --out")]
-    Io {
-        /// The file.
-        path: String,
-        /// What went wrong.
-        error: io::Error,
-    },
-    /// An existing settings file cannot be merged and must not be lost.
-    #[error("{path} cannot be kept: {error}; correct it or move it away")]
-    Existing {
-        /// The file.
-        path: String,
-        /// What is wrong with it.
-        error: ExistingError,
-    },
+    /// Reading or writing this file failed.
+    #[error("{0}: {1}; check the folder's owner and rights, or name another with --out")]
+    Io(String, io::Error),
+    /// This settings file exists, cannot be merged and must not be lost.
+    #[error("{0} cannot be kept: {1}; correct it or move it away")]
+    Existing(String, ExistingError),
 }
 
 impl FileError {
     fn io(path: &Path, error: io::Error) -> Self {
-        Self::Io { path: path.display().to_string(), error }
+        Self::Io(path.display().to_string(), error)
     }
 }
 
 /// Reads existing settings; empty if the file does not exist.
 pub fn existing_settings(path: &Path) -> Result<Existing, FileError> {
     match std::fs::read_to_string(path) {
-        Ok(text) => Existing::parse(&text)
-            .map_err(|error| FileError::Existing { path: path.display().to_string(), error }),
+        Ok(text) => {
+            Existing::parse(&text).map_err(|error| FileError::Existing(path.display().to_string(), error))
+        }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Existing::default()),
         Err(error) => Err(FileError::io(path, error)),
     }
@@ -56,23 +47,27 @@ pub struct Project {
     pub removed: Vec<Weakening>,
 }
 
-/// Reads the settings of the project in `out`, and removes what `stated` does not contain; see [`Existing::cleaned`].
+/// Reads existing settings, and removes what `stated` does not contain; see [`Existing::cleaned`].
+pub fn cleaned(
+    file: &Path,
+    opsctl: &str,
+    stated: &[ClientSetting],
+) -> Result<(Existing, Vec<Weakening>), FileError> {
+    let (settings, removed) = existing_settings(file)?.cleaned(opsctl, stated);
+    let weakening = |(key, danger)| Weakening { key, file: file.to_owned(), danger };
+    Ok((settings, removed.into_iter().map(weakening).collect()))
+}
+
+/// Reads the settings of the project in `out`, and removes what `stated` does not contain.
 pub fn project(out: &Path, opsctl: &str, stated: &[ClientSetting]) -> Result<Project, FileError> {
-    let read = |inside: &str, stated: &[ClientSetting]| -> Result<(Existing, Vec<Weakening>), FileError> {
-        let file = out.join(inside);
-        let (settings, removed) = existing_settings(&file)?.cleaned(opsctl, stated);
-        let weakening = |(key, danger)| Weakening { key, file: file.clone(), danger };
-        Ok((settings, removed.into_iter().map(weakening).collect()))
-    };
-    let (settings, mut removed) = read(SETTINGS, stated)?;
-    let (local, from_local) = read(LOCAL_SETTINGS, &[])?;
+    let (settings, mut removed) = cleaned(&out.join(SETTINGS), opsctl, stated)?;
+    let (local, from_local) = cleaned(&out.join(LOCAL_SETTINGS), opsctl, &[])?;
     let mut rendered = None;
     if !from_local.is_empty() {
         let path = PathBuf::from(LOCAL_SETTINGS);
-        let text = local.to_text().map_err(|error| FileError::Existing {
-            path: LOCAL_SETTINGS.to_owned(),
-            error: ExistingError::Json(error),
-        })?;
+        let text = local
+            .to_text()
+            .map_err(|error| FileError::Existing(LOCAL_SETTINGS.to_owned(), ExistingError::Json(error)))?;
         rendered = Some(Rendered { path, text });
         removed.extend(from_local);
     }

@@ -21,18 +21,40 @@ pub fn add(settings: &mut Value, hooks: &[OwnHook]) -> Result<(), serde_json::Er
     Ok(())
 }
 
+/// The groups of hooks in settings with their events, in the order of the file.
+pub fn groups(settings: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    let hooks = settings.get("hooks").and_then(Value::as_object);
+    hooks
+        .into_iter()
+        .flatten()
+        .flat_map(|(event, groups)| groups.as_array().into_iter().flatten().map(move |group| (event, group)))
+}
+
+/// The hooks of a group.
+pub fn hooks(group: &Value) -> impl Iterator<Item = &Value> {
+    group.get("hooks").and_then(Value::as_array).into_iter().flatten()
+}
+
+/// Whether a hook calls its program as opsctl is called.
+pub fn serves_hooks(hook: &Value) -> bool {
+    hook.pointer("/args/0").and_then(Value::as_str) == Some("hook")
+}
+
 /// Whether the group is from `hosts.yaml`.
 pub fn is_marked(group: &Value) -> bool {
     group.get(MARK).and_then(Value::as_str) == Some(HOSTS_YAML)
 }
 
-/// Whether the client can read a group: its matcher and all its hooks.
-pub fn is_readable(group: &Value) -> bool {
-    has_readable_matcher(group)
-        && group
-            .get("hooks")
-            .and_then(Value::as_array)
-            .is_some_and(|hooks| hooks.iter().all(is_hook_readable))
+/// The events at which one invalid hook makes the client ignore the whole file.
+pub const GUARDING: [&str; 2] = ["PreToolUse", "PermissionRequest"];
+
+/// The position, from 1 on, of the first group of a list that the client cannot read: its matcher, or one of its hooks.
+pub fn first_unreadable(groups: &Value) -> Option<usize> {
+    let is_readable = |group: &Value| {
+        let hooks = group.get("hooks").and_then(Value::as_array);
+        has_readable_matcher(group) && hooks.is_some_and(|hooks| hooks.iter().all(is_hook_readable))
+    };
+    Some(groups.as_array()?.iter().position(|group| !is_readable(group))? + 1)
 }
 
 /// Whether the matcher of a group is a string or missing.

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value};
 
+use super::managed;
+use super::own_hooks::{GUARDING, first_unreadable, groups, hooks, is_marked, serves_hooks};
 use super::weakening::{Danger, clean};
-use super::{managed, own_hooks};
 use opsctl_policy::model::installation::client_setting::ClientSetting;
 
 /// Scripts that opsctl replaces. Their hooks are removed, because their answers are in a form that the client ignores.
@@ -47,22 +48,13 @@ impl Existing {
         if settings.get("hooks").is_some_and(|hooks| !hooks.is_object()) {
             return Err(ExistingError::NotAnObject("its `hooks`"));
         }
-        let existing = Self(settings);
-        existing.all_readable()?;
-        Ok(existing)
-    }
-
-    /// Checks the hooks at the two events where one invalid hook makes the client ignore the file.
-    fn all_readable(&self) -> Result<(), ExistingError> {
-        for event in ["PreToolUse", "PermissionRequest"] {
-            let groups = self.0.get("hooks").and_then(|hooks| hooks.get(event)).and_then(Value::as_array);
-            for (index, group) in groups.into_iter().flatten().enumerate() {
-                if !own_hooks::is_readable(group) {
-                    return Err(ExistingError::Hook(index + 1, event.to_owned()));
-                }
+        for event in GUARDING {
+            let groups = settings.get("hooks").and_then(|hooks| hooks.get(event));
+            if let Some(number) = groups.and_then(first_unreadable) {
+                return Err(ExistingError::Hook(number, event.to_owned()));
             }
         }
-        Ok(())
+        Ok(Self(settings))
     }
 
     /// The settings of a project without keys that are not known to be harmless, except what `hosts.yaml` states, and
@@ -141,17 +133,11 @@ impl Existing {
     /// The hooks that are not opsctl's, by event.
     fn theirs(&self, opsctl: &str, prompt: Option<&str>) -> Map<String, Value> {
         let mut hooks = Map::new();
-        if let Some(Value::Object(theirs)) = self.0.get("hooks") {
-            for (event, groups) in theirs {
-                let kept: Vec<Value> = groups
-                    .as_array()
-                    .into_iter()
-                    .flatten()
-                    .filter_map(|group| without_ours(group, opsctl, prompt))
-                    .collect();
-                if !kept.is_empty() {
-                    hooks.insert(event.clone(), Value::Array(kept));
-                }
+        for (event, groups) in self.0.get("hooks").and_then(Value::as_object).into_iter().flatten() {
+            let groups = groups.as_array().into_iter().flatten();
+            let kept: Vec<Value> = groups.filter_map(|group| without_ours(group, opsctl, prompt)).collect();
+            if !kept.is_empty() {
+                hooks.insert(event.clone(), Value::Array(kept));
             }
         }
         hooks
@@ -166,15 +152,13 @@ fn in_text(settings: Map<String, Value>) -> Result<String, serde_json::Error> {
 
 /// The first line of the verification prompt, by which an earlier rendering is recognised.
 fn agent_prompt(own: &Value) -> Option<String> {
-    let groups = own.get("hooks")?.get("Stop")?.as_array()?.iter();
-    let hooks = groups.filter_map(|group| group.get("hooks")?.as_array()).flatten();
-    let mut prompts = hooks.filter_map(|hook| hook.get("prompt")?.as_str());
-    let prompt = prompts.next().unwrap_or(VERIFIER);
-    Some(prompt.lines().next()?.to_owned())
+    let at_stop = groups(own).filter(|(event, _)| *event == "Stop");
+    let prompt = at_stop.flat_map(|(_, group)| hooks(group)).find_map(|hook| hook.get("prompt")?.as_str());
+    Some(prompt.unwrap_or(VERIFIER).lines().next()?.to_owned())
 }
 
 fn without_ours(group: &Value, opsctl: &str, prompt: Option<&str>) -> Option<Value> {
-    if own_hooks::is_marked(group) {
+    if is_marked(group) {
         return None;
     }
     let Some(hooks) = group.get("hooks").and_then(Value::as_array) else { return Some(group.clone()) };
@@ -182,86 +166,19 @@ fn without_ours(group: &Value, opsctl: &str, prompt: Option<&str>) -> Option<Val
     if kept.is_empty() {
         return None;
     }
-    let mut group = group.clone();
-    if let Some(slot) = group.get_mut("hooks") {
-        *slot = Value::Array(kept);
-    }
-    Some(group)
+    let mut group = group.as_object()?.clone();
+    group.insert("hooks".to_owned(), Value::Array(kept));
+    Some(Value::Object(group))
 }
 
 fn is_ours(hook: &Value, opsctl: &str, prompt: Option<&str>) -> bool {
     let text = |key: &str| hook.get(key).and_then(Value::as_str);
-    let serves_hooks = hook.get("args").and_then(|args| args.get(0)).and_then(Value::as_str) == Some("hook");
     let by_command = text("command").is_some_and(|command| {
-        (serves_hooks && (command == opsctl || command.rsplit('/').next() == Some("opsctl")))
+        (serves_hooks(hook) && (command == opsctl || command.rsplit('/').next() == Some("opsctl")))
             || REPLACED.iter().any(|script| command.ends_with(script))
     });
     let by_prompt = text("prompt").is_some_and(|text| prompt.is_some_and(|prompt| text.starts_with(prompt)));
     let by_file =
         text("prompt_file").is_some_and(|file| REPLACED.iter().any(|script| file.ends_with(script)));
     by_command || by_prompt || by_file
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn own() -> Value {
-        json!({"hooks": {
-            "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "/bin/opsctl", "args": ["hook", "pre-tool-use"]}]}],
-            "Stop": [{"hooks": [{"type": "agent", "prompt": "You verify.\nMore."}]}]
-        }})
-    }
-
-    fn rendered(existing: &Value) -> Value {
-        let existing = Existing::parse(&existing.to_string()).unwrap();
-        serde_json::from_str(&existing.with_hooks(own(), "/bin/opsctl").unwrap()).unwrap()
-    }
-
-    #[test]
-    fn keeps_other_keys_and_hooks() {
-        let theirs = json!({"matcher": "Write", "hooks": [{"type": "command", "command": "lint"}]});
-        let settings =
-            rendered(&json!({"env": {"A": "b"}, "hooks": {"PreToolUse": [theirs], "PreCompact": [theirs]}}));
-        assert_eq!(settings["env"], json!({"A": "b"}));
-        assert_eq!(settings["hooks"]["PreToolUse"][1], theirs);
-        assert_eq!(settings["hooks"]["PreCompact"], json!([theirs]));
-    }
-
-    #[test]
-    fn rendering_again_changes_nothing() {
-        let once =
-            rendered(&json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}}));
-        assert_eq!(rendered(&once), once);
-        let moved =
-            serde_json::from_str(&once.to_string().replace("/bin/opsctl", "/old/place/opsctl")).unwrap();
-        assert_eq!(rendered(&moved), once);
-    }
-
-    #[test]
-    fn removes_hooks_of_replaced_scripts() {
-        let settings = rendered(&json!({"hooks": {
-            "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": ".claude/hooks/cooldown-check.sh"}]}],
-            "Stop": [{"hooks": [{"type": "agent", "prompt_file": ".claude/hooks/verify-remediation.md"}]}]
-        }}));
-        assert_eq!(settings, own());
-    }
-
-    #[test]
-    fn removes_a_verification_agent_that_is_disabled() {
-        let prompt = include_str!("../../../templates/verify-remediation.md.j2");
-        let before = json!({"hooks": {"Stop": [{"hooks": [{"type": "agent", "prompt": prompt}]}]}});
-        let own = json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "/bin/opsctl", "args": ["hook", "stop"]}]}]}});
-        let text =
-            Existing::parse(&before.to_string()).unwrap().with_hooks(own.clone(), "/bin/opsctl").unwrap();
-        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), own);
-    }
-
-    #[test]
-    fn refuses_content_that_is_not_a_settings_file() {
-        for text in ["", "{", "[]", "7", r#"{"hooks": []}"#] {
-            assert!(Existing::parse(text).is_err(), "{text}");
-        }
-    }
 }

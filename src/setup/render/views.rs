@@ -2,17 +2,18 @@
 
 use serde::Serialize;
 
-use opsctl_policy::model::installation::checks::Engine;
+use opsctl_policy::model::installation::checks::{Engine, Health};
 use opsctl_policy::model::installation::inventory::{Host, Inventory, Service};
 use opsctl_probe::health::{Check, guest_status, line, plan, quoted, workload_selection};
 use opsctl_reader::terms::workload::Workload;
 
+/// A service in the prompt of the verification agent.
 #[derive(Serialize)]
 pub struct ServiceView<'a> {
     name: &'a str,
-    host: Option<HostView<'a>>,
+    host: Option<&'a Host>,
     looks: Vec<LookView>,
-    health: Option<HealthView<'a>>,
+    health: Option<&'a Health>,
     dns: Option<&'a str>,
 }
 
@@ -24,25 +25,6 @@ struct LookView {
     command: String,
     /// What it prints or returns if the part is healthy, as the rest of the sentence.
     passes: String,
-}
-
-#[derive(Serialize)]
-pub struct HostView<'a> {
-    name: &'a str,
-    address: &'a str,
-    ssh: Option<&'a str>,
-}
-
-impl<'a> From<&'a Host> for HostView<'a> {
-    fn from(host: &'a Host) -> Self {
-        Self { name: &host.name, address: &host.address, ssh: host.ssh.as_deref() }
-    }
-}
-
-#[derive(Serialize)]
-struct HealthView<'a> {
-    url: &'a str,
-    status: &'a [u16],
 }
 
 /// A service in a prompt.
@@ -154,31 +136,14 @@ fn on(ssh: Option<&str>, command: String) -> String {
     }
 }
 
-/// The hosts.
-pub fn hosts(inventory: &Inventory) -> Vec<HostView<'_>> {
-    inventory.hosts.iter().map(HostView::from).collect()
-}
-
 /// The services with their hosts.
-pub fn services(inventory: &Inventory) -> Vec<ServiceView<'_>> {
-    inventory
-        .services
-        .iter()
-        .map(|service| {
-            let host = service
-                .host
-                .as_deref()
-                .and_then(|name| inventory.hosts.iter().find(|host| host.name == name));
-            ServiceView {
-                name: &service.name,
-                host: host.map(HostView::from),
-                looks: looks(service, inventory),
-                health: service
-                    .health
-                    .as_ref()
-                    .map(|health| HealthView { url: &health.url, status: &health.status }),
-                dns: service.dns.as_ref().map(|dns| dns.name.as_str()),
-            }
-        })
-        .collect()
+pub fn services<'a>(inventory: &'a Inventory) -> Vec<ServiceView<'a>> {
+    let view = |service: &'a Service| ServiceView {
+        name: &service.name,
+        host: service.host.as_deref().and_then(|name| inventory.host(name)),
+        looks: looks(service, inventory),
+        health: service.health.as_ref(),
+        dns: service.dns.as_ref().map(|dns| dns.name.as_str()),
+    };
+    inventory.services.iter().map(view).collect()
 }

@@ -7,6 +7,7 @@ use chrono::{DateTime, Local, TimeDelta, Utc};
 use clap::Args;
 use serde_json::json;
 
+use crate::guard::approval::notice_link;
 use crate::machine::environment::Environment;
 use crate::machine::installation;
 use crate::machine::notify::apprise;
@@ -116,7 +117,7 @@ fn test(environment: &Environment) -> Result<u8, Failure> {
 fn flush(environment: &Environment, deadline: Duration) -> Result<u8, Failure> {
     // Without a target, no notification is pending.
     let Some(target) = Target::of(environment) else { return Ok(OK) };
-    let flushed = deliver::all(environment, &target, deadline)?;
+    let flushed = deliver::all(environment, &target, deadline, notice_link::add)?;
     if flushed.delivered > 0 {
         print(&format!("{} delivered\n", flushed.delivered));
     }
@@ -162,10 +163,10 @@ fn deliver_one(what: &str, environment: &Environment) -> Result<u8, Failure> {
     let apprise_urls = Some(urls.trim().to_owned()).filter(|urls| !urls.is_empty());
     let environment = &Environment { apprise_urls, ..environment.clone() };
     if what == "-" {
-        deliver::raised(environment, notice)?;
+        deliver::raised(environment, notice, notice_link::add)?;
     } else {
         let id = what.parse().map_err(|_| Failure::NotificationNumber(what.to_owned()))?;
-        deliver::one(environment, id)?;
+        deliver::one(environment, id, notice_link::add)?;
     }
     Ok(OK)
 }

@@ -10,7 +10,7 @@ use super::doctor_hooks;
 use crate::machine::environment::Environment;
 use crate::machine::installation;
 use crate::machine::warning::Warning;
-use crate::setup::doctor::hooks::{Locations, mods, read, survey};
+use crate::setup::doctor::hooks::{Locations, survey};
 use crate::setup::doctor::{Condition, Examined, client, examine, names};
 use crate::verbs::facts::Facts;
 use crate::verbs::terminal::exit_code::{FAILED, OK};
@@ -57,8 +57,7 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let mut locations =
         Locations { settings: args.settings.clone(), ..client::locations(&environment.project_dir) };
     locations.plugins.extend(args.plugin_dir.iter().cloned());
-    let sources = read(&locations);
-    let hooks = survey(&sources, mods::mods(&locations, &sources), client::bare());
+    let hooks = survey(&locations, client::bare());
     if args.hooks {
         return doctor_hooks::run(&hooks, args.json);
     }

@@ -2,15 +2,16 @@
 
 use serde_json::{Value, json};
 
-use crate::setup::doctor::Condition;
-use crate::setup::doctor::hooks::{Hook, Origin, SourceState, Survey, finding, mods};
+use crate::setup::doctor::hooks::{CHECK, Hook, Origin, Source, Survey, check, mods};
+use crate::setup::doctor::{Condition, Finding};
 use crate::verbs::terminal::exit_code::{FAILED, OK};
 use crate::verbs::terminal::failure::Failure;
 use crate::verbs::terminal::output::{print, print_json};
 
 /// Prints the hooks of all sources, and the mods. Returns 1 if opsctl's own hooks do not run, or a mod can silence them.
 pub fn run(survey: &Survey, json: bool) -> Result<u8, Failure> {
-    let (finding, mods_finding) = (finding(survey), mods::finding(survey));
+    let finding = Finding::of(CHECK, check(survey));
+    let mods_finding = Finding::of(mods::CHECK, mods::check(survey));
     if json {
         let hook = |hook: &Hook| Some(hook_json(hook, survey.sources.get(hook.source)?));
         print_json(&json!({
@@ -59,7 +60,7 @@ fn line(hook: &Hook, above: bool) -> String {
     format!("  {event}{matcher}{condition}: {kind} {runs}{whose}{ignored}\n")
 }
 
-fn source_json(source: &SourceState) -> Value {
+fn source_json(source: &Source) -> Value {
     json!({
         "source": source.scope.to_string(),
         "file": source.file,
@@ -67,7 +68,7 @@ fn source_json(source: &SourceState) -> Value {
     })
 }
 
-fn hook_json(hook: &Hook, source: &SourceState) -> Value {
+fn hook_json(hook: &Hook, source: &Source) -> Value {
     let mut shown = json!({
         "event": hook.event,
         "matcher": hook.matcher,

@@ -7,10 +7,11 @@ use serde_json::Value;
 
 use super::sources::{Locations, Scope, Source, plugin};
 use super::survey::{Origin, Survey};
-use crate::setup::doctor::finding::Finding;
+use crate::setup::doctor::check::{Outcome, failed, paths, warning};
 use crate::setup::render::MANAGED;
 
-const CHECK: &str = "mods";
+/// The name of the check.
+pub const CHECK: &str = "mods";
 
 /// The folders of extensions in the user's and in the project's client folder.
 pub const FOLDERS: [&str; 3] = ["skills", "plugins", "dev-mods"];
@@ -67,22 +68,17 @@ fn add_below(folder: &Path, depth: usize, left: &mut usize, into: &mut Vec<PathB
 }
 
 /// Checks that no mod is in the folders of the client's extensions.
-pub fn finding(survey: &Survey) -> Finding {
+pub fn check(survey: &Survey) -> Outcome {
     if survey.mods.is_empty() {
-        return Finding::ok(CHECK, "none");
+        return Ok("none".to_owned());
     }
-    let files: Vec<String> = survey.mods.iter().map(|file| file.display().to_string()).collect();
-    let files = files.join(", ");
+    let files = paths(&survey.mods);
     if are_hooks_managed(survey) {
         let what = format!("{files}: a mod; opsctl's hooks are managed, so that it cannot silence them");
-        return Finding::warning(CHECK, what, "remove its folder, unless you installed it");
+        return Err(warning(what, "remove its folder, unless you installed it"));
     }
     let what = format!("{files}: a mod can silence opsctl's hooks and start programs");
-    Finding::failed(
-        CHECK,
-        what,
-        format!("remove its folder, or run `opsctl render --managed {MANAGED}` as root"),
-    )
+    Err(failed(what, format!("remove its folder, or run `opsctl render --managed {MANAGED}` as root")))
 }
 
 /// Whether opsctl's hooks before a tool call are in managed settings, and run.

@@ -2,16 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::setup::render::is_readable;
-
-/// The events at which one invalid hook makes the client ignore the whole file.
-const GUARDING: [&str; 2] = ["PreToolUse", "PermissionRequest"];
+use crate::setup::render::{GUARDING, LOCAL_SETTINGS, SETTINGS, first_unreadable};
 
 /// The scope of a file, highest precedence first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,8 +52,19 @@ impl fmt::Display for Scope {
     }
 }
 
+/// Why hooks do not run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Ignored {
+    /// The client ignores the file.
+    #[error("{0}")]
+    File(String),
+    /// A setting or variable disables them, or the client ignores this hook.
+    #[error("{0}")]
+    Hook(String),
+}
+
 /// An existing file that may contain hooks.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     /// Its scope.
     pub scope: Scope,
@@ -64,63 +72,32 @@ pub struct Source {
     pub file: PathBuf,
     /// Its settings; `null` if the file cannot be read.
     pub settings: Value,
-    /// Why the client ignores the whole file; `None` if it does not.
-    pub unusable: Option<SourceError>,
-}
-
-/// Why the client ignores a whole file.
-#[derive(Debug, thiserror::Error)]
-pub enum SourceError {
-    /// The file cannot be read.
-    #[error("it cannot be read ({0})")]
-    Unreadable(io::Error),
-    /// The file is not JSON.
-    #[error("it is not JSON ({0})")]
-    NotJson(serde_json::Error),
-    /// The file is JSON, but not an object.
-    #[error("it is not an object")]
-    NotAnObject,
-    /// The switch `disableAllHooks` is not a boolean.
-    #[error("its `disableAllHooks` is neither true nor false")]
-    Switch,
-    /// The client cannot read one of the hooks that guard a tool call.
-    #[error("the client cannot read its hook {number} for {event}")]
-    Hook {
-        /// The position of the hook's group in the event's list, from 1 on.
-        number: usize,
-        /// The client's name of the event.
-        event: &'static str,
-    },
+    /// Why the client ignores the file or its hooks; `None` if it does not.
+    pub ignored: Option<Ignored>,
 }
 
 impl Source {
-    fn new(scope: Scope, file: PathBuf, read: Result<Value, SourceError>) -> Self {
-        let (settings, unusable) = match read {
-            Ok(settings) => {
-                let unusable = unusable(&scope, &settings);
-                (settings, unusable)
-            }
-            Err(error) => (Value::Null, Some(error)),
-        };
-        Self { scope, file, settings, unusable }
+    fn new(scope: Scope, file: PathBuf, read: Result<Value, String>) -> Self {
+        let (settings, error) = read.map_or_else(|error| (Value::Null, Some(error)), |read| (read, None));
+        let ignored = error.or_else(|| unusable(&scope, &settings)).map(Ignored::File);
+        Self { scope, file, settings, ignored }
     }
 }
 
-fn unusable(scope: &Scope, settings: &Value) -> Option<SourceError> {
+/// Why the client ignores a whole file; `None` if it does not.
+fn unusable(scope: &Scope, settings: &Value) -> Option<String> {
     if !settings.is_object() {
-        return Some(SourceError::NotAnObject);
+        return Some("it is not an object".to_owned());
     }
     let switch = settings.get("disableAllHooks");
     if *scope != Scope::Managed && switch.is_some_and(|switch| !switch.is_boolean()) {
-        return Some(SourceError::Switch);
+        return Some("its `disableAllHooks` is neither true nor false".to_owned());
     }
     let hooks = settings.get("hooks").and_then(Value::as_object)?;
     GUARDING.into_iter().find_map(|event| {
-        let number = match hooks.get(event)? {
-            Value::Array(groups) => groups.iter().position(|group| !is_readable(group))? + 1,
-            _ => 1,
-        };
-        Some(SourceError::Hook { number, event })
+        let groups = hooks.get(event)?;
+        let number = if groups.is_array() { first_unreadable(groups)? } else { 1 };
+        Some(format!("the client cannot read its hook {number} for {event}"))
     })
 }
 
@@ -144,14 +121,15 @@ pub fn read(locations: &Locations) -> Vec<Source> {
     let mut sources: Vec<Source> = Vec::new();
     let mut add = |scope: Scope, file: PathBuf| sources.extend(source(scope, file));
     add(Scope::Managed, locations.managed.clone());
-    for file in json_files(&locations.managed.with_extension("d")) {
+    let is_json = |file: &Path| file.extension().is_some_and(|extension| extension == "json");
+    for file in entries(&locations.managed.with_extension("d"), is_json) {
         add(Scope::Managed, file);
     }
     if let Some(file) = &locations.settings {
         add(Scope::CommandLine, file.clone());
     }
-    add(Scope::Local, locations.project.join(".claude/settings.local.json"));
-    add(Scope::Project, locations.project.join(".claude/settings.json"));
+    add(Scope::Local, locations.project.join(LOCAL_SETTINGS));
+    add(Scope::Project, locations.project.join(SETTINGS));
     if let Some(folder) = &locations.user {
         add(Scope::User, folder.join("settings.json"));
         let enabled = enabled(&sources);
@@ -169,27 +147,30 @@ pub fn read(locations: &Locations) -> Vec<Source> {
 fn source(scope: Scope, file: PathBuf) -> Option<Source> {
     let read = match std::fs::read_to_string(&file) {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return None,
-        Err(error) => Err(SourceError::Unreadable(error)),
-        Ok(text) => serde_json::from_str(&text).map_err(SourceError::NotJson),
+        Err(error) => Err(format!("it cannot be read ({error})")),
+        Ok(text) => serde_json::from_str(&text).map_err(|error| format!("it is not JSON ({error})")),
     };
     Some(Source::new(scope, file, read))
 }
 
-fn json_files(folder: &Path) -> Vec<PathBuf> {
+/// The content of a file; `null` if it cannot be read or is not JSON.
+pub fn json_file(path: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(path).unwrap_or_default()).unwrap_or_default()
+}
+
+/// The matching entries of a folder, by name.
+fn entries(folder: &Path, is_meant: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut files: Vec<PathBuf> = entries
-        .map(|entry| entry.path())
-        .filter(|file| file.extension().is_some_and(|extension| extension == "json"))
-        .collect();
-    files.sort();
-    files
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| is_meant(path)).collect();
+    paths.sort();
+    paths
 }
 
 /// The names of enabled plugins, and whether managed settings enable them. The file with higher precedence decides.
 fn enabled(sources: &[Source]) -> BTreeMap<String, bool> {
     let mut stated: BTreeMap<String, (bool, bool)> = BTreeMap::new();
     // Files that the client ignores have no effect.
-    for source in sources.iter().rev().filter(|source| source.unusable.is_none()) {
+    for source in sources.iter().rev().filter(|source| source.ignored.is_none()) {
         for (name, on) in
             source.settings.get("enabledPlugins").and_then(Value::as_object).into_iter().flatten()
         {
@@ -214,8 +195,8 @@ struct PluginWire {
 
 /// The folders of the installed and enabled plugins.
 fn installed(user: &Path, project: &Path, enabled: &BTreeMap<String, bool>) -> Vec<(String, bool, PathBuf)> {
-    let text = std::fs::read(user.join("plugins/installed_plugins.json")).unwrap_or_default();
-    let Ok(mut list) = serde_json::from_slice::<InstalledWire>(&text) else { return vec![] };
+    let list = json_file(&user.join("plugins/installed_plugins.json"));
+    let Ok(mut list) = serde_json::from_value::<InstalledWire>(list) else { return vec![] };
     let here = |plugin: &PluginWire| {
         plugin
             .project_path
@@ -234,15 +215,14 @@ fn installed(user: &Path, project: &Path, enabled: &BTreeMap<String, bool>) -> V
 
 /// The original folder of a plugin from a local marketplace, which the client reads instead of the installed copy.
 fn in_place(user: &Path, name: &str) -> Option<PathBuf> {
-    let json = |path: &Path| serde_json::from_slice::<Value>(&std::fs::read(path).ok()?).ok();
     let (plugin, market) = name.rsplit_once('@')?;
-    let markets = json(&user.join("plugins/known_marketplaces.json"))?;
+    let markets = json_file(&user.join("plugins/known_marketplaces.json"));
     let market = markets.get(market)?;
     if market.pointer("/source/source")?.as_str()? != "directory" {
         return None;
     }
     let folder = PathBuf::from(market.get("installLocation")?.as_str()?);
-    let list = json(&folder.join(".claude-plugin/marketplace.json"))?;
+    let list = json_file(&folder.join(".claude-plugin/marketplace.json"));
     let named = |entry: &&Value| entry.get("name").and_then(Value::as_str) == Some(plugin);
     let entry = list.get("plugins")?.as_array()?.iter().find(named)?;
     Some(folder.join(entry.get("source")?.as_str()?.trim_start_matches("./")))
@@ -254,20 +234,14 @@ fn plugins_below(folder: &Path) -> Vec<PathBuf> {
     if is_plugin(folder) {
         return vec![folder.to_owned()];
     }
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut folders: Vec<PathBuf> =
-        entries.map(|entry| entry.path()).filter(|path| is_plugin(path)).collect();
-    folders.sort();
-    folders
+    entries(folder, is_plugin)
 }
 
-fn manifest(folder: &Path) -> Value {
-    let text = std::fs::read(folder.join(".claude-plugin/plugin.json")).unwrap_or_default();
-    serde_json::from_slice(&text).unwrap_or_default()
-}
+/// The path of a plugin's manifest, in its folder.
+const MANIFEST: &str = ".claude-plugin/plugin.json";
 
 fn name_of(folder: &Path) -> String {
-    let manifest = manifest(folder);
+    let manifest = json_file(&folder.join(MANIFEST));
     let name = manifest.get("name").and_then(Value::as_str).map(str::to_owned);
     name.unwrap_or_else(|| folder.file_name().unwrap_or_default().to_string_lossy().into_owned())
 }
@@ -276,7 +250,7 @@ fn name_of(folder: &Path) -> String {
 pub(crate) fn plugin(name: &str, managed: bool, folder: &Path) -> Vec<Source> {
     let scope = || Scope::Plugin(name.to_owned(), managed);
     let mut sources: Vec<Source> = source(scope(), folder.join("hooks/hooks.json")).into_iter().collect();
-    let hooks = manifest(folder).get("hooks").cloned().unwrap_or_default();
+    let hooks = json_file(&folder.join(MANIFEST)).get("hooks").cloned().unwrap_or_default();
     for part in hooks.as_array().cloned().unwrap_or_else(|| vec![hooks]) {
         match part {
             Value::String(file) => {
@@ -286,7 +260,7 @@ pub(crate) fn plugin(name: &str, managed: bool, folder: &Path) -> Vec<Source> {
                 }
             }
             Value::Object(_) => {
-                let file = folder.join(".claude-plugin/plugin.json");
+                let file = folder.join(MANIFEST);
                 sources.push(Source::new(scope(), file, Ok(json!({"hooks": part}))));
             }
             _ => {}

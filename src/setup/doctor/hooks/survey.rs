@@ -1,35 +1,18 @@
 //! Determines which hooks the client runs. The rules are the observed behaviour of release 2.1.330.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::sources::{Scope, Source};
-use crate::setup::render::{VERIFIER, has_readable_matcher, is_hook_readable, is_marked};
+use super::sources::{Ignored, Scope, Source};
+use crate::setup::render::{
+    VERIFIER, groups, has_readable_matcher, hooks, is_hook_readable, is_marked, serves_hooks,
+};
 use opsctl_policy::model::records::event::{EVENTS, event_name};
 use opsctl_redact::shortened;
 
 /// The maximum length of a displayed command line or prompt, in characters.
 const LONGEST: usize = 100;
-
-/// Why hooks do not run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ignored {
-    /// The client ignores the file.
-    File(String),
-    /// A setting or variable disables them.
-    Switch(String),
-    /// The client ignores this hook.
-    Hook(String),
-}
-
-impl fmt::Display for Ignored {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::File(why) | Self::Switch(why) | Self::Hook(why)) = self;
-        f.write_str(why)
-    }
-}
 
 /// The origin of a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,22 +48,11 @@ pub struct Hook {
     pub ignored: Option<Ignored>,
 }
 
-/// A source file and its state.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SourceState {
-    /// Its scope.
-    pub scope: Scope,
-    /// Its path.
-    pub file: PathBuf,
-    /// Why the client ignores the file or its hooks; `None` if it does not.
-    pub ignored: Option<Ignored>,
-}
-
 /// All existing sources and their hooks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Survey {
     /// The files, highest precedence first.
-    pub sources: Vec<SourceState>,
+    pub sources: Vec<Source>,
     /// The hooks, in the order of the files.
     pub hooks: Vec<Hook>,
     /// The files that name a mod.
@@ -88,43 +60,40 @@ pub struct Survey {
 }
 
 /// Determines which hooks run. `mods` are the files that name a mod, `bare` is the variable that disables hooks outside managed settings, if one is set.
-pub fn survey(sources: &[Source], mods: Vec<PathBuf>, bare: Option<&str>) -> Survey {
-    let usable: Vec<&Source> = sources.iter().filter(|source| source.unusable.is_none()).collect();
-    let switches = Switches::of(&usable, bare);
-    let mut survey = Survey { mods, ..Survey::default() };
-    let mut identities: Vec<Value> = Vec::new();
+pub fn survey(mut sources: Vec<Source>, mods: Vec<PathBuf>, bare: Option<&str>) -> Survey {
+    let switches = Switches::of(sources.iter().filter(|source| source.ignored.is_none()), bare);
+    for source in &mut sources {
+        source.ignored = source.ignored.take().or_else(|| switches.against(&source.scope).map(Ignored::Hook));
+    }
+    let mut known: Vec<(Hook, Value)> = Vec::new();
     for (index, source) in sources.iter().enumerate() {
-        let unusable = source.unusable.as_ref().map(|error| Ignored::File(error.to_string()));
-        let ignored = unusable.or_else(|| switches.against(&source.scope).map(Ignored::Switch));
-        let (scope, file) = (source.scope.clone(), source.file.clone());
-        survey.sources.push(SourceState { scope, file, ignored: ignored.clone() });
-        for (event, group) in groups(source) {
-            for value in group.get("hooks").and_then(Value::as_array).into_iter().flatten() {
-                let mut hook = read(&event, &group, value, index);
+        for (event, group) in groups(&source.settings) {
+            for value in hooks(group) {
+                let mut hook = read(event, group, value, index);
                 let identity = identity(value);
-                hook.ignored = ignored.clone().or_else(|| {
-                    let why = unreadable(&event, &group, value);
-                    why.or_else(|| twin(&hook, &identity, &survey, &identities)).map(Ignored::Hook)
+                hook.ignored = source.ignored.clone().or_else(|| {
+                    let why = unreadable(event, group, value);
+                    why.or_else(|| twin(&hook, &identity, &sources, &known)).map(Ignored::Hook)
                 });
-                survey.hooks.push(hook);
-                identities.push(identity);
+                known.push((hook, identity));
             }
         }
     }
-    survey
+    let hooks = known.into_iter().map(|(hook, _)| hook).collect();
+    Survey { sources, hooks, mods }
 }
 
 /// Why a hook is a duplicate. The client compares hooks within all settings files together, and within each plugin.
-fn twin(hook: &Hook, identity: &Value, survey: &Survey, identities: &[Value]) -> Option<String> {
-    let source = |hook: &Hook| survey.sources.get(hook.source);
-    let plugin = |hook: &Hook| source(hook).map(|source| &source.scope).filter(|scope| scope.is_plugin());
-    let (twin, _) = survey.hooks.iter().zip(identities).find(|(other, known)| {
+fn twin(hook: &Hook, identity: &Value, sources: &[Source], known: &[(Hook, Value)]) -> Option<String> {
+    let plugin =
+        |hook: &Hook| sources.get(hook.source).map(|source| &source.scope).filter(|scope| scope.is_plugin());
+    let (twin, _) = known.iter().find(|(other, known)| {
         other.ignored.is_none()
-            && *known == identity
+            && known == identity
             && (&other.event, &other.matcher) == (&hook.event, &hook.matcher)
             && plugin(other) == plugin(hook)
     })?;
-    Some(format!("it duplicates a hook in {}", source(twin)?.file.display()))
+    Some(format!("it duplicates a hook in {}", sources.get(twin.source)?.file.display()))
 }
 
 /// Settings that disable hooks.
@@ -136,16 +105,16 @@ struct Switches {
 }
 
 impl Switches {
-    fn of(usable: &[&Source], bare: Option<&str>) -> Self {
+    fn of<'a>(usable: impl DoubleEndedIterator<Item = &'a Source> + Clone, bare: Option<&str>) -> Self {
         let said = |key: &str, source: &Source| format!("`{key}` in {}", source.file.display());
-        let managed = || usable.iter().copied().filter(|source| source.scope == Scope::Managed);
-        let switch = |source: &'_ Source| source.settings.get("disableAllHooks").and_then(Value::as_bool);
+        let managed = || usable.clone().filter(|source| source.scope == Scope::Managed);
+        let switch = |source: &Source| source.settings.get("disableAllHooks").and_then(Value::as_bool);
         // Of several managed files the last decides, of the others the one with the highest precedence. Plugins cannot.
         let by_managed = managed().rev().find_map(|source| Some((source, switch(source)?)));
         let by_others = usable
-            .iter()
+            .clone()
             .filter(|source| source.scope != Scope::Managed && !source.scope.is_plugin())
-            .find_map(|source| Some((*source, switch(source)?)));
+            .find_map(|source| Some((source, switch(source)?)));
         let on = |stated: Option<(&Source, bool)>| {
             stated.filter(|(_, disables)| *disables).map(|(source, _)| said("disableAllHooks", source))
         };
@@ -165,18 +134,6 @@ impl Switches {
     fn against(&self, scope: &Scope) -> Option<String> {
         self.all.clone().or_else(|| self.others.clone().filter(|_| !scope.is_managed()))
     }
-}
-
-/// The groups of a source by event, in the order of the file.
-fn groups(source: &Source) -> Vec<(String, Value)> {
-    let hooks = source.settings.get("hooks").and_then(Value::as_object);
-    hooks
-        .into_iter()
-        .flatten()
-        .flat_map(|(event, groups)| {
-            groups.as_array().into_iter().flatten().map(|group| (event.clone(), group.clone()))
-        })
-        .collect()
 }
 
 fn unreadable(event: &str, group: &Value, hook: &Value) -> Option<String> {
@@ -230,8 +187,7 @@ fn read(event: &str, group: &Value, hook: &Value, source: usize) -> Hook {
 
 fn calls_opsctl(hook: &Value) -> bool {
     let command = hook.get("command").and_then(Value::as_str).unwrap_or_default();
-    command.rsplit('/').next() == Some("opsctl")
-        && hook.pointer("/args/0").and_then(Value::as_str) == Some("hook")
+    command.rsplit('/').next() == Some("opsctl") && serves_hooks(hook)
 }
 
 fn command_line(hook: &Value) -> String {

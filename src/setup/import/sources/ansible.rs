@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use crate::setup::import::draft::{Draft, Host, Key, Service};
-use crate::setup::import::naming;
-use crate::setup::import::naming::is_name;
+use crate::setup::import::draft::{Draft, Host, Key, Service, push_new};
+use crate::setup::import::naming::{self, is_name};
 use opsctl_reader::manifest::playbook;
 
 /// An inventory: its groups, and the variables of groups and hosts.
@@ -48,13 +47,9 @@ impl Variable {
         }
     }
 
-    /// A comment on a variable that states nothing; `missing` is empty if that is no guess.
-    fn doubt(&self, missing: &str, name: &str) -> Option<String> {
-        match self {
-            Self::Missing => (!missing.is_empty()).then(|| format!("guess: {missing}")),
-            Self::Unknown => Some(format!("guess: its {name} is an expression")),
-            Self::Text(_) => None,
-        }
+    /// A comment on a variable whose value is not known.
+    fn doubt(&self, name: &str) -> Option<String> {
+        (*self == Self::Unknown).then(|| format!("guess: its {name} is an expression"))
     }
 }
 
@@ -116,21 +111,23 @@ impl Inventory {
 
     fn add_group(&mut self, name: &str, group: &Value, depth: usize) {
         const DEEPEST: usize = 32;
-        for (pattern, variables) in group.get("hosts").and_then(Value::as_object).into_iter().flatten() {
-            for host in expanded(pattern) {
+        let entries =
+            |value: Option<&'_ Value>| value.and_then(Value::as_object).cloned().unwrap_or_default();
+        for (pattern, variables) in entries(group.get("hosts")) {
+            for host in expanded(&pattern) {
                 self.add_host(name, &host);
-                for (variable, value) in variables.as_object().into_iter().flatten() {
-                    self.set_host(&host, variable, value.clone());
+                for (variable, value) in entries(Some(&variables)) {
+                    self.set_host(&host, &variable, value);
                 }
             }
         }
-        for (variable, value) in group.get("vars").and_then(Value::as_object).into_iter().flatten() {
-            self.set_group(name, variable, value.clone());
+        for (variable, value) in entries(group.get("vars")) {
+            self.set_group(name, &variable, value);
         }
-        for (child, content) in group.get("children").and_then(Value::as_object).into_iter().flatten() {
-            self.add_child(name, child);
+        for (child, content) in entries(group.get("children")) {
+            self.add_child(name, &child);
             if depth < DEEPEST {
-                self.add_group(child, content, depth + 1);
+                self.add_group(&child, &content, depth + 1);
             }
         }
     }
@@ -162,10 +159,7 @@ impl Inventory {
     }
 
     fn add_child(&mut self, group: &str, child: &str) {
-        crate::setup::import::draft::push_new(
-            self.children.entry(group.to_owned()).or_default(),
-            child.to_owned(),
-        );
+        push_new(self.children.entry(group.to_owned()).or_default(), child.to_owned());
     }
 
     fn set_host(&mut self, host: &str, name: &str, value: Value) {
@@ -183,7 +177,7 @@ impl Inventory {
         while let Some(group) = groups.get(at).cloned() {
             for (parent, children) in &self.children {
                 if children.contains(&group) && parent != ALL {
-                    crate::setup::import::draft::push_new(&mut groups, parent.clone());
+                    push_new(&mut groups, parent.clone());
                 }
             }
             at += 1;
@@ -225,11 +219,8 @@ impl Inventory {
             let other = connection.text().filter(|name| !SSH.contains(name));
             let is_local = other == Some("local");
             let mut comments = vec![source.to_owned()];
-            let shown: Vec<&str> = own
-                .iter()
-                .map(String::as_str)
-                .filter(|group| *group != ALL && *group != "ungrouped")
-                .collect();
+            let is_shown = |group: &&str| ![ALL, "ungrouped"].contains(group);
+            let shown: Vec<&str> = own.iter().map(String::as_str).filter(is_shown).collect();
             if !shown.is_empty() {
                 comments.push(format!("groups: {}", shown.join(", ")));
             }
@@ -237,15 +228,15 @@ impl Inventory {
                 draft.notes.push(format!("{source}: the address of {name} is not known"));
                 continue;
             }
-            if stated == Variable::Unknown {
-                comments.push("guess: its ansible_host is an expression".to_owned());
-            }
+            comments.extend(stated.doubt("ansible_host"));
             match other {
                 Some("local") => {}
                 Some(other) => comments.push(format!("no ssh: its connection is {other}")),
                 None => {
-                    comments.extend(user.doubt("ssh without ansible_user", "ansible_user"));
-                    comments.extend(port.doubt("", "ansible_port"));
+                    let no_user = "guess: ssh without ansible_user".to_owned();
+                    comments.extend((user == Variable::Missing).then_some(no_user));
+                    comments.extend(user.doubt("ansible_user"));
+                    comments.extend(port.doubt("ansible_port"));
                 }
             }
             let port = port.text().filter(|port| *port != "22");
@@ -294,7 +285,7 @@ pub fn draft_playbook(file: &str, text: &str, source: &str, inventory: &Inventor
     };
     if let Some(known) = draft.services.iter_mut().find(has_name) {
         known.add(Key::Playbooks, file);
-        crate::setup::import::draft::push_new(&mut known.sources, source.to_owned());
+        push_new(&mut known.sources, source.to_owned());
         return;
     }
     let mut service = Service::new(naming::name(&name), source, true);
@@ -333,7 +324,7 @@ fn unquoted(text: &str) -> &str {
 }
 
 /// The hosts of a pattern with ranges such as `web[01:03]`, `db[a:c]` and `n[0:8:2]`; at most 1000.
-fn expanded(pattern: &str) -> Vec<String> {
+pub fn expanded(pattern: &str) -> Vec<String> {
     const MOST: usize = 1000;
     let range = || {
         let (front, rest) = pattern.split_once('[')?;
@@ -366,7 +357,7 @@ fn with_port(host: &str) -> (&str, Option<&str>) {
 }
 
 /// An ssh destination; one with a port is a URL.
-pub fn destination(user: Option<&str>, address: &str, port: Option<&str>) -> String {
+fn destination(user: Option<&str>, address: &str, port: Option<&str>) -> String {
     let user = user.map(|user| format!("{user}@")).unwrap_or_default();
     match port {
         Some(port) => {
@@ -386,51 +377,4 @@ fn is_host_name(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || ".-_".contains(c))
         && !text.starts_with(['-', '.'])
         && text.contains(|c: char| c.is_ascii_alphabetic())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_are_expanded() {
-        for (pattern, hosts) in [
-            ("web[01:03].lan", "web01.lan web02.lan web03.lan"),
-            ("db[a:c]", "dba dbb dbc"),
-            ("n[0:4:2]", "n0 n2 n4"),
-            ("r[1:2]n[1:2]", "r1n1 r1n2 r2n1 r2n2"),
-            ("plain", "plain"),
-            ("odd[x", "odd[x"),
-        ] {
-            assert_eq!(expanded(pattern).join(" "), hosts);
-        }
-    }
-
-    #[test]
-    fn the_nearest_group_states_a_variable() {
-        let text = "[all:vars]\nansible_user=ops\n[lab:children]\nweb\n[lab:vars]\nansible_port=2200\n[web]\na ansible_host=\"10.0.0.1\" # x\nb:2222\n[web:vars]\nansible_user='www'\n";
-        let mut draft = Draft::default();
-        Inventory::of_ini(text).draft("inventory", &mut draft);
-        let shown: Vec<String> = draft
-            .hosts
-            .iter()
-            .map(|host| format!("{} {} {}", host.name, host.address, host.ssh.as_deref().unwrap_or("-")))
-            .collect();
-        assert_eq!(shown, ["a 10.0.0.1 ssh://www@10.0.0.1:2200", "b b ssh://www@b:2222"]);
-    }
-
-    #[test]
-    fn other_yaml_is_no_inventory() {
-        for text in [
-            "services: {a: {image: x}}",
-            "- hosts: all",
-            "a: b",
-            "all: {hosts: {}}",
-            "hosts: {nas: {address: x}}",
-            "[",
-        ] {
-            assert!(Inventory::of_yaml(text).is_none(), "{text}");
-        }
-        assert!(Inventory::of_yaml("lab: {hosts: {a: , b: {ansible_host: 10.0.0.2}}}").is_some());
-    }
 }

@@ -8,24 +8,9 @@ use serde_json::{Map, Value};
 use super::labels::{self, Page};
 use super::variables::Variables;
 use crate::setup::import::draft::{Draft, HOST_ADDRESS, INSECURE, Key, Service};
-use crate::setup::import::naming;
-use crate::setup::import::naming::is_name;
-
-/// Folders of a host that contain no data of a service, with everything below them.
-const SYSTEM: [&str; 12] = [
-    "/var/run",
-    "/run",
-    "/dev",
-    "/sys",
-    "/proc",
-    "/etc",
-    "/lib",
-    "/usr",
-    "/boot",
-    "/var/log",
-    "/tmp",
-    "/var/lib/docker",
-];
+use crate::setup::import::known::Known;
+use crate::setup::import::naming::{self, is_name};
+use crate::setup::render::merge;
 
 /// A project: the files of one folder, merged.
 #[derive(Debug)]
@@ -40,7 +25,7 @@ pub struct Project {
 }
 
 impl Project {
-    /// Merges the contents of a project's files in their order. `None` if the result has no services.
+    /// Merges the contents of a project's files in their order: maps by key, lists one behind the other. `None` if the result has no services.
     pub fn new(source: String, folder: PathBuf, files: Vec<Value>, dot_env: &str) -> Option<Self> {
         let content = files.into_iter().reduce(|mut content, file| {
             merge(&mut content, file);
@@ -82,7 +67,7 @@ impl Project {
         }
         for (key, value) in self.services() {
             let stated = value.get("container_name").and_then(|name| self.variables.text(name));
-            let names = naming::of_compose(&project, key, stated.as_deref(), is_common(key));
+            let names = naming::of_compose(&draft.known, &project, key, stated.as_deref(), is_common(key));
             let mut service = Service::new(names.service, &self.source, true);
             if stated.is_none() && value.get("container_name").is_some() {
                 service.notes.push("guess: its container_name has a variable that is not known".to_owned());
@@ -95,13 +80,13 @@ impl Project {
                 service.add(Key::Projects, project.clone());
             }
             if let Some(value) = value.as_object() {
-                self.fill(value, &mut service);
+                self.fill(value, &draft.known, &mut service);
             }
             draft.add_service(service);
         }
     }
 
-    fn fill(&self, value: &Map<String, Value>, service: &mut Service) {
+    fn fill(&self, value: &Map<String, Value>, known: &Known, service: &mut Service) {
         if value.contains_key("extends") {
             service.notes.push("`extends` is not followed".to_owned());
         }
@@ -126,12 +111,11 @@ impl Project {
         labels.extend(self.pairs(value.get("deploy").and_then(|deploy| deploy.get("labels"))));
         let page = labels::page(&labels, &self.pairs(value.get("environment")));
         self.health(page, value.get("healthcheck"), &ports, service);
-        for folder in self.folders(value.get("volumes")) {
-            match folder {
-                Folder::Stated(path) => service.add(Key::Data, path),
-                Folder::Relative(path) => {
-                    service.guess(Key::Data, path, "a path relative to the compose file");
-                }
+        for member in value.get("volumes").and_then(Value::as_array).into_iter().flatten() {
+            match self.folder_of(member, known) {
+                Some((path, false)) => service.add(Key::Data, path),
+                Some((path, true)) => service.guess(Key::Data, path, "a path relative to the compose file"),
+                None => {}
             }
         }
     }
@@ -154,12 +138,7 @@ impl Project {
                 .iter()
                 .filter_map(|(name, value)| Some((name.clone(), self.variables.text(value)?)))
                 .collect(),
-            other => self
-                .list(other)
-                .iter()
-                .filter_map(|pair| pair.split_once('='))
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .collect(),
+            other => self.list(other).iter().filter_map(|pair| labels::pair(pair)).collect(),
         }
     }
 
@@ -245,10 +224,7 @@ impl Project {
                 let why = format!("{}, and the path of its healthcheck", page.stated_by);
                 service.guess(Key::Health, page.origin + &path, &why);
             }
-            (Some(page), _) => {
-                let why = format!("{}; status 200 is healthy", page.stated_by);
-                service.guess(Key::Health, page.origin + &page.path, &why);
-            }
+            (Some(page), _) => page.guess(service),
             (None, Some((scheme, port, path))) => {
                 if let Some((published, _)) = ports.iter().find(|(_, container)| *container == port) {
                     let url = format!("{scheme}://{HOST_ADDRESS}:{published}{path}");
@@ -262,13 +238,8 @@ impl Project {
         }
     }
 
-    /// The folders of the host that it mounts and that may contain its data.
-    fn folders(&self, value: Option<&Value>) -> Vec<Folder> {
-        let members = value.and_then(Value::as_array).into_iter().flatten();
-        members.filter_map(|member| self.folder_of(member)).collect()
-    }
-
-    fn folder_of(&self, value: &Value) -> Option<Folder> {
+    /// The folder of the host that it mounts, if it may contain its data, and whether its path is a relative one.
+    fn folder_of(&self, value: &Value, known: &Known) -> Option<(String, bool)> {
         let source = match value {
             Value::Object(long) => {
                 let is_bind = long.get("type").and_then(Value::as_str) == Some("bind");
@@ -286,15 +257,13 @@ impl Project {
         } else {
             return None;
         };
-        let is_system = SYSTEM.iter().any(|folder| Path::new(&path).starts_with(folder));
+        let is_system = known.system.iter().any(|folder| Path::new(&path).starts_with(folder));
         // Removing a folder that contains the project is no loss of this service only; `/` and the like are no data folders.
         let is_wide = path == "/" || self.folder.starts_with(&path);
         let name = path.rsplit('/').next().unwrap_or_default();
         let is_file = name.trim_start_matches('.').contains('.');
-        if is_wide || is_file || (is_system && !is_relative) {
-            return None;
-        }
-        Some(if is_relative { Folder::Relative(path) } else { Folder::Stated(path) })
+        let is_data = !is_wide && !is_file && (is_relative || !is_system);
+        is_data.then_some((path, is_relative))
     }
 }
 
@@ -315,11 +284,6 @@ struct Port {
     is_range: bool,
 }
 
-enum Folder {
-    Stated(String),
-    Relative(String),
-}
-
 /// The path without `.` and `..`.
 fn normal(path: &Path) -> String {
     let mut normal = PathBuf::new();
@@ -333,22 +297,4 @@ fn normal(path: &Path) -> String {
         }
     }
     normal.to_string_lossy().into_owned()
-}
-
-/// Merges a file over another one, as compose does: maps by key, lists one behind the other.
-fn merge(content: &mut Value, over: Value) {
-    match (content, over) {
-        (Value::Object(content), Value::Object(over)) => {
-            for (key, value) in over {
-                match content.get_mut(&key) {
-                    Some(known) => merge(known, value),
-                    None => {
-                        content.insert(key, value);
-                    }
-                }
-            }
-        }
-        (Value::Array(content), Value::Array(over)) => content.extend(over),
-        (content, over) => *content = over,
-    }
 }

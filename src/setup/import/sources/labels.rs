@@ -2,6 +2,8 @@
 
 use regex_lite::Regex;
 
+use crate::setup::import::draft::{Key, Service};
+
 /// The URL of a service's web page, and what states it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Page {
@@ -13,13 +15,31 @@ pub struct Page {
     pub stated_by: &'static str,
 }
 
+impl Page {
+    /// States it as the health check of a service.
+    pub fn guess(self, service: &mut Service) {
+        let why = format!("{}; status 200 is healthy", self.stated_by);
+        service.guess(Key::Health, self.origin + &self.path, &why);
+    }
+}
+
 /// The page that labels and variables state; traefik's first, then caddy's, then that of `VIRTUAL_HOST`.
 pub fn page(labels: &[(String, String)], variables: &[(String, String)]) -> Option<Page> {
     traefik(labels).or_else(|| caddy(labels)).or_else(|| virtual_host(variables))
 }
 
+/// A label or variable of the form `name=value`.
+pub fn pair(text: &str) -> Option<(String, String)> {
+    text.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()))
+}
+
+/// The value of a label or variable.
+pub fn value<'a>(pairs: &'a [(String, String)], wanted: &str) -> Option<&'a str> {
+    pairs.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str())
+}
+
 fn traefik(labels: &[(String, String)]) -> Option<Page> {
-    let get = |wanted: &str| labels.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
+    let get = |wanted: &str| value(labels, wanted);
     if get("traefik.enable") == Some("false") {
         return None;
     }
@@ -31,15 +51,15 @@ fn traefik(labels: &[(String, String)]) -> Option<Page> {
         .filter(|(name, _)| is_rule(name))
         .filter_map(|(name, rule)| Some((name.strip_suffix("rule")?, rule.as_str())))
         .collect();
-    let value = |router: &str, option: &str| get(&format!("{router}{option}")).map(str::to_lowercase);
+    let option = |router: &str, option: &str| get(&format!("{router}{option}")).map(str::to_lowercase);
     let is_encrypted = |router: &str| {
         let has_tls = labels.iter().any(|(name, _)| {
             name.strip_prefix(router).is_some_and(|option| option.starts_with("tls.") || option == "tls")
         });
-        if value(router, "tls").as_deref() == Some("false") {
+        if option(router, "tls").as_deref() == Some("false") {
             return false;
         }
-        let points = value(router, "entrypoints");
+        let points = option(router, "entrypoints");
         has_tls
             || points.is_none_or(|points| {
                 ["secure", "https", "443", "tls"].iter().any(|word| points.contains(word))
@@ -76,8 +96,7 @@ fn caddy(labels: &[(String, String)]) -> Option<Page> {
 }
 
 fn virtual_host(variables: &[(String, String)]) -> Option<Page> {
-    let get =
-        |wanted: &str| variables.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
+    let get = |wanted: &str| value(variables, wanted);
     let host = get("VIRTUAL_HOST")?.split(',').map(str::trim).find(|host| is_host(host))?;
     let is_encrypted = get("LETSENCRYPT_HOST").is_some() || get("CERT_NAME").is_some();
     let scheme = if is_encrypted { "https" } else { "http" };
@@ -90,46 +109,4 @@ fn is_host(text: &str) -> bool {
     host.contains('.')
         && host.chars().all(|c| c.is_ascii_alphanumeric() || ".-".contains(c))
         && port.bytes().all(|c| c.is_ascii_digit())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn pairs(text: &str) -> Vec<(String, String)> {
-        let pair = |line: &str| line.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
-        text.split(';').filter_map(pair).collect()
-    }
-
-    #[test]
-    fn reads_labels_and_variables_of_reverse_proxies() {
-        for (labels, variables, url) in [
-            ("traefik.http.routers.a.rule=Host(`a.example.net`)", "", "https://a.example.net/"),
-            ("traefik.enable=false;traefik.http.routers.a.rule=Host(`a.example.net`)", "", ""),
-            (
-                "traefik.http.routers.a.rule=Host(`a.example.net`);traefik.http.routers.a.entrypoints=web",
-                "",
-                "http://a.example.net/",
-            ),
-            (
-                "traefik.http.routers.a.rule=Host(`a.lan`);traefik.http.routers.a.entrypoints=web;traefik.http.routers.b.rule=Host(`b.lan`) && PathPrefix(`/ui`);traefik.http.routers.b.tls=true",
-                "",
-                "https://b.lan/ui",
-            ),
-            (
-                "traefik.http.routers.a.rule=Host(`a.lan`);traefik.http.routers.a.tls=false",
-                "",
-                "http://a.lan/",
-            ),
-            ("traefik.http.routers.a.rule=HostRegexp(`.+`)", "", ""),
-            ("caddy=a.example.net, b.example.net", "", "https://a.example.net/"),
-            ("caddy_0=http://a.example.net", "", "http://a.example.net/"),
-            ("caddy.reverse_proxy={{upstreams 80}}", "", ""),
-            ("", "VIRTUAL_HOST=*.x.net,a.x.net", "http://a.x.net/"),
-            ("", "VIRTUAL_HOST=a.x.net;LETSENCRYPT_HOST=a.x.net", "https://a.x.net/"),
-        ] {
-            let found = page(&pairs(labels), &pairs(variables)).map(|page| page.origin + &page.path);
-            assert_eq!(found.unwrap_or_default(), url, "{labels}{variables}");
-        }
-    }
 }

@@ -80,26 +80,3 @@ impl Variables {
             .map(str::to_owned)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn variables_have_values_and_defaults_or_are_unknown() {
-        let variables = Variables::of_file("# x\nA=one\nexport B='two # x'\nC= # nothing\nD=\"\"\n");
-        for (text, expanded) in [
-            ("$A/$B", Some("one/two # x")),
-            ("${A}-$$x", Some("one-$x")),
-            ("${D:-four}${D-five}", Some("four")),
-            ("${X:-${A}}", None),
-            ("${X:-/srv}/x", Some("/srv/x")),
-            ("${X}", None),
-            ("$X", None),
-            ("${A:?needed}", Some("one")),
-            ("${A", None),
-        ] {
-            assert_eq!(variables.expand(text).as_deref(), expanded, "{text}");
-        }
-    }
-}

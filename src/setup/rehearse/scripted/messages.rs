@@ -75,22 +75,20 @@ fn flat(content: &Value) -> String {
     }
 }
 
-fn block(number: usize, step: &Step) -> Value {
-    let call = |name: &str, input: &Value| json!({"type": "tool_use", "id": format!("toolu_{number:024}"), "name": name, "input": input});
+/// The content of a response to which its text or input is yet to be added, and that text or input.
+fn parts(number: usize, step: &Step) -> (Value, &'static str, Value) {
     match step {
-        Step::Bash(command) => call("Bash", &bash_input(command)),
-        Step::Tool(name, input) => call(name, input),
-        Step::Say(text) => json!({"type": "text", "text": text}),
+        Step::Tool(name, input) => {
+            let id = format!("toolu_{number:024}");
+            (json!({"type": "tool_use", "id": id, "name": name, "input": {}}), "input", input.clone())
+        }
+        Step::Say(text) => (json!({"type": "text", "text": ""}), "text", json!(text)),
     }
-}
-
-fn bash_input(command: &str) -> Value {
-    json!({"command": command, "description": "Run the command"})
 }
 
 const fn stop_reason(step: &Step) -> &'static str {
     match step {
-        Step::Bash(_) | Step::Tool(..) => "tool_use",
+        Step::Tool(..) => "tool_use",
         Step::Say(_) => "end_turn",
     }
 }
@@ -103,20 +101,25 @@ fn message(number: usize, model: &str, content: &[Value], stop_reason: Option<&s
     })
 }
 
+fn with(mut value: Value, key: &str, member: Value) -> Value {
+    if let Value::Object(fields) = &mut value {
+        fields.insert(key.to_owned(), member);
+    }
+    value
+}
+
 /// The response as one object.
 pub fn whole(number: usize, model: &str, step: &Step) -> Value {
-    message(number, model, &[block(number, step)], Some(stop_reason(step)))
+    let (opening, key, rest) = parts(number, step);
+    message(number, model, &[with(opening, key, rest)], Some(stop_reason(step)))
 }
 
 /// The response as a stream of events.
 pub fn stream(number: usize, model: &str, step: &Step) -> String {
-    let id = format!("toolu_{number:024}");
-    let call = |name: &str| json!({"type": "tool_use", "id": id, "name": name, "input": {}});
-    let input = |input: &Value| json!({"type": "input_json_delta", "partial_json": input.to_string()});
-    let (opening, delta) = match step {
-        Step::Say(text) => (json!({"type": "text", "text": ""}), json!({"type": "text_delta", "text": text})),
-        Step::Bash(command) => (call("Bash"), input(&bash_input(command))),
-        Step::Tool(name, given) => (call(name), input(given)),
+    let (opening, _, rest) = parts(number, step);
+    let delta = match step {
+        Step::Tool(..) => json!({"type": "input_json_delta", "partial_json": rest.to_string()}),
+        Step::Say(_) => json!({"type": "text_delta", "text": rest}),
     };
     let ending = json!({"stop_reason": stop_reason(step), "stop_sequence": null});
     [
@@ -127,11 +130,6 @@ pub fn stream(number: usize, model: &str, step: &Step) -> String {
         ("message_delta", json!({"delta": ending, "usage": {"output_tokens": 5}})),
         ("message_stop", json!({})),
     ]
-    .map(|(kind, mut event)| {
-        if let Value::Object(fields) = &mut event {
-            fields.insert("type".to_owned(), kind.into());
-        }
-        format!("event: {kind}\ndata: {event}\n\n")
-    })
+    .map(|(kind, event)| format!("event: {kind}\ndata: {}\n\n", with(event, "type", kind.into())))
     .concat()
 }

@@ -3,9 +3,10 @@
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::http::{Request, Response, Server};
+use super::http::{Response, Server, response};
 use super::messages::{Role, ToolResult, conversation, opening, role, stream, tool_results, whole};
 use super::script::{Script, Step};
 
@@ -21,13 +22,13 @@ impl Model {
         let asked = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&asked);
         let script = Mutex::new(script);
-        let server = Server::start(move |request| respond(request, &script, &log))?;
+        let server = Server::start(move |method, path, body| respond(method, path, body, &script, &log))?;
         Ok(Self { server, asked })
     }
 
     /// The URL of the model.
-    pub fn url(&self) -> String {
-        self.server.url()
+    pub fn url(&self) -> &str {
+        &self.server.url
     }
 
     /// The conversations, one text per request of the agent and its subagents.
@@ -54,13 +55,19 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn respond(request: &Request, script: &Mutex<Script>, log: &Mutex<Vec<Value>>) -> Response {
-    let json =
-        |status, body: &Value| Response { status, content_type: "application/json", body: body.to_string() };
-    match (request.method.as_str(), request.path.as_str()) {
-        ("POST", "/v1/messages") => {
-            let Ok(body) = serde_json::from_slice::<Value>(&request.body) else {
-                return json(400, &json!({"error": "not JSON"}));
+fn respond(
+    method: &Method,
+    path: &str,
+    body: &[u8],
+    script: &Mutex<Script>,
+    log: &Mutex<Vec<Value>>,
+) -> Response {
+    let json = |status, body: &Value| response(status, "application/json", body.to_string());
+    let ok = |body| json(StatusCode::OK, &body);
+    match (method, path) {
+        (&Method::POST, "/v1/messages") => {
+            let Ok(body) = serde_json::from_slice::<Value>(body) else {
+                return json(StatusCode::BAD_REQUEST, &json!({"error": "not JSON"}));
             };
             let step = next(&body, &mut locked(script));
             let model = body.get("model").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -68,15 +75,14 @@ fn respond(request: &Request, script: &Mutex<Script>, log: &Mutex<Vec<Value>>) -
             let mut asked = locked(log);
             asked.push(body);
             if streamed {
-                let body = stream(asked.len(), &model, &step);
-                Response { status: 200, content_type: "text/event-stream", body }
+                response(StatusCode::OK, "text/event-stream", stream(asked.len(), &model, &step))
             } else {
-                json(200, &whole(asked.len(), &model, &step))
+                ok(whole(asked.len(), &model, &step))
             }
         }
-        ("POST", "/v1/messages/count_tokens") => json(200, &json!({"input_tokens": 100})),
-        ("POST", _) => json(200, &json!({})),
-        _ => json(200, &json!({"data": [], "has_more": false})),
+        (&Method::POST, "/v1/messages/count_tokens") => ok(json!({"input_tokens": 100})),
+        (&Method::POST, _) => ok(json!({})),
+        _ => ok(json!({"data": [], "has_more": false})),
     }
 }
 

@@ -2,17 +2,22 @@
 
 use std::collections::VecDeque;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// An answer of the model.
 #[derive(Debug, Clone)]
 pub enum Step {
-    /// Runs a command.
-    Bash(String),
     /// Calls a tool with this input.
     Tool(&'static str, Value),
     /// Writes a text and ends the turn.
     Say(&'static str),
+}
+
+impl Step {
+    /// Runs a command.
+    pub fn bash(command: &str) -> Self {
+        Self::Tool("Bash", json!({"command": command, "description": "Run the command"}))
+    }
 }
 
 /// The answers of the model.

@@ -3,23 +3,18 @@
 
 use chrono::{DateTime, Utc};
 
-use super::apprise::{Target, lines};
-use crate::guard::approval::desk_key::DeskKey;
-use crate::guard::approval::link;
+use super::desk_key::DeskKey;
+use super::link;
 use crate::machine::environment::Environment;
+use crate::machine::notify::apprise::{Target, lines};
 use opsctl_ledger::Ledger;
 use opsctl_ledger::records::notices::StoredNotice;
 use opsctl_policy::model::records::notice::Body;
 use opsctl_policy::model::records::question::{Answer, Question, QuestionState};
 
 /// Adds the link of a question to its notice, and buttons to a target that shows them. Another notice stays as it is.
-pub fn add(
-    environment: &Environment,
-    notice: StoredNotice,
-    target: Target,
-    now: DateTime<Utc>,
-) -> (StoredNotice, Target) {
-    let found = question(environment, &notice, now);
+pub fn add(environment: &Environment, notice: StoredNotice, target: Target) -> (StoredNotice, Target) {
+    let found = question(environment, &notice, Utc::now());
     let Some((desk, key, question)) = found else { return (notice, target) };
     let address = link::address(desk, &key, &question);
     let target = match target {

@@ -1,0 +1,37 @@
+//! What files, folders, containers and units are called: `known.yaml`.
+
+use serde::Deserialize;
+
+use super::error::ImportError;
+
+/// Names by which files are found, and what is no service of an operator.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Known {
+    /// Compose files in the order in which compose looks for them.
+    pub compose: Vec<String>,
+    /// Compose files that are merged over them.
+    pub overrides: Vec<String>,
+    /// Stems of files, or names of folders, that are inventories of Ansible.
+    pub inventories: Vec<String>,
+    /// Folders that contain no such files.
+    pub skipped: Vec<String>,
+    /// Compose services that say nothing without their project.
+    pub general: Vec<String>,
+    /// Folders of a host that contain no data of a service, with everything below them.
+    pub system: Vec<String>,
+    /// Globs of units that distributions bring along.
+    pub distribution: Vec<String>,
+    /// Globs of units that run without a process.
+    pub without_process: Vec<String>,
+    /// Globs of namespaces of a cluster's own workloads.
+    pub cluster: Vec<String>,
+}
+
+impl Known {
+    /// Reads the lists that are built in.
+    pub fn built_in() -> Result<Self, ImportError> {
+        serde_saphyr::from_str(include_str!("known.yaml"))
+            .map_err(|error| ImportError::BuiltIn(error.to_string()))
+    }
+}
