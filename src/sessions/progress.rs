@@ -28,16 +28,3 @@ pub fn short(text: &str) -> String {
     }
     words
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_progress_line_is_one_short_line() {
-        let text = format!("a\n\u{1b}[31mb\t{}", "c".repeat(1000));
-        let line = line(&Said::Text(text));
-        assert!(line.starts_with("  a [31mb ccc") && line.ends_with('…'), "{line}");
-        assert_eq!(line.chars().count(), LONGEST + 2);
-    }
-}

@@ -80,22 +80,3 @@ pub fn complete(of_tier: &str, structured_result: bool, dry_run: bool, handoff: 
     }
     prompt
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_hand_over_is_at_the_end_and_indented() {
-        let handoff = Handoff {
-            to: Tier::Remediate,
-            services: vec![],
-            from_session: None,
-            text: "{\n# Tier 3\n}".into(),
-        };
-        let prompt = complete("# Tier 2\n\n\n", false, true, Some(&handoff));
-        assert!(prompt.starts_with("# Tier 2\n\n## Dry run\n"), "{prompt}");
-        assert!(prompt.ends_with("    {\n    # Tier 3\n    }\n"), "{prompt}");
-        assert_eq!(complete("# Tier 2\n", false, false, None), "# Tier 2\n");
-    }
-}

@@ -107,6 +107,35 @@ fn a_configured_prompt_is_used_and_a_missing_one_is_reported() {
 }
 
 #[test]
+fn a_prompt_ends_with_the_notice_of_a_dry_run_and_the_indented_hand_over() {
+    let handoff = "{\n  \"schema_version\": 1,\n  \"recommended_tier\": 2,\n  \"services_affected\": [\n    \"dns\"\n  ]\n}";
+    let indented: String = handoff.lines().map(|line| format!("    {line}\n")).collect();
+    for (dry_run, more, start, end) in [
+        ("false", [].as_slice(), "# Tier 2\n", "# Tier 2\n"),
+        ("true", &["--handoff"], "# Tier 2\n\n## Dry run\n", indented.as_str()),
+    ] {
+        let sandbox = with_client("cat > prompt; echo '{\"type\": \"result\"}'")
+            .with("CLAUDEOPS_TIER2_PROMPT", "mine.md")
+            .with("CLAUDEOPS_DRY_RUN", dry_run);
+        sandbox.write("mine.md", "# Tier 2\n\n\n");
+        sandbox.write("handoff-taken.json", handoff);
+        let run = sandbox.opsctl(&[&["session", "--tier", "2"], more].concat(), b"");
+        let prompt = sandbox.read("prompt");
+        assert!(
+            run.code == Some(0) && prompt.starts_with(start) && prompt.ends_with(end),
+            "{run:?}: {prompt}"
+        );
+    }
+}
+
+#[test]
+fn a_progress_line_is_one_short_line() {
+    let run = session(&saying(&[text(&format!("a\n\u{1b}[31mb\t{}", "c".repeat(1000))), result(false)]));
+    let line = run.stdout.lines().find(|line| line.starts_with("  a [31mb ccc")).unwrap();
+    assert!(line.ends_with('…') && line.chars().count() == 202, "{line}");
+}
+
+#[test]
 fn events_in_the_agents_text_are_recorded_with_the_source_llm() {
     let said =
         "All looked at.\n[EVENT:warning:adguardhome] slow answers\n[EVENT:info] token=abcdef123456 seen";

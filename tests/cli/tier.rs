@@ -97,6 +97,18 @@ fn servers_are_named_where_there_are_any_and_no_others_are_ever_used() {
     assert_eq!(value(&with, "--mcp-config"), Some(sandbox.path("mcp-tier1.json").display().to_string()));
     let servers = sandbox.read("mcp-tier1.json");
     assert!(servers.contains("\"lab\"") && !servers.contains("other"), "{servers}");
+    for (tool, is_named) in [
+        ("mcp__lab", true),
+        ("mcp__lab__look", true),
+        ("mcp__labor", false),
+        ("mcp__la", false),
+        ("lab", false),
+        ("mcp__lab_x__look", false),
+    ] {
+        sandbox.write("hosts.yaml", &format!("policy: {{tiers: {{1: {{tools: [Bash, {tool}]}}}}}}\n"));
+        let shown = sandbox.opsctl(&["tier", "1", "--args"], b"").stdout;
+        assert_eq!(shown.contains("mcp-tier1.json"), is_named, "{tool}: {shown}");
+    }
     sandbox.write("mcp.json", "{");
     let run = sandbox.opsctl(&["tier", "1", "--args"], b"");
     assert!(run.stderr.contains("line 1") && run.stderr.ends_with("run `opsctl mcp merge`\n"), "{run:?}");

@@ -50,23 +50,3 @@ pub fn write_private(file: &Path, bytes: &[u8]) -> io::Result<()> {
     temporary.as_file().sync_all()?;
     temporary.persist(file).map(drop).map_err(|error| error.error)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_tier_names_a_server_or_one_of_its_tools() {
-        let tools = |tool: &str| [String::from("Bash"), tool.to_owned()];
-        for (tool, is_named) in [
-            ("mcp__lab", true),
-            ("mcp__lab__look", true),
-            ("mcp__labor", false),
-            ("mcp__la", false),
-            ("lab", false),
-            ("mcp__lab_x__look", false),
-        ] {
-            assert_eq!(names(&tools(tool), "lab"), is_named, "{tool}");
-        }
-    }
-}
