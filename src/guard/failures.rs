@@ -14,7 +14,6 @@ use opsctl_policy::model::display::relative_time::timestamp;
 use opsctl_policy::model::records::event::{Level, NewEvent};
 use opsctl_policy::model::records::notice::Notice;
 use opsctl_policy::texts::notices::guard_failed;
-use opsctl_redact as redact;
 
 /// One line of the file.
 #[derive(Serialize, Deserialize)]
@@ -83,12 +82,12 @@ fn keep(
     now: DateTime<Utc>,
 ) {
     if let Some(UnrecordedDecision { actions, .. }) = &mut decision {
-        *actions = redact::text(actions).into_owned();
+        *actions = opsctl_redact::text(actions).into_owned();
     }
     let failure = Failure {
         at: timestamp(now),
         session: session.map(str::to_owned),
-        message: redact::text(message).into_owned(),
+        message: opsctl_redact::text(message).into_owned(),
         decision,
     };
     if let Ok(line) = serde_json::to_string(&failure) {

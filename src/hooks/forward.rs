@@ -12,7 +12,6 @@ use crate::machine::link::caller::LinkError;
 use crate::machine::link::message::{AnswerWire, Call, Reply};
 use crate::machine::request::Request;
 use crate::machine::warning::Warning;
-use opsctl_redact as redact;
 
 /// The input of a hook.
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +39,7 @@ pub fn serve(
 
 /// An answer as it is sent, without secrets: the reader knows only those of its own environment.
 pub fn to_wire(answer: Answer) -> AnswerWire {
-    let text = |text: &str| redact::text(text).into_owned();
+    let text = |text: &str| opsctl_redact::text(text).into_owned();
     let mut wire = AnswerWire {
         denial: answer.denial.as_deref().map(text),
         warnings: answer.warnings.iter().map(|warning| text(&warning.to_string())).collect(),
@@ -49,7 +48,7 @@ pub fn to_wire(answer: Answer) -> AnswerWire {
     match answer.output {
         Output::Nothing => {}
         Output::Json(mut json) => {
-            redact::json(&mut json);
+            opsctl_redact::json(&mut json);
             wire.json = Some(json);
         }
         Output::Context(context) => wire.context = Some(text(&context)),

@@ -12,7 +12,6 @@ use crate::machine::agent_side::AgentSide;
 use crate::machine::link::lookup::Lookup;
 use opsctl_machine::plain_file;
 use opsctl_policy::model::records::session::plain_id;
-use opsctl_redact as redact;
 
 /// How much of the end is read, in bytes. The records after the last answer are small, and so is an error.
 const TAIL_BYTES: u64 = 256 * 1024;
@@ -80,7 +79,7 @@ pub fn last_words(path: &Path, call: &str, agent: &AgentSide) -> Option<String> 
     let lookup =
         || Lookup::LastWords { transcript: path.to_string_lossy().into_owned(), call: call.to_owned() };
     let words = agent.find(lookup, || words_before(path, call))?;
-    Some(redact::shortened(&words, WORDS_CHARS))
+    Some(opsctl_redact::shortened(&words, WORDS_CHARS))
 }
 
 fn words_before(path: &Path, call: &str) -> Option<String> {

@@ -17,7 +17,6 @@ use crate::machine::link::lookup::Lookup;
 use crate::machine::link::message::{Call, RecordCall, Reply, Request, SessionFacts};
 use opsctl_policy::model::rights::policy::Tier;
 use opsctl_reader::terms::mode::Mode;
-use opsctl_redact as redact;
 
 /// How long the guard has to judge a call or to count it: it waits for other writers, and for container engines.
 pub const QUICK: Duration = Duration::from_secs(25);
@@ -51,7 +50,7 @@ pub fn facts(environment: &Environment) -> SessionFacts {
         process: client_process::calling(&AgentSide::HERE),
         // From the system: generators that begin with the time repeat themselves in hooks that start at once.
         request: Some(Uuid::new_v4().simple().to_string()),
-        secrets: redact::own_values().to_vec(),
+        secrets: opsctl_redact::own_values().to_vec(),
     }
 }
 

@@ -1,7 +1,6 @@
 //! Markers in the agent's text: lines of the form `[EVENT:level:service] message`, also within markdown.
 
 use opsctl_policy::model::records::event::{Level, NewEvent};
-use opsctl_redact as redact;
 
 /// The maximum length of a message, in characters.
 const LONGEST: usize = 500;
@@ -102,7 +101,7 @@ fn event(line: &str) -> Option<NewEvent> {
         _ => return None,
     };
     // A secret that is cut or stripped of characters may not be recognised.
-    let message = redact::text(without(markup, message).trim());
+    let message = opsctl_redact::text(without(markup, message).trim());
     let message: String = message.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
     let service = service
         .filter(|name| !name.is_empty() && name.len() <= 128 && !name.chars().any(char::is_control))

@@ -1,7 +1,6 @@
 //! The progress of a session on the terminal, one short line per event.
 
 use super::stream::{Said, ToolOutcome};
-use opsctl_redact as redact;
 
 /// The maximum length of a line, in characters.
 const LONGEST: usize = 200;
@@ -21,7 +20,7 @@ pub fn line(said: &Said) -> String {
 
 /// The text without secrets, its lines joined, truncated to [`LONGEST`].
 pub fn short(text: &str) -> String {
-    let mut words = redact::text(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut words = opsctl_redact::text(text).split_whitespace().collect::<Vec<_>>().join(" ");
     words.retain(|c| !c.is_control());
     if words.chars().count() > LONGEST {
         words = words.chars().take(LONGEST - 1).collect::<String>() + "…";

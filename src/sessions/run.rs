@@ -30,7 +30,6 @@ use opsctl_policy::model::records::event::{Level, NewEvent};
 use opsctl_policy::model::records::notice::{Body, Notice};
 use opsctl_policy::model::rights::policy::{Tier, Window};
 use opsctl_policy::texts::notices;
-use opsctl_redact as redact;
 
 /// The maximum number of recorded events from the agent's text per session.
 const MOST_EVENTS: usize = 100;
@@ -161,7 +160,7 @@ impl Desk<'_> {
         match heard {
             Heard::Out(Line::Text(text)) => match serde_json::from_str::<Value>(&text) {
                 Ok(mut value) => {
-                    redact::json(&mut value);
+                    opsctl_redact::json(&mut value);
                     self.write(&value);
                     for said in stream::read(&value) {
                         self.follow(said, now);
@@ -180,7 +179,7 @@ impl Desk<'_> {
 
     /// Handles a line that is not part of the client's JSON stream.
     fn odd(&mut self, stream: &str, text: &str, now: DateTime<Utc>) {
-        let text = redact::text(text);
+        let text = opsctl_redact::text(text);
         self.write(&log::own(stream, &*text, now));
         let short = progress::short(&text);
         if !short.is_empty() {
@@ -295,7 +294,7 @@ impl Desk<'_> {
                 (Some(Level::Critical), format!("could not be started: {why}"))
             }
         };
-        let message = redact::text(&format!("Session of tier {tier} {what}")).into_owned();
+        let message = opsctl_redact::text(&format!("Session of tier {tier} {what}")).into_owned();
         self.write(&log::own("end", message.as_str(), now));
         if let Some(level) = level {
             self.note(Source::Runner, &NewEvent { level, service: None, message: message.clone() }, now);

@@ -20,7 +20,6 @@ use opsctl_ledger::{Ledger, LedgerError, Location};
 use opsctl_policy::model::records::event::{Level, NewEvent};
 use opsctl_policy::model::records::question::{Answer, Grant, Question, QuestionState, SignedAnswer};
 use opsctl_policy::model::rights::public_key::PublicKey;
-use opsctl_redact as redact;
 
 /// An approval can be used for this long after it was given.
 pub const APPROVAL_LIFE: TimeDelta = TimeDelta::hours(1);
@@ -198,6 +197,6 @@ fn name(who: &str) -> String {
 fn text(note: &str) -> Option<String> {
     let line: String = note.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     // Cut after that: a secret that is cut may not be recognised.
-    let line: String = redact::text(line.trim()).chars().take(NOTE_CHARS).collect();
+    let line: String = opsctl_redact::text(line.trim()).chars().take(NOTE_CHARS).collect();
     (!line.is_empty()).then_some(line)
 }

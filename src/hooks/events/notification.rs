@@ -5,14 +5,14 @@ use crate::machine::notify;
 use crate::machine::request::Request;
 use opsctl_policy::model::records::event::{HookCall, Level};
 use opsctl_policy::model::records::notice::{Body, Notice};
-use opsctl_redact as redact;
 
 /// The longest title that is forwarded, in characters.
 const TITLE_CHARS: usize = 200;
 
 /// Raises the notification as a notice. A failure gives a warning.
 pub fn handle(call: &HookCall, title: Option<&str>, message: &str, request: &Request) -> Answer {
-    let title: String = redact::text(title.unwrap_or("Claude Ops")).chars().take(TITLE_CHARS).collect();
+    let title: String =
+        opsctl_redact::text(title.unwrap_or("Claude Ops")).chars().take(TITLE_CHARS).collect();
     let body = if message.is_empty() { title.clone() } else { message.to_owned() };
     let notice = Notice {
         key: "notification".to_owned(),

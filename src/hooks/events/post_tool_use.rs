@@ -12,7 +12,6 @@ use opsctl_ledger::LedgerError;
 use opsctl_ledger::cooldown::cooldown_edit::{self, Edit};
 use opsctl_policy::decide::BudgetKey;
 use opsctl_policy::model::records::event::{HookCall, ToolCall, ToolResult};
-use opsctl_redact as redact;
 
 /// Settles the reservations of the call, records one event per action, and updates `cooldown.json`, which agents read.
 /// Never denies.
@@ -28,7 +27,7 @@ pub fn handle(
     let Some(acting) = ActingCall::after(call, tool, request, &mut warnings) else {
         return deliver(Answer::silent());
     };
-    redact::with_lost_words(tool.command.as_deref(), || {
+    opsctl_redact::with_lost_words(tool.command.as_deref(), || {
         deliver(settle(&acting, result, input, request, warnings));
     });
 }

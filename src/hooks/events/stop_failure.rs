@@ -5,7 +5,6 @@ use crate::machine::notify;
 use crate::machine::request::Request;
 use opsctl_policy::model::records::event::{HookCall, NewEvent};
 use opsctl_policy::texts::notices::{api_failed, api_level};
-use opsctl_redact as redact;
 
 /// The longest part of the client's message that is forwarded, in characters.
 const MESSAGE_CHARS: usize = 500;
@@ -33,7 +32,7 @@ pub fn handle(call: &HookCall, error: Option<&str>, message: Option<&str>, reque
 /// The client's error code: at most 64 letters, digits, `_` and `-`; `unknown` if nothing is left.
 fn error_code(error: &str) -> String {
     // Without its punctuation, no rule would find a secret.
-    let error = redact::text(error);
+    let error = opsctl_redact::text(error);
     let word: String =
         error.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')).take(64).collect();
     if word.is_empty() { "unknown".to_owned() } else { word }
@@ -47,7 +46,7 @@ fn without_keys(message: &str) -> String {
             && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=+/.,:;\"'()".contains(c))
             && !word.contains("://")
     };
-    let message = redact::text(message);
+    let message = opsctl_redact::text(message);
     let words: Vec<&str> =
         message.split_whitespace().map(|word| if is_key(&word) { "…" } else { word }).collect();
     words.join(" ").chars().take(MESSAGE_CHARS).collect()

@@ -11,7 +11,6 @@ use crate::machine::environment::Environment;
 use opsctl_machine::held_variables::inherited_pipe;
 use opsctl_policy::model::records::event::Level;
 use opsctl_policy::model::records::notice::Body;
-use opsctl_redact as redact;
 
 /// The timeout of one run of `apprise`.
 pub const DEADLINE: Duration = Duration::from_secs(10);
@@ -164,7 +163,7 @@ fn run(
     };
     let mut child = Command::new("apprise")
         .arg(format!("--config={config}"))
-        .arg(format!("--title={}", redact::text(message.title)))
+        .arg(format!("--title={}", opsctl_redact::text(message.title)))
         .arg(format!("--input-format={format}"))
         .arg(format!("--notification-type={kind}"))
         .args(tags)
@@ -178,7 +177,7 @@ fn run(
         .spawn()
         .map_err(|error| NotifyError::Start(error, target.variable()))?;
     if let Some(mut stdin) = child.stdin.take() {
-        let body = redact::text(text).into_owned();
+        let body = opsctl_redact::text(text).into_owned();
         // In a thread, because a child that does not read stdin must not block longer than the timeout.
         thread::spawn(move || {
             // A child that ends early closes the pipe; its exit status shows why.

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use opsctl_ledger::LedgerError;
 use opsctl_policy::model::records::event::{Level, NewEvent};
 use opsctl_policy::model::records::notice::{Body, Notice};
-use opsctl_redact as redact;
 
 /// The maximum length of a body in characters, so that the pipe's buffer holds it.
 const BODY_CHARS: usize = 8_000;
@@ -68,7 +67,7 @@ impl Raised {
             level: *level,
             title: title.clone(),
             // A secret that is cut may not be recognised.
-            body: redact::text(body.text()).chars().take(BODY_CHARS).collect(),
+            body: opsctl_redact::text(body.text()).chars().take(BODY_CHARS).collect(),
             markdown: matches!(body, Body::Markdown(_)),
             tags: tags.clone(),
             event: self.event.clone(),

@@ -12,7 +12,6 @@ use serde_json::Value;
 use crate::sessions::stream;
 use crate::sessions::stream::{Said, ToolOutcome};
 use opsctl_reader::terms::plain_text::plain_lines;
-use opsctl_redact as redact;
 
 /// The maximum number of bytes that are read, from the end of the log.
 const MOST: u64 = 512 * 1024;
@@ -61,7 +60,7 @@ pub fn read(results: &Path, path: &str) -> Option<Log> {
 
 fn lines(line: &str) -> Vec<LogLine> {
     let Ok(mut event) = serde_json::from_str::<Value>(line) else { return vec![] };
-    redact::json(&mut event);
+    opsctl_redact::json(&mut event);
     if event.get("type").and_then(Value::as_str) == Some("opsctl") {
         return vec![shown("own", &own(&event))];
     }

@@ -12,7 +12,6 @@ use super::views::path_part;
 use crate::guard::approval::desk_key::DeskKey;
 use crate::pages::report;
 use crate::pages::report::format::{add_filters, with};
-use opsctl_redact as redact;
 
 const TEMPLATES: [(&str, &str); 8] = [
     ("desk/base.html", include_str!("../../../templates/desk/base.html.j2")),
@@ -76,7 +75,7 @@ impl Templates {
         raw: Json,
         form: Option<&str>,
     ) -> Result<String, Problem> {
-        redact::json(&mut view);
+        opsctl_redact::json(&mut view);
         let all = json!({
             "title": head.title,
             "domain": head.domain,

@@ -9,7 +9,6 @@ use serde_json::Value;
 use opsctl_ledger::time;
 use opsctl_policy::model::display::relative_time::relative_time;
 use opsctl_policy::model::display::thousands;
-use opsctl_redact as redact;
 
 /// The maximum length of a text, in characters.
 const LONGEST: usize = 400;
@@ -73,7 +72,7 @@ pub fn for_texts(value: &mut Value, change: &impl Fn(&str) -> String) {
 
 /// Removes secrets, replaces hidden characters with spaces, and truncates with `…`.
 pub fn plain(text: &str) -> String {
-    redact::shortened(text, LONGEST)
+    opsctl_redact::shortened(text, LONGEST)
 }
 
 /// Formats a count: `1 action`, `12,345 actions`.

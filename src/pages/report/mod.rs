@@ -23,7 +23,6 @@ use opsctl_ledger::records::decisions::{Decision, most_first};
 use opsctl_policy::model::rights::policy::Tier;
 use opsctl_probe::hosts::Found;
 use opsctl_reader::terms::plain_text::plain_lines;
-use opsctl_redact as redact;
 
 /// The beginning of every report, by which an earlier one is recognised before it is replaced.
 pub const MARK: &str = "<!doctype html>\n<!-- opsctl report -->\n";
@@ -97,7 +96,7 @@ pub fn sections(data: &ReportData<'_>) -> Result<Sections, minijinja::Error> {
 fn render(template: &str, view: &impl Serialize, now: DateTime<Utc>) -> Result<String, minijinja::Error> {
     let mut view = serde_json::to_value(view)
         .map_err(|error| minijinja::Error::new(minijinja::ErrorKind::BadSerialization, error.to_string()))?;
-    redact::json(&mut view);
+    opsctl_redact::json(&mut view);
     templates(now)?.get_template(template)?.render(Value::from(Serde(&view)))
 }
 

@@ -12,7 +12,6 @@ use crate::sessions::mcp::tier::write_private;
 use opsctl_machine::plain_file;
 use opsctl_machine::plain_file::Content;
 use opsctl_policy::model::rights::policy::Tier;
-use opsctl_redact as redact;
 
 /// The folders with hand-overs.
 #[derive(Debug, Clone)]
@@ -55,7 +54,7 @@ impl Desk {
         if let Ok(Content::Bytes(text)) = plain_file::read_no_link(&open, MAX_BYTES) {
             let outcome = if handoff.is_some() { "taken" } else { "refused" };
             let name = format!("{}-handoff-{outcome}.json", now.format("%Y%m%dT%H%M%S%3fZ"));
-            let copy = redact::text(&String::from_utf8_lossy(&text)).into_owned();
+            let copy = opsctl_redact::text(&String::from_utf8_lossy(&text)).into_owned();
             let path = self.results.join(name);
             // The copy is for people and may fail.
             kept = replace(&path, copy.as_bytes()).is_ok().then_some(path);

@@ -6,7 +6,6 @@ use serde_json::{Map, Value, json};
 
 use super::error::HandoffError;
 use opsctl_policy::model::rights::policy::Tier;
-use opsctl_redact as redact;
 
 /// The maximum size of a hand-over, in bytes.
 pub const MAX_BYTES: u64 = 64 * 1024;
@@ -49,7 +48,7 @@ pub fn read(text: &[u8]) -> Result<HandoffWire, HandoffError> {
         // The parser's message ends in " at line L column C".
         let words = error.to_string();
         let what = words.rsplit_once(" at line ").map_or(words.as_str(), |(what, _)| what);
-        let what = redact::shortened(what, 200);
+        let what = opsctl_redact::shortened(what, 200);
         HandoffError::Shape(format!("{what} at line {}, column {}", error.line(), error.column()))
     })?;
     if is(wire.schema_version, 1) { Ok(wire) } else { Err(HandoffError::Version(wire.schema_version)) }

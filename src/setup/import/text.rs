@@ -5,7 +5,6 @@ use similar::TextDiff;
 use super::draft::{Draft, Entry, Host, INSECURE, Key, Service};
 use opsctl_policy::model::installation::inventory::Inventory;
 use opsctl_reader::terms::plain_text::plain;
-use opsctl_redact as redact;
 
 /// A line with its comment is at most this long; a longer comment gets a line of its own.
 const WIDTH: usize = 120;
@@ -160,7 +159,7 @@ fn comment(indentation: &str, text: &str) -> String {
 
 /// A text for a comment, without secrets and hidden characters.
 fn one_line(text: &str) -> String {
-    plain(&redact::text(text))
+    plain(&opsctl_redact::text(text))
 }
 
 /// A scalar of YAML that is read as this text.

@@ -21,7 +21,6 @@ use opsctl_ledger::Source;
 use opsctl_policy::model::records::event::{Level, NewEvent};
 use opsctl_policy::model::records::notice::{Body, Notice};
 use opsctl_policy::model::rights::policy::Tier;
-use opsctl_redact as redact;
 
 /// Write, check and take the hand-over of a session to a higher tier
 #[derive(Debug, Args)]
@@ -160,7 +159,7 @@ fn refused(from: Tier, error: &HandoffError) -> NewEvent {
         HandoffError::HighestTier(_) => format!("Needs attention: {error}"),
         _ => format!("Needs attention: hand-over of tier {} refused: {error}", from.number()),
     };
-    NewEvent { level: Level::Critical, service: None, message: redact::text(&message).into_owned() }
+    NewEvent { level: Level::Critical, service: None, message: opsctl_redact::text(&message).into_owned() }
 }
 
 /// Takes the hand-over, and records as an event whether it is followed.
@@ -180,7 +179,7 @@ fn take(
             [service] => Some(service.clone()),
             _ => None,
         },
-        message: redact::text(&message).into_owned(),
+        message: opsctl_redact::text(&message).into_owned(),
     };
     let (followed, event) = match &found {
         Err(error) => (None, refused(from, error)),

@@ -6,7 +6,6 @@ use opsctl_ledger::Ledger;
 use opsctl_ledger::cooldown::cooldown_file::CooldownFile;
 use opsctl_policy::model::installation::inventory::Inventory;
 use opsctl_policy::targets::nearest::nearest;
-use opsctl_redact as redact;
 
 /// The kinds of actions that have a budget.
 pub const KINDS: [&str; 2] = ["restart", "redeployment"];
@@ -28,7 +27,7 @@ pub fn asked(
 
 /// The name of the service with this name or part; another name unchanged.
 pub fn meant(inventory: &Inventory, written: &str) -> String {
-    redact::name(&inventory.service_named(written)).into_owned()
+    opsctl_redact::name(&inventory.service_named(written)).into_owned()
 }
 
 /// The name of the service with this name or part, or a name with a history. Any other name is an error, unless

@@ -7,11 +7,10 @@ use super::text::{Text, line};
 use opsctl_inventory::error::{HostsError, MOST};
 use opsctl_inventory::spanned::Location;
 use opsctl_reader::terms::plain_text::plain;
-use opsctl_redact as redact;
 
 /// Prints all mistakes on stderr.
 pub fn complain(error: &HostsError) {
-    let redacted = redact::text(&error.text);
+    let redacted = opsctl_redact::text(&error.text);
     for mistake in &error.mistakes {
         let message = error.line(mistake);
         match mistake.location.and_then(|location| marked(&message, location, &error.text, &redacted)) {
@@ -32,7 +31,7 @@ fn marked(message: &str, location: Location, text: &str, redacted: &str) -> Opti
     let number = usize::try_from(location.line).ok()?;
     let source = text.lines().nth(number.checked_sub(1)?)?;
     // A secret may be recognised by the lines around it only.
-    let without_secrets = redact::text(source);
+    let without_secrets = opsctl_redact::text(source);
     if !redacted.lines().any(|other| other == without_secrets) {
         return None;
     }

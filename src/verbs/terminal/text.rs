@@ -7,7 +7,6 @@ use anstyle::Style;
 use serde::Serialize;
 
 use opsctl_reader::terms::plain_text::{escaped_json, plain, plain_lines};
-use opsctl_redact as redact;
 
 /// Text that may be printed: without secrets and hidden characters, except line breaks and opsctl's own colours.
 ///
@@ -34,29 +33,29 @@ impl Text {
     /// A value as one line of JSON. Hidden characters are escaped.
     pub fn json(value: &impl Serialize) -> serde_json::Result<Self> {
         let mut value = serde_json::to_value(value)?;
-        redact::json(&mut value);
+        opsctl_redact::json(&mut value);
         serde_json::to_string(&value).map(|text| Self(escaped_json(&text)))
     }
 
     /// Parts, each ended by a character such as a NUL byte, for programs.
     pub fn records(parts: &[String], end: char) -> Self {
-        Self(parts.iter().map(|part| plain_lines(&redact::text(part)) + &String::from(end)).collect())
+        Self(parts.iter().map(|part| plain_lines(&opsctl_redact::text(part)) + &String::from(end)).collect())
     }
 
     /// Text for the model, with its tabs.
     pub fn context(text: &str) -> Self {
-        Self(redact::text(text).split('\t').map(plain_lines).collect::<Vec<_>>().join("\t"))
+        Self(opsctl_redact::text(text).split('\t').map(plain_lines).collect::<Vec<_>>().join("\t"))
     }
 
     /// A diff for `patch`, with its tabs and line endings.
     pub fn diff(text: &str) -> Self {
-        let lines = redact::text(text);
+        let lines = opsctl_redact::text(text);
         Self(lines.split("\r\n").map(|part| Self::context(part).0).collect::<Vec<_>>().join("\r\n"))
     }
 
     /// The output of a verb that the guard ran: its colours stay.
     pub fn of_guard(text: &str) -> Self {
-        let parts = redact::text(text);
+        let parts = opsctl_redact::text(text);
         let mut parts = parts.split("\x1b[");
         let mut shown = parts.next().map(Self::context).unwrap_or_default();
         for part in parts {
@@ -101,7 +100,7 @@ impl Text {
 
 impl From<&str> for Text {
     fn from(text: &str) -> Self {
-        Self(plain_lines(&redact::text(text)))
+        Self(plain_lines(&opsctl_redact::text(text)))
     }
 }
 
@@ -134,7 +133,7 @@ impl FromIterator<Self> for Text {
 /// A text as one line, without secrets and hidden characters. It is made before a text is cut to a width: a secret that
 /// is cut may not be recognised.
 pub fn line(text: &str) -> String {
-    plain(&redact::text(text))
+    plain(&opsctl_redact::text(text))
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ use crate::time;
 use opsctl_policy::decide::{BudgetKey, Reservation};
 use opsctl_policy::model::records::event::ToolResult;
 use opsctl_policy::model::rights::policy::Tier;
-use opsctl_redact as redact;
 
 /// A reservation expires after this time. A command that has not been settled by then never ran: the client denied it
 /// after the hook, or died.
@@ -135,7 +134,7 @@ impl Change<'_> {
 
     /// Records that a call has been settled. `false` if it had been settled before.
     fn note_settled(&self, call: CallId<'_>, evidence: &str, now: DateTime<Utc>) -> Result<bool> {
-        let evidence = redact::text(evidence);
+        let evidence = opsctl_redact::text(evidence);
         let settled = self.exists(ALREADY_SETTLED, params![call.session, call.tool_use, evidence])?;
         if !settled {
             insert!(self.run into hook_settled {
@@ -187,7 +186,7 @@ impl Change<'_> {
         let session = session_column(&self.transaction, "cooldown_actions", call.session)?;
         let id: i64 = insert!(self.add into cooldown_actions {
             service: key.service, action_type: key.kind, timestamp: time::write(now), success: state == "done",
-            tier: tier.map_or(0, Tier::number), error: error.map(redact::text), session_id: session
+            tier: tier.map_or(0, Tier::number), error: error.map(opsctl_redact::text), session_id: session
         })?;
         insert!(self.run into recorded_actions {
             action_id: id, session_id: call.session, by_hand: by_hand, agent: agent

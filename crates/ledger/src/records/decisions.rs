@@ -14,7 +14,6 @@ use crate::time;
 use opsctl_policy::model::display::percentile::{milliseconds, percentile};
 use opsctl_policy::model::rights::policy::Tier;
 use opsctl_reader::terms::effect::Effect;
-use opsctl_redact as redact;
 
 /// The maximum number of rows in statistics, the latest ones.
 const SAMPLE: u32 = 100_000;
@@ -174,8 +173,8 @@ impl Change<'_> {
             *decision;
         insert!(self.run into hook_decisions {
             at: time::write(now), session_id: call.session, tool_use_id: call.tool_use, tier: tier.map(Tier::number),
-            verdict: verdict, rule: rule, actions: redact::text(actions), services: redact::text(services),
-            budgets: redact::text(budgets), reason: redact::text(reason), micros: took.map(micros),
+            verdict: verdict, rule: rule, actions: opsctl_redact::text(actions), services: opsctl_redact::text(services),
+            budgets: opsctl_redact::text(budgets), reason: opsctl_redact::text(reason), micros: took.map(micros),
             effect: effect.map(Effect::as_str), agent: self.agent()
         })
     }

@@ -11,7 +11,6 @@ use crate::file::manager::session_column;
 use crate::file::migrate;
 use crate::time;
 use opsctl_policy::model::records::event::NewEvent;
-use opsctl_redact as redact;
 
 /// A stored event, from opsctl or another writer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -96,7 +95,7 @@ impl Change<'_> {
         now: DateTime<Utc>,
     ) -> Result<()> {
         let NewEvent { level, service, message } = event;
-        let (service, message) = (service.as_deref().map(redact::name), redact::text(message));
+        let (service, message) = (service.as_deref().map(opsctl_redact::name), opsctl_redact::text(message));
         let column = session_column(&self.transaction, "events", session)?;
         let (level, at, source) = (level.as_str(), time::write(now), source.as_str());
         // A session manager's own table has no column for the source.
@@ -125,13 +124,13 @@ impl Change<'_> {
 
     /// Whether there is an event with this message and time.
     pub fn has_event(&self, message: &str, at: DateTime<Utc>) -> Result<bool> {
-        let params = params![redact::text(message), time::write(at)];
+        let params = params![opsctl_redact::text(message), time::write(at)];
         self.exists("SELECT 1 FROM events WHERE created_at = ?2 AND message = ?1", params)
     }
 
     /// Whether the latest 50 events contain one of this session (`None`: of no session) with this message.
     pub fn is_recent_event(&self, session: Option<&str>, message: &str) -> Result<bool> {
-        let message = redact::text(message);
+        let message = opsctl_redact::text(message);
         self.exists(&recent_duplicate(), params![session, message])
     }
 }

@@ -12,7 +12,6 @@ use crate::file::database::{Change, Ledger};
 use crate::time;
 use opsctl_policy::model::records::event::Level;
 use opsctl_policy::model::records::notice::{Body, Notice};
-use opsctl_redact as redact;
 
 /// A claim expires after this time, which is longer than any delivery.
 const CLAIM_LIFE: TimeDelta = TimeDelta::seconds(60);
@@ -119,7 +118,7 @@ impl Change<'_> {
         has_target: bool,
         now: DateTime<Utc>,
     ) -> Result<Option<i64>> {
-        let key = redact::text(&notice.key);
+        let key = opsctl_redact::text(&notice.key);
         if self.exists(SUPPRESSED, params![key, time::write(now)])? {
             return Ok(None);
         }
@@ -130,8 +129,8 @@ impl Change<'_> {
         let state = if has_target { NoticeState::Pending } else { NoticeState::NoTarget };
         insert!(self.add into notices {
             key: key, quiet_until: notice.quiet_until.map(time::write), session_id: session,
-            created_at: time::write(now), level: notice.level.as_str(), title: redact::text(&notice.title),
-            body: redact::text(notice.body.text()), format: format, tags: redact::text(&notice.tags.join(" ")),
+            created_at: time::write(now), level: notice.level.as_str(), title: opsctl_redact::text(&notice.title),
+            body: opsctl_redact::text(notice.body.text()), format: format, tags: opsctl_redact::text(&notice.tags.join(" ")),
             state: state.as_str(), agent: self.agent()
         }).map(Some)
     }
@@ -159,7 +158,7 @@ impl Change<'_> {
     ) -> Result<()> {
         insert!(self.run into notice_attempts {
             notice_id: id, at: time::write(now), state: state.as_str(), claimed_until: until.map(time::write),
-            error: error.map(redact::text), agent: self.agent()
+            error: error.map(opsctl_redact::text), agent: self.agent()
         })
     }
 
@@ -174,7 +173,7 @@ impl Change<'_> {
         match state {
             NoticeState::Delivered | NoticeState::NoTarget if self.may_add_to("notice_deliveries")? => {
                 insert!(self.run into notice_deliveries {
-                    notice_id: id, at: time::write(now), state: state.as_str(), remark: remark.map(redact::text)
+                    notice_id: id, at: time::write(now), state: state.as_str(), remark: remark.map(opsctl_redact::text)
                 }, "ON CONFLICT DO NOTHING")
             }
             NoticeState::Delivered => self.add_attempt(id, NoticeState::Sent, None, remark, now),

@@ -6,7 +6,6 @@ use crate::engine::{Connection, OptionalExtension as _, Result, Row, ToSql, from
 use crate::file::database::{Change, Ledger};
 use crate::time;
 use opsctl_policy::model::records::question::{Answer, NewQuestion, Question, QuestionState, SignedAnswer};
-use opsctl_redact as redact;
 
 /// The longest text of a question that is stored, in characters.
 const TEXT_CHARS: usize = 8_000;
@@ -47,8 +46,8 @@ impl Change<'_> {
         insert!(self.add into questions {
             session_id: call.session, tool_use_id: call.call, digest: call.digest, command: call.command,
             actions: list(&call.actions), service: call.service,
-            reasons: list(&reasons.iter().map(|reason| redact::text(reason).into_owned()).collect::<Vec<_>>()),
-            tier: tier, words: words.as_deref().map(|words| bounded(&redact::text(words))),
+            reasons: list(&reasons.iter().map(|reason| opsctl_redact::text(reason).into_owned()).collect::<Vec<_>>()),
+            tier: tier, words: words.as_deref().map(|words| bounded(&opsctl_redact::text(words))),
             asked_at: time::write(*asked_at), expires_at: time::write(*expires_at), at_terminal: at_terminal,
             agent: self.agent()
         })

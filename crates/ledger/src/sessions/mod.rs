@@ -18,7 +18,6 @@ use super::time;
 use crate::file::database::Change;
 use opsctl_policy::model::records::event::Subagent;
 use opsctl_policy::model::records::session::{Activity, ActivityTimes, State, StatusReminder};
-use opsctl_redact as redact;
 
 pub use listing::WhichSessions;
 pub use news::News;
@@ -284,7 +283,7 @@ impl Change<'_> {
         let text = Some(text).filter(|text| !text.is_empty());
         self.run(
             "UPDATE hook_sessions SET status = ?2, status_at = ?3, reminded_at = ?3 WHERE session_id = ?1",
-            params![session, text.map(redact::text), time::write(now)],
+            params![session, text.map(opsctl_redact::text), time::write(now)],
         )
     }
 

@@ -39,7 +39,6 @@ use answer::Refusal;
 use body::{BodyError, Download, Upload, Watched};
 use meter::{Form, Meter};
 use opsctl_machine::held_variables::variable;
-use opsctl_redact as redact;
 use settings::Settings;
 use under_way::{MOST, MOST_OF_PEER, Permit, UnderWay};
 use upstream::{ConnectError, Connections, Sender};
@@ -105,7 +104,7 @@ impl Api {
         }
         let path = head.uri.path();
         let Some(route) = route::of(&head.method, path) else {
-            let path = redact::shortened(path, 100);
+            let path = opsctl_redact::shortened(path, 100);
             return Err((
                 Refusal::NotForwarded,
                 format!("opsctl: {} {path} is not forwarded to the API", head.method),

@@ -6,7 +6,6 @@ use opsctl_ledger::sessions::client_runs::RunEnd;
 use opsctl_policy::model::records::event::NewEvent;
 use opsctl_policy::model::records::notice::{Body, Notice};
 use opsctl_policy::model::rights::policy::Tier;
-use opsctl_redact as redact;
 
 /// The beginning of each text that a peer states.
 pub const MARK: &str = "Stated by the agent: ";
@@ -62,7 +61,7 @@ fn bounded<'a>(what: &str, text: &'a str, most: usize) -> Result<&'a str, Wrong>
 
 /// A text without secrets, with its mark, cut to the longest length.
 pub fn text(text: &str) -> String {
-    cut(&redact::text(text), TEXT)
+    cut(&opsctl_redact::text(text), TEXT)
 }
 
 fn cut(text: &str, most: usize) -> String {
@@ -96,7 +95,7 @@ pub fn notice(notice: Notice, now: DateTime<Utc>) -> Result<Notice, Wrong> {
         key: format!("{KEY}{key}"),
         quiet_until: quiet_until.map(|until| until.min(now + QUIET)),
         level,
-        title: cut(&redact::text(&title), NAME),
+        title: cut(&opsctl_redact::text(&title), NAME),
         body: match body {
             Body::Markdown(body) => Body::Markdown(text(&body)),
             Body::Plain(body) => Body::Plain(text(&body)),
