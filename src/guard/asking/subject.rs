@@ -36,7 +36,7 @@ pub fn as_read(script: &Script) -> String {
 /// The actions of a call, or else its command, as one line.
 pub fn in_one_line(command: &str, actions: &[String]) -> String {
     let what = if actions.is_empty() { command } else { &actions.join("; ") };
-    redact::shortened(what.lines().next().unwrap_or_default(), 200)
+    opsctl_redact::shortened(what.lines().next().unwrap_or_default(), 200)
 }
 
 fn bounded(text: &str) -> String {
