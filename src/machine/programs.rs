@@ -1,8 +1,12 @@
 //! Programs of this machine.
 
 use std::ffi::OsStr;
+use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Whether the path is a file that may be executed.
 pub fn is_program(path: &Path) -> bool {
@@ -17,4 +21,22 @@ pub fn find(program: &str, path: &OsStr) -> Option<PathBuf> {
 /// Finds a program in PATH.
 pub fn in_path(program: &str) -> Option<PathBuf> {
     find(program, &std::env::var_os("PATH")?)
+}
+
+/// Waits until a child process has ended; `None` if it still runs at the deadline. Calls `meanwhile` after each pause.
+pub fn ended_within(
+    child: &mut Child,
+    deadline: Duration,
+    pause: Duration,
+    mut meanwhile: impl FnMut(),
+) -> io::Result<Option<ExitStatus>> {
+    let started = Instant::now();
+    loop {
+        let status = child.try_wait()?;
+        if status.is_some() || started.elapsed() >= deadline {
+            return Ok(status);
+        }
+        thread::sleep(pause);
+        meanwhile();
+    }
 }

@@ -3,11 +3,12 @@
 use std::io::Write as _;
 use std::os::fd::AsRawFd as _;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::machine::environment::Environment;
+use crate::machine::programs::ended_within;
 use opsctl_machine::held_variables::inherited_pipe;
 use opsctl_policy::model::records::event::Level;
 use opsctl_policy::model::records::notice::Body;
@@ -184,29 +185,19 @@ fn run(
             let _ = stdin.write_all(body.as_bytes());
         });
     }
-    let status = wait(&mut child, target, deadline)?;
+    let status = ended_within(&mut child, deadline, Duration::from_millis(20), || {})
+        .map_err(|error| NotifyError::Start(error, target.variable()))?;
+    let Some(status) = status else {
+        // It may have ended meanwhile.
+        let _ = child.kill();
+        let _ = child.wait();
+        return Err(NotifyError::Deadline(deadline));
+    };
     match status.code() {
         Some(0) => Ok(Sent::ToAll),
         Some(NO_MATCH) => Ok(Sent::ToNobody),
         Some(PARTIAL) => Ok(Sent::ToSome),
         _ => Err(NotifyError::Failed(status.to_string(), target.variable())),
-    }
-}
-
-fn wait(child: &mut Child, target: &Target, deadline: Duration) -> Result<ExitStatus, NotifyError> {
-    let started = Instant::now();
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return Ok(status),
-            Ok(None) if started.elapsed() < deadline => thread::sleep(Duration::from_millis(20)),
-            Ok(None) => {
-                // It may have ended meanwhile.
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(NotifyError::Deadline(deadline));
-            }
-            Err(error) => return Err(NotifyError::Start(error, target.variable())),
-        }
     }
 }
 

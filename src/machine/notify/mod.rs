@@ -127,10 +127,9 @@ pub fn has_target(environment: &Environment) -> bool {
 
 /// Passes a notice on to the process that runs the session, otherwise to a process of its own.
 fn pass_on(environment: &Environment, request: &Request) -> io::Result<()> {
-    match (&environment.notify_socket, request) {
-        (Some(socket), Request::Recorded(id)) => session_socket::send(socket, &id.to_string()),
-        (Some(socket), Request::Raised(text)) => session_socket::send(socket, text),
-        (None, request) => deliver_apart(environment, request).map(keep),
+    match &environment.notify_socket {
+        Some(socket) => session_socket::send(socket, &request.text()),
+        None => deliver_apart(environment, request).map(keep),
     }
 }
 
@@ -143,25 +142,21 @@ fn keep(child: Child) {
     started.push(child);
 }
 
-/// Delivers a notice in a process of its own, to the targets of this environment.
+/// Delivers a notice in a process of its own, to the targets of this environment. Its process group is its own, too, so that
+/// it survives the hook and signals to its group. It reads the targets and the notice from stdin: other processes could read
+/// its environment.
 pub fn deliver_apart(environment: &Environment, request: &Request) -> io::Result<Child> {
     let urls = environment.apprise_urls.as_deref().unwrap_or_default();
-    match request {
-        Request::Recorded(id) => start(&id.to_string(), urls, ""),
-        Request::Raised(text) => start("-", urls, text),
-    }
-}
-
-/// Starts the delivering process in a process group of its own, so that it survives the hook and signals to its group.
-/// It reads the targets and the notice from stdin: other processes could read its environment.
-fn start(what: &str, urls: &str, notice: &str) -> io::Result<Child> {
+    let (what, notice) = match request {
+        Request::Recorded(id) => (id.to_string(), ""),
+        Request::Raised(text) => ("-".to_owned(), text.as_str()),
+    };
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(["notify", "--deliver", what]).process_group(0).stdout(Stdio::null()).stderr(Stdio::null());
+    command.args(["notify", "--deliver", &what]).process_group(0).stdout(Stdio::null()).stderr(Stdio::null());
     for name in held_variables::NAMES {
         command.env_remove(name);
     }
-    command.stdin(Stdio::piped());
-    let mut child = command.spawn()?;
+    let mut child = command.stdin(Stdio::piped()).spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
         // The pipe's buffer is larger than targets and a notice, so this does not block.
         stdin.write_all(format!("{}\n{notice}", urls.replace('\n', " ")).as_bytes())?;

@@ -62,6 +62,7 @@ impl Cast {
 
 /// A random name of eight letters.
 pub fn name() -> String {
+    let letter = |of: &[u8]| fastrand::choice(of).map_or('a', |letter| char::from(*letter));
     let syllable = || [letter(b"bdfgklmnprstvz"), letter(b"aeiou")];
     repeat_with(syllable).take(4).flatten().collect()
 }
@@ -69,10 +70,6 @@ pub fn name() -> String {
 /// A random value of 40 letters and digits, as a key has it.
 pub fn key() -> String {
     repeat_with(fastrand::alphanumeric).take(40).collect()
-}
-
-fn letter(of: &[u8]) -> char {
-    fastrand::choice(of).map_or('a', |letter| char::from(*letter))
 }
 
 #[cfg(test)]

@@ -6,9 +6,8 @@ use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tempfile::TempDir;
@@ -20,6 +19,7 @@ use super::scripted::messages::ToolResult;
 use super::scripted::model::Model;
 use super::scripted::script::Script;
 use crate::machine::installation::COMPILED_POLICY;
+use crate::machine::programs::ended_within;
 use crate::setup::doctor::client::PLUGIN_DIRS;
 use crate::setup::render::SETTINGS;
 use opsctl_inventory::compiled::Compiled;
@@ -116,11 +116,17 @@ impl Stage {
         props: &Props,
         tier: u8,
         script: Script,
-        mut meanwhile: impl FnMut(),
+        meanwhile: impl FnMut(),
     ) -> io::Result<Played> {
         let model = Model::start(script)?;
         let mut client = self.client(props, tier, model.url()).spawn()?;
-        let status = wait(&mut client, &mut meanwhile)?;
+        let status = ended_within(&mut client, DEADLINE, Duration::from_millis(50), meanwhile)?;
+        if status.is_none() {
+            let group = i32::try_from(client.id()).ok().and_then(Pid::from_raw);
+            // It may have ended meanwhile.
+            let _ = group.map(|group| kill_process_group(group, Signal::KILL));
+            client.wait()?;
+        }
         self.end_the_rest();
         let marks = self.read("marks").lines().map(str::to_owned).collect();
         let complaint = self.read("stderr").lines().last().unwrap_or_default().to_owned();
@@ -204,22 +210,3 @@ impl Stage {
 
 /// The command line of a PreToolUse hook in `/proc`.
 const PRE_TOOL_USE: &[u8] = b"\0hook\0pre-tool-use\0";
-
-fn wait(client: &mut Child, meanwhile: &mut impl FnMut()) -> io::Result<Option<ExitStatus>> {
-    let started = Instant::now();
-    loop {
-        if let Some(status) = client.try_wait()? {
-            return Ok(Some(status));
-        }
-        if started.elapsed() > DEADLINE {
-            if let Some(group) = i32::try_from(client.id()).ok().and_then(Pid::from_raw) {
-                // It may have ended meanwhile.
-                let _ = kill_process_group(group, Signal::KILL);
-            }
-            client.wait()?;
-            return Ok(None);
-        }
-        meanwhile();
-        thread::sleep(Duration::from_millis(50));
-    }
-}

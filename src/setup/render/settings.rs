@@ -79,24 +79,13 @@ impl Existing {
     /// The settings with the hooks of `own` first. Hooks of earlier renderings and of replaced scripts are removed; all
     /// other keys and hooks are kept.
     pub fn with_hooks(&self, own: Value, opsctl: &str) -> Result<String, serde_json::Error> {
-        let mut settings = self.0.clone();
-        let hooks = self.merged(own, opsctl);
-        settings.insert("hooks".to_owned(), Value::Object(hooks));
-        in_text(settings)
+        in_text(with(self.0.clone(), self.merged(own, opsctl)))
     }
 
     /// The settings without opsctl's hooks, for a project whose hooks are in managed settings. `own` identifies hooks of
     /// earlier renderings.
     pub fn without_hooks(&self, own: &Value, opsctl: &str) -> Result<String, serde_json::Error> {
-        let mut settings = self.0.clone();
-        let prompt = agent_prompt(own);
-        let theirs = self.theirs(opsctl, prompt.as_deref());
-        if theirs.is_empty() {
-            settings.shift_remove("hooks");
-        } else {
-            settings.insert("hooks".to_owned(), Value::Object(theirs));
-        }
-        in_text(settings)
+        in_text(with(self.0.clone(), self.theirs(opsctl, agent_prompt(own).as_deref())))
     }
 
     /// The managed settings with the hooks of `own` first, and with `denied` commands.
@@ -107,10 +96,8 @@ impl Existing {
         denied: &[String],
     ) -> Result<String, serde_json::Error> {
         let mut settings = self.0.clone();
-        let hooks = self.merged(own, opsctl);
         managed::protect(&mut settings, denied)?;
-        settings.insert("hooks".to_owned(), Value::Object(hooks));
-        in_text(settings)
+        in_text(with(settings, self.merged(own, opsctl)))
     }
 
     /// The hooks of `own`, then the others.
@@ -121,11 +108,7 @@ impl Existing {
             _ => Map::new(),
         };
         for (event, kept) in self.theirs(opsctl, prompt.as_deref()) {
-            if let (Value::Array(groups), Value::Array(kept)) =
-                (hooks.entry(event).or_insert_with(|| Value::Array(vec![])), kept)
-            {
-                groups.extend(kept);
-            }
+            managed::merge(hooks.entry(event).or_insert(Value::Null), kept);
         }
         hooks
     }
@@ -142,6 +125,16 @@ impl Existing {
         }
         hooks
     }
+}
+
+/// The settings with these hooks, which are no key if there are none.
+fn with(mut settings: Map<String, Value>, hooks: Map<String, Value>) -> Map<String, Value> {
+    if hooks.is_empty() {
+        settings.shift_remove("hooks");
+    } else {
+        settings.insert("hooks".to_owned(), Value::Object(hooks));
+    }
+    settings
 }
 
 fn in_text(settings: Map<String, Value>) -> Result<String, serde_json::Error> {

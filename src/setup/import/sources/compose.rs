@@ -178,31 +178,21 @@ impl Project {
 
     fn port(&self, value: &Value) -> Option<Port> {
         let first = |range: &str| range.split('-').next()?.parse::<u16>().ok().filter(|port| *port > 0);
-        if let Value::Object(long) = value {
+        let (address, published, container, protocol) = if let Value::Object(long) = value {
             let get = |key: &str| self.variables.text(long.get(key)?);
-            let published = get("published")?;
-            let is_tcp = get("protocol").is_none_or(|protocol| protocol == "tcp");
-            return is_tcp.then_some(Port {
-                address: get("host_ip"),
-                published: first(&published)?,
-                container: get("target").as_deref().and_then(first)?,
-                is_range: published.contains('-'),
-            });
-        }
-        let text = self.variables.text(value)?;
-        let text = match text.split_once('/') {
-            Some((text, "tcp")) => text,
-            Some(_) => return None,
-            None => &text,
+            (get("host_ip"), get("published")?, get("target")?, get("protocol"))
+        } else {
+            let text = self.variables.text(value)?;
+            let (text, protocol) = text.split_once('/').unwrap_or((&text, "tcp"));
+            // Without a published port, the engine chooses one.
+            let (front, container) = text.rsplit_once(':')?;
+            let (address, published) = front.rsplit_once(':').unzip();
+            let [published, container] = [published.unwrap_or(front), container].map(str::to_owned);
+            (address.map(str::to_owned), published, container, Some(protocol.to_owned()))
         };
-        // Without a published port, the engine chooses one.
-        let (front, container) = text.rsplit_once(':')?;
-        let (address, published) = match front.rsplit_once(':') {
-            Some((address, published)) => (Some(address.to_owned()), published),
-            None => (None, front),
-        };
-        let (container, published_port) = (first(container)?, first(published)?);
-        Some(Port { address, published: published_port, container, is_range: published.contains('-') })
+        let is_range = published.contains('-');
+        let port = Port { address, published: first(&published)?, container: first(&container)?, is_range };
+        protocol.is_none_or(|protocol| protocol == "tcp").then_some(port)
     }
 
     /// The URL of the web page with the path of the healthcheck; without a page, the published port of the healthcheck.
