@@ -71,13 +71,8 @@ impl Usage {
     /// A command that only reads, to suggest instead of this one.
     pub fn instead(&self, texts: &[&str]) -> Option<&'static str> {
         let value = self.program.value.unwrap_or_default();
-        let words: Vec<&str> = Scanner::new(texts, self.start, &value)
-            .filter_map(|item| match item {
-                Item::Positional(index) => texts.get(index).copied(),
-                _ => None,
-            })
-            .take(LONGEST_VERB)
-            .collect();
+        let words: Vec<&str> =
+            Scanner::new(texts, self.start, &value).plain_words().take(LONGEST_VERB).collect();
         let begins =
             |verb: &str| verb.split(' ').zip(&words).filter(|(wanted, word)| wanted == *word).count();
         let is = |verb: &str| verb == "*" || begins(verb) == verb.split(' ').count();
@@ -92,10 +87,7 @@ impl Usage {
             return written;
         }
         let value = self.program.value.unwrap_or_default();
-        let first = Scanner::new(texts, self.start, &value).find_map(|item| match item {
-            Item::Positional(index) => texts.get(index).copied(),
-            _ => None,
-        });
+        let first = Scanner::new(texts, self.start, &value).plain_words().next();
         let is_plain =
             |word: &&str| word.len() <= 20 && word.chars().all(|c| c.is_ascii_lowercase() || c == '-');
         match first.filter(is_plain) {

@@ -110,6 +110,26 @@ impl<'a> Scanner<'a> {
             && word.chars().nth(2).is_some_and(|second| second.is_ascii_alphanumeric() || second == '-')
     }
 
+    /// Passes each option to `see`, up to the first other word, and returns the index of that word, which `--` may precede.
+    pub fn up_to_word(&mut self, mut see: impl FnMut(Name<'a>, Option<At>)) -> Option<usize> {
+        self.find_map(|item| match item {
+            Item::Option(name, at) => {
+                see(name, at);
+                None
+            }
+            Item::Positional(index) => Some(index),
+            Item::Dashes(index) => Some(index + 1),
+        })
+    }
+
+    /// The words that are neither options nor values.
+    pub fn plain_words(self) -> impl Iterator<Item = &'a str> {
+        let words = self.words;
+        self.filter_map(
+            |item| if let Item::Positional(index) = item { words.get(index).copied() } else { None },
+        )
+    }
+
     /// The index of the next word to be read.
     pub fn position(&self) -> usize {
         self.next

@@ -152,6 +152,11 @@ impl Unknowns {
         self.mark(Unknown { source: source.into(), ..Unknown::default() })
     }
 
+    /// Adds an unknown stretch of any number of words that is written as `source` and returns its mark.
+    pub fn many(&mut self, source: impl Into<String>) -> String {
+        self.mark(Unknown { source: source.into(), many: true, ..Unknown::default() })
+    }
+
     pub fn get(&self, index: usize) -> Option<&Unknown> {
         self.0.get(index)
     }

@@ -165,7 +165,7 @@ impl Evaluator {
         for (name, _) in changed {
             // The current value applies to the first round only.
             if shell.get(&name).is_some_and(|v| v.value.is_known()) {
-                let mark = self.unknowns.mark(Unknown { source: format!("${name}"), ..Unknown::default() });
+                let mark = self.unknowns.plain(format!("${name}"));
                 shell.set_text(&name, mark);
             }
         }
@@ -179,13 +179,13 @@ impl Evaluator {
         for name in grown {
             // Each further round adds to it.
             let source = format!("${name}");
-            let mark = self.unknowns.mark(Unknown { source, many: true, ..Unknown::default() });
+            let mark = self.unknowns.many(source);
             shell.set_text(&name, mark);
         }
         let printed = if printed.is_empty() || self.unknowns.only_mark(&printed).is_some() {
             printed
         } else {
-            self.unknowns.mark(Unknown { source: "…".to_owned(), many: true, ..Unknown::default() })
+            self.unknowns.many("…".to_owned())
         };
         // There may be no round at all, so `exit` inside is not certain.
         (printed, if matches!(flow, Flow::Exit | Flow::Return) { Flow::On } else { leave_loop(flow) })

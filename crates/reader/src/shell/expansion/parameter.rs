@@ -5,7 +5,7 @@ use super::{arithmetic, pattern};
 use crate::shell::evaluator::Evaluator;
 use crate::shell::grammar::word::ansi_c;
 use crate::shell::state::{Shell, Value};
-use crate::shell::text::{Field, Origin, Unknown, is_known};
+use crate::shell::text::{Field, Origin, is_known};
 
 /// Maximum length in bytes of values and patterns for `#`, `%` and `/`, which take quadratic time.
 const LONGEST_TRIMMED: usize = 4096;
@@ -57,7 +57,7 @@ pub(crate) fn expand(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -
             format!("${{{body}}}")
         };
         let source = evaluator.unknowns.show(&source);
-        let mark = evaluator.unknowns.mark(Unknown { source, many: true, ..Unknown::default() });
+        let mark = evaluator.unknowns.many(source);
         Expansion::text(mark, Origin::Assigned)
     };
     if let Some(of) = body.strip_prefix('#')

@@ -2,14 +2,13 @@
 
 use super::wrapper::quoted;
 use crate::catalogue::expression::Expression;
-use crate::catalogue::lookup::Usage;
-use crate::catalogue::program::Role;
+use crate::catalogue::program::{How, Role};
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
-use crate::shell::execution::commands::invocation::Invocation;
+use crate::shell::execution::commands::invocation::{Invocation, Started};
 use crate::shell::host::host_of;
 use crate::shell::on_disk::Search;
-use crate::shell::options::{Item, Scanner};
+use crate::shell::options::Scanner;
 use crate::shell::state::Shell;
 use crate::shell::text::{Field, Origin, Unknown, is_known, join};
 
@@ -26,7 +25,7 @@ enum Items {
 }
 
 fn items(evaluator: &mut Evaluator, text: Option<&str>, by_line: bool, delimiter: Option<&str>) -> Items {
-    let Some(text) = text else { return Items::Unknown(unknown_item(evaluator)) };
+    let Some(text) = text else { return Items::Unknown(evaluator.unknowns.many("{}")) };
     if !is_known(text) {
         // Known words next to a mark are separate items.
         let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
@@ -69,54 +68,31 @@ fn unquoted_words(text: &str) -> Vec<String> {
     words
 }
 
-fn unknown_item(evaluator: &mut Evaluator) -> String {
-    evaluator.unknowns.mark(Unknown { source: "{}".to_owned(), many: true, ..Unknown::default() })
-}
-
-pub(crate) fn xargs(
-    evaluator: &mut Evaluator,
-    shell: &Shell,
-    invocation: &Invocation,
-    usage: &Usage,
-) -> String {
-    let texts = invocation.texts();
-    let value = usage.value();
+pub(crate) fn xargs(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
+    let Started { shell, invocation, usage, texts, .. } = *started;
     let mut replace: Option<String> = None;
     let mut group: Option<usize> = None;
     let mut delimiter = None;
     let mut from_file = false;
     let mut by_line = false;
-    let mut command = None;
-    for item in Scanner::new(&texts, 1, &value) {
-        match item {
-            Item::Option(name, value) => {
-                let value = value.and_then(|at| at.of(&texts));
-                let is = |role| name.is_any(&usage.role(role));
-                if is(Role::Placeholder) {
-                    replace = Some(value.unwrap_or("{}").to_owned());
-                } else if is(Role::MaxItems) || is(Role::MaxLines) {
-                    // Without a number it takes one line.
-                    group = value.map_or(Some(1), |value| value.parse().ok());
-                    by_line = is(Role::MaxLines);
-                } else if is(Role::Delimiter) {
-                    delimiter = value;
-                } else if name.is_any(&usage.files().inputs) {
-                    from_file = true;
-                } else if is(Role::NullDelimited) {
-                    delimiter = Some("\\0");
-                }
-            }
-            Item::Positional(index) => {
-                command = Some(index);
-                break;
-            }
-            Item::Dashes(index) => {
-                command = Some(index + 1);
-                break;
-            }
+    let command = Scanner::new(texts, 1, &usage.form.valued).up_to_word(|name, value| {
+        let value = value.and_then(|at| at.of(texts));
+        let is = |role| name.is_any(&usage.role(role));
+        if is(Role::Placeholder) {
+            replace = Some(value.unwrap_or("{}").to_owned());
+        } else if is(Role::MaxItems) || is(Role::MaxLines) {
+            // Without a number it takes one line.
+            group = value.map_or(Some(1), |value| value.parse().ok());
+            by_line = is(Role::MaxLines);
+        } else if is(Role::Delimiter) {
+            delimiter = value;
+        } else if name.is_any(&usage.files().inputs) {
+            from_file = true;
+        } else if is(Role::NullDelimited) {
+            delimiter = Some("\\0");
         }
-    }
-    let base = command.and_then(|at| invocation.fields.get(at..)).unwrap_or_default();
+    });
+    let base = command.map_or(&[][..], |at| invocation.from(at));
     let base = if base.is_empty() { vec![Field::literal("echo")] } else { base.to_vec() };
     let stdin = invocation.stdin.as_deref().filter(|_| !from_file);
     let items = items(evaluator, stdin, replace.is_some(), delimiter);
@@ -153,7 +129,7 @@ pub(crate) fn xargs(
             if this.exhausted() {
                 break;
             }
-            let one = Invocation { fields, redirections: Vec::new(), stdin: inner.stdin.clone() };
+            let one = Invocation::of(fields, inner.stdin.clone());
             printed.push_str(&this.run_program(&inner, &one));
         }
         printed
@@ -182,39 +158,25 @@ fn put(base: &[Field], replace: &str, item: &str) -> Vec<Field> {
     base.iter().map(put).collect()
 }
 
-pub(crate) fn parallel(
-    evaluator: &mut Evaluator,
-    shell: &Shell,
-    invocation: &Invocation,
-    usage: &Usage,
-) -> String {
-    let texts = invocation.texts();
-    let value = usage.value();
+pub(crate) fn parallel(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
+    let Started { shell, invocation, usage, texts, .. } = *started;
     let sources = texts.iter().position(|word| word.starts_with(":::")).unwrap_or(texts.len());
     let own = texts.get(..sources).unwrap_or_default();
     let mut inner = shell.clone().through("parallel").child();
-    let mut command = sources;
+    let mut hosts = Vec::new();
     let mut quotes = false;
-    for item in Scanner::new(own, 1, &value) {
-        match item {
-            Item::Option(name, Some(at)) if name.is_any(&usage.role(Role::Hosts)) => {
-                let login = at.of(own).unwrap_or_default();
-                if login != ":"
-                    && let Some(host) = host_of(login)
-                {
-                    inner = inner.on_host(evaluator.unknowns.show(&host));
-                }
+    let command = Scanner::new(own, 1, &usage.form.valued).up_to_word(|name, at| {
+        if name.is_any(&usage.role(Role::Hosts)) {
+            let login = at.and_then(|at| at.of(own)).unwrap_or_default();
+            if let Some(host) = host_of(login).filter(|_| login != ":") {
+                hosts.push(evaluator.unknowns.show(&host));
             }
-            Item::Positional(index) => {
-                command = index;
-                break;
-            }
-            Item::Dashes(index) => {
-                command = index + 1;
-                break;
-            }
-            Item::Option(name, _) => quotes |= name.is_any(&usage.role(Role::Quotes)),
         }
+        quotes |= name.is_any(&usage.role(Role::Quotes));
+    });
+    let command = command.unwrap_or(sources);
+    for host in hosts {
+        inner = inner.on_host(host);
     }
     let template = if quotes {
         quoted(invocation.fields.get(command..sources).unwrap_or_default())
@@ -286,14 +248,10 @@ fn fill(template: &str, row: &[String]) -> String {
 }
 
 /// Follows `find … -exec command {} \;` and `fd -x command`.
-pub(crate) fn find(
-    evaluator: &mut Evaluator,
-    shell: &Shell,
-    invocation: &Invocation,
-    (usage, is_fd): (&Usage, bool),
-) -> String {
-    let texts = invocation.texts();
-    let expression = usage.expression(&texts);
+pub(crate) fn find(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
+    let Started { shell, invocation, usage, texts, .. } = *started;
+    let is_fd = usage.form.runs.is_some_and(|runs| runs.how == How::Fd);
+    let expression = usage.expression(texts);
     let runs = expression.runs.iter().map(|run| {
         let fields = invocation.fields.get(run.words.clone()).unwrap_or_default().to_vec();
         (fields, run.each, texts.get(run.option).is_some_and(|option| option.ends_with("dir")))
@@ -302,7 +260,7 @@ pub(crate) fn find(
     let own = expression.runs.first().map_or(texts.len(), |run| run.option);
     let own = texts.get(..own).unwrap_or_default().join(" ");
     let source = format!("$({})", evaluator.unknowns.show(&own));
-    let search = search(evaluator, shell, (&expression, &texts), is_fd);
+    let search = search(evaluator, shell, (&expression, texts), is_fd);
     let found = Unknown { source, many: true, found: search, ..Unknown::default() };
     let printed = evaluator.unknowns.mark(found.clone());
     if runs.is_empty() {
@@ -322,7 +280,7 @@ pub(crate) fn find(
             if is_fd && !fields.iter().any(|field| field.text.contains(&found)) {
                 fields.push(Field { text: found, origin: Origin::Printed });
             }
-            let one = Invocation { fields, redirections: Vec::new(), stdin: None };
+            let one = Invocation::of(fields, None);
             this.run_program(&inner, &one);
         }
         printed

@@ -1,13 +1,13 @@
 //! What git runs beside its own commands: aliases with `!`, and hooks.
 
 use super::wrapper::quoted;
-use crate::catalogue::lookup::Usage;
+use crate::catalogue::program::Role;
 use crate::languages::names::shell as names;
 use crate::manifest;
 use crate::shell::evaluator::Evaluator;
-use crate::shell::execution::commands::invocation::Invocation;
+use crate::shell::execution::commands::invocation::{Invocation, Started};
 use crate::shell::execution::output::printed as output;
-use crate::shell::options::{Item, Scanner};
+use crate::shell::options::Scanner;
 use crate::shell::script::Construct;
 use crate::shell::state::Shell;
 use crate::shell::text::{Field, is_known};
@@ -17,29 +17,15 @@ const MOST_PARENTS: usize = 12;
 /// Maximum nesting of aliases.
 const MOST_ALIASES: usize = 4;
 
-pub(crate) fn run(
-    evaluator: &mut Evaluator,
-    shell: &Shell,
-    invocation: &Invocation,
-    usage: &Usage,
-) -> String {
+pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
+    let Started { shell, invocation, usage, texts, .. } = *started;
     evaluator.leaf(shell, invocation);
-    let texts = invocation.texts();
-    let value = usage.value();
     let mut folder = None;
-    let mut verb = None;
-    for item in Scanner::new(&texts, usage.start, &value) {
-        match item {
-            Item::Option(name, Some(at)) if name.is("-C") => {
-                folder = texts.get(at.index).and_then(|word| word.get(at.offset..));
-            }
-            Item::Positional(index) => {
-                verb = Some(index);
-                break;
-            }
-            _ => {}
+    let verb = Scanner::new(texts, usage.start, &usage.form.valued).up_to_word(|name, at| {
+        if let Some(at) = at.filter(|_| name.is_any(&usage.role_before(Role::Folder))) {
+            folder = at.of(texts);
         }
-    }
+    });
     let word =
         verb.and_then(|at| texts.get(at)).copied().filter(|word| is_known(word) && !names::GIT_OWN.has(word));
     if let Some((at, word)) = verb.zip(word).filter(|_| evaluator.disk_of(shell).is_some()) {
@@ -47,9 +33,9 @@ pub(crate) fn run(
         if let Some(folder) = folder {
             inner.cwd = evaluator.path_of(shell, folder);
         }
-        let rest = invocation.fields.get(at + 1..).unwrap_or_default();
+        let rest = invocation.from(at + 1);
         match names::GIT_HOOKS.get(word) {
-            Some(hooks) if !usage.has(&texts, &usage.form.quiet) => {
+            Some(hooks) if !usage.has(texts, &usage.form.quiet) => {
                 let repository = evaluator.repository(&mut inner);
                 // For `git commit`, `-n` is short for it.
                 let skips = texts.contains(&"--no-verify") || word == "commit" && texts.contains(&"-n");
@@ -115,9 +101,7 @@ impl Evaluator {
                 let path = format!("{folder}/{name}");
                 // A hook that is not there is no program.
                 if !this.scripts_at(shell, &path).is_empty() {
-                    let one =
-                        Invocation { fields: vec![Field::literal(path)], redirections: vec![], stdin: None };
-                    this.run_program(shell, &one);
+                    this.run_program(shell, &Invocation::of(vec![Field::literal(path)], None));
                 }
             }
         });

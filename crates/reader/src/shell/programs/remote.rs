@@ -4,28 +4,18 @@ use crate::catalogue::lookup::Usage;
 use crate::catalogue::program::Role;
 use crate::languages::names::shell as names;
 use crate::shell::evaluator::Evaluator;
-use crate::shell::execution::commands::invocation::Invocation;
+use crate::shell::execution::commands::invocation::Started;
 use crate::shell::host::host_of;
 use crate::shell::options::{Item, Scanner};
-use crate::shell::state::Shell;
 use crate::shell::text::{Field, join};
 
 use super::pairs;
 use super::wrapper::quoted;
 
-pub(crate) fn run(
-    evaluator: &mut Evaluator,
-    shell: &Shell,
-    invocation: &Invocation,
-    (program, usage): (&str, &Usage),
-) -> String {
-    let texts = invocation.texts();
-    let value = usage.value();
-    let mut scanner = Scanner::new(&texts, usage.rest, &value);
-    let mut host = None;
-    let mut command = None;
-    let mut asks_only = false;
-    for item in &mut scanner {
+pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
+    let Started { shell, invocation, program, usage, texts } = *started;
+    let (mut host, mut command, mut asks_only) = (None, None, false);
+    for item in Scanner::new(texts, usage.rest, &usage.form.valued) {
         match item {
             Item::Positional(index) if host.is_none() => host = texts.get(index).copied(),
             Item::Positional(index) => {
@@ -46,7 +36,7 @@ pub(crate) fn run(
     };
     let host = evaluator.unknowns.show(&host);
     let label = format!("{program} {host}");
-    let rest = command.and_then(|at| invocation.fields.get(at..)).unwrap_or_default();
+    let rest = command.map_or(&[][..], |at| invocation.from(at));
     let stdin = invocation.stdin.clone();
     let mut inner = shell.elsewhere().through(program).on_host(host);
     inner.stdin.clone_from(&stdin);
@@ -126,14 +116,9 @@ impl<'a> AnsibleCall<'a> {
 }
 
 /// Follows `ansible HOST -m MODULE -a '…'` with modules that run commands or control services.
-pub(crate) fn ansible(
-    evaluator: &mut Evaluator,
-    shell: &Shell,
-    invocation: &Invocation,
-    usage: &Usage,
-) -> String {
-    let texts = invocation.texts();
-    let call = AnsibleCall::of(&texts, usage);
+pub(crate) fn ansible(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
+    let Started { shell, invocation, usage, texts, .. } = *started;
+    let call = AnsibleCall::of(texts, usage);
     let Some(pattern) = call.pattern.filter(|_| !call.quiet) else {
         evaluator.leaf(shell, invocation);
         return String::new();

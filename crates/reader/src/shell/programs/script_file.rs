@@ -25,12 +25,12 @@ impl Evaluator {
         for script in scripts {
             let label = script.path.clone();
             let mut inner = shell.child().through(&label);
-            inner.args = Rc::new(invocation.fields.get(1..).unwrap_or_default().to_vec());
+            inner.args = Rc::new(invocation.from(1).to_vec());
             inner.stdin.clone_from(&invocation.stdin);
             let ran = self.through(shell, invocation, label, |this| match interpreter(&script.text) {
                 Some(mut fields) => {
                     fields.push(Field::literal(script.path.as_str()));
-                    fields.extend(invocation.fields.iter().skip(1).cloned());
+                    fields.extend(invocation.args().cloned());
                     this.run_program(&inner, &invocation.with(fields))
                 }
                 None => this.shell_file(shell, inner, &script),

@@ -3,18 +3,14 @@
 use std::rc::Rc;
 
 use crate::shell::evaluator::Evaluator;
-use crate::shell::execution::commands::invocation::Invocation;
+use crate::shell::execution::commands::invocation::{Invocation, Started};
 use crate::shell::execution::output::printed as output;
 use crate::shell::on_disk::ScriptFile;
 use crate::shell::state::Shell;
 use crate::shell::text::Field;
 
-pub(crate) fn run(
-    evaluator: &mut Evaluator,
-    shell: &Shell,
-    invocation: &Invocation,
-    program: &str,
-) -> String {
+pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
+    let Started { shell, invocation, program, .. } = *started;
     let fields = &invocation.fields;
     let mut at = 1;
     let mut command = false;

@@ -3,11 +3,10 @@
 use super::code::{embedded, interpreter, sed_commands};
 use super::{batch, git, globbed, remote, shell_program, stated, tasks, unit, wrapper};
 use crate::catalogue::base_name;
-use crate::catalogue::lookup::Usage;
 use crate::catalogue::program::{Check, How};
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::execution::commands::builtins;
-use crate::shell::execution::commands::invocation::Invocation;
+use crate::shell::execution::commands::invocation::{Invocation, Started};
 use crate::shell::execution::output::printed as output;
 use crate::shell::script::Node;
 use crate::shell::state::Shell;
@@ -46,50 +45,45 @@ impl Evaluator {
         if let Some(program) = described.filter(|program| !program.commands.is_empty()) {
             embedded::run(self, shell, invocation, program);
         }
-        let has_script =
-            |usage: &&Usage| usage.form.effect.is_some_and(|terms| terms.check == Some(Check::SedScript));
-        if let Some(usage) = usage.as_ref().filter(has_script) {
-            sed_commands::run(self, shell, invocation, usage);
-        }
-        let runs = usage.as_ref().and_then(|usage| {
-            // Every command of git may run hooks.
-            let of_git = usage.program.form.runs.filter(|runs| runs.how == How::Git);
-            Some((usage, usage.form.runs.or(of_git).map(|runs| runs.0)?))
-        });
-        let printed = match runs {
-            Some((usage, runs)) => match runs.how {
-                How::Shell => Some(shell_program::run(self, shell, invocation, program)),
-                How::Crontab => Some(shell_program::crontab(self, shell, invocation)),
-                How::Ssh => Some(remote::run(self, shell, invocation, (program, usage))),
-                How::Ansible => Some(remote::ansible(self, shell, invocation, usage)),
-                How::Xargs => Some(batch::xargs(self, shell, invocation, usage)),
-                How::Parallel => Some(batch::parallel(self, shell, invocation, usage)),
-                How::Find => Some(batch::find(self, shell, invocation, (usage, false))),
-                How::Fd => Some(batch::find(self, shell, invocation, (usage, true))),
-                How::Make => Some(tasks::make(self, shell, invocation, (program, usage))),
-                How::Package => Some(tasks::package(self, shell, invocation, (program, usage))),
-                How::Just => Some(tasks::just(self, shell, invocation, (program, usage))),
-                How::RunParts => Some(tasks::run_parts(self, shell, invocation, usage)),
-                How::Git => Some(git::run(self, shell, invocation, usage)),
-                How::Unit => Some(unit::run(self, shell, invocation, usage)),
-                How::Code(language) => {
-                    Some(interpreter::run(self, shell, invocation, (program, usage, language)))
-                }
-                How::Command | How::Joined | How::Typed => {
-                    wrapper::run(self, shell, invocation, (program, usage, runs))
-                }
-            },
-            None => None,
-        };
-        let printed = printed.unwrap_or_else(|| {
+        let texts = texts.as_slice();
+        let started = usage.as_ref().map(|usage| Started { shell, invocation, program, usage, texts });
+        let printed = started.as_ref().and_then(|started| self.follow(started)).unwrap_or_else(|| {
             let mut command = self.command_of(shell, invocation);
-            if let Some(usage) = &usage {
-                command.stated = stated::read(self, shell, (invocation, usage), &command);
+            if let Some(started) = &started {
+                command.stated = stated::read(self, started, &command);
             }
             self.push(Node::Command(Box::new(command)));
             output::of(self, shell, invocation, program)
         });
         (printed, Flow::On)
+    }
+
+    /// Follows a program that runs other programs; `None` for any other one.
+    fn follow(&mut self, started: &Started<'_>) -> Option<String> {
+        let Started { shell, invocation, usage, .. } = *started;
+        if usage.form.effect.is_some_and(|terms| terms.check == Some(Check::SedScript)) {
+            sed_commands::run(self, started);
+        }
+        // Every command of git may run hooks.
+        let of_git = usage.program.form.runs.filter(|runs| runs.how == How::Git);
+        let runs = usage.form.runs.or(of_git)?.0;
+        Some(match runs.how {
+            How::Shell => shell_program::run(self, started),
+            How::Crontab => shell_program::crontab(self, shell, invocation),
+            How::Ssh => remote::run(self, started),
+            How::Ansible => remote::ansible(self, started),
+            How::Xargs => batch::xargs(self, started),
+            How::Parallel => batch::parallel(self, started),
+            How::Find | How::Fd => batch::find(self, started),
+            How::Make => tasks::make(self, started),
+            How::Package => tasks::package(self, started),
+            How::Just => tasks::just(self, started),
+            How::RunParts => tasks::run_parts(self, started),
+            How::Git => git::run(self, started),
+            How::Unit => unit::run(self, started),
+            How::Code(language) => interpreter::run(self, started, language),
+            How::Command | How::Joined | How::Typed => return wrapper::run(self, started, runs),
+        })
     }
 
     /// The shell that `$SHELL` and `$BASH` name, if the script does not set them.

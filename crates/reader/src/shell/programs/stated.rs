@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
-use crate::catalogue::lookup::Usage;
 use crate::catalogue::program::{Role, TargetKind};
 use crate::languages::names::manifests as names;
 use crate::shell::evaluator::Evaluator;
-use crate::shell::execution::commands::invocation::Invocation;
+use crate::shell::execution::commands::invocation::Started;
 use crate::shell::script::{Command, Stated};
-use crate::shell::state::Shell;
 
 /// The maximum number of files of one command that are read.
 const MOST_FILES: usize = 8;
@@ -18,56 +16,43 @@ const HIGHEST: usize = 16;
 /// The files that state the targets of a command, if it is one that has such files and runs here.
 pub(super) fn read(
     evaluator: &mut Evaluator,
-    shell: &Shell,
-    (invocation, usage): (&Invocation, &Usage),
+    started: &Started<'_>,
     command: &Command,
 ) -> Option<Box<Stated>> {
-    let kind = usage.form.does?.to.kind;
+    let kind = started.usage.form.does?.to.kind;
     if !matches!(kind, TargetKind::Playbook | TargetKind::Compose | TargetKind::Project)
-        || evaluator.disk_of(shell).is_none()
+        || evaluator.disk_of(started.shell).is_none()
     {
         return None;
     }
     let stated = match kind {
-        TargetKind::Playbook => playbook(evaluator, shell, invocation, usage),
-        TargetKind::Project => Some(stack(evaluator, shell, invocation, usage)),
-        _ => compose(evaluator, shell, (invocation, usage), command),
+        TargetKind::Playbook => playbook(evaluator, started),
+        TargetKind::Project => Some(stack(evaluator, started)),
+        _ => compose(evaluator, started, command),
     };
     stated.filter(|stated| !stated.texts.is_empty()).map(Box::new)
 }
 
-fn playbook(
-    evaluator: &mut Evaluator,
-    shell: &Shell,
-    invocation: &Invocation,
-    usage: &Usage,
-) -> Option<Stated> {
-    let texts = invocation.texts();
-    let given = usage.operands(&texts);
+fn playbook(evaluator: &mut Evaluator, started: &Started<'_>) -> Option<Stated> {
+    let given = started.usage.operands(started.texts);
     let mut words = given.words();
     // The file of several ones is not clear.
     let only = words.next().filter(|_| words.next().is_none())?;
-    let text = evaluator.read_data(shell, only)?;
+    let text = evaluator.read_data(started.shell, only)?;
     Some(Stated { folder: None, texts: vec![text] })
 }
 
 /// The files of `docker stack deploy -c FILE`.
-fn stack(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, usage: &Usage) -> Stated {
-    let texts = invocation.texts();
-    let given = usage.operands(&texts);
-    let read =
-        given.values(Role::Manifests).take(MOST_FILES).filter_map(|file| evaluator.read_data(shell, file));
+fn stack(evaluator: &mut Evaluator, started: &Started<'_>) -> Stated {
+    let given = started.usage.operands(started.texts);
+    let files = given.values(Role::Manifests).take(MOST_FILES);
+    let read = files.filter_map(|file| evaluator.read_data(started.shell, file));
     Stated { folder: None, texts: read.collect() }
 }
 
-fn compose(
-    evaluator: &mut Evaluator,
-    shell: &Shell,
-    (invocation, usage): (&Invocation, &Usage),
-    command: &Command,
-) -> Option<Stated> {
-    let texts = invocation.texts();
-    let given = usage.operands_before(&texts);
+fn compose(evaluator: &mut Evaluator, started: &Started<'_>, command: &Command) -> Option<Stated> {
+    let Started { shell, usage, texts, .. } = *started;
+    let given = usage.operands_before(texts);
     let mut files: Vec<String> = given.values(Role::Manifests).map(str::to_owned).collect();
     if files.is_empty() {
         let variable = command.variable("COMPOSE_FILE").map(|files| files.text.as_str()).unwrap_or_default();

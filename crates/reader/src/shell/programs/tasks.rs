@@ -3,13 +3,12 @@
 use std::rc::Rc;
 
 use super::wrapper::quoted;
-use crate::catalogue::lookup::Usage;
 use crate::catalogue::program::Role;
 use crate::languages::names::manifests as names;
 use crate::manifest::{self, Commands};
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
-use crate::shell::execution::commands::invocation::Invocation;
+use crate::shell::execution::commands::invocation::Started;
 use crate::shell::execution::output::printed as output;
 use crate::shell::on_disk::Search;
 use crate::shell::state::Shell;
@@ -32,8 +31,9 @@ struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    fn of(texts: &'a [&'a str], from: usize, usage: &Usage) -> Self {
-        let given = usage.operands_from(from, texts);
+    fn of(started: &Started<'a>, from: usize) -> Self {
+        let usage = started.usage;
+        let given = usage.operands_from(from, started.texts);
         let reads_with = usage.form.effect.map(|terms| terms.reads_with).unwrap_or_default();
         Self {
             folder: given.values(Role::Folder).last(),
@@ -46,15 +46,9 @@ impl<'a> Words<'a> {
     }
 }
 
-pub(crate) fn make(
-    evaluator: &mut Evaluator,
-    shell: &Shell,
-    invocation: &Invocation,
-    (program, usage): (&str, &Usage),
-) -> String {
-    let texts = invocation.texts();
-    let words = Words::of(&texts, usage.rest, usage);
-    let inner = evaluator.in_folder(shell, words.folder, program);
+pub(crate) fn make(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
+    let words = Words::of(started, started.usage.rest);
+    let inner = evaluator.in_folder(started, words.folder);
     let file = match words.files.first() {
         Some(file) => evaluator.first_file(&inner, "", &[*file]),
         None => evaluator.first_file(&inner, "", names::MAKEFILES.0),
@@ -62,7 +56,7 @@ pub(crate) fn make(
     let lines = words.lines.iter().map(|line| format!("{line}\n")).collect::<String>();
     let file = file.or_else(|| (!lines.is_empty()).then(|| ("--eval".to_owned(), String::new())));
     let Some((path, text)) = file.filter(|_| !words.is_idle) else {
-        return evaluator.plain_program(shell, invocation, program);
+        return evaluator.plain_program(started);
     };
     let text = lines + &text;
     let (assigned, goals): (Vec<&str>, Vec<&str>) = words.plain.iter().partition(|word| word.contains('='));
@@ -75,77 +69,60 @@ pub(crate) fn make(
     commands.is_partial |= words.is_partial
         || words.files.len() > 1
         || variables.iter().any(|(name, _)| steers(name))
-        || shell.env.iter().any(|(name, _)| steers(name));
-    evaluator.run_commands(shell, inner, invocation, (program, &path), &commands)
+        || started.shell.env.iter().any(|(name, _)| steers(name));
+    evaluator.run_commands(started, inner, &path, &commands)
 }
 
-pub(crate) fn package(
-    evaluator: &mut Evaluator,
-    shell: &Shell,
-    invocation: &Invocation,
-    (program, usage): (&str, &Usage),
-) -> String {
-    let texts = invocation.texts();
-    let mut words = Words::of(&texts, usage.start, usage);
+pub(crate) fn package(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
+    let mut words = Words::of(started, started.usage.start);
     let is_run = matches!(words.plain.first(), Some(&("run" | "run-script")));
     if is_run {
         words.plain.remove(0);
     }
     let name = words.plain.first().copied();
     // yarn and pnpm run a script without `run`, too.
-    let name = name.filter(|name| is_run || program != "npm" || names::PACKAGE_VERBS.has(name));
-    let mut inner = evaluator.in_folder(shell, words.folder, program);
+    let name = name.filter(|name| is_run || started.program != "npm" || names::PACKAGE_VERBS.has(name));
+    let mut inner = evaluator.in_folder(started, words.folder);
     let file = name.and_then(|name| Some((name, evaluator.first_file(&inner, "", &["package.json"])?)));
     let Some((name, (path, text))) = file.filter(|_| !words.is_idle) else {
-        return evaluator.plain_program(shell, invocation, program);
+        return evaluator.plain_program(started);
     };
-    let at = texts.iter().position(|text| *text == name).map_or(texts.len(), |at| at + 1);
-    let rest = invocation.fields.get(at..).unwrap_or_default();
+    let at = started.texts.iter().position(|text| *text == name).map_or(started.texts.len(), |at| at + 1);
+    let rest = started.invocation.from(at);
     let arguments: Vec<Field> = rest.iter().filter(|field| field.text != "--").cloned().collect();
     let name = if name == "t" { "test" } else { name };
     let commands = manifest::package::commands(&text, name, &quoted(&arguments));
     // What the package has installed is found before everything else.
     inner.add_env("PATH", crate::shell::Word::literal("node_modules/.bin:$PATH"));
-    evaluator.run_commands(shell, inner, invocation, (program, &path), &commands)
+    evaluator.run_commands(started, inner, &path, &commands)
 }
 
-pub(crate) fn just(
-    evaluator: &mut Evaluator,
-    shell: &Shell,
-    invocation: &Invocation,
-    (program, usage): (&str, &Usage),
-) -> String {
-    let texts = invocation.texts();
-    let words = Words::of(&texts, usage.rest, usage);
-    let mut inner = evaluator.in_folder(shell, words.folder, program);
+pub(crate) fn just(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
+    let words = Words::of(started, started.usage.rest);
+    let mut inner = evaluator.in_folder(started, words.folder);
     let file = match words.files.first() {
         Some(file) => evaluator.first_file(&inner, "", &[*file]),
         None => (0..=MOST_PARENTS)
             .find_map(|level| evaluator.first_file(&inner, &"../".repeat(level), names::JUSTFILES.0)),
     };
     let Some((path, text)) = file.filter(|_| !words.is_idle) else {
-        return evaluator.plain_program(shell, invocation, program);
+        return evaluator.plain_program(started);
     };
     // Recipes run in the folder of their file.
     if words.folder.is_none() {
         inner.cwd = inner.follow(path.rsplit_once('/').map_or(".", |(folder, _)| folder));
     }
     let commands = manifest::just::commands(&text, &words.plain);
-    evaluator.run_commands(shell, inner, invocation, (program, &path), &commands)
+    evaluator.run_commands(started, inner, &path, &commands)
 }
 
-pub(crate) fn run_parts(
-    evaluator: &mut Evaluator,
-    shell: &Shell,
-    invocation: &Invocation,
-    usage: &Usage,
-) -> String {
-    let texts = invocation.texts();
-    let words = Words::of(&texts, usage.rest, usage);
-    let given = usage.operands(&texts);
+pub(crate) fn run_parts(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
+    let Started { shell, invocation, usage, texts, .. } = *started;
+    let words = Words::of(started, started.usage.rest);
+    let given = usage.operands(texts);
     let folder = words.plain.first().and_then(|folder| evaluator.path_of(shell, folder));
     let Some(folder) = folder.filter(|_| !words.is_idle && evaluator.disk_of(shell).is_some()) else {
-        return evaluator.plain_program(shell, invocation, "run-parts");
+        return evaluator.plain_program(started);
     };
     // Any name that contains the letters of the expression may match it.
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
@@ -168,10 +145,10 @@ pub(crate) fn run_parts(
 
 impl Evaluator {
     /// A child shell of a program, in a folder that an option names.
-    fn in_folder(&self, shell: &Shell, folder: Option<&str>, program: &str) -> Shell {
-        let mut inner = shell.child().through(program);
+    fn in_folder(&self, started: &Started<'_>, folder: Option<&str>) -> Shell {
+        let mut inner = started.shell.child().through(started.program);
         if let Some(folder) = folder {
-            inner.cwd = self.path_of(shell, folder);
+            inner.cwd = self.path_of(started.shell, folder);
         }
         inner.stdin = Some(String::new());
         inner
@@ -186,18 +163,17 @@ impl Evaluator {
     }
 
     /// Adds a program that is not followed.
-    fn plain_program(&mut self, shell: &Shell, invocation: &Invocation, program: &str) -> String {
-        self.leaf(shell, invocation);
-        output::of(self, shell, invocation, program)
+    fn plain_program(&mut self, started: &Started<'_>) -> String {
+        self.leaf(started.shell, started.invocation);
+        output::of(self, started.shell, started.invocation, started.program)
     }
 
     /// Follows the commands that a file states, each in a shell of its own.
     fn run_commands(
         &mut self,
-        shell: &Shell,
+        started: &Started<'_>,
         mut inner: Shell,
-        invocation: &Invocation,
-        (program, path): (&str, &str),
+        path: &str,
         commands: &Commands,
     ) -> String {
         if commands.is_partial {
@@ -208,7 +184,7 @@ impl Evaluator {
             inner.set_text(name, value.as_str());
             self.export(&mut inner, name);
         }
-        self.through(shell, invocation, program.to_owned(), |this| {
+        self.through(started.shell, started.invocation, started.program.to_owned(), |this| {
             let text = commands.scripts.join("\n");
             let printed = this.follow_file(&inner.clone(), path, &text, |this| {
                 let mut printed = String::new();

@@ -1,12 +1,11 @@
 //! Units of systemd that run a command once and end: what they run is read from their files.
 
-use crate::catalogue::lookup::Usage;
 use crate::languages::names::shell as names;
 use crate::manifest;
 use crate::shell::evaluator::Evaluator;
-use crate::shell::execution::commands::invocation::Invocation;
+use crate::shell::execution::commands::invocation::Started;
 use crate::shell::execution::output::printed as output;
-use crate::shell::options::{Item, Scanner};
+use crate::shell::options::Scanner;
 use crate::shell::script::Construct;
 use crate::shell::state::Shell;
 
@@ -15,26 +14,14 @@ const MOST_UNITS: usize = 4;
 
 /// Adds the command, and what the units that it starts run. A unit that stays is a service of its own: starting it is one action, and
 /// its commands are no further ones.
-pub(crate) fn run(
-    evaluator: &mut Evaluator,
-    shell: &Shell,
-    invocation: &Invocation,
-    usage: &Usage,
-) -> String {
+pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
+    let Started { shell, invocation, usage, texts, .. } = *started;
     evaluator.leaf(shell, invocation);
-    let texts = invocation.texts();
     if evaluator.disk_of(shell).is_some()
-        && usage.host(&texts).is_none()
-        && !usage.has(&texts, &usage.form.quiet)
+        && usage.host(texts).is_none()
+        && !usage.has(texts, &usage.form.quiet)
     {
-        let value = usage.value();
-        let units: Vec<&str> = Scanner::new(&texts, usage.rest, &value)
-            .filter_map(
-                |item| if let Item::Positional(index) = item { texts.get(index).copied() } else { None },
-            )
-            .take(MOST_UNITS)
-            .collect();
-        for unit in units {
+        for unit in Scanner::new(texts, usage.rest, &usage.form.valued).plain_words().take(MOST_UNITS) {
             let name = if unit.contains('.') { unit.to_owned() } else { format!("{unit}.service") };
             if !name.contains('/') {
                 evaluator.unit(shell, &name);

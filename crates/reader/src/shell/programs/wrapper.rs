@@ -2,11 +2,10 @@
 
 use std::rc::Rc;
 
-use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{At, Item, Scanner};
 use crate::catalogue::program::{How, Runs, Stdin};
 use crate::shell::evaluator::Evaluator;
-use crate::shell::execution::commands::invocation::Invocation;
+use crate::shell::execution::commands::invocation::Started;
 use crate::shell::host::host_of;
 use crate::shell::state::Shell;
 use crate::shell::text::{Field, is_known, join};
@@ -34,27 +33,22 @@ struct Wrapped {
 }
 
 /// Runs the command of a wrapper; `None` when it has none.
-pub(crate) fn run(
-    evaluator: &mut Evaluator,
-    shell: &Shell,
-    invocation: &Invocation,
-    (program, usage, runs): (&str, &Usage, &Runs),
-) -> Option<String> {
-    let texts = invocation.texts();
-    let mut found = own_words(evaluator, shell, &texts, (program, usage, runs));
+pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, runs: &Runs) -> Option<String> {
+    let Started { shell, invocation, usage, texts, .. } = *started;
+    let mut found = own_words(evaluator, started, runs);
     if found.quiet {
         evaluator.leaf(shell, invocation);
         return Some(String::new());
     }
     found.inner.stdin.clone_from(&invocation.stdin);
-    let host = found.host.as_deref().or_else(|| usage.host(&texts));
+    let host = found.host.as_deref().or_else(|| usage.host(texts));
     let mut inner = found.inner;
     if let Some(host) = host.and_then(host_of) {
         inner = inner.on_host(evaluator.unknowns.show(&host));
     }
-    let rest = found.command.and_then(|at| invocation.fields.get(at..)).unwrap_or_default();
+    let rest = found.command.map_or(&[][..], |at| invocation.from(at));
     let rest = rest.strip_prefix([Field::literal("--")].as_slice()).unwrap_or(rest);
-    let label = usage.written(&texts);
+    let label = usage.written(texts);
     let script = if found.typed {
         // The shell is running already, and its state is unknown.
         inner = inner.elsewhere();
@@ -87,12 +81,8 @@ fn keys(fields: &[Field]) -> Vec<Field> {
 }
 
 /// Reads the arguments of a wrapper after its verb, up to the command.
-fn own_words(
-    evaluator: &mut Evaluator,
-    shell: &Shell,
-    texts: &[&str],
-    (program, usage, runs): (&str, &Usage, &Runs),
-) -> Wrapped {
+fn own_words(evaluator: &mut Evaluator, started: &Started<'_>, runs: &Runs) -> Wrapped {
+    let Started { shell, program, usage, texts, .. } = *started;
     let inner = if runs.inside { shell.elsewhere() } else { shell.clone() };
     let mut found = Wrapped {
         inner: inner.through(program),
@@ -106,11 +96,10 @@ fn own_words(
         quiet: false,
     };
     found.inner.repeats |= runs.repeats;
-    let valued = usage.value();
-    let skip = runs.after.0.filter(|_| has_any(texts, usage, &runs.words_need));
+    let skip = runs.after.0.filter(|_| runs.words_need.is_empty() || states(started, &runs.words_need));
     let mut skipped = 0;
-    let mut scanner = Scanner::new(texts, usage.rest, &valued);
-    let value = |at: At| texts.get(at.index).and_then(|word| word.get(at.offset..)).unwrap_or_default();
+    let mut scanner = Scanner::new(texts, usage.rest, &usage.form.valued);
+    let value = |at: At| at.of(texts).unwrap_or_default();
     while let Some(item) = scanner.next() {
         match item {
             Item::Option(name, Some(at)) if name.is_any(&runs.script) => {
@@ -172,11 +161,10 @@ fn own_words(
     found
 }
 
-/// True when one of the options is given, or the list is empty.
-fn has_any(texts: &[&str], usage: &Usage, options: &[&str]) -> bool {
-    let valued = usage.value();
-    let mut items = Scanner::new(texts, usage.rest, &valued);
-    options.is_empty() || items.any(|item| matches!(item, Item::Option(name, _) if name.is_any(options)))
+/// Whether one of the options behind the verb is given.
+fn states(started: &Started<'_>, options: &[&str]) -> bool {
+    let mut items = Scanner::new(started.texts, started.usage.rest, &started.usage.form.valued);
+    items.any(|item| matches!(item, Item::Option(name, _) if name.is_any(options)))
 }
 
 /// True for `NAME=value`.

@@ -8,7 +8,7 @@ use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::expansion::arithmetic;
 use crate::shell::state::{ALWAYS_SET, Shell, Value};
-use crate::shell::text::{Field, Origin, Unknown};
+use crate::shell::text::{Field, Origin};
 
 /// Arrays of bash whose keys are names: of aliases, and of programs that were found in `PATH`.
 const BY_NAME: [&str; 2] = ["BASH_ALIASES", "BASH_CMDS"];
@@ -98,7 +98,7 @@ impl Evaluator {
                 let lines: Vec<&str> = items.iter().map(|(_, text)| text.as_str()).collect();
                 self.leave_out(shell, &lines.join("\n"));
                 let source = "…".to_owned();
-                Value::Scalar(self.unknowns.mark(Unknown { source, many: true, ..Unknown::default() }))
+                Value::Scalar(self.unknowns.many(source))
             }
             value => value,
         }

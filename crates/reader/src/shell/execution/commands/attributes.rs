@@ -14,7 +14,7 @@ pub(crate) fn declare(shell: &mut Shell, invocation: &Invocation, is_declaration
         return;
     }
     let mut attribute = None;
-    for field in invocation.fields.iter().skip(1) {
+    for field in invocation.args() {
         match field.text.strip_prefix('-') {
             Some(letters) if letters.contains('n') => attribute = Some(Attribute::Reference),
             Some(letters) if letters.contains('l') => attribute = Some(Attribute::Lower),
@@ -43,7 +43,7 @@ impl Shell {
         if !self.in_function || !is_local {
             return;
         }
-        for field in invocation.fields.iter().skip(1).filter(|field| !field.text.starts_with('-')) {
+        for field in invocation.args().filter(|field| !field.text.starts_with('-')) {
             let name = field.text.split(['=', '[']).next().unwrap_or_default().trim_end_matches('+');
             let before = self.variables.get(name).cloned();
             Rc::make_mut(&mut self.locals).push((name.to_owned(), before));

@@ -11,7 +11,7 @@ use crate::shell::options::{Item, Scanner};
 use crate::shell::programs::quoted;
 use crate::shell::script::Construct;
 use crate::shell::state::{Shell, Value};
-use crate::shell::text::{Field, Origin, Unknown, is_known, join};
+use crate::shell::text::{Field, Origin, is_known, join};
 
 /// Maximum number of lines for which `mapfile -C` runs its command.
 const MOST_CALLBACKS: usize = 16;
@@ -19,7 +19,7 @@ const MOST_CALLBACKS: usize = 16;
 fn evaluate_subscripts(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) {
     // These three evaluate only the name after `-v`.
     let only_named = matches!(invocation.word(0), Some("printf" | "test" | "["));
-    for (before, field) in invocation.fields.iter().zip(invocation.fields.iter().skip(1)) {
+    for (before, field) in invocation.fields.iter().zip(invocation.args()) {
         let subscript = field.text.split_once('[').map_or("", |(_, rest)| rest);
         if (subscript.contains("$(") || subscript.contains('`')) && (!only_named || before.text == "-v") {
             evaluator.here_document(&mut shell.clone(), subscript);
@@ -29,7 +29,7 @@ fn evaluate_subscripts(evaluator: &mut Evaluator, shell: &Shell, invocation: &In
 
 /// `compgen` runs functions, commands and the substitutions in a list of words.
 fn complete(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) {
-    for (option, value) in invocation.fields.iter().zip(invocation.fields.iter().skip(1)) {
+    for (option, value) in invocation.fields.iter().zip(invocation.args()) {
         match option.text.as_str() {
             "-F" | "-C" => drop(evaluator.run_text(&mut shell.clone(), &value.text)),
             "-W" => drop(evaluator.here_document(&mut shell.clone(), &value.text)),
@@ -50,7 +50,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
         "popd" => shell.cwd = None,
         "export" | "declare" | "typeset" | "local" | "readonly" => declare(evaluator, shell, invocation),
         "unset" => {
-            for field in invocation.fields.iter().skip(1).filter(|field| !field.text.starts_with('-')) {
+            for field in invocation.args().filter(|field| !field.text.starts_with('-')) {
                 if invocation.word(1) == Some("-f") {
                     Rc::make_mut(&mut shell.functions).remove(&field.text);
                 } else {
@@ -74,7 +74,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
             }
         }
         "let" => {
-            for field in invocation.fields.iter().skip(1) {
+            for field in invocation.args() {
                 evaluator.run_values(shell, &field.text);
                 evaluator.forget_assigned(shell, &field.text);
             }
@@ -85,7 +85,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
             shell.args = Rc::new(shell.args.iter().skip(count).cloned().collect());
         }
         "eval" => {
-            let text = join(invocation.fields.get(1..).unwrap_or_default());
+            let text = join(invocation.from(1));
             let text = text.strip_prefix("-- ").unwrap_or(&text).to_owned();
             let (mut inner, stdin) = (shell.clone(), shell.stdin.clone());
             inner.stdin.clone_from(&invocation.stdin);
@@ -133,7 +133,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
 
 /// Where control continues after a builtin that leaves a part of the script. Where it fails, or may, the script goes on.
 fn leaves(shell: &Shell, invocation: &Invocation, name: &str) -> Flow {
-    let words = invocation.fields.get(1..).unwrap_or_default();
+    let words = invocation.from(1);
     if words.iter().any(|word| word.text == "--help") {
         return Flow::On;
     }
@@ -157,7 +157,7 @@ fn rename(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation)
 
 fn alias(shell: &mut Shell, invocation: &Invocation) {
     let aliases = Rc::make_mut(&mut shell.aliases.defined);
-    for field in invocation.fields.iter().skip(1) {
+    for field in invocation.args() {
         if let Some((name, text)) = field.text.split_once('=') {
             aliases.insert(name.to_owned(), text.to_owned());
         }
@@ -177,7 +177,7 @@ fn shopt(shell: &mut Shell, invocation: &Invocation) {
 }
 
 fn change_directory(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
-    let mut words = invocation.fields.iter().skip(1).map(|field| field.text.as_str());
+    let mut words = invocation.args().map(|field| field.text.as_str());
     let target = words.rfind(|word| *word == "-" || !word.starts_with(['-', '+']));
     let before = shell.cwd.clone();
     shell.is_cwd_doubtful &= !target.is_some_and(|dir| dir.starts_with('/'));
@@ -198,19 +198,15 @@ fn change_directory(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &I
 
 fn declare(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
     let option = |letter: char| {
-        invocation
-            .fields
-            .iter()
-            .skip(1)
-            .any(|field| field.text.starts_with('-') && field.text.contains(letter))
+        invocation.args().any(|field| field.text.starts_with('-') && field.text.contains(letter))
     };
     let exports = invocation.word(0) == Some("export") || option('x');
     if exports && option('f') {
-        let names = invocation.fields.iter().skip(1).map(|field| field.text.clone());
+        let names = invocation.args().map(|field| field.text.clone());
         Rc::make_mut(&mut shell.exported_functions).extend(names);
         return;
     }
-    for field in invocation.fields.iter().skip(1) {
+    for field in invocation.args() {
         if field.text.starts_with(['-', '+']) {
             continue;
         }
@@ -302,13 +298,8 @@ fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
 fn map_file(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
     let texts = invocation.texts();
     let scanner = Scanner::new(&texts, 1, &["-d", "-n", "-O", "-s", "-u", "-C", "-c"]);
-    let name = scanner
-        .filter_map(|item| if let Item::Positional(i) = item { invocation.word(i) } else { None })
-        .last()
-        .unwrap_or("MAPFILE");
-    let text = invocation.stdin.clone().unwrap_or_else(|| {
-        evaluator.unknowns.mark(Unknown { source: format!("${name}"), many: true, ..Unknown::default() })
-    });
+    let name = scanner.plain_words().last().unwrap_or("MAPFILE");
+    let text = invocation.stdin.clone().unwrap_or_else(|| evaluator.unknowns.many(format!("${name}")));
     let items = text.lines().enumerate().map(|(i, line)| (i.to_string(), line.to_owned())).collect();
     let name = name.to_owned();
     let words = texts.iter().zip(texts.iter().skip(1));
@@ -331,18 +322,13 @@ fn set(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
     // With `-x`, the substitutions in the prompt run.
     let traces = |field: &Field| field.text.starts_with('-') && field.text.contains('x');
     let prompt = Evaluator::variable_text(shell, "PS4").filter(|text| text.contains(['$', '`']));
-    if let Some(prompt) = prompt.filter(|_| invocation.fields.iter().skip(1).any(traces)) {
+    if let Some(prompt) = prompt.filter(|_| invocation.args().any(traces)) {
         evaluator.here_document(&mut shell.clone(), &prompt);
     }
     let dashes = invocation.fields.iter().position(|field| field.text == "--");
     let first = match dashes {
         Some(at) => Some(at + 1),
-        None => invocation
-            .fields
-            .iter()
-            .skip(1)
-            .position(|field| !field.text.starts_with(['-', '+']))
-            .map(|at| at + 1),
+        None => invocation.args().position(|field| !field.text.starts_with(['-', '+'])).map(|at| at + 1),
     };
     // `set -o pipefail` names an option, not an argument.
     let names_option = dashes.is_none()
@@ -350,7 +336,7 @@ fn set(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
             .and_then(|at| invocation.word(at - 1))
             .is_some_and(|before| before.starts_with(['-', '+']) && before.ends_with('o'));
     if let Some(first) = first.filter(|_| !names_option) {
-        shell.args = Rc::new(invocation.fields.get(first..).unwrap_or_default().to_vec());
+        shell.args = Rc::new(invocation.from(first).to_vec());
     }
 }
 
@@ -366,7 +352,7 @@ fn source(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation)
     };
     let mut inner = shell.clone();
     if invocation.fields.len() > 2 {
-        inner.args = Rc::new(invocation.fields.get(2..).unwrap_or_default().to_vec());
+        inner.args = Rc::new(invocation.from(2).to_vec());
     }
     inner.set_text("BASH_SOURCE", file);
     inner.in_function = true;
@@ -382,7 +368,7 @@ fn source(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation)
 }
 
 fn trap(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
-    let fields = invocation.fields.get(1..).unwrap_or_default();
+    let fields = invocation.from(1);
     let fields = if fields.first().is_some_and(|f| f.text == "--") {
         fields.get(1..).unwrap_or_default()
     } else {
@@ -422,7 +408,7 @@ fn exec(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -
         }
         return (String::new(), Flow::On);
     };
-    let rest = invocation.with(invocation.fields.get(first..).unwrap_or_default().to_vec());
+    let rest = invocation.with(invocation.from(first).to_vec());
     let inner = shell.clone().through("exec");
     let printed = evaluator.through(shell, invocation, "exec".to_owned(), |this| this.start(&inner, &rest).0);
     // With `execfail`, the script continues when `exec` fails.
@@ -440,19 +426,16 @@ fn descriptor_name(word: &str) -> Option<&str> {
 /// Runs `command name …` or `builtin name …`, which skip functions.
 fn through_command(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -> Option<Ran> {
     let name = invocation.word(0)?.to_owned();
-    let first =
-        invocation.fields.iter().skip(1).position(|field| !field.text.starts_with('-')).map(|at| at + 1);
+    let first = invocation.args().position(|field| !field.text.starts_with('-')).map(|at| at + 1);
     let asks = invocation
-        .fields
-        .iter()
-        .skip(1)
+        .args()
         .take_while(|field| field.text.starts_with('-'))
         .any(|field| field.text.contains(['v', 'V']));
     let Some(first) = first.filter(|_| !asks) else {
         evaluator.leaf(shell, invocation);
         return Some((output::located(invocation), Flow::On));
     };
-    let rest = invocation.with(invocation.fields.get(first..).unwrap_or_default().to_vec());
+    let rest = invocation.with(invocation.from(first).to_vec());
     let mut inner = shell.clone().through(&name);
     inner.functions = Rc::default();
     let mut flow = Flow::On;

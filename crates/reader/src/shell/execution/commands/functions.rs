@@ -24,7 +24,7 @@ impl Evaluator {
         body: &Rc<ast::FunctionBody>,
         invocation: &Invocation,
     ) -> Ran {
-        let args: Vec<String> = invocation.fields.iter().skip(1).map(|field| field.text.clone()).collect();
+        let args: Vec<String> = invocation.args().map(|field| field.text.clone()).collect();
         // A function may have defined another one with its own name.
         let identity = Rc::as_ptr(body) as usize;
         let is_same = |(called, with, of): &(String, Vec<String>, usize)| {
@@ -45,10 +45,7 @@ impl Evaluator {
             return (self.unknowns.plain(format!("$({name})")), Flow::On);
         }
         self.calls.push((name.to_owned(), args, identity));
-        let outer = std::mem::replace(
-            &mut shell.args,
-            Rc::new(invocation.fields.get(1..).unwrap_or_default().to_vec()),
-        );
+        let outer = std::mem::replace(&mut shell.args, Rc::new(invocation.from(1).to_vec()));
         let stdin = std::mem::replace(&mut shell.stdin, invocation.stdin.clone());
         let locals = std::mem::take(&mut shell.locals);
         let (in_function, in_loop) = (shell.in_function, shell.in_loop);

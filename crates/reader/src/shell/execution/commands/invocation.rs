@@ -1,5 +1,6 @@
 //! Simple commands after expansion, and how they enter the tree.
 
+use crate::catalogue::lookup::Usage;
 use crate::catalogue::program::{How, Part, Program, Runs, Stdin};
 use crate::shell::evaluator::Evaluator;
 use crate::shell::script::{Command, Construct, Node, Redirection};
@@ -14,14 +15,40 @@ pub(crate) struct Invocation {
     pub stdin: Option<String>,
 }
 
+/// A program that is started, with the form that its words use.
+pub(crate) struct Started<'a> {
+    pub shell: &'a Shell,
+    pub invocation: &'a Invocation,
+    /// Its name without a folder.
+    pub program: &'a str,
+    pub usage: &'a Usage,
+    /// Its words.
+    pub texts: &'a [&'a str],
+}
+
 impl Invocation {
+    /// An invocation without redirections.
+    pub fn of(fields: Vec<Field>, stdin: Option<String>) -> Self {
+        Self { fields, redirections: Vec::new(), stdin }
+    }
+
     /// An invocation of other words with this standard input and without redirections.
     pub fn with(&self, fields: Vec<Field>) -> Self {
-        Self { fields, redirections: Vec::new(), stdin: self.stdin.clone() }
+        Self::of(fields, self.stdin.clone())
     }
 
     pub fn word(&self, index: usize) -> Option<&str> {
         self.fields.get(index).map(|field| field.text.as_str())
+    }
+
+    /// The words after the name.
+    pub fn args(&self) -> std::slice::Iter<'_, Field> {
+        self.from(1).iter()
+    }
+
+    /// The words from an index on.
+    pub fn from(&self, index: usize) -> &[Field] {
+        self.fields.get(index..).unwrap_or_default()
     }
 
     pub fn texts(&self) -> Vec<&str> {

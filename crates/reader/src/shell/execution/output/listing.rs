@@ -21,11 +21,11 @@ pub(crate) fn of(texts: &[&str], catalogue: Catalogue) -> Option<Listing> {
             Item::Positional(_) => words += 1,
             Item::Option(name, at) => {
                 is_asked |= name.is_any(&lists.with);
-                let number = at.and_then(|at| texts.get(at.index)?.get(at.offset..));
+                let number = at.and_then(|at| at.of(texts));
                 is_latest |=
                     name.is_any(&["-l", "--latest"]) || name.is_any(&["-n", "--last"]) && number == Some("1");
                 if let Some(at) = at.filter(|_| name.is_any(&["-f", "--filter"])) {
-                    filters.extend(texts.get(at.index).and_then(|word| word.get(at.offset..)));
+                    filters.extend(at.of(texts));
                 }
             }
             Item::Dashes(_) => {}

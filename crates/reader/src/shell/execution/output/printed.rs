@@ -71,8 +71,7 @@ fn made_from(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) 
     if let Some(text) = &invocation.stdin {
         return Some(text.clone()).filter(|text| text.len() < LONGEST_INPUT && !text.is_empty());
     }
-    let words =
-        invocation.fields.iter().skip(1).filter(|field| !field.text.starts_with('-')).take(MOST_SOURCES);
+    let words = invocation.args().filter(|field| !field.text.starts_with('-')).take(MOST_SOURCES);
     let marks: Vec<String> = words.filter_map(|field| evaluator.file_mark(shell, &field.text)).collect();
     Some(marks.join("\n")).filter(|marks| !marks.is_empty())
 }
@@ -256,8 +255,7 @@ fn converted(arg: &str, conversion: Option<char>, width: &str, precision: Option
 }
 
 fn cat(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, program: &str) -> Option<String> {
-    let files =
-        invocation.fields.iter().skip(1).filter(|field| field.text == "-" || !field.text.starts_with('-'));
+    let files = invocation.args().filter(|field| field.text == "-" || !field.text.starts_with('-'));
     let files: Vec<&str> = files.map(|field| field.text.as_str()).collect();
     if program != "cat" || files.is_empty() {
         return invocation.stdin.clone();
@@ -305,6 +303,6 @@ fn seq(args: &[&str]) -> Option<String> {
 
 /// The output of `which docker`, `command -v docker` or `type -P docker`: the names instead of the paths.
 pub(crate) fn located(invocation: &Invocation) -> String {
-    let names = invocation.fields.iter().skip(1).filter(|field| !field.text.starts_with('-'));
+    let names = invocation.args().filter(|field| !field.text.starts_with('-'));
     names.flat_map(|field| [field.text.as_str(), "\n"]).collect()
 }

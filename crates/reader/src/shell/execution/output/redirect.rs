@@ -138,7 +138,7 @@ impl Evaluator {
                     None if text == "/dev/null" => String::new(),
                     None => self.file_mark(shell, &text).unwrap_or_else(|| {
                         let source = format!("$(< {})", self.unknowns.show(&text));
-                        self.unknowns.mark(Unknown { source, many: true, ..Unknown::default() })
+                        self.unknowns.many(source)
                     }),
                 });
             }

@@ -10,7 +10,7 @@ use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Invocation;
 use crate::shell::script::Construct;
 use crate::shell::state::{Shell, Sink, Value};
-use crate::shell::text::{Origin, Unknown};
+use crate::shell::text::Origin;
 
 /// Maximum number of commands that wait for their input.
 const MOST_SINKS: usize = 1024;
@@ -33,7 +33,7 @@ impl Evaluator {
         source: String,
         has_run: bool,
     ) -> String {
-        let path = self.unknowns.mark(Unknown { source, ..Unknown::default() });
+        let path = self.unknowns.plain(source);
         if self.sinks.len() >= MOST_SINKS {
             self.complain(Complaint::ManySteps);
             self.leave_out(shell, &list.to_string());
@@ -76,7 +76,7 @@ impl Evaluator {
         if invocation.word(0) == Some("exec") {
             return;
         }
-        for field in invocation.fields.iter().skip(1) {
+        for field in invocation.args() {
             self.feed(&field.text, printed);
         }
         for redirection in &redirected.files {

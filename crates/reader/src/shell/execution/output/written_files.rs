@@ -78,9 +78,7 @@ impl Evaluator {
     /// Follows `cp`, `mv`, `install` and `scp` of files whose content is known.
     pub fn copy_files(&mut self, shell: &Shell, invocation: &Invocation, program: &str) {
         let paths: Vec<&str> = invocation
-            .fields
-            .iter()
-            .skip(1)
+            .args()
             .map(|field| field.text.as_str())
             .filter(|text| !text.starts_with('-'))
             .collect();

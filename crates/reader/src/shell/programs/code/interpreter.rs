@@ -3,7 +3,6 @@
 use super::awk_lines;
 use super::interpreter_calls::{Call, find_calls, tokens_of};
 use super::libraries;
-use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::At;
 use crate::catalogue::program::{Language, Program};
 use crate::languages::names::awk;
@@ -11,34 +10,24 @@ use crate::languages::sources::Sources;
 use crate::languages::text::Part;
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
-use crate::shell::execution::commands::invocation::Invocation;
+use crate::shell::execution::commands::invocation::{Invocation, Started};
 use crate::shell::execution::output::printed as output;
 use crate::shell::script::{Construct, Node};
-use crate::shell::state::Shell;
 use crate::shell::text::{Field, Origin};
 
 /// Maximum number of calls in one piece of code that are followed.
 const MOST_CALLS: usize = 256;
 
-pub(crate) fn run(
-    evaluator: &mut Evaluator,
-    shell: &Shell,
-    invocation: &Invocation,
-    (program, usage, language): (&str, &Usage, Language),
-) -> String {
+pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: Language) -> String {
+    let Started { shell, invocation, program, .. } = *started;
     let (code, loops) = match language {
-        Language::Awk => (code_of_awk(invocation, usage), true),
+        Language::Awk => (code_of_awk(started), true),
         _ => code_of(invocation, language),
     };
     if let Some(Code::File(path)) = &code {
-        return run_files(evaluator, shell, invocation, (program, path));
+        return run_files(evaluator, started, path);
     }
-    let printed = output::of(
-        evaluator,
-        shell,
-        &Invocation { fields: invocation.fields.clone(), ..invocation.with(Vec::new()) },
-        program,
-    );
+    let printed = output::of(evaluator, shell, &invocation.with(invocation.fields.clone()), program);
     let code = match code {
         Some(Code::Text(text)) => Some(text),
         Some(Code::Stdin) => invocation.stdin.clone(),
@@ -104,7 +93,7 @@ pub(crate) fn run(
                         inner.repeats |= !whole && code_loops;
                         fields.push(Field { text, origin: Origin::Literal });
                     }
-                    let one = Invocation { fields, redirections: Vec::new(), stdin: None };
+                    let one = Invocation::of(fields, None);
                     this.run_program(&inner, &one);
                 }
                 Call::Unclear => {
@@ -124,12 +113,8 @@ pub(crate) fn run(
 }
 
 /// Follows the code in a file, or in each of the files that a search finds, as if it stood on standard input.
-fn run_files(
-    evaluator: &mut Evaluator,
-    shell: &Shell,
-    invocation: &Invocation,
-    (program, path): (&str, &str),
-) -> String {
+fn run_files(evaluator: &mut Evaluator, started: &Started<'_>, path: &str) -> String {
+    let Started { shell, invocation, program, .. } = *started;
     let scripts = evaluator.scripts_at(shell, path);
     let printed = output::of(evaluator, shell, invocation, program);
     if scripts.is_empty() {
@@ -141,7 +126,7 @@ fn run_files(
     evaluator.through(shell, invocation, program.to_owned(), |this| {
         for script in scripts {
             let fields = vec![Field::literal(program), Field::literal("-")];
-            let one = Invocation { fields, redirections: Vec::new(), stdin: Some(script.text.clone()) };
+            let one = Invocation::of(fields, Some(script.text.clone()));
             this.follow_file(shell, &script.path, &script.text, |this| this.run_program(shell, &one));
         }
         String::new()
@@ -161,10 +146,11 @@ enum Code {
 }
 
 /// Where the program of awk is.
-fn code_of_awk(invocation: &Invocation, usage: &Usage) -> Option<Code> {
-    let texts = invocation.texts();
-    let sources = Sources::of(usage, &texts, awk::CODE_OPTIONS.0, awk::FILE_OPTIONS.0, true).or_first_word();
-    let text = |at: &At| texts.get(at.index)?.get(at.offset..);
+fn code_of_awk(started: &Started<'_>) -> Option<Code> {
+    let texts = started.texts;
+    let sources =
+        Sources::of(started.usage, texts, awk::CODE_OPTIONS.0, awk::FILE_OPTIONS.0, true).or_first_word();
+    let text = |at: &At| at.of(texts);
     let file = sources.files.first().and_then(text).map(|file| Code::Program(file.to_owned()));
     let scripts: Vec<&str> = sources.scripts.iter().filter_map(text).collect();
     file.or_else(|| (!scripts.is_empty()).then(|| Code::Text(scripts.join("\n"))))

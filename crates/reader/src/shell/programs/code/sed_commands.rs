@@ -1,24 +1,22 @@
 //! The commands that a script of `sed` runs: `e command`, `e`, and the flag `e` of `s`.
 
-use crate::catalogue::lookup::Usage;
 use crate::languages::names::sed;
 use crate::languages::sed::{Run, edits};
 use crate::languages::sources::Sources;
 use crate::shell::evaluator::Evaluator;
-use crate::shell::execution::commands::invocation::Invocation;
+use crate::shell::execution::commands::invocation::Started;
 use crate::shell::script::Construct;
-use crate::shell::state::Shell;
 use crate::shell::text::is_known;
 
 /// Maximum number of characters that are skipped in search of a command.
 const MOST_SKIPPED: usize = 65_536;
 
-pub(crate) fn run(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, usage: &Usage) {
-    let texts = invocation.texts();
-    let sources = Sources::of(usage, &texts, sed::CODE_OPTIONS.0, sed::FILE_OPTIONS.0, false).or_first_word();
-    let files = sources.files.iter().filter_map(|at| texts.get(at.index)?.get(at.offset..));
+pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>) {
+    let Started { shell, invocation, usage, texts, .. } = *started;
+    let sources = Sources::of(usage, texts, sed::CODE_OPTIONS.0, sed::FILE_OPTIONS.0, false).or_first_word();
+    let files = sources.files.iter().filter_map(|at| at.of(texts));
     let files = files.filter_map(|file| evaluator.file_content(shell, file));
-    let scripts = sources.scripts.iter().filter_map(|at| texts.get(at.index)?.get(at.offset..));
+    let scripts = sources.scripts.iter().filter_map(|at| at.of(texts));
     let scripts: Vec<String> = scripts.map(str::to_owned).chain(files).collect();
     let input = invocation.stdin.as_deref().unwrap_or_default();
     let commands = commands(&scripts.join("\n"), input);
