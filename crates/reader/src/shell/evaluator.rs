@@ -124,11 +124,6 @@ impl Evaluator {
         reached
     }
 
-    /// The nodes found so far, by open group, outermost first.
-    pub fn nodes(&self) -> &[Vec<Node>] {
-        &self.nodes
-    }
-
     pub fn push(&mut self, node: Node) {
         if let Some(nodes) = self.nodes.last_mut() {
             nodes.push(node);
@@ -158,6 +153,51 @@ impl Evaluator {
         self.nodes.push(Vec::new());
         let result = run(self);
         (result, self.nodes.pop().unwrap_or_default())
+    }
+
+    /// The output of a loop over `items`, one round for each, as far as the limit on work allows.
+    pub fn rounds<T>(
+        &mut self,
+        items: impl IntoIterator<Item = T>,
+        mut round: impl FnMut(&mut Self, T) -> Ran,
+    ) -> Ran {
+        let mut printed = String::new();
+        for item in items {
+            if self.exhausted() {
+                break;
+            }
+            let (text, flow) = round(self, item);
+            printed.push_str(&text);
+            match flow {
+                Flow::On | Flow::Continue => {}
+                Flow::Break => break,
+                leave => return (printed, leave),
+            }
+        }
+        (printed, Flow::On)
+    }
+
+    /// The output of several runs, as far as the limit on work allows.
+    pub fn each<T>(
+        &mut self,
+        items: impl IntoIterator<Item = T>,
+        mut run: impl FnMut(&mut Self, T) -> String,
+    ) -> String {
+        self.rounds(items, |this, item| (run(this, item), Flow::On)).0
+    }
+
+    /// Whether a node that was found so far meets a condition.
+    pub fn has_node(&self, mut is: impl FnMut(&Node) -> bool) -> bool {
+        let mut left: Vec<&Node> = self.nodes.iter().flatten().collect();
+        while let Some(node) = left.pop() {
+            if is(node) {
+                return true;
+            }
+            if let Node::Group(_, children) = node {
+                left.extend(children);
+            }
+        }
+        false
     }
 
     /// A command without words, with the host, directory and environment of the shell.

@@ -25,27 +25,16 @@ impl Evaluator {
                 self.inside(Construct::Case, |this| this.case_clause(shell, clause))
             }
             ast::CompoundCommand::ForClause(clause) => {
-                let outer = std::mem::replace(&mut shell.in_loop, true);
-                let ran = self.for_clause(shell, clause);
-                shell.in_loop = outer;
-                ran
+                self.looped(shell, |this, shell| this.for_clause(shell, clause))
             }
             ast::CompoundCommand::WhileClause(clause) | ast::CompoundCommand::UntilClause(clause) => {
-                let outer = std::mem::replace(&mut shell.in_loop, true);
-                let ran = self.while_clause(shell, clause);
-                shell.in_loop = outer;
-                ran
+                self.looped(shell, |this, shell| this.while_clause(shell, clause))
             }
             ast::CompoundCommand::ArithmeticForClause(clause) => {
-                let outer = std::mem::replace(&mut shell.in_loop, true);
-                let ran = self.arithmetic_for(shell, clause);
-                shell.in_loop = outer;
-                ran
+                self.looped(shell, |this, shell| this.arithmetic_for(shell, clause))
             }
             ast::CompoundCommand::Arithmetic(command) => {
-                self.here_document(shell, &command.expr.value);
-                self.run_values(shell, &command.expr.value);
-                self.forget_assigned(shell, &command.expr.value);
+                self.evaluate(shell, &command.expr.value);
                 (String::new(), Flow::On)
             }
             ast::CompoundCommand::Coprocess(coprocess) => {
@@ -59,14 +48,27 @@ impl Evaluator {
         }
     }
 
+    /// Runs a loop, which `break` ends.
+    fn looped(&mut self, shell: &mut Shell, run: impl FnOnce(&mut Self, &mut Shell) -> Ran) -> Ran {
+        let outer = std::mem::replace(&mut shell.in_loop, true);
+        let ran = run(self, shell);
+        shell.in_loop = outer;
+        ran
+    }
+
+    /// Follows an arithmetic expression of the shell: the substitutions in it run, and it changes variables.
+    fn evaluate(&mut self, shell: &mut Shell, expression: &str) {
+        self.here_document(shell, expression);
+        self.run_values(shell, expression);
+        self.forget_assigned(shell, expression);
+    }
+
     fn arithmetic_for(&mut self, shell: &mut Shell, clause: &ast::ArithmeticForClauseCommand) -> Ran {
         if let Some(ran) = self.counted(shell, clause) {
             return ran;
         }
         for expression in [&clause.initializer, &clause.condition, &clause.updater].into_iter().flatten() {
-            self.here_document(shell, &expression.value);
-            self.run_values(shell, &expression.value);
-            self.forget_assigned(shell, &expression.value);
+            self.evaluate(shell, &expression.value);
         }
         self.many_rounds(shell, None, &clause.body.list)
     }
@@ -91,45 +93,28 @@ impl Evaluator {
     }
 
     fn if_clause(&mut self, shell: &mut Shell, clause: &ast::IfClauseCommand) -> Ran {
-        let mut printed = self.list(shell, &clause.condition).0;
-        let mut branches = Vec::new();
-        let mut otherwise = shell.clone();
-        let mut flows = Vec::new();
-        let mut run = |this: &mut Self, state: &Shell, name, body: &ast::CompoundList| {
-            let mut branch = state.clone();
-            let (text, flow) = this.inside(Construct::Branch(name), |this| this.list(&mut branch, body));
-            printed.push_str(&text);
-            flows.push(flow);
-            if flow == Flow::On {
-                branches.push(branch);
-            }
-        };
-        run(self, shell, "then", &clause.then);
-        let mut has_else = false;
+        let mut ways = Ways { printed: self.list(shell, &clause.condition).0, ..Ways::default() };
+        let mut otherwise = Some(shell.clone());
+        ways.run(self, shell.clone(), "then", &clause.then);
         for part in clause.elses.iter().flatten() {
             if self.exhausted() {
                 break;
             }
+            let Some(mut state) = otherwise.take() else { break };
             if let Some(condition) = &part.condition {
-                self.inside(Construct::Branch("elif"), |this| this.list(&mut otherwise, condition));
-                run(self, &otherwise, "then", &part.body);
+                self.inside(Construct::Branch("elif"), |this| this.list(&mut state, condition));
+                ways.run(self, state.clone(), "then", &part.body);
+                otherwise = Some(state);
             } else {
-                has_else = true;
-                run(self, &otherwise, "else", &part.body);
+                ways.run(self, state, "else", &part.body);
             }
         }
-        if !has_else {
-            branches.push(otherwise);
-            flows.push(Flow::On);
-        }
-        (printed, self.after_branches(shell, branches, &flows))
+        ways.join(self, shell, otherwise)
     }
 
     fn case_clause(&mut self, shell: &mut Shell, clause: &ast::CaseClauseCommand) -> Ran {
         self.text(shell, &clause.value.value);
-        let mut printed = String::new();
-        let mut branches = Vec::new();
-        let mut flows = Vec::new();
+        let mut ways = Ways::default();
         let mut has_default = false;
         for case in &clause.cases {
             if self.exhausted() {
@@ -139,31 +124,48 @@ impl Evaluator {
                 self.text(shell, &pattern.value);
                 has_default |= pattern.value == "*";
             }
-            let Some(body) = &case.cmd else { continue };
-            let mut branch = shell.clone();
-            let (text, flow) = self.inside(Construct::Branch("case"), |this| this.list(&mut branch, body));
-            printed.push_str(&text);
-            flows.push(flow);
-            if flow == Flow::On {
-                branches.push(branch);
+            if let Some(body) = &case.cmd {
+                ways.run(self, shell.clone(), "case", body);
             }
         }
-        if !has_default {
-            branches.push(shell.clone());
-            flows.push(Flow::On);
-        }
-        (printed, self.after_branches(shell, branches, &flows))
+        let otherwise = (!has_default).then(|| shell.clone());
+        ways.join(self, shell, otherwise)
+    }
+}
+
+/// The ways through an `if` or a `case`.
+#[derive(Default)]
+struct Ways {
+    printed: String,
+    /// How control flow continues after the first one.
+    first: Option<Flow>,
+    /// The states after those that continue behind it.
+    states: Vec<Shell>,
+}
+
+impl Ways {
+    /// Follows one way from a state on.
+    fn run(
+        &mut self,
+        evaluator: &mut Evaluator,
+        mut state: Shell,
+        name: &'static str,
+        body: &ast::CompoundList,
+    ) {
+        let (text, flow) = evaluator.inside(Construct::Branch(name), |this| this.list(&mut state, body));
+        self.printed.push_str(&text);
+        self.first.get_or_insert(flow);
+        self.states.extend((flow == Flow::On).then_some(state));
     }
 
-    /// Merges the branches that continue into `shell`; when none continues, the flow is that of the first.
-    fn after_branches(&mut self, shell: &mut Shell, branches: Vec<Shell>, flows: &[Flow]) -> Flow {
-        let mut branches = branches.into_iter();
-        if let Some(first) = branches.next() {
-            *shell = first;
-            self.merge(shell, branches.collect());
-            return Flow::On;
-        }
-        flows.first().copied().unwrap_or(Flow::On)
+    /// Merges the ways that continue, and the state of none of them, into `shell`. If none continues, the flow is that of
+    /// the first.
+    fn join(self, evaluator: &mut Evaluator, shell: &mut Shell, otherwise: Option<Shell>) -> Ran {
+        let mut states = self.states.into_iter().chain(otherwise);
+        let Some(state) = states.next() else { return (self.printed, self.first.unwrap_or(Flow::On)) };
+        *shell = state;
+        evaluator.merge(shell, states.collect());
+        (self.printed, Flow::On)
     }
 }
 

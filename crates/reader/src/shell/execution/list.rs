@@ -10,15 +10,20 @@ use crate::shell::state::Shell;
 
 impl Evaluator {
     pub fn list(&mut self, shell: &mut Shell, list: &ast::CompoundList) -> Ran {
+        self.sequence(&list.0, |this, ast::CompoundListItem(and_or, separator)| match separator {
+            ast::SeparatorOperator::Sequence => this.and_or(shell, and_or),
+            ast::SeparatorOperator::Async => (this.and_or(&mut shell.clone(), and_or).0, Flow::On),
+        })
+    }
+
+    /// Runs the parts of a script one after the other, until one of them leaves it.
+    pub fn sequence<'p, T>(&mut self, parts: &'p [T], mut run: impl FnMut(&mut Self, &'p T) -> Ran) -> Ran {
         let mut printed = String::new();
-        for ast::CompoundListItem(and_or, separator) in &list.0 {
+        for part in parts {
             if self.exhausted() {
                 break;
             }
-            let (text, flow) = match separator {
-                ast::SeparatorOperator::Sequence => self.and_or(shell, and_or),
-                ast::SeparatorOperator::Async => (self.and_or(&mut shell.clone(), and_or).0, Flow::On),
-            };
+            let (text, flow) = run(self, part);
             printed.push_str(&text);
             if flow != Flow::On {
                 return (printed, flow);
@@ -38,26 +43,19 @@ impl Evaluator {
                 break;
             }
             let mut branch = shell.clone();
-            match next {
-                ast::AndOr::And(pipeline) => {
-                    let (text, flow) = self.pipeline(&mut branch, pipeline);
-                    printed.push_str(&text);
-                    if flow == Flow::On {
-                        let cwd = branch.cwd.clone();
-                        self.merge(shell, vec![branch]);
-                        // Assumes success: in `cd there && …`, the directory changes.
-                        shell.cwd = cwd;
-                    }
-                }
+            let (text, flow) = match next {
+                ast::AndOr::And(pipeline) => self.pipeline(&mut branch, pipeline),
                 ast::AndOr::Or(pipeline) => {
-                    let (text, flow) = self
-                        .inside(Construct::Branch("or else"), |this| this.pipeline(&mut branch, pipeline));
-                    printed.push_str(&text);
-                    if flow == Flow::On {
-                        branch.cwd.clone_from(&shell.cwd);
-                        self.merge(shell, vec![branch]);
-                    }
+                    self.inside(Construct::Branch("or else"), |this| this.pipeline(&mut branch, pipeline))
                 }
+            };
+            printed.push_str(&text);
+            if flow == Flow::On {
+                // Assumes success: in `cd there && …`, the directory changes.
+                let succeeds = matches!(next, ast::AndOr::And(_));
+                let cwd = if succeeds { branch.cwd.clone() } else { shell.cwd.clone() };
+                self.merge(shell, vec![branch]);
+                shell.cwd = cwd;
             }
         }
         if !and_or.additional.is_empty() && shell.cwd != cwd {
@@ -158,9 +156,7 @@ impl Evaluator {
         let (printed, flow) = self.compound(shell, compound);
         shell.stdin = before;
         self.store_output(shell, &redirected, &printed);
-        for redirection in &redirected.files {
-            self.feed(&redirection.marked, &printed);
-        }
+        self.feed_files(&redirected, &printed);
         self.run_sinks(waiting);
         (if redirected.silent { String::new() } else { printed }, flow)
     }

@@ -2,6 +2,7 @@
 
 use brush_parser::ast;
 
+use super::commands::assign::variable;
 use crate::shell::Complaint;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::marks::SELECT;
@@ -22,14 +23,10 @@ impl Evaluator {
         };
         let fields = match &clause.values {
             Some(words) => {
-                let mut fields = Vec::new();
-                for word in words {
-                    if self.exhausted() {
-                        break;
-                    }
-                    fields.extend(self.fields(shell, &word.value));
-                }
-                fields
+                let each = words
+                    .iter()
+                    .map_while(|word| (!self.exhausted()).then(|| self.fields(shell, &word.value)));
+                each.flatten().collect()
             }
             None => self.fields(shell, "\"$@\""),
         };
@@ -51,37 +48,23 @@ impl Evaluator {
             let unknown = self.unknowns.plain(format!("${name}"));
             return self.many_rounds(shell, Some((name, unknown)), &clause.body.list);
         }
-        let mut printed = String::new();
         let rounds =
             if fields.len() == 1 { "1 round".to_owned() } else { format!("{} rounds", fields.len()) };
-        let flow = self.inside(Construct::Loop(rounds), |this| {
-            for field in fields {
-                if this.exhausted() {
-                    break;
-                }
-                let many = this.is_many(&field);
-                let ran = if many {
-                    // A glob matches an unknown number of files.
-                    let text = match this.glob_mark(shell, &field.text) {
-                        Some(mark) => mark,
-                        None if is_known(&field.text) => this.unknowns.plain(field.text),
-                        None => field.text,
-                    };
-                    this.many_rounds(shell, Some((name, text)), &clause.body.list)
-                } else {
+        self.inside(Construct::Loop(rounds), |this| {
+            this.rounds(fields, |this, field| {
+                if !this.is_many(&field) {
                     shell.set(name, Value::Scalar(field.text), Origin::Listed);
-                    this.list(shell, &clause.body.list)
-                };
-                printed.push_str(&ran.0);
-                match ran.1 {
-                    Flow::On | Flow::Continue => {}
-                    Flow::Break => break,
-                    leave => return leave,
+                    return this.list(shell, &clause.body.list);
                 }
-            }
-            Flow::On
-        });
-        (printed, flow)
+                // A glob matches an unknown number of files.
+                let text = match this.glob_mark(shell, &field.text) {
+                    Some(mark) => mark,
+                    None if is_known(&field.text) => this.unknowns.plain(field.text),
+                    None => field.text,
+                };
+                this.many_rounds(shell, Some((name, text)), &clause.body.list)
+            })
+        })
     }
 
     /// Adds the words of rounds that are not followed as unread text.
@@ -225,47 +208,47 @@ fn assigned_names(list: &ast::CompoundList, names: &mut Vec<(String, bool)>, dep
         return;
     }
     for item in &list.0 {
-        let pipelines =
-            std::iter::once(&item.0.first).chain(item.0.additional.iter().map(|next| match next {
-                ast::AndOr::And(pipeline) | ast::AndOr::Or(pipeline) => pipeline,
-            }));
-        for command in pipelines.flat_map(|pipeline| &pipeline.seq) {
+        for command in pipelines(&item.0).flat_map(|pipeline| &pipeline.seq) {
             match command {
                 ast::Command::Simple(simple) if simple.word_or_name.is_none() => {
                     for part in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
                         if let ast::CommandPrefixOrSuffixItem::AssignmentWord(assignment, _) = part {
-                            match &assignment.name {
-                                ast::AssignmentName::VariableName(name)
-                                | ast::AssignmentName::ArrayElementName(name, _) => {
-                                    names.push((name.clone(), assignment.append));
-                                }
-                            }
+                            names.push((variable(&assignment.name).to_owned(), assignment.append));
                         }
                     }
                 }
-                ast::Command::Compound(compound, _) => match compound {
-                    ast::CompoundCommand::BraceGroup(group) => assigned_names(&group.list, names, depth + 1),
-                    ast::CompoundCommand::IfClause(clause) => {
-                        assigned_names(&clause.then, names, depth + 1);
-                        for part in clause.elses.iter().flatten() {
-                            assigned_names(&part.body, names, depth + 1);
-                        }
-                    }
-                    ast::CompoundCommand::ForClause(clause) => {
-                        assigned_names(&clause.body.list, names, depth + 1);
-                    }
-                    ast::CompoundCommand::WhileClause(clause) | ast::CompoundCommand::UntilClause(clause) => {
-                        assigned_names(&clause.1.list, names, depth + 1);
-                    }
-                    ast::CompoundCommand::CaseClause(clause) => {
-                        for case in clause.cases.iter().filter_map(|case| case.cmd.as_ref()) {
-                            assigned_names(case, names, depth + 1);
-                        }
-                    }
-                    _ => {}
-                },
+                ast::Command::Compound(compound, _) => {
+                    bodies(compound).into_iter().for_each(|body| assigned_names(body, names, depth + 1));
+                }
                 _ => {}
             }
         }
+    }
+}
+
+/// The pipelines of a chain `a && b || c`.
+fn pipelines(and_or: &ast::AndOrList) -> impl Iterator<Item = &ast::Pipeline> {
+    let further = and_or.additional.iter().map(|next| match next {
+        ast::AndOr::And(pipeline) | ast::AndOr::Or(pipeline) => pipeline,
+    });
+    std::iter::once(&and_or.first).chain(further)
+}
+
+/// The commands of a compound command that may change variables of the shell around it, apart from conditions.
+fn bodies(compound: &ast::CompoundCommand) -> Vec<&ast::CompoundList> {
+    match compound {
+        ast::CompoundCommand::BraceGroup(group) => vec![&group.list],
+        ast::CompoundCommand::IfClause(clause) => {
+            let further = clause.elses.iter().flatten().map(|part| &part.body);
+            std::iter::once(&clause.then).chain(further).collect()
+        }
+        ast::CompoundCommand::ForClause(clause) => vec![&clause.body.list],
+        ast::CompoundCommand::WhileClause(clause) | ast::CompoundCommand::UntilClause(clause) => {
+            vec![&clause.1.list]
+        }
+        ast::CompoundCommand::CaseClause(clause) => {
+            clause.cases.iter().filter_map(|case| case.cmd.as_ref()).collect()
+        }
+        _ => vec![],
     }
 }

@@ -88,19 +88,8 @@ impl Evaluator {
 
     /// Whether a command with these words is in the tree.
     fn has_followed(&self, words: &str) -> bool {
-        let mut left: Vec<&Node> = self.nodes().iter().flatten().collect();
-        while let Some(node) = left.pop() {
-            match node {
-                Node::Group(_, children) => left.extend(children),
-                Node::Command(command)
-                    if command.words.iter().map(|word| word.text.as_str()).eq(words.split_whitespace()) =>
-                {
-                    return true;
-                }
-                _ => {}
-            }
-        }
-        false
+        let words: Vec<&str> = words.split_whitespace().collect();
+        self.has_node(|node| matches!(node, Node::Command(command) if command.texts() == words))
     }
 
     /// Runs a text as a script in the given shell and returns its output.
@@ -138,20 +127,10 @@ impl Evaluator {
         }
         self.depth += 1;
         let ran = match parse(text, &mut self.documents) {
-            Ok(program) => {
-                let mut printed = String::new();
-                let mut flow = Flow::On;
-                for list in &program.complete_commands {
-                    shell.aliases.active = Rc::clone(&shell.aliases.defined);
-                    let (text, next) = self.list(shell, list);
-                    printed.push_str(&text);
-                    flow = next;
-                    if flow != Flow::On {
-                        break;
-                    }
-                }
-                (printed, flow)
-            }
+            Ok(program) => self.sequence(&program.complete_commands, |this, list| {
+                shell.aliases.active = Rc::clone(&shell.aliases.defined);
+                this.list(shell, list)
+            }),
             Err(problem) => {
                 let shown = self.unknowns.show(text);
                 self.complain(Complaint::Syntax { text: short(&shown), problem });

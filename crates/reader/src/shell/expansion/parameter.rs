@@ -244,34 +244,24 @@ fn change(evaluator: &mut Evaluator, shell: &mut Shell, operator: &str, text: &s
         (is_known(&expanded) && expanded.len() <= LONGEST_TRIMMED)
             .then(|| expanded.chars().collect::<Vec<char>>())
     };
-    let chars: Vec<char> = text.chars().collect();
-    let from = |at: usize| chars.get(at..).unwrap_or_default().iter().collect::<String>();
-    let upto = |at: usize| chars.get(..at).unwrap_or_default().iter().collect::<String>();
-    if let Some(pattern) = operator.strip_prefix("##").map(|_| argument(2)) {
-        let pattern = pattern?;
-        let cut = (0..=chars.len())
-            .rev()
-            .find(|&at| pattern::matches(&pattern, chars.get(..at).unwrap_or_default()));
-        return Some(cut.map_or_else(|| text.to_owned(), from));
-    }
-    if operator.starts_with('#') {
-        let pattern = argument(1)?;
-        let cut =
-            (0..=chars.len()).find(|&at| pattern::matches(&pattern, chars.get(..at).unwrap_or_default()));
-        return Some(cut.map_or_else(|| text.to_owned(), from));
-    }
-    if operator.starts_with("%%") {
-        let pattern = argument(2)?;
-        let cut =
-            (0..=chars.len()).find(|&at| pattern::matches(&pattern, chars.get(at..).unwrap_or_default()));
-        return Some(cut.map_or_else(|| text.to_owned(), upto));
-    }
-    if operator.starts_with('%') {
-        let pattern = argument(1)?;
-        let cut = (0..=chars.len())
-            .rev()
-            .find(|&at| pattern::matches(&pattern, chars.get(at..).unwrap_or_default()));
-        return Some(cut.map_or_else(|| text.to_owned(), upto));
+    let trims = ["##", "%%", "#", "%"].into_iter().find(|sign| operator.starts_with(*sign));
+    if let Some(sign) = trims {
+        let pattern = argument(sign.len())?;
+        let chars: Vec<char> = text.chars().collect();
+        let is_front = sign.starts_with('#');
+        let fits = |at: &usize| {
+            let (front, end) = chars.split_at(*at);
+            pattern::matches(&pattern, if is_front { front } else { end })
+        };
+        let mut places = 0..=chars.len();
+        // `##` and `%` begin at the end of the text.
+        let cut = if matches!(sign, "##" | "%") { places.rfind(fits) } else { places.find(fits) };
+        let rest =
+            cut.map_or(
+                chars.as_slice(),
+                |at| if is_front { chars.split_at(at).1 } else { chars.split_at(at).0 },
+            );
+        return Some(rest.iter().collect());
     }
     match operator {
         "^^" | "@U" => return Some(text.to_uppercase()),

@@ -98,7 +98,7 @@ pub(crate) fn xargs(evaluator: &mut Evaluator, started: &Started<'_>) -> String 
     let items = items(evaluator, stdin, replace.is_some(), delimiter);
     let mut inner = shell.clone().through("xargs");
     inner.stdin = Some(String::new());
-    evaluator.through(shell, invocation, "xargs".to_owned(), |this| {
+    evaluator.through(shell, invocation, "xargs", |this| {
         let runs: Vec<Vec<Field>> = match (&items, &replace) {
             (Items::Unknown(mark), replace) => {
                 inner.repeats |= replace.is_some() || group.is_some();
@@ -124,15 +124,9 @@ pub(crate) fn xargs(evaluator: &mut Evaluator, started: &Started<'_>) -> String 
                 .collect(),
         };
         this.beyond(&inner, runs.get(MOST_RUNS..).unwrap_or_default());
-        let mut printed = String::new();
-        for fields in runs.into_iter().take(MOST_RUNS) {
-            if this.exhausted() {
-                break;
-            }
-            let one = Invocation::of(fields, inner.stdin.clone());
-            printed.push_str(&this.run_program(&inner, &one));
-        }
-        printed
+        this.each(runs.into_iter().take(MOST_RUNS), |this, fields| {
+            this.run_program(&inner, &Invocation::of(fields, inner.stdin.clone()))
+        })
     })
 }
 
@@ -202,19 +196,13 @@ pub(crate) fn parallel(evaluator: &mut Evaluator, started: &Started<'_>) -> Stri
     } else {
         product(&lists)
     };
-    evaluator.through(shell, invocation, "parallel".to_owned(), |this| {
-        let mut printed = String::new();
+    evaluator.through(shell, invocation, "parallel", |this| {
         let beyond = rows.get(MOST_RUNS..).unwrap_or_default().iter();
         let beyond: Vec<Vec<Field>> = beyond.map(|row| vec![Field::literal(fill(&template, row))]).collect();
         this.beyond(&inner, &beyond);
-        for row in rows.iter().take(MOST_RUNS) {
-            if this.exhausted() {
-                break;
-            }
-            let script = fill(&template, row);
-            printed.push_str(&this.run_text(&mut inner.clone(), &script));
-        }
-        printed
+        this.each(rows.iter().take(MOST_RUNS), |this, row| {
+            this.run_text(&mut inner.clone(), &fill(&template, row))
+        })
     })
 }
 
@@ -267,7 +255,7 @@ pub(crate) fn find(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
         evaluator.leaf(shell, invocation);
         return printed;
     }
-    evaluator.through(shell, invocation, "find".to_owned(), |this| {
+    evaluator.through(shell, invocation, "find", |this| {
         for (fields, each, elsewhere) in runs {
             let found = this.unknowns.mark(found.clone());
             let mut inner = shell.clone().through("find");

@@ -142,14 +142,9 @@ impl Evaluator {
             self.leaf(shell, invocation);
             return None;
         }
-        let printed = self.through(shell, invocation, label.to_owned(), |this| {
-            let mut printed = String::new();
-            for script in &scripts {
-                printed.push_str(&this.shell_file(shell, inner.clone(), script));
-            }
-            printed
-        });
-        Some(printed)
+        Some(self.through(shell, invocation, label, |this| {
+            this.each(&scripts, |this, script| this.shell_file(shell, inner.clone(), script))
+        }))
     }
 
     /// Follows the text of one file as a shell script.
@@ -177,7 +172,7 @@ pub(crate) fn crontab(evaluator: &mut Evaluator, shell: &Shell, invocation: &Inv
     inner.repeats = true;
     inner.stdin = None;
     inner.cwd = None;
-    evaluator.through(shell, invocation, "crontab".to_owned(), |this| {
+    evaluator.through(shell, invocation, "crontab", |this| {
         for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
             // The schedule: five fields, or one name such as `@daily`.
             let fields = if line.starts_with('@') { 1 } else { 5 };

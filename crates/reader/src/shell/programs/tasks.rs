@@ -140,7 +140,7 @@ pub(crate) fn run_parts(evaluator: &mut Evaluator, started: &Started<'_>) -> Str
     let fields = std::iter::once(program).chain(given.values(Role::Arguments).map(Field::literal)).collect();
     let inner = shell.clone().through("run-parts");
     let one = invocation.with(fields);
-    evaluator.through(shell, invocation, "run-parts".to_owned(), |this| this.run_program(&inner, &one))
+    evaluator.through(shell, invocation, "run-parts", |this| this.run_program(&inner, &one))
 }
 
 impl Evaluator {
@@ -184,17 +184,10 @@ impl Evaluator {
             inner.set_text(name, value.as_str());
             self.export(&mut inner, name);
         }
-        self.through(started.shell, started.invocation, started.program.to_owned(), |this| {
+        self.through(started.shell, started.invocation, started.program, |this| {
             let text = commands.scripts.join("\n");
             let printed = this.follow_file(&inner.clone(), path, &text, |this| {
-                let mut printed = String::new();
-                for script in &commands.scripts {
-                    if this.exhausted() {
-                        break;
-                    }
-                    printed.push_str(&this.run_text(&mut inner.clone(), script));
-                }
-                printed
+                this.each(&commands.scripts, |this, script| this.run_text(&mut inner.clone(), script))
             });
             printed.unwrap_or_default()
         })

@@ -136,6 +136,13 @@ impl Evaluator {
     }
 }
 
+/// The variable that an assignment sets, or an element of it.
+pub(crate) fn variable(name: &AssignmentName) -> &str {
+    match name {
+        AssignmentName::VariableName(name) | AssignmentName::ArrayElementName(name, _) => name,
+    }
+}
+
 /// Sets one element of an array.
 fn put(items: &mut Vec<(String, String)>, key: String, text: String) {
     // Only the last 64 keys are compared: scripts set elements in order, and the time stays linear.

@@ -90,7 +90,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
             let (mut inner, stdin) = (shell.clone(), shell.stdin.clone());
             inner.stdin.clone_from(&invocation.stdin);
             let mut flow = Flow::On;
-            let printed = evaluator.through(shell, invocation, "eval".to_owned(), |this| {
+            let printed = evaluator.through(shell, invocation, "eval", |this| {
                 let ran = this.run_script(&mut inner, &text);
                 flow = ran.1;
                 ran.0
@@ -356,7 +356,7 @@ fn source(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation)
     }
     inner.set_text("BASH_SOURCE", file);
     inner.in_function = true;
-    let printed = evaluator.through(shell, invocation, "source".to_owned(), |this| {
+    let printed = evaluator.through(shell, invocation, "source", |this| {
         this.follow_file(shell, file, &content, |this| this.run_text(&mut inner, &content))
             .unwrap_or_default()
     });
@@ -410,7 +410,7 @@ fn exec(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -
     };
     let rest = invocation.with(invocation.from(first).to_vec());
     let inner = shell.clone().through("exec");
-    let printed = evaluator.through(shell, invocation, "exec".to_owned(), |this| this.start(&inner, &rest).0);
+    let printed = evaluator.through(shell, invocation, "exec", |this| this.start(&inner, &rest).0);
     // With `execfail`, the script continues when `exec` fails.
     (printed, if shell.outlives_exec { Flow::On } else { Flow::Exit })
 }

@@ -29,25 +29,16 @@ impl Evaluator {
             assign(&step, &mut trial)?;
         }
         assign(&start, shell)?;
-        let mut printed = String::new();
         let label = if rounds == 1 { "1 round".to_owned() } else { format!("{rounds} rounds") };
-        let flow = self.inside(Construct::Loop(label), |this| {
-            for _ in 0..rounds {
-                if this.exhausted() {
-                    break;
+        Some(self.inside(Construct::Loop(label), |this| {
+            this.rounds(0..rounds, |this, _| {
+                let ran = this.list(shell, &clause.body.list);
+                if matches!(ran.1, Flow::On | Flow::Continue) {
+                    assign(&step, shell);
                 }
-                let (text, flow) = this.list(shell, &clause.body.list);
-                printed.push_str(&text);
-                match flow {
-                    Flow::On | Flow::Continue => {}
-                    Flow::Break => break,
-                    leave => return leave,
-                }
-                assign(&step, shell);
-            }
-            Flow::On
-        });
-        Some((printed, flow))
+                ran
+            })
+        }))
     }
 }
 

@@ -78,18 +78,18 @@ impl Evaluator {
         Command { words, stdin, redirections: invocation.redirections.clone(), ..Self::command_in(shell) }
     }
 
-    /// Adds a wrapper to the tree, with the nodes that `run` finds below it, and returns the output of `run`.
-    pub fn through(
+    /// Adds a wrapper to the tree, with the nodes that `run` finds below it, and returns the result of `run`.
+    pub fn through<T>(
         &mut self,
         shell: &Shell,
         invocation: &Invocation,
-        label: String,
-        run: impl FnOnce(&mut Self) -> String,
-    ) -> String {
+        label: impl Into<String>,
+        run: impl FnOnce(&mut Self) -> T,
+    ) -> T {
         // A chain of wrappers copies the words once for each of them.
         self.spend(invocation.fields.len() / 8 * 4);
         let mut command = self.command_of(shell, invocation);
-        command.through = label;
+        command.through = label.into();
         let (printed, nodes) = self.collected(run);
         // A wrapper is added even without nodes below it: rules match its words.
         self.push(Node::Group(Construct::Through(Box::new(command)), nodes));

@@ -1,7 +1,8 @@
 //! Simple commands: assignments, redirections, and the lookup of the name.
 
-use brush_parser::ast::{self, Assignment, AssignmentName, CommandPrefixOrSuffixItem};
+use brush_parser::ast::{self, AssignmentName, CommandPrefixOrSuffixItem};
 
+use super::assign::variable;
 use super::invocation::Invocation;
 use super::{attributes, builtins};
 use crate::languages::names::shell as names;
@@ -89,7 +90,7 @@ impl Evaluator {
             self.run_each(shell, &invocation)
         } else {
             let mut inner = shell.clone();
-            for assignment in assignments {
+            for assignment in &assignments {
                 self.assign(&mut inner, assignment);
                 if let AssignmentName::VariableName(name) = &assignment.name {
                     self.export(&mut inner, name);
@@ -97,13 +98,8 @@ impl Evaluator {
             }
             let ran = self.run_each(&mut inner, &invocation);
             // The assignments end with the command; what `cd` or `read` changed remains.
-            for assignment in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
-                if let CommandPrefixOrSuffixItem::AssignmentWord(Assignment { name, .. }, _) = assignment
-                    && let AssignmentName::VariableName(name) | AssignmentName::ArrayElementName(name, _) =
-                        name
-                {
-                    inner.restore(name, shell);
-                }
+            for assignment in &assignments {
+                inner.restore(variable(&assignment.name), shell);
             }
             inner.env = std::sync::Arc::clone(&shell.env);
             *shell = inner;

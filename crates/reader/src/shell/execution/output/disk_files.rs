@@ -284,28 +284,19 @@ impl Evaluator {
     /// Whether a command that was read before may change a file in a way that cannot be followed.
     fn changes(&self, path: &str) -> bool {
         let is_here = |command: &Command| command.hosts.is_empty() && !command.is_elsewhere;
-        let mut left: Vec<&Node> = self.nodes().iter().flatten().collect();
-        while let Some(node) = left.pop() {
+        self.has_node(|node| {
             let (command, is_wrapper) = match node {
-                Node::Group(construct, children) => {
-                    left.extend(children);
-                    let Construct::Through(command) = construct else { continue };
-                    (command, true)
-                }
+                Node::Group(Construct::Through(command), _) => (command, true),
                 Node::Command(command) => (command, false),
-                Node::Unread(_) => continue,
+                _ => return false,
             };
             let mut written = command.redirections.iter().filter(|file| file.mode != Mode::Read);
             let mut words = command.words.iter().skip(1).filter(|_| !is_wrapper);
-            if is_here(command)
+            is_here(command)
                 && (written.any(|file| self.means(command, &file.path.text, path))
                     || words.any(|word| self.means(command, &word.text, path))
                         && may_write(command, |text| self.means(command, text, path), self.catalogue))
-            {
-                return true;
-            }
-        }
-        false
+        })
     }
 
     /// Whether a word of a command, or the value in it, is the file `path`.

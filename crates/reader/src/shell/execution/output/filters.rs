@@ -1,5 +1,7 @@
 //! Filters: programs whose output follows from their options and their known standard input.
 
+use data_encoding::{BASE64, BASE64_NOPAD, Encoding, HEXLOWER, HEXLOWER_PERMISSIVE};
+
 use crate::languages::names::shell as names;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Invocation;
@@ -37,9 +39,9 @@ pub(crate) fn of(
         }
         "xxd" if options_only && args.iter().any(|arg| arg.contains('p')) => {
             if args.iter().any(|arg| arg.contains('r')) {
-                decode_hex(text)
+                decoded(&HEXLOWER_PERMISSIVE, text, 2)
             } else {
-                Some(text.bytes().map(|byte| format!("{byte:02x}")).collect())
+                Some(HEXLOWER.encode(text.as_bytes()))
             }
         }
         "cut" => cut(text, args),
@@ -273,49 +275,25 @@ fn substituted(text: &str, args: &[&str]) -> Option<String> {
     }
 }
 
-fn decode_hex(text: &str) -> Option<String> {
-    let digits: Vec<u8> = text
-        .chars()
-        .filter(|c| !c.is_whitespace())
-        .map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
-        .collect::<Option<_>>()?;
-    let bytes = digits.chunks_exact(2).map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit));
-    String::from_utf8(bytes.collect()).ok().map(|text| without_marks(&text).into_owned())
+/// The text that packed digits hold; `None` where it is no text. What does not fill a byte is left out.
+fn decoded(encoding: &Encoding, digits: &str, per_group: usize) -> Option<String> {
+    let mut digits: String = digits.chars().filter(|c| !c.is_whitespace()).collect();
+    if digits.len() % per_group == 1 {
+        digits.pop();
+    }
+    let text = String::from_utf8(encoding.decode(digits.as_bytes()).ok()?).ok()?;
+    Some(without_marks(&text).into_owned())
 }
 
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/// The text behind base64 in either alphabet, up to the padding.
+fn decode_base64(text: &str) -> Option<String> {
+    let mut specification = BASE64_NOPAD.specification();
+    specification.translate.from.push_str("-_");
+    specification.translate.to.push_str("+/");
+    specification.check_trailing_bits = false;
+    decoded(&specification.encoding().ok()?, text.split('=').next().unwrap_or_default(), 4)
+}
 
 fn encode_base64(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    for chunk in bytes.chunks(3) {
-        let bits = (0..3).fold(0_u32, |bits, at| bits << 8 | u32::from(chunk.get(at).copied().unwrap_or(0)));
-        for at in 0..4 {
-            let index = usize::try_from(bits >> (18 - 6 * at) & 63).unwrap_or(0);
-            let letter = ALPHABET.get(index).filter(|_| at <= chunk.len());
-            text.push(letter.map_or('=', |letter| char::from(*letter)));
-        }
-    }
-    text.push('\n');
-    text
-}
-
-fn decode_base64(text: &str) -> Option<String> {
-    let mut bytes = Vec::new();
-    let (mut bits, mut count) = (0_u32, 0);
-    for byte in text.bytes().filter(|byte| !byte.is_ascii_whitespace()) {
-        let byte = match byte {
-            b'=' => break,
-            b'-' => b'+',
-            b'_' => b'/',
-            byte => byte,
-        };
-        let value = ALPHABET.iter().position(|letter| *letter == byte)?;
-        bits = (bits << 6) | u32::try_from(value).ok()?;
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push(u8::try_from((bits >> count) & 0xff).unwrap_or(0));
-        }
-    }
-    String::from_utf8(bytes).ok().map(|text| without_marks(&text).into_owned())
+    BASE64.encode(bytes) + "\n"
 }

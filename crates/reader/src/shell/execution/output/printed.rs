@@ -1,6 +1,7 @@
 //! The output of programs, as far as it follows from their words and their input.
 
 use super::{filters, listing};
+use crate::catalogue::base_name;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Invocation;
 use crate::shell::grammar::word::ansi_c;
@@ -42,12 +43,10 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
         "pwd" => shell.cwd.clone().map(|cwd| cwd + "\n"),
         "seq" => seq(args),
         "which" => Some(located(invocation)),
-        "basename" => match args {
-            [path] if is_known(path) => {
-                path.trim_end_matches('/').rsplit('/').next().map(|name| format!("{name}\n"))
-            }
-            [path, suffix] if is_known(path) && is_known(suffix) => {
-                let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        "basename" if args.iter().all(|arg| is_known(arg)) => match args {
+            [path] => Some(format!("{}\n", base_name(path.trim_end_matches('/')))),
+            [path, suffix] => {
+                let name = base_name(path.trim_end_matches('/'));
                 Some(format!("{}\n", name.strip_suffix(suffix).unwrap_or(name)))
             }
             _ => None,

@@ -47,8 +47,7 @@ impl Evaluator {
                 IoRedirect::OutputAndError(word, append) => {
                     let mode = if *append { Mode::Append } else { Mode::Write };
                     let text = self.text(shell, &word.value);
-                    let path = self.unknowns.word(&Field::literal(text.as_str()));
-                    result.files.push(Redirection { mode, path, marked: text });
+                    self.opens(&mut result, mode, text);
                     result.silent = true;
                 }
                 IoRedirect::HereString(fd, word) => {
@@ -111,11 +110,9 @@ impl Evaluator {
                     }
                     let opened = self.file_content(shell, &format!("{} >", descriptor(text.as_str())));
                     if let Some(marked) = opened.filter(|_| fd.is_none_or(|fd| fd == 1)) {
-                        let path = self.unknowns.word(&Field::literal(marked.as_str()));
-                        result.files.push(Redirection { mode: Mode::Append, path, marked });
+                        self.opens(result, Mode::Append, marked);
                     } else if !is_number {
-                        let path = self.unknowns.word(&Field::literal(text.as_str()));
-                        result.files.push(Redirection { mode: Mode::Write, path, marked: text });
+                        self.opens(result, Mode::Write, text);
                     }
                 }
                 return;
@@ -157,8 +154,13 @@ impl Evaluator {
             }
             Mode::Write | Mode::Append => {}
         }
-        let path = self.unknowns.word(&Field::literal(text.as_str()));
-        result.files.push(Redirection { mode, path, marked: text });
+        self.opens(result, mode, text);
+    }
+
+    /// Adds a file that is opened.
+    fn opens(&self, result: &mut Redirected, mode: Mode, marked: String) {
+        let path = self.unknowns.word(&Field::literal(marked.as_str()));
+        result.files.push(Redirection { mode, path, marked });
     }
 
     /// Opens a known text as a file descriptor.

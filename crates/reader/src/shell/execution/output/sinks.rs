@@ -55,7 +55,15 @@ impl Evaluator {
         sink.map(|sink| sink.input.push_str(text)).is_some()
     }
 
-    /// Passes the output of a command to files, to commands that wait for it, and to where `exec` sends it.
+    /// Passes a text to the commands that wait at the files of redirections.
+    pub fn feed_files(&mut self, redirected: &Redirected, text: &str) {
+        for redirection in &redirected.files {
+            self.feed(&redirection.marked, text);
+        }
+    }
+
+    /// Passes the output of a command to files, to commands that wait for it, and to where `exec` sends it. Those that began
+    /// to wait from `waiting` on only received its output, and have got all of their input.
     pub fn pass_output(
         &mut self,
         shell: &mut Shell,
@@ -63,46 +71,20 @@ impl Evaluator {
         printed: &str,
     ) {
         self.store_output(shell, redirected, printed);
-        self.close_sinks(waiting, invocation, redirected, printed);
-        self.send_output(shell, invocation, redirected, printed);
-    }
-
-    /// Ends a command: those that only received its output have got all of their input.
-    fn close_sinks(&mut self, from: usize, invocation: &Invocation, redirected: &Redirected, printed: &str) {
-        if self.sinks.len() <= from {
-            return;
-        }
+        let is_exec = invocation.word(0) == Some("exec");
         // What `exec` opens stays open.
-        if invocation.word(0) == Some("exec") {
-            return;
+        if self.sinks.len() > waiting && !is_exec {
+            for field in invocation.args() {
+                self.feed(&field.text, printed);
+            }
+            self.feed_files(redirected, printed);
+            self.run_sinks(waiting);
         }
-        for field in invocation.args() {
-            self.feed(&field.text, printed);
-        }
-        for redirection in &redirected.files {
-            self.feed(&redirection.marked, printed);
-        }
-        self.run_sinks(from);
-    }
-
-    /// Passes the output of a command to where it goes: the files that it names, or those that `exec` has opened.
-    fn send_output(
-        &mut self,
-        shell: &mut Shell,
-        invocation: &Invocation,
-        redirected: &Redirected,
-        printed: &str,
-    ) {
-        let opens = invocation.word(0) == Some("exec") && invocation.fields.len() == 1;
-        if opens && redirected.silent {
+        if is_exec && invocation.fields.len() == 1 && redirected.silent {
             shell.output = redirected.files.last().map(|file| Rc::from(file.marked.as_str()));
             return;
         }
-        if !self.sinks.is_empty() {
-            for redirection in &redirected.files {
-                self.feed(&redirection.marked, printed);
-            }
-        }
+        self.feed_files(redirected, printed);
         // What functions and scripts print has been passed on already.
         let prints = matches!(invocation.word(0), Some("echo" | "printf" | "cat"));
         if let Some(path) = shell.output.clone().filter(|_| prints && !redirected.silent)

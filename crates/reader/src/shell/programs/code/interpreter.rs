@@ -123,7 +123,7 @@ fn run_files(evaluator: &mut Evaluator, started: &Started<'_>, path: &str) -> St
     }
     // An option before the file may load other code.
     let is_script = invocation.word(1) == Some(path) && scripts.iter().all(|script| !script.is_written);
-    evaluator.through(shell, invocation, program.to_owned(), |this| {
+    evaluator.through(shell, invocation, program, |this| {
         for script in scripts {
             let fields = vec![Field::literal(program), Field::literal("-")];
             let one = Invocation::of(fields, Some(script.text.clone()));
