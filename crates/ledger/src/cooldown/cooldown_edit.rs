@@ -259,68 +259,36 @@ fn set(object: &CstObject, key: &str, value: CstInputValue) {
 mod tests {
     use super::*;
 
-    fn add(success: bool) -> Edit {
-        Edit::Add { kind: "restart", at: "2026-03-21T14:22:00Z".parse().unwrap(), success }
-    }
-
     #[test]
-    fn adds_the_entry_and_keeps_every_other_byte() {
-        let text = "{ \"last_run\" : 7,\n\t\"services\": {\n\t\t\"jellyfin\": {\"note\":\"x\", \"restart_timestamps\": [ \"2026-03-21T14:00:00Z\" ]}\n\t}}";
-        let edited = apply(text, &[("jellyfin", add(true))]).unwrap();
-        assert_eq!(edited, text.replace("14:00:00Z\" ]", "14:00:00Z\", \"2026-03-21T14:22:00Z\" ]"),);
-    }
-
-    #[test]
-    fn a_new_service_uses_the_shape_of_the_other_services() {
-        let objects = r#"{"services": {"a": {"restarts": [], "redeployments": []}}}"#;
-        let edited = apply(objects, &[("b", add(false))]).unwrap();
-        let json: serde_json::Value = serde_json::from_str(&edited).unwrap();
-        assert_eq!(
-            json["services"]["b"]["restarts"],
-            serde_json::json!([{"timestamp": "2026-03-21T14:22:00Z", "success": false}])
-        );
-        let fresh: serde_json::Value =
-            serde_json::from_str(&apply("", &[("b", add(true))]).unwrap()).unwrap();
-        assert_eq!(fresh["services"]["b"]["restart_timestamps"], serde_json::json!(["2026-03-21T14:22:00Z"]));
-    }
-
-    #[test]
-    fn the_file_that_claude_ops_creates_gets_objects() {
-        for initial in [INITIAL, r#"{"services": {}}"#, r#"{"services": {"a": {"consecutive_healthy": 1}}}"#]
-        {
-            let edited = apply(initial, &[("b", add(true))]).unwrap();
-            let json: serde_json::Value = serde_json::from_str(&edited).unwrap();
-            let entry = serde_json::json!([{"timestamp": "2026-03-21T14:22:00Z", "success": true}]);
-            assert_eq!(json["services"]["b"]["restarts"], entry, "{initial}");
+    fn edits_keep_what_they_do_not_concern_and_refuse_other_content() {
+        #[derive(serde::Deserialize)]
+        struct Case {
+            before: String,
+            edits: Vec<(String, String)>,
+            after: Option<String>,
+            services: Option<serde_json::Value>,
         }
-    }
-
-    #[test]
-    fn clears_counters_and_sets_streaks_in_place() {
-        let text = r#"{"services":{"a":{"restarts":[{"timestamp":"x"}],"consecutive_healthy":1,"z":[1]}}}"#;
-        let edited = apply(text, &[("a", Edit::Clear), ("a", Edit::Streak(0))]).unwrap();
-        assert_eq!(edited, r#"{"services":{"a":{"restarts":[],"consecutive_healthy":0,"z":[1]}}}"#);
-    }
-
-    #[test]
-    fn removes_an_entry_and_keeps_the_others() {
-        let text = r#"{"services":{"a":{"restarts":[]}, "b":{"z":1}},"last_run":7}"#;
-        let edited = apply(text, &[("a", Edit::Remove), ("c", Edit::Remove)]).unwrap();
-        assert_eq!(edited, r#"{"services":{ "b":{"z":1}},"last_run":7}"#);
-    }
-
-    #[test]
-    fn refuses_content_that_is_not_a_cooldown_file() {
-        for text in [
-            "{",
-            "[]",
-            "7",
-            r#"{"services":[]}"#,
-            r#"{"services":{"a":7}}"#,
-            "{} // note",
-            r#"{"services":{"a":{"restart_timestamps":"x"}}}"#,
-        ] {
-            assert!(apply(text, &[("a", add(true))]).is_err(), "{text}");
+        let cases: Vec<Case> = serde_saphyr::from_str(include_str!("cooldown_edit.yaml")).unwrap();
+        for Case { before, edits, after, services } in cases {
+            let read = |(service, edit): &(String, String)| match edit.as_str() {
+                "clear" => (service.clone(), Edit::Clear),
+                "streak" => (service.clone(), Edit::Streak(0)),
+                "remove" => (service.clone(), Edit::Remove),
+                edit => {
+                    let (at, success) = ("2026-03-21T14:22:00Z".parse().unwrap(), edit == "restart");
+                    (service.clone(), Edit::Add { kind: "restart", at, success })
+                }
+            };
+            let edits: Vec<(String, Edit)> = edits.iter().map(read).collect();
+            let edits: Vec<_> = edits.iter().map(|(service, edit)| (service.as_str(), *edit)).collect();
+            let edited = apply(&before, &edits).ok();
+            match services {
+                None => assert_eq!(edited, after, "{before}"),
+                Some(services) => {
+                    let file: serde_json::Value = serde_json::from_str(&edited.unwrap()).unwrap();
+                    assert_eq!(file["services"], services, "{before}");
+                }
+            }
         }
     }
 }

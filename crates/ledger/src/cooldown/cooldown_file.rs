@@ -142,38 +142,25 @@ fn times(service: &Value, plain: &str, objects: &str) -> Vec<DateTime<Utc>> {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> CooldownFile {
-        CooldownFile::parse(text.as_bytes()).unwrap()
-    }
-
     #[test]
-    fn reads_both_shapes() {
-        let plain = parse(
-            r#"{"services":{"jellyfin":{"restart_timestamps":["2026-03-21T14:00:00Z","2026-03-21T15:22:00.5+01:00"],
-                "redeployment_timestamps":[]}},"last_run":"x"}"#,
-        );
-        let objects = parse(
-            r#"{"services":{"jellyfin":{"restarts":[{"timestamp":"2026-03-21T14:00:00Z","success":true},
-                {"timestamp":"2026-03-21T14:22:00.5Z","success":false}],"redeployments":[],"consecutive_healthy":0}}}"#,
-        );
-        assert_eq!(plain, objects);
-        assert_eq!(plain.times("jellyfin", "restart").len(), 2);
-        assert!(plain.times("sonarr", "restart").is_empty());
-    }
-
-    #[test]
-    fn ignores_an_invalid_entry() {
-        let file = parse(
-            r#"{"services":{"jellyfin":{"restart_timestamps":["2026-03-21T14:00:00Z",null,7,"soon",{"success":true}]},
-                "sonarr":"broken","radarr":{"restarts":{"not":"a list"}}}}"#,
-        );
-        assert_eq!(file.times("jellyfin", "restart").len(), 1);
-        assert!(file.times("sonarr", "restart").is_empty());
-    }
-
-    #[test]
-    fn a_truncated_file_is_an_error_with_its_position() {
-        let error = CooldownFile::parse(br#"{"services":{"jellyfin":{"restart_time"#).unwrap_err();
-        assert!(error.to_string().contains("line 1"), "{error}");
+    fn reads_both_shapes_and_ignores_invalid_entries() {
+        #[derive(Deserialize)]
+        struct Case {
+            file: String,
+            #[serde(default)]
+            restarts: BTreeMap<String, Vec<DateTime<Utc>>>,
+            error: Option<String>,
+        }
+        let cases: Vec<Case> = serde_saphyr::from_str(include_str!("cooldown_file.yaml")).unwrap();
+        for Case { file, restarts, error } in cases {
+            match (CooldownFile::parse(file.as_bytes()), error) {
+                (Ok(read), None) => {
+                    let all =
+                        read.services().map(|name| (name.to_owned(), read.times(name, "restart").to_vec()));
+                    assert_eq!(all.collect::<BTreeMap<_, _>>(), restarts, "{file}");
+                }
+                (read, error) => assert!(read.unwrap_err().to_string().contains(&error.unwrap()), "{file}"),
+            }
+        }
     }
 }

@@ -161,87 +161,41 @@ fn length(session: Option<&str>, earlier: &[Earlier]) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::fixture;
-
-    /// Records a check of jellyfin, in minutes after the first one.
-    fn check(ledger: &mut Ledger, by: Checker, healthy: bool, session: Option<&str>, minute: i64) -> Streak {
-        let now: DateTime<Utc> = "2026-03-21T14:00:00Z".parse().unwrap();
-        let change = ledger.change().unwrap();
-        let check = NewCheck { service: "jellyfin", healthy, by, session };
-        let streak = change.note_check(&check, now + TimeDelta::minutes(minute)).unwrap();
-        change.commit().unwrap();
-        streak
-    }
-
-    fn with_sessions() -> (tempfile::TempDir, Ledger) {
-        let (folder, mut ledger) = fixture::ledger();
-        let change = ledger.change().unwrap();
-        for session in ["a", "b", "c"] {
-            change
-                .transaction
-                .run(
-                    "INSERT INTO hook_sessions (session_id, started_at, last_seen_at, state) VALUES (?1, ?2, ?2, 'idle')",
-                    params![session, "2026-03-21T14:00:00Z"],
-                )
-                .unwrap();
-        }
-        change.commit().unwrap();
-        (folder, ledger)
-    }
+    use crate::sessions::Who;
 
     #[test]
-    fn two_checks_of_opsctl_half_an_hour_apart_clear_the_counters() {
-        let (_folder, mut ledger) = with_sessions();
-        assert_eq!(check(&mut ledger, Checker::Opsctl, true, Some("a"), 0), Streak::Of(1));
-        assert_eq!(check(&mut ledger, Checker::Opsctl, true, Some("b"), 29), Streak::Of(2));
-        assert_eq!(check(&mut ledger, Checker::Opsctl, true, Some("c"), 30), Streak::Cleared);
-        // The checks before do not count again.
-        assert_eq!(check(&mut ledger, Checker::Opsctl, true, Some("b"), 60), Streak::Of(1));
-    }
-
-    #[test]
-    fn other_checks_clear_nothing() {
-        use Checker::{Opsctl, Stated};
-        type Steps<'a> = &'a [(Checker, bool, Option<&'a str>)];
-        let rows: [(&str, Steps<'_>); 6] = [
-            ("stated", &[(Stated, true, Some("a")), (Stated, true, Some("b")), (Stated, true, None)]),
-            ("the first is stated", &[(Stated, true, Some("a")), (Opsctl, true, Some("b"))]),
-            ("the second is stated", &[(Opsctl, true, Some("a")), (Stated, true, Some("b"))]),
-            ("one session", &[(Opsctl, true, Some("a")), (Opsctl, true, Some("a"))]),
-            (
-                "unknown sessions",
-                &[(Opsctl, true, Some("x")), (Opsctl, true, Some("y")), (Opsctl, true, None)],
-            ),
-            (
-                "an unhealthy check in between",
-                &[(Opsctl, true, Some("a")), (Stated, false, None), (Opsctl, true, Some("b"))],
-            ),
-        ];
-        for (what, steps) in rows {
-            let (_folder, mut ledger) = with_sessions();
-            for ((by, healthy, session), hour) in steps.iter().zip(0..) {
-                let streak = check(&mut ledger, *by, *healthy, *session, hour * 60);
-                assert_ne!(streak, Streak::Cleared, "{what}");
+    fn only_two_checks_of_opsctl_that_are_apart_clear_the_counters() {
+        type Step = (String, Option<String>, i64, i64);
+        let began: DateTime<Utc> = "2026-03-21T14:00:00Z".parse().unwrap();
+        let cases: BTreeMap<String, Vec<Step>> = serde_saphyr::from_str(include_str!("checks.yaml")).unwrap();
+        for (case, steps) in cases {
+            let (_folder, mut ledger) = fixture::ledger();
+            for (what, session, minute, expected) in steps {
+                let now = began + TimeDelta::minutes(minute);
+                let change = ledger.change().unwrap();
+                for session in ["a", "b", "c"] {
+                    change.meet(&Who { session, ..Who::default() }, began).unwrap();
+                }
+                if what == "action" {
+                    let sql = "INSERT INTO hook_actions (service, kind, verb, counts, state, reserved_at, expires_at)
+                         VALUES ('jellyfin', 'restart', 'restart', TRUE, 'done', ?1, ?1)";
+                    change.run(sql, params![time::write(now)]).unwrap();
+                } else {
+                    let by = if what.starts_with("stated") { Checker::Stated } else { Checker::Opsctl };
+                    let (healthy, session) = (!what.ends_with("unhealthy"), session.as_deref());
+                    let check = NewCheck { service: "jellyfin", healthy, by, session };
+                    let streak = match change.note_check(&check, now).unwrap() {
+                        Streak::Of(streak) => streak.into(),
+                        Streak::Cleared => -1,
+                    };
+                    assert_eq!(streak, expected, "{case}, minute {minute}");
+                }
+                change.commit().unwrap();
             }
         }
-    }
-
-    #[test]
-    fn an_action_between_two_checks_starts_over() {
-        let (_folder, mut ledger) = with_sessions();
-        check(&mut ledger, Checker::Opsctl, true, Some("a"), 0);
-        let change = ledger.change().unwrap();
-        change
-            .transaction
-            .run(
-                "INSERT INTO hook_actions (service, kind, verb, counts, state, reserved_at, expires_at)
-                 VALUES ('jellyfin', 'restart', 'restart', TRUE, 'done', ?1, ?1)",
-                params!["2026-03-21T14:10:00Z"],
-            )
-            .unwrap();
-        change.commit().unwrap();
-        assert_eq!(check(&mut ledger, Checker::Opsctl, true, Some("b"), 40), Streak::Of(2));
-        assert_eq!(check(&mut ledger, Checker::Opsctl, true, Some("c"), 70), Streak::Cleared);
     }
 }

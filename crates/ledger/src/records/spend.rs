@@ -159,34 +159,35 @@ fn stored(count: u64) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use tempfile::TempDir;
+
     use super::*;
     use crate::fixture;
     use opsctl_policy::model::rights::spend::Tokens;
 
     fn request(at: &str, session: &str, cost: u64) -> ApiRequest {
-        ApiRequest {
-            at: at.parse().unwrap(),
-            session: session.to_owned(),
-            model: "claude-haiku-5-5".to_owned(),
-            usage: Usage::default(),
-            cost: Usd(cost),
-        }
+        let (session, model) = (session.to_owned(), "claude-haiku-5-5".to_owned());
+        ApiRequest { at: at.parse().unwrap(), session, model, usage: Usage::default(), cost: Usd(cost) }
+    }
+
+    /// A ledger with these requests, a time after them, and the row of the last one.
+    fn with(requests: &[ApiRequest]) -> (TempDir, Ledger, DateTime<Utc>, i64) {
+        let (folder, mut ledger) = fixture::ledger();
+        let change = ledger.change().unwrap();
+        let rows: Vec<i64> =
+            requests.iter().map(|request| change.add_api_request(request).unwrap()).collect();
+        change.commit().unwrap();
+        (folder, ledger, "2026-03-21T14:00:00Z".parse().unwrap(), *rows.last().unwrap())
     }
 
     #[test]
     fn the_day_is_a_sliding_window_and_a_session_has_none() {
-        let (_folder, mut ledger) = fixture::ledger();
-        let change = ledger.change().unwrap();
-        for row in [
+        let (_folder, ledger, now, _) = with(&[
             request("2026-03-20T13:59:59Z", "a", 1),
             request("2026-03-20T14:00:00Z", "a", 10),
             request("2026-03-20T14:00:01Z", "b", 100),
             request("2026-03-21T13:00:00Z", "a", 1000),
-        ] {
-            change.add_api_request(&row).unwrap();
-        }
-        change.commit().unwrap();
-        let now = "2026-03-21T14:00:00Z".parse().unwrap();
+        ]);
         assert_eq!(ledger.spent("a", now).unwrap(), Spent { day: Usd(1100), session: Usd(1011) });
         assert_eq!(ledger.spent("c", now).unwrap().session, Usd(0));
         let costs: Vec<u64> = ledger.costs_of_the_day(now).unwrap().iter().map(|(_, cost)| cost.0).collect();
@@ -197,14 +198,12 @@ mod tests {
 
     #[test]
     fn the_end_of_a_response_replaces_its_beginning() {
-        let (_folder, mut ledger) = fixture::ledger();
-        let change = ledger.change().unwrap();
-        let id = change.add_api_request(&request("2026-03-21T13:00:00Z", "a", 5)).unwrap();
+        let began = request("2026-03-21T13:00:00Z", "a", 5);
+        let (_folder, mut ledger, now, id) = with(std::slice::from_ref(&began));
         let usage = Usage { tokens: Tokens { output: 7, ..Tokens::default() }, ..Usage::default() };
-        let ended = ApiRequest { usage, ..request("2026-03-21T13:00:00Z", "a", 50) };
-        change.update_api_request(id, &ended).unwrap();
+        let change = ledger.change().unwrap();
+        change.update_api_request(id, &ApiRequest { usage, cost: Usd(50), ..began }).unwrap();
         change.commit().unwrap();
-        let now = "2026-03-21T14:00:00Z".parse().unwrap();
         assert_eq!(ledger.spent("a", now).unwrap(), Spent { day: Usd(50), session: Usd(50) });
         let change = ledger.change().unwrap();
         change.remove_api_request(id).unwrap();
@@ -214,13 +213,8 @@ mod tests {
 
     #[test]
     fn one_absurd_request_does_not_overflow_the_sum() {
-        let (_folder, mut ledger) = fixture::ledger();
-        let change = ledger.change().unwrap();
-        for _ in 0..3 {
-            change.add_api_request(&request("2026-03-21T13:00:00Z", "a", u64::MAX)).unwrap();
-        }
-        change.commit().unwrap();
-        let now = "2026-03-21T14:00:00Z".parse().unwrap();
+        let absurd = request("2026-03-21T13:00:00Z", "a", u64::MAX);
+        let (_folder, ledger, now, _) = with(&[absurd.clone(), absurd.clone(), absurd]);
         assert_eq!(ledger.spent("a", now).unwrap().day, Usd(3_000_000_000_000));
     }
 }
