@@ -6,7 +6,7 @@ use crate::guard::budgets::ServiceBudget;
 use crate::hooks::context::text::Reading;
 use opsctl_ledger::Event;
 use opsctl_policy::model::display::relative_time::timestamp;
-use opsctl_probe::hosts::Found;
+use opsctl_probe::hosts::PingedHost;
 use opsctl_probe::icmp::Reachability;
 use opsctl_redact::shortened;
 
@@ -58,7 +58,7 @@ pub struct State<'a> {
     /// The latest events, newest first.
     pub events: Option<&'a [Event]>,
     /// The hosts.
-    pub hosts: &'a [Found],
+    pub hosts: &'a [PingedHost],
 }
 
 /// The bytes reserved for files, and for the repositories, if they need them.
@@ -186,10 +186,10 @@ fn event_line(event: &Event) -> String {
 }
 
 /// Hosts that need attention first; those that do not fit are counted by state.
-fn hosts(hosts: &[Found], bytes: usize) -> String {
-    let mut hosts: Vec<&Found> = hosts.iter().collect();
+fn hosts(hosts: &[PingedHost], bytes: usize) -> String {
+    let mut hosts: Vec<&PingedHost> = hosts.iter().collect();
     hosts.sort_by_key(|host| matches!(host.reachability, Reachability::Reachable(_)));
-    let line = |Found { name, address, reachability }: &&Found| {
+    let line = |PingedHost { name, address, reachability }: &&PingedHost| {
         let (name, address) = (shortened(name, NAME_CHARS), shortened(address, NAME_CHARS));
         format!("  {name} ({address}): {}", reachability.as_str())
     };
@@ -274,7 +274,7 @@ mod tests {
             let events: Vec<Event> = events.iter().map(|message| event(message)).collect();
             let hosts = hosts.iter().flat_map(|(count, name, state)| {
                 let reachability = STATES.into_iter().find(|known| known.as_str() == state).unwrap();
-                let found = Found { name: name.clone(), address: "192.0.2.1".into(), reachability };
+                let found = PingedHost { name: name.clone(), address: "192.0.2.1".into(), reachability };
                 vec![found; *count]
             });
             let (budgets, hosts) = (budgets.as_deref(), hosts.collect::<Vec<_>>());
@@ -296,8 +296,8 @@ mod tests {
         let budgets = budgets(500, &usage.collect());
         let events: Vec<Event> =
             (0..10).map(|n| Event { service: Some(nasty(n)), ..event(&"ü\n".repeat(5000)) }).collect();
-        let host = |n| Found { name: nasty(n), address: nasty(n), reachability: STATES[n % 3] };
-        let hosts: Vec<Found> = (0..1000).map(host).collect();
+        let host = |n| PingedHost { name: nasty(n), address: nasty(n), reachability: STATES[n % 3] };
+        let hosts: Vec<PingedHost> = (0..1000).map(host).collect();
         let problems: Vec<String> = (0..100).map(nasty).collect();
         let state =
             State { budgets: Some(&budgets), problems: &problems, events: Some(&events), hosts: &hosts };

@@ -65,6 +65,11 @@ impl Mistake {
         Self { location: Some(location), what: what.into(), remedy: remedy.into() }
     }
 
+    /// A mistake in a value that is not valid: `what` follows the value, in backquotes.
+    pub fn unless(is_valid: bool, value: &Spanned<String>, what: &str, remedy: &str) -> Checked<()> {
+        if is_valid { Ok(()) } else { Err(Self::of(value, what, remedy)) }
+    }
+
     /// A mistake in a value: `what` follows the value, in backquotes.
     pub fn of(value: &Spanned<String>, what: impl fmt::Display, remedy: impl Into<String>) -> Self {
         Self::at(value.referenced, format!("`{}` {what}", value.value), remedy)
@@ -76,12 +81,12 @@ pub const MOST: usize = 50;
 
 /// The mistakes that have been found so far.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct Mistakes {
     mistakes: Vec<Mistake>,
     ignored: Vec<Location>,
 }
 
-impl Found {
+impl Mistakes {
     /// Adds a mistake.
     pub fn add(&mut self, mistake: Mistake) {
         let is_ignored = mistake.location.is_some_and(|location| self.ignored.contains(&location));

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use super::Installation;
 use super::check::check;
-use super::error::{Found, HostsError, Mistake};
-use super::read::read;
+use super::error::{HostsError, Mistake, Mistakes};
 use super::read::tree::Node;
 use super::read::usual;
+use super::read::{keys_of, read};
 use super::spanned::Location;
 use super::yaml::file::HostsFileWire;
 use opsctl_policy::targets::nearest::nearest;
@@ -56,7 +56,7 @@ pub fn load(file: &Path) -> Result<Installation, HostsError> {
 
 /// Whether a text with mistakes is meant as an inventory: a line begins with one of its keys, or with a similar word.
 fn is_inventory(text: &str) -> bool {
-    let keys = HostsFileWire::keys();
+    let keys = keys_of::<HostsFileWire>();
     let mut begins = text.lines().filter_map(|line| {
         let (key, rest) = line.trim_start_matches(['\u{feff}', '{', '"', '\'']).split_once(':')?;
         let key = key.trim_end_matches(['"', '\'', ' ', '\t', '\u{a0}']);
@@ -88,7 +88,7 @@ fn name_hidden_blanks(text: &str, mistakes: Vec<Mistake>) -> Vec<Mistake> {
 /// Reads and checks the text of a `hosts.yaml`; fails with all its mistakes, by position.
 pub fn parse(text: &str) -> Result<Installation, Vec<Mistake>> {
     let root = Node::parse(text).map_err(|mistake| vec![mistake])?;
-    let mut found = Found::default();
+    let mut found = Mistakes::default();
     let file = read(&root, &mut found);
     // What is missing because it could not be read is not missing in the file.
     let mut incomplete = vec![];

@@ -1,10 +1,6 @@
 //! A value with its position in the file.
 
-use std::fmt;
-use std::marker::PhantomData;
-
-use serde::de::{Deserializer, Error, SeqAccess, Visitor};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A part of one line of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,8 +22,13 @@ pub struct Spanned<T> {
     pub referenced: Location,
 }
 
-/// The name under which a reader provides the line, the column, the length and the value, in this order.
+/// The name under which a reader provides [`Parts`].
 pub const SPANNED: &str = "Spanned";
+
+/// The line, the column, the length and the value.
+#[derive(Deserialize)]
+#[serde(rename = "Spanned")]
+struct Parts<T>(u64, u64, u64, T);
 
 impl<T: Serialize> Serialize for Spanned<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -37,25 +38,7 @@ impl<T: Serialize> Serialize for Spanned<T> {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Spanned<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct SpannedVisitor<T>(PhantomData<T>);
-
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for SpannedVisitor<T> {
-            type Value = Spanned<T>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a value with its position")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Self::Value, A::Error> {
-                let [mut line, mut column, mut length] = [0; 3];
-                for number in [&mut line, &mut column, &mut length] {
-                    *number = parts.next_element()?.ok_or_else(|| A::Error::invalid_length(0, &self))?;
-                }
-                let value = parts.next_element()?.ok_or_else(|| A::Error::invalid_length(3, &self))?;
-                Ok(Spanned { value, referenced: Location { line, column, length } })
-            }
-        }
-
-        deserializer.deserialize_newtype_struct(SPANNED, SpannedVisitor(PhantomData))
+        let Parts(line, column, length, value) = Parts::deserialize(deserializer)?;
+        Ok(Self { value, referenced: Location { line, column, length } })
     }
 }

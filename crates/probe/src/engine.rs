@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+use tokio::time::timeout;
+
 use super::health::command::run_through;
+use super::runtime;
 
 pub use super::health::command::Said;
 
@@ -21,10 +24,7 @@ pub enum EngineError {
 
 /// Runs a program for at most `limit`, on this machine or through an ssh program on a destination.
 pub fn ask(words: &[&str], ssh: Option<(&str, &str)>, limit: Duration) -> Result<Said, EngineError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| EngineError::Failed(error.to_string()))?;
-    let answer = runtime
-        .block_on(async { tokio::time::timeout(limit, run_through(words, ssh, &OWN_CONFIGURATION)).await });
-    runtime.shutdown_background();
+    let asked = async { timeout(limit, run_through(words, ssh, &OWN_CONFIGURATION)).await };
+    let answer = runtime::run(asked).map_err(|error| EngineError::Failed(error.to_string()))?;
     answer.map_err(|_| EngineError::Timeout)?.map_err(|finding| EngineError::Failed(finding.detail))
 }

@@ -10,7 +10,7 @@ use opsctl_policy::model::installation::inventory::Host;
 
 /// A host and its reachability.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Found {
+pub struct PingedHost {
     /// The name of the host.
     pub name: String,
     /// Its address.
@@ -20,7 +20,7 @@ pub struct Found {
     pub reachability: Reachability,
 }
 
-impl Found {
+impl PingedHost {
     /// A host and its reachability.
     pub fn new(host: &Host, reachability: Reachability) -> Self {
         Self { name: host.name.clone(), address: host.address.clone(), reachability }
@@ -39,7 +39,7 @@ pub enum PingWarning {
 }
 
 /// Pings all hosts at once and returns when each has answered, at the deadline at the latest.
-pub fn look(hosts: &[Host], deadline: Duration) -> (Vec<Found>, Option<PingWarning>) {
+pub fn look(hosts: &[Host], deadline: Duration) -> (Vec<PingedHost>, Option<PingWarning>) {
     let addresses: Vec<&str> = hosts.iter().map(|host| host.address.as_str()).collect();
     let (reachability, warning) = match ping_all(&addresses, deadline) {
         Ok(found) => {
@@ -48,6 +48,7 @@ pub fn look(hosts: &[Host], deadline: Duration) -> (Vec<Found>, Option<PingWarni
         }
         Err(error) => (vec![Reachability::Unknown; hosts.len()], Some(PingWarning::NotChecked(error))),
     };
-    let found = hosts.iter().zip(reachability).map(|(host, reachability)| Found::new(host, reachability));
+    let found =
+        hosts.iter().zip(reachability).map(|(host, reachability)| PingedHost::new(host, reachability));
     (found.collect(), warning)
 }

@@ -5,3 +5,4 @@ pub mod health;
 pub mod hosts;
 pub mod icmp;
 mod resolve;
+mod runtime;

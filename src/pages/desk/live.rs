@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{Semaphore, watch};
 
-use opsctl_probe::hosts::Found;
+use opsctl_probe::hosts::PingedHost;
 use opsctl_probe::icmp::Reachability;
 
 /// How often hosts are checked while a page is open.
@@ -20,7 +20,7 @@ struct Reached {
     /// When the last check began.
     begun: Option<Instant>,
     /// The result of the last check that is complete.
-    found: Option<Vec<Found>>,
+    found: Option<Vec<PingedHost>>,
 }
 
 /// The version of what the desk shows.
@@ -74,7 +74,7 @@ impl Live {
     }
 
     /// Ends a check of the hosts.
-    pub fn set_hosts(&self, found: Vec<Found>) {
+    pub fn set_hosts(&self, found: Vec<PingedHost>) {
         self.hosts.lock().unwrap_or_else(PoisonError::into_inner).found = Some(found);
         self.version.send_modify(|version| *version += 1);
     }

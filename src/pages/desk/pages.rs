@@ -23,7 +23,7 @@ use crate::pages::report::format::{plain, shown};
 use opsctl_ledger::Ledger;
 use opsctl_ledger::records::questions::WhichQuestions;
 use opsctl_policy::model::records::question::{Question, QuestionState};
-use opsctl_probe::hosts::Found;
+use opsctl_probe::hosts::PingedHost;
 
 /// The period of the page.
 const SPAN: TimeDelta = TimeDelta::days(7);
@@ -95,7 +95,7 @@ fn desk_page(
         ReportData::read(environment, &compiled, Some(&ledger), agent.as_deref(), period, &mut warnings)?;
     let hosts = compiled.installation.inventory.hosts.iter().map(|host| {
         let reachability = desk.live.reachability(&host.name, &host.address)?;
-        Some(Found::new(host, reachability))
+        Some(PingedHost::new(host, reachability))
     });
     data.hosts = hosts.collect();
     let report = report::sections(&data)?;

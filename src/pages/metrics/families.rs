@@ -8,7 +8,7 @@ use crate::guard::budgets::{KindBudget, ServiceBudget};
 use crate::guard::spending::Spending;
 use opsctl_ledger::cooldown::counters::{BUCKETS, Counters, Counts};
 use opsctl_policy::model::rights::spend::Usd;
-use opsctl_probe::hosts::Found;
+use opsctl_probe::hosts::PingedHost;
 use opsctl_probe::icmp::Reachability;
 
 /// The maximum number of values of a label that the agent or another program can choose. Further ones are counted as `other`.
@@ -34,7 +34,7 @@ pub struct Values {
     /// The budgets.
     pub budgets: Vec<ServiceBudget>,
     /// The reachability of hosts.
-    pub hosts: Vec<Found>,
+    pub hosts: Vec<PingedHost>,
     /// What was spent in the last 24 hours, and the limits.
     pub spending: Spending,
 }
@@ -198,7 +198,7 @@ fn budgets(values: &Values, value: impl Fn(&KindBudget) -> f64) -> Vec<Sample> {
 }
 
 fn hosts(values: &Values) -> Vec<Sample> {
-    let sample = |Found { name, reachability, .. }: &Found| {
+    let sample = |PingedHost { name, reachability, .. }: &PingedHost| {
         let is_up = match reachability {
             Reachability::Reachable(_) => 1.0,
             Reachability::Unreachable | Reachability::Unresolved => 0.0,
@@ -283,7 +283,8 @@ mod tests {
     fn names_are_unique_and_every_gauge_has_a_value() {
         let names: BTreeSet<&str> = METRICS.iter().map(|metric| metric.name.as_str()).collect();
         assert!(!names.is_empty() && names.len() == METRICS.len(), "{names:?}");
-        let found = Found { name: "h".into(), address: "a".into(), reachability: Reachability::Unreachable };
+        let found =
+            PingedHost { name: "h".into(), address: "a".into(), reachability: Reachability::Unreachable };
         let values = Values {
             budgets: vec![ServiceBudget::unused("s", &Policy::default())],
             hosts: vec![found],

@@ -15,7 +15,7 @@ use opsctl_ledger::records::notices::Problem;
 use opsctl_ledger::sessions::client_runs::Run;
 use opsctl_ledger::{Event, Lease, Ledger, LedgerError};
 use opsctl_policy::model::rights::policy::Tier;
-use opsctl_probe::hosts::Found;
+use opsctl_probe::hosts::PingedHost;
 
 /// The maximum number of rows of one kind that are read for a report.
 pub(crate) const MOST_ROWS: u32 = 20_000;
@@ -34,7 +34,7 @@ pub struct ReportData<'a> {
     /// The usage of budgets, most important first.
     pub budgets: Vec<ServiceBudget>,
     /// The reachability of hosts; `None` if it was not checked.
-    pub hosts: Option<Vec<Found>>,
+    pub hosts: Option<Vec<PingedHost>>,
     /// The critical notices of the last day.
     pub problems: Vec<Problem>,
     /// The number of undelivered notices of the last day.

@@ -21,7 +21,7 @@ pub use data::ReportData;
 use format::{count, dollars, grouped, shown};
 use opsctl_ledger::records::decisions::{Decision, most_first};
 use opsctl_policy::model::rights::policy::Tier;
-use opsctl_probe::hosts::Found;
+use opsctl_probe::hosts::PingedHost;
 use opsctl_reader::terms::plain_text::plain_lines;
 
 /// The beginning of every report, by which an earlier one is recognised before it is replaced.
@@ -127,14 +127,14 @@ impl Page {
 }
 
 /// The reachability of hosts, unreachable ones first.
-fn hosts(found: &[Found]) -> Json {
+fn hosts(found: &[PingedHost]) -> Json {
     const ORDER: [(&str, &str); 4] = [
         ("unreachable", "unreachable"),
         ("unresolved", "without an address"),
         ("unknown", "unknown"),
         ("reachable", ""),
     ];
-    let mut found: Vec<&Found> = found.iter().collect();
+    let mut found: Vec<&PingedHost> = found.iter().collect();
     found.sort_by_key(|host| ORDER.iter().position(|(state, _)| *state == host.reachability.as_str()));
     let with = |state: &str| found.iter().filter(|host| host.reachability.as_str() == state).count();
     let mut summary =

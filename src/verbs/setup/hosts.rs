@@ -16,7 +16,7 @@ use crate::verbs::terminal::table::print_table;
 use opsctl_policy::model::installation::inventory::{Host, Inventory};
 use opsctl_policy::model::rights::policy::Window;
 use opsctl_policy::targets::nearest::nearest;
-use opsctl_probe::hosts::{Found, PingWarning};
+use opsctl_probe::hosts::{PingWarning, PingedHost};
 use opsctl_probe::icmp;
 use opsctl_probe::icmp::{Effort, PROBES, Reachability};
 
@@ -65,12 +65,12 @@ pub fn run(args: &HostsArgs) -> Result<u8, Failure> {
         warnings.push(PingWarning::NotPermitted.into());
     }
     complain_all(warnings);
-    let hosts: Vec<Found> =
-        asked.into_iter().zip(found).map(|(host, found)| Found::new(host, found)).collect();
+    let hosts: Vec<PingedHost> =
+        asked.into_iter().zip(found).map(|(host, found)| PingedHost::new(host, found)).collect();
     if args.json {
         return print_json(&json!({ "hosts": hosts }));
     }
-    let cells = |Found { name, address, reachability }: &Found| {
+    let cells = |PingedHost { name, address, reachability }: &PingedHost| {
         let rtt = match reachability {
             Reachability::Reachable(rtt) => format!("{:.3} ms", rtt.as_secs_f64() * 1e3),
             _ => String::new(),

@@ -3,7 +3,7 @@
 use crate::spanned::Spanned;
 
 use super::values::is_name;
-use crate::error::{Checked, Found, Mistake, suggestion};
+use crate::error::{Checked, Mistake, Mistakes, suggestion};
 use crate::yaml::forms::{OneOrMore, TextOrMap};
 use crate::yaml::policy::AskWire;
 use opsctl_policy::model::rights::ask::{Ask, Topic};
@@ -15,7 +15,7 @@ pub fn check(
     wires: Vec<Spanned<TextOrMap<AskWire>>>,
     has_key: bool,
     rules: &Rules,
-    found: &mut Found,
+    found: &mut Mistakes,
 ) -> Vec<Ask> {
     if let Some(first) = wires.first().filter(|_| !has_key) {
         found.add(Mistake::at(
@@ -55,7 +55,7 @@ fn check_topic(about: &Spanned<String>, rules: &Rules) -> Checked<Topic> {
     Err(Mistake::of(about, "is nothing that can be asked about", suggestion(name, names())))
 }
 
-fn check_map(topic: Topic, wire: AskWire, found: &mut Found) -> Ask {
+fn check_map(topic: Topic, wire: AskWire, found: &mut Mistakes) -> Ask {
     let default = Ask::about(topic);
     Ask {
         timeout: wire.timeout.unwrap_or(default.timeout),

@@ -3,13 +3,13 @@
 use crate::spanned::Spanned;
 
 use super::values::{check_name, is_variable};
-use crate::error::{Checked, Found, Mistake};
+use crate::error::{Checked, Mistake, Mistakes};
 use crate::yaml::contacts::{ContactTagWire, ContactWire};
 use crate::yaml::forms::{Entries, entries};
 use opsctl_reader::terms::message::{Contact, plain_url};
 
 /// Checks the contacts. An address belongs to one contact only.
-pub fn check(wires: Option<Entries<ContactWire>>, found: &mut Found) -> Vec<Contact> {
+pub fn check(wires: Option<Entries<ContactWire>>, found: &mut Mistakes) -> Vec<Contact> {
     let mut contacts: Vec<Contact> = Vec::new();
     for (name, wire) in entries(wires) {
         if wire.addresses.is_empty() {
@@ -40,7 +40,7 @@ pub fn check(wires: Option<Entries<ContactWire>>, found: &mut Found) -> Vec<Cont
 pub fn check_webhooks(
     stated: Option<Vec<Spanned<String>>>,
     contacts: &[Contact],
-    found: &mut Found,
+    found: &mut Mistakes,
 ) -> Vec<String> {
     let mut webhooks = Vec::new();
     for url in stated.unwrap_or_default() {
@@ -63,38 +63,19 @@ fn is_web(url: &str) -> bool {
 
 fn check_address(address: &Spanned<String>) -> Checked<()> {
     let text = &address.value;
-    if text.is_empty()
-        || text.len() > 512
-        || text.contains(|c: char| c.is_whitespace() || c.is_control() || c == ',')
-    {
-        return Err(Mistake::of(
-            address,
-            "is not a contact address",
-            "write a mail address, a URL, `$VARIABLE`, or a name such as an apprise tag",
-        ));
-    }
-    if let Some(name) = text.strip_prefix('$')
-        && !is_variable(name)
-    {
-        return Err(Mistake::of(
-            address,
-            "is not an environment variable",
-            "write one such as `$FAMILY_URL`",
-        ));
-    }
+    let is_foreign = |c: char| c.is_whitespace() || c.is_control() || c == ',';
+    let is_address = !text.is_empty() && text.len() <= 512 && !text.contains(is_foreign);
+    let remedy = "write a mail address, a URL, `$VARIABLE`, or a name such as an apprise tag";
+    Mistake::unless(is_address, address, "is not a contact address", remedy)?;
+    let (what, remedy) = ("is not an environment variable", "write one such as `$FAMILY_URL`");
+    Mistake::unless(text.strip_prefix('$').is_none_or(is_variable), address, what, remedy)?;
     let Some((scheme, rest)) = text.split_once("://") else { return Ok(()) };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    if scheme.is_empty() || authority.is_empty() || rest.contains("..") || rest.contains("://") {
-        return Err(Mistake::of(address, "is not a URL", "write one such as `https://chat.lan/hooks/`"));
-    }
+    let is_url = ![scheme, authority].contains(&"") && !["..", "://"].iter().any(|part| rest.contains(part));
+    Mistake::unless(is_url, address, "is not a URL", "write one such as `https://chat.lan/hooks/`")?;
     // The agent can read the rendered files.
-    if authority.split_once('@').is_some_and(|(user, _)| user.contains(':')) {
-        let shown = Spanned { value: format!("{scheme}://…"), ..address.clone() };
-        return Err(Mistake::of(
-            &shown,
-            "contains a password",
-            "put the URL into an environment variable, and write `$VARIABLE`",
-        ));
-    }
-    Ok(())
+    let has_password = authority.split_once('@').is_some_and(|(user, _)| user.contains(':'));
+    let shown = Spanned { value: format!("{scheme}://…"), ..address.clone() };
+    let remedy = "put the URL into an environment variable, and write `$VARIABLE`";
+    Mistake::unless(!has_password, &shown, "contains a password", remedy)
 }

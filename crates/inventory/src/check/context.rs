@@ -3,7 +3,7 @@
 use crate::spanned::Spanned;
 
 use super::values::{check_model, tier_slot};
-use crate::error::{Checked, Found, Mistake};
+use crate::error::{Checked, Mistake, Mistakes};
 use crate::yaml::context::{ContextWire, RoleWire};
 use crate::yaml::forms::entries;
 use crate::yaml::values::texts;
@@ -13,7 +13,7 @@ use opsctl_policy::model::installation::context::{ContextPolicy, Role, is_role};
 const WINDOWS: std::ops::RangeInclusive<u32> = 1_000..=100_000_000;
 
 /// Checks the entries. Whether their files exist is checked when a session starts.
-pub fn check(wire: ContextWire, found: &mut Found) -> ContextPolicy {
+pub fn check(wire: ContextWire, found: &mut Mistakes) -> ContextPolicy {
     let mut policy = ContextPolicy { files: texts(wire.files), ..ContextPolicy::default() };
     for (number, files) in entries(wire.tiers) {
         if let Some(slot) = found.keep(tier_slot(&mut policy.tiers, &number)) {
@@ -27,14 +27,10 @@ pub fn check(wire: ContextWire, found: &mut Found) -> ContextPolicy {
     policy
 }
 
-fn check_role(name: Spanned<String>, wire: RoleWire, found: &mut Found) -> Role {
-    if !is_role(&name.value) {
-        found.add(Mistake::of(
-            &name,
-            "is not a role name",
-            "start with a letter or digit, and use letters, digits, `.`, `_` and `-`, at most 64 characters",
-        ));
-    }
+fn check_role(name: Spanned<String>, wire: RoleWire, found: &mut Mistakes) -> Role {
+    let remedy =
+        "start with a letter or digit, and use letters, digits, `.`, `_` and `-`, at most 64 characters";
+    found.keep(Mistake::unless(is_role(&name.value), &name, "is not a role name", remedy));
     Role { name: name.value, file: wire.file.map(|file| file.0), files: texts(wire.files) }
 }
 

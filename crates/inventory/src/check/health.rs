@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use crate::spanned::{Location, Spanned};
 
 use super::values::{is_dns_name, is_http_url};
-use crate::error::{Checked, Found, Mistake};
+use crate::error::{Checked, Mistake, Mistakes};
 use crate::written;
 use crate::written::{is_no, is_yes};
 use crate::yaml::checks::{CommandCheckWire, DnsWire, HealthWire};
@@ -25,7 +25,7 @@ pub fn check(
     wire: Option<Spanned<TextOrMap<HealthWire>>>,
     service: &str,
     domain: Option<&str>,
-    found: &mut Found,
+    found: &mut Mistakes,
 ) -> Option<Health> {
     let derived = domain.map(|domain| format!("https://{service}.{domain}/health"));
     let Some(wire) = wire else { return derived.map(Health::at) };
@@ -78,7 +78,7 @@ pub fn check_dns(
     service: &str,
     domain: Option<&str>,
     hosts: &[Host],
-    found: &mut Found,
+    found: &mut Mistakes,
 ) -> Option<DnsName> {
     let derived = domain.map(|domain| format!("{service}.{domain}"));
     let Some(wire) = wire else { return derived.map(DnsName::any) };
@@ -96,45 +96,32 @@ pub fn check_dns(
         }
         derived
     };
-    let address = address
-        .map(|address| {
-            let remedy = "write one such as `192.168.1.10` or `fd00::10`";
-            address.value.parse::<IpAddr>().map_err(|_| Mistake::of(&address, "is not an IP address", remedy))
-        })
-        .and_then(|address| found.keep(address));
-    let server = server
-        .map(|server| {
-            let known = hosts.iter().any(|host| host.name == server.value);
-            if known || server.value.parse::<IpAddr>().is_ok() {
-                Ok(server.value)
-            } else {
-                Err(Mistake::of(
-                    &server,
-                    "is neither an IP address nor one of `hosts`",
-                    "write the IP address of the DNS server, or add it to `hosts`",
-                ))
-            }
-        })
-        .and_then(|server| found.keep(server));
+    let address = address.and_then(|address| {
+        let remedy = "write one such as `192.168.1.10` or `fd00::10`";
+        let ip = address.value.parse::<IpAddr>();
+        found.keep(ip.map_err(|_| Mistake::of(&address, "is not an IP address", remedy)))
+    });
+    let server = server.and_then(|server| {
+        let known = hosts.iter().any(|host| host.name == server.value);
+        let is_server = known || server.value.parse::<IpAddr>().is_ok();
+        let what = "is neither an IP address nor one of `hosts`";
+        let remedy = "write the IP address of the DNS server, or add it to `hosts`";
+        found.keep(Mistake::unless(is_server, &server, what, remedy)).map(|()| server.value)
+    });
     Some(DnsName { name: name?, address, server })
 }
 
 fn dns_name(name: String, position: Location) -> Checked<String> {
-    if is_no(&name) || is_yes(&name) {
-        return Err(Mistake::at(
-            position,
-            format!("`{name}` is not a DNS name"),
-            "write `dns: none` to switch the check off; remove the key for the default",
-        ));
-    }
-    if is_dns_name(&name) {
+    let is_switch = is_no(&name) || is_yes(&name);
+    if !is_switch && is_dns_name(&name) {
         return Ok(name);
     }
-    Err(Mistake::at(
-        position,
-        format!("`{name}` is not a DNS name"),
-        "write one such as `jellyfin.example.net`",
-    ))
+    let remedy = if is_switch {
+        "write `dns: none` to switch the check off; remove the key for the default"
+    } else {
+        "write one such as `jellyfin.example.net`"
+    };
+    Err(Mistake::at(position, format!("`{name}` is not a DNS name"), remedy))
 }
 
 /// The TCP check: `8096` on the service's host, `nas.lan:8096`, `192.168.1.10:8096` or `[fd00::10]:8096`.
@@ -153,22 +140,17 @@ pub fn check_port(port: &Spanned<String>, has_host: bool) -> Checked<TcpPort> {
         }
     };
     let Some(number) = number else { return Err(Mistake::of(port, "is not a port", remedy)) };
-    if host.is_none() && !has_host {
-        return Err(Mistake::of(
-            port,
-            "is a port without a host",
-            "write `HOST:PORT`, or add `host:` to the service",
-        ));
-    }
+    let remedy = "write `HOST:PORT`, or add `host:` to the service";
+    Mistake::unless(host.is_some() || has_host, port, "is a port without a host", remedy)?;
     Ok(TcpPort { host, port: number })
 }
 
 /// The commands that check a service.
-pub fn check_commands(wire: Option<Maps<CommandCheckWire>>, found: &mut Found) -> Vec<CommandCheck> {
+pub fn check_commands(wire: Option<Maps<CommandCheckWire>>, found: &mut Mistakes) -> Vec<CommandCheck> {
     wire.into_iter().flat_map(|wire| wire.0).map(|wire| check_command(wire, found)).collect()
 }
 
-fn check_command(wire: CommandCheckWire, found: &mut Found) -> CommandCheck {
+fn check_command(wire: CommandCheckWire, found: &mut Mistakes) -> CommandCheck {
     let CommandCheckWire { command, expect, place, timeout } = wire;
     match command.value.first() {
         Some(program) if program.value.contains(' ') => {

@@ -3,7 +3,7 @@
 use crate::spanned::{Location, Spanned};
 use serde_json::{Map, Value, json};
 
-use crate::error::{Checked, Found, Mistake, suggestion};
+use crate::error::{Checked, Mistake, Mistakes, suggestion};
 use crate::yaml::forms::{Entries, entries};
 use crate::yaml::hooks::{HookTypeWire, HookWire};
 use opsctl_policy::model::installation::hooks::OwnHook;
@@ -14,7 +14,7 @@ const TOOL_EVENTS: [&str; 5] =
     ["PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"];
 
 /// Checks the hooks, in the order of the file.
-pub fn check(wire: Option<Entries<Vec<Spanned<HookWire>>>>, found: &mut Found) -> Vec<OwnHook> {
+pub fn check(wire: Option<Entries<Vec<Spanned<HookWire>>>>, found: &mut Mistakes) -> Vec<OwnHook> {
     let mut hooks = Vec::new();
     for (event, list) in entries(wire) {
         let known = EVENTS.map(event_name);
@@ -47,7 +47,7 @@ const fn keys(kind: HookTypeWire) -> (&'static str, &'static [&'static str], &'s
 /// Keys that every type of hook has.
 const COMMON: [&str; 4] = ["type", "if", "timeout", "statusMessage"];
 
-fn check_hook(event: &str, wire: Spanned<HookWire>, found: &mut Found) -> Checked<Value> {
+fn check_hook(event: &str, wire: Spanned<HookWire>, found: &mut Mistakes) -> Checked<Value> {
     let position = wire.referenced;
     let mut wire = wire.value;
     if let Some(condition) = wire.r#if.as_ref().filter(|_| !TOOL_EVENTS.contains(&event)) {

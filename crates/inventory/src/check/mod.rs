@@ -22,7 +22,7 @@ use std::net::IpAddr;
 use crate::spanned::Spanned;
 
 use super::Installation;
-use super::error::{Checked, Found, Mistake};
+use super::error::{Checked, Mistake, Mistakes};
 use super::read::tree::Node;
 use super::yaml::file::{HostWire, HostsFileWire};
 use super::yaml::forms::entries;
@@ -33,7 +33,7 @@ use opsctl_policy::targets::nearest::nearest;
 use values::check_name;
 
 /// Checks the whole file. `root` is its tree, from which parts with a mistake are left out.
-pub fn check(file: HostsFileWire, root: &Node, found: &mut Found) -> Installation {
+pub fn check(file: HostsFileWire, root: &Node, found: &mut Mistakes) -> Installation {
     // An invalid one still gives the services their names, so that they have no mistakes of their own.
     let unread = root.value("domain").filter(|domain| domain.is_left_out());
     let unread = unread.map(|domain| domain.text().unwrap_or_default().to_owned());
@@ -87,7 +87,7 @@ fn known_hosts(hosts: &[Host], root: &Node) -> Vec<Host> {
     hosts.iter().cloned().chain(left_out).chain(unread).collect()
 }
 
-fn check_host(name: Spanned<String>, host: HostWire, found: &mut Found) -> Host {
+fn check_host(name: Spanned<String>, host: HostWire, found: &mut Mistakes) -> Host {
     let ssh = host.ssh.and_then(|ssh| found.keep(check_ssh(&ssh)));
     let known = name.value.clone();
     Host { name: found.keep(check_name(name)).unwrap_or(known), address: host.address.0, ssh }

@@ -2,14 +2,14 @@
 
 use super::values::tier_slot;
 use super::{ask, contacts, rules, spend, tier};
-use crate::error::Found;
+use crate::error::Mistakes;
 use crate::yaml::forms::entries;
 use crate::yaml::policy::{BudgetWire, PolicyWire, ResolveWire};
 use opsctl_policy::model::rights::policy::{Budget, Policy, Resolve};
 use opsctl_reader::terms::message::Contact;
 
 /// Checks the policy and fills in the defaults.
-pub fn check(wire: PolicyWire, contacts: Vec<Contact>, found: &mut Found) -> Policy {
+pub fn check(wire: PolicyWire, contacts: Vec<Contact>, found: &mut Mistakes) -> Policy {
     let defaults = Policy::default();
     let mut rules = rules::check(wire.never, wire.data, wire.protect, wire.secret, wire.tools, found);
     rules.webhooks = contacts::check_webhooks(wire.webhooks, &contacts, found);

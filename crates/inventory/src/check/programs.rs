@@ -2,7 +2,7 @@
 
 use crate::spanned::Spanned;
 
-use crate::error::{Checked, Found, Mistake, suggestion};
+use crate::error::{Checked, Mistake, Mistakes, suggestion};
 use crate::yaml::forms::{Entries, entries};
 use opsctl_policy::effects;
 use opsctl_policy::effects::Scratch;
@@ -15,7 +15,7 @@ use opsctl_reader::catalogue::program::{Program, Texts};
 use opsctl_reader::terms::effect::Effect;
 
 /// Checks the descriptions; the catalogue contains the built-in programs and these, without their examples.
-pub fn check(described: Option<Entries<Program>>, found: &mut Found) -> Catalogue {
+pub fn check(described: Option<Entries<Program>>, found: &mut Mistakes) -> Catalogue {
     let described: Vec<(Spanned<String>, Program)> = entries(described)
         .map(|(key, program)| {
             let program = program.keyed(&key.value);

@@ -3,7 +3,7 @@
 use crate::spanned::Spanned;
 
 use super::values::check_name;
-use crate::error::{Checked, Found, Mistake};
+use crate::error::{Checked, Mistake, Mistakes};
 use crate::yaml::forms::{Entries, entries};
 use crate::yaml::repositories::RepositoryWire;
 use crate::yaml::values::texts;
@@ -11,7 +11,7 @@ use opsctl_policy::model::installation::repository_server::RepositoryServer;
 
 /// Checks the listed servers, in the order of the file. Whether the repositories define them is checked when they are
 /// merged.
-pub fn check(wire: Option<Entries<RepositoryWire>>, found: &mut Found) -> Vec<RepositoryServer> {
+pub fn check(wire: Option<Entries<RepositoryWire>>, found: &mut Mistakes) -> Vec<RepositoryServer> {
     let mut listed = Vec::new();
     for (repository, wire) in entries(wire) {
         let repository = found.keep(check_name(repository)).unwrap_or_default();
@@ -28,13 +28,9 @@ pub fn check(wire: Option<Entries<RepositoryWire>>, found: &mut Found) -> Vec<Re
 
 /// The name of a server, which is part of the names of its tools.
 fn check_server(name: Spanned<String>) -> Checked<String> {
-    if name.value.is_empty() || !name.value.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
-    {
-        return Err(Mistake::of(
-            &name,
-            "is not the name of an MCP server",
-            "use letters, digits, `_` and `-`",
-        ));
-    }
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let is_server = !name.value.is_empty() && name.value.chars().all(is_plain);
+    let remedy = "use letters, digits, `_` and `-`";
+    Mistake::unless(is_server, &name, "is not the name of an MCP server", remedy)?;
     Ok(name.value)
 }

@@ -3,7 +3,7 @@
 use crate::spanned::Spanned;
 
 use super::values::check_name;
-use crate::error::{Checked, Found, Mistake, suggestion};
+use crate::error::{Checked, Mistake, Mistakes, suggestion};
 use crate::yaml::forms::{Entries, OneOrMore, TextOrMap, entries};
 use crate::yaml::rules::{NeverWire, PathRuleWire, ToolActionWire, ToolRuleWire};
 use crate::yaml::values::{DataFolder, Text, texts};
@@ -19,7 +19,7 @@ pub fn check(
     protect: Option<Vec<Spanned<TextOrMap<PathRuleWire>>>>,
     secret: Option<Vec<Spanned<TextOrMap<PathRuleWire>>>>,
     tools: Option<Entries<ToolRuleWire>>,
-    found: &mut Found,
+    found: &mut Mistakes,
 ) -> Rules {
     let mut rules = Rules::default();
     for wire in never.unwrap_or_default() {
@@ -65,28 +65,21 @@ pub fn check(
 fn check_tool_name(name: &Spanned<String>) -> Checked<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let parts = name.value.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
-    if !parts.is_some_and(|(server, tool)| !server.is_empty() && !tool.is_empty())
-        || !name.value.chars().all(plain)
-    {
-        return Err(Mistake::of(name, "is not an MCP tool name", "write one such as `mcp__docker__restart`"));
-    }
-    Ok(())
+    let is_tool = parts.is_some_and(|(server, tool)| !server.is_empty() && !tool.is_empty())
+        && name.value.chars().all(plain);
+    Mistake::unless(is_tool, name, "is not an MCP tool name", "write one such as `mcp__docker__restart`")
 }
 
 fn check_tool(name: &Spanned<String>, action: ToolActionWire, wire: ToolRuleWire) -> Checked<ToolRule> {
-    if wire.verb.is_some() && action != ToolActionWire::Restart {
-        return Err(Mistake::of(name, "has a `verb`, but its action is not `restart`", "remove `verb`"));
-    }
-    if wire.service.is_none() && matches!(action, ToolActionWire::Restart | ToolActionWire::Redeployment) {
-        return Err(Mistake::of(
-            name,
-            "has no `service`",
-            "add `service:` with the argument that names the service, or a JSON pointer to it",
-        ));
-    }
-    if wire.to.is_some() && action != ToolActionWire::Notification {
-        return Err(Mistake::of(name, "has a `to`, but its action is not `notification`", "remove `to`"));
-    }
+    let is_restart = action == ToolActionWire::Restart;
+    let what = "has a `verb`, but its action is not `restart`";
+    Mistake::unless(wire.verb.is_none() || is_restart, name, what, "remove `verb`")?;
+    let needs_service = is_restart || action == ToolActionWire::Redeployment;
+    let remedy = "add `service:` with the argument that names the service, or a JSON pointer to it";
+    Mistake::unless(wire.service.is_some() || !needs_service, name, "has no `service`", remedy)?;
+    let is_notification = action == ToolActionWire::Notification;
+    let what = "has a `to`, but its action is not `notification`";
+    Mistake::unless(wire.to.is_none() || is_notification, name, what, "remove `to`")?;
     Ok(ToolRule {
         tool: name.value.clone(),
         verb: action.verb(wire.verb),
@@ -99,7 +92,7 @@ fn check_tool(name: &Spanned<String>, action: ToolActionWire, wire: ToolRuleWire
 fn check_paths(
     wires: Option<Vec<Spanned<TextOrMap<PathRuleWire>>>>,
     default: Where,
-    found: &mut Found,
+    found: &mut Mistakes,
 ) -> Vec<PathRule> {
     let check = |wire: Spanned<TextOrMap<PathRuleWire>>| {
         let (path, scope) = match wire.value {
@@ -120,7 +113,7 @@ fn check_paths(
     found.keep_all(wires.unwrap_or_default().into_iter().map(check))
 }
 
-fn check_never(wire: NeverWire, found: &mut Found) -> Option<NeverRule> {
+fn check_never(wire: NeverWire, found: &mut Mistakes) -> Option<NeverRule> {
     let position = wire.name.referenced;
     let name = found.keep(check_name(wire.name))?;
     let missing =
@@ -142,16 +135,15 @@ fn check_never(wire: NeverWire, found: &mut Found) -> Option<NeverRule> {
         scope: wire.scope.unwrap_or_default(),
         tiers: wire.tiers,
     };
-    for example in wire.matches {
-        if !never::denies(&rule, &example.value) {
-            let what = format!("is listed under `matches`, but does not match rule `{name}`");
-            found.add(Mistake::of(&example, what, "fix `argv`, or move the example to `differs`"));
-        }
-    }
-    for example in wire.differs {
-        if never::denies(&rule, &example.value) {
-            let what = format!("is listed under `differs`, but matches rule `{name}`");
-            found.add(Mistake::of(&example, what, "fix `argv`, or move the example to `matches`"));
+    for (examples, list, other, matches) in [
+        (wire.matches, "matches", "differs", "does not match"),
+        (wire.differs, "differs", "matches", "matches"),
+    ] {
+        let what = format!("is listed under `{list}`, but {matches} rule `{name}`");
+        let remedy = format!("fix `argv`, or move the example to `{other}`");
+        for example in examples {
+            let is_valid = never::denies(&rule, &example.value) == (list == "matches");
+            found.keep(Mistake::unless(is_valid, &example, &what, &remedy));
         }
     }
     Some(rule)

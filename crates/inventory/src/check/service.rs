@@ -4,7 +4,7 @@ use crate::spanned::Spanned;
 
 use super::health;
 use super::values::{check_name, is_name};
-use crate::error::{Checked, Found, Mistake, suggestion};
+use crate::error::{Checked, Mistake, Mistakes, suggestion};
 use crate::yaml::file::ServiceWire;
 use opsctl_policy::model::installation::inventory::{Host, Service};
 use opsctl_reader::terms::action::Target;
@@ -12,7 +12,7 @@ use opsctl_reader::terms::guest::{Guest, GuestProgram};
 use opsctl_reader::terms::workload::{Workload, WorkloadKind};
 
 /// A name that commands use for a service, which no other service on its host may list.
-pub struct Part {
+pub struct OwnedName {
     list: &'static str,
     written: Spanned<String>,
     target: Target,
@@ -24,8 +24,8 @@ pub fn check(
     wire: ServiceWire,
     domain: Option<&str>,
     hosts: &[Host],
-    found: &mut Found,
-) -> (Service, Vec<Part>) {
+    found: &mut Mistakes,
+) -> (Service, Vec<OwnedName>) {
     let known = name.value.clone();
     let name = found.keep(check_name(name)).unwrap_or(known);
     let has_host = wire.host.is_some();
@@ -72,11 +72,11 @@ fn named<T: Clone>(
     wire: Vec<Spanned<String>>,
     check: fn(&Spanned<String>) -> Checked<T>,
     target: fn(T) -> Target,
-    parts: &mut Vec<Part>,
+    parts: &mut Vec<OwnedName>,
 ) -> impl Iterator<Item = Checked<T>> {
     wire.into_iter().map(move |written| {
         let value = check(&written)?;
-        parts.push(Part { list, written, target: target(value.clone()) });
+        parts.push(OwnedName { list, written, target: target(value.clone()) });
         Ok(value)
     })
 }
@@ -84,17 +84,10 @@ fn named<T: Clone>(
 /// The name of a unit without `.service`.
 fn check_unit(unit: &Spanned<String>) -> Checked<String> {
     let name = unit.value.strip_suffix(".service").unwrap_or(&unit.value);
-    if name.ends_with('@') {
-        let remedy = "name the instance, such as `wg-quick@wg0`";
-        return Err(Mistake::of(unit, "is a template, not a unit", remedy));
-    }
-    if !is_unit(&unit.value) {
-        return Err(Mistake::of(
-            unit,
-            "is not the name of a unit",
-            "write one such as `smbd`, `wg-quick@wg0` or `backup.timer`",
-        ));
-    }
+    let remedy = "name the instance, such as `wg-quick@wg0`";
+    Mistake::unless(!name.ends_with('@'), unit, "is a template, not a unit", remedy)?;
+    let remedy = "write one such as `smbd`, `wg-quick@wg0` or `backup.timer`";
+    Mistake::unless(is_unit(&unit.value), unit, "is not the name of a unit", remedy)?;
     Ok(name.to_owned())
 }
 
@@ -142,9 +135,9 @@ fn check_host(host: &Spanned<String>, service: &str, hosts: &[Host]) -> Checked<
 
 /// Checks that no two services of one host list the same part: an action on it would count against the first one only.
 /// Compose projects, Helm releases and playbooks may have several services.
-pub fn one_owner_per_part(services: &[Service], parts: &[Vec<Part>]) -> Checked<()> {
+pub fn one_owner_per_part(services: &[Service], parts: &[Vec<OwnedName>]) -> Checked<()> {
     for (index, (service, own)) in services.iter().zip(parts).enumerate() {
-        for Part { list, written, target } in own {
+        for OwnedName { list, written, target } in own {
             let is_container = matches!(target, Target::Container(_));
             let may_share = |other: &Service| is_container && other.is_in_another_project_than(service);
             let owners = services.iter().take(index).filter(|other| other.host == service.host);

@@ -3,13 +3,13 @@
 use crate::spanned::Spanned;
 
 use super::values::check_model;
-use crate::error::{Checked, Found};
+use crate::error::{Checked, Mistakes};
 use crate::yaml::forms::{Amount, NumberOrMap, entries};
 use crate::yaml::spend::{PriceWire, SpendWire};
 use opsctl_policy::model::rights::spend::{Price, SpendPolicy, Usd};
 
 /// Checks the limits. The short form is the limit of a day.
-pub fn check(wire: Option<NumberOrMap<SpendWire>>, found: &mut Found) -> SpendPolicy {
+pub fn check(wire: Option<NumberOrMap<SpendWire>>, found: &mut Mistakes) -> SpendPolicy {
     let SpendWire { day, session, prices } = match wire {
         None => return SpendPolicy::default(),
         Some(NumberOrMap::Number(day)) => SpendWire { day: Some(day), ..SpendWire::default() },

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use crate::spanned::Spanned;
 
-use crate::error::{Checked, Found, Mistake};
+use crate::error::{Checked, Mistake, Mistakes};
 use crate::yaml::policy::TierWire;
 use crate::yaml::values::texts;
 use opsctl_policy::model::rights::policy::TierPolicy;
 use opsctl_reader::terms::effect::Effect;
 
 /// Checks a tier and replaces the defaults in `slot`.
-pub fn check(slot: &mut TierPolicy, wire: TierWire, found: &mut Found) {
+pub fn check(slot: &mut TierPolicy, wire: TierWire, found: &mut Mistakes) {
     if let Some(model) = wire.model {
         slot.model = model.0;
     }
@@ -45,12 +45,8 @@ pub fn check(slot: &mut TierPolicy, wire: TierWire, found: &mut Found) {
 fn check_prefix(prefix: &Spanned<String>) -> Checked<String> {
     let plain = |c: char| c.is_ascii_graphic() && !"(),:*\"'\\`$;|&<>".contains(c);
     let words: Vec<&str> = prefix.value.split_whitespace().collect();
-    if words.is_empty() || !words.iter().all(|word| word.chars().all(plain)) {
-        return Err(Mistake::of(
-            prefix,
-            "is not a command prefix",
-            "write the first words of the command, such as `docker exec`",
-        ));
-    }
+    let is_prefix = !words.is_empty() && words.iter().all(|word| word.chars().all(plain));
+    let remedy = "write the first words of the command, such as `docker exec`";
+    Mistake::unless(is_prefix, prefix, "is not a command prefix", remedy)?;
     Ok(words.join(" "))
 }

@@ -9,13 +9,8 @@ use opsctl_policy::model::rights::policy::is_model;
 
 /// A name, of characters without a special meaning in prompts, messages and command lines.
 pub fn check_name(name: Spanned<String>) -> Checked<String> {
-    if !is_name(&name.value) {
-        return Err(Mistake::of(
-            &name,
-            "is not a valid name",
-            "start with a letter or digit, and use letters, digits, `.`, `_` and `-`",
-        ));
-    }
+    let remedy = "start with a letter or digit, and use letters, digits, `.`, `_` and `-`";
+    Mistake::unless(is_name(&name.value), &name, "is not a valid name", remedy)?;
     Ok(name.value)
 }
 
@@ -66,10 +61,8 @@ pub fn is_http_url(text: &str) -> bool {
 
 /// The name of a model.
 pub fn check_model(model: &Spanned<String>) -> Checked<()> {
-    if is_model(&model.value) {
-        return Ok(());
-    }
-    Err(Mistake::of(model, "is not a model name", "write one such as `haiku` or `claude-opus-4-1`"))
+    let remedy = "write one such as `haiku` or `claude-opus-4-1`";
+    Mistake::unless(is_model(&model.value), model, "is not a model name", remedy)
 }
 
 /// The slot of the tier `1`, `2` or `3`.

@@ -8,15 +8,15 @@ pub mod usual;
 
 use serde::de::DeserializeOwned;
 
-use super::error::Found;
-use fault::Fault;
+use super::error::Mistakes;
+use fault::{Fault, Problem};
 use subject::{Name, Subject};
 use tree::Node;
 
 /// Reads a value. A part that cannot be read is added to the mistakes and left out; `None` if nothing remains.
 ///
 /// Each attempt ends at a mistake and leaves the part with it out of the next attempt.
-pub fn read<T: DeserializeOwned>(root: &Node, found: &mut Found) -> Option<T> {
+pub fn read<T: DeserializeOwned>(root: &Node, found: &mut Mistakes) -> Option<T> {
     while !found.is_full() {
         let subject = Subject { node: root, name: Name::File };
         match T::deserialize(subject) {
@@ -31,4 +31,13 @@ pub fn read<T: DeserializeOwned>(root: &Node, found: &mut Found) -> Option<T> {
         }
     }
     None
+}
+
+/// The keys of a map, as its type names them where it finds a text instead of a map.
+pub fn keys_of<T: DeserializeOwned>() -> &'static [&'static str] {
+    let read = |text: &Node| T::deserialize(Subject { node: text, name: Name::File }).err();
+    match Node::parse("text").map(|text| read(&text)) {
+        Ok(Some(Fault::Raised(Problem::Map(keys)))) => keys,
+        _ => &[],
+    }
 }

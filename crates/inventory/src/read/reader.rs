@@ -133,18 +133,27 @@ impl<'de> Deserializer<'de> for Subject<'de> {
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
         name: &'static str,
+        _: usize,
         visitor: V,
     ) -> Result<V::Value, Fault> {
         if name == SPANNED {
             visitor.visit_seq(Parts { subject: self, next: 0 })
         } else {
-            visitor.visit_newtype_struct(self)
+            self.deserialize_any(visitor)
         }
     }
 
     serde::forward_to_deserialize_any! {
-        i8 i16 i32 i128 u128 f32 f64 char bytes byte_buf unit unit_struct tuple tuple_struct ignored_any
+        i8 i16 i32 i128 u128 f32 f64 char bytes byte_buf unit unit_struct tuple ignored_any
     }
 }
 

@@ -1,15 +1,16 @@
 //! The values of a YAML document with their positions.
 
 use std::cell::Cell;
-use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{Deserializer, MapAccess, SeqAccess};
 use serde_json::Value;
 use serde_saphyr::{DuplicateKeyPolicy, Options, Spanned, from_str_with_options};
 
 use crate::error::Mistake;
 use crate::spanned::Location;
+use crate::yaml::forms::read_form;
 
 /// A value of the document.
 #[derive(Debug)]
@@ -144,58 +145,26 @@ impl<'de> Deserialize<'de> for NodeWire {
     }
 }
 
-impl<'de> Deserialize<'de> for FormWire {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct FormVisitor;
-
-        impl<'de> Visitor<'de> for FormVisitor {
-            type Value = FormWire;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a value")
-            }
-
-            fn visit_unit<E>(self) -> Result<FormWire, E> {
-                Ok(FormWire::Scalar(Value::Null))
-            }
-
-            fn visit_bool<E>(self, value: bool) -> Result<FormWire, E> {
-                Ok(FormWire::Scalar(value.into()))
-            }
-
-            fn visit_u64<E>(self, value: u64) -> Result<FormWire, E> {
-                Ok(FormWire::Scalar(value.into()))
-            }
-
-            fn visit_i64<E>(self, value: i64) -> Result<FormWire, E> {
-                Ok(FormWire::Scalar(value.into()))
-            }
-
-            fn visit_f64<E>(self, value: f64) -> Result<FormWire, E> {
-                Ok(FormWire::Scalar(value.into()))
-            }
-
-            fn visit_str<E>(self, value: &str) -> Result<FormWire, E> {
-                Ok(FormWire::Scalar(value.into()))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<FormWire, A::Error> {
-                let mut items = Vec::new();
-                while let Some(item) = list.next_element()? {
-                    items.push(item);
-                }
-                Ok(FormWire::List(items))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<FormWire, A::Error> {
-                let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
-                }
-                Ok(FormWire::Map(entries))
-            }
+/// Values without parts.
+macro_rules! visit_scalars {
+    ($($method:ident $type:ty),+) => {$(
+        fn $method<E>(self, value: $type) -> Result<FormWire, E> {
+            Ok(FormWire::Scalar(value.into()))
         }
+    )+};
+}
 
-        deserializer.deserialize_any(FormVisitor)
+read_form! {
+    deserialize_any, "a value", FormWire,
+    fn visit_unit<E>(self) -> Result<FormWire, E> {
+        Ok(FormWire::Scalar(Value::Null))
+    }
+    visit_scalars! { visit_bool bool, visit_u64 u64, visit_i64 i64, visit_f64 f64, visit_str &str }
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<FormWire, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(FormWire::List)
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<FormWire, A::Error> {
+        let next = || map.next_entry().transpose();
+        std::iter::from_fn(next).collect::<Result<_, _>>().map(FormWire::Map)
     }
 }

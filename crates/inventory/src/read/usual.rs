@@ -1,69 +1,49 @@
 //! What operators usually write instead of the form of a key, with the remedy.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::subject::Name;
 use super::tree::{Form, Node};
 use crate::written::{command, list};
 
-/// Keys of lists whose entries are single words.
-const LISTS_OF_WORDS: [&str; 13] = [
-    "containers",
-    "projects",
-    "units",
-    "workloads",
-    "guests",
-    "releases",
-    "playbooks",
-    "tcp",
-    "tools",
-    "allow",
-    "effects",
-    "env",
-    "tags",
-];
+#[derive(Default, Deserialize)]
+struct Usual {
+    lists_of_words: Vec<String>,
+    keys: Vec<UsualKey>,
+    missing: HashMap<String, String>,
+    names: HashMap<String, Option<String>>,
+}
 
-/// Keys that operators usually write, each with the key of the map and the remedy if that is more than its name.
-const KEYS: [(&[&str], &str, &str); 15] = [
-    (&["port", "ports"], "tcp", "write `tcp: [PORT]`"),
-    (&["url", "healthcheck", "health_check"], "health", "write `health: {url: URL}`"),
-    (&["ip", "ipv4", "ipv6", "hostname", "ansible_host", "addr"], "address", ""),
-    (&["user", "port", "ssh_user", "ssh_port"], "ssh", "write `ssh: USER@HOST:PORT`"),
-    (&["container_name", "containers_name"], "containers", "write `containers: [NAME]`"),
-    (&["unit", "systemd", "service"], "units", "write `units: [NAME]`"),
-    (&["compose", "project", "stack", "stacks"], "projects", "write `projects: [NAME]`"),
-    (&["playbook"], "playbooks", "write `playbooks: [FILE]`"),
-    (&["cmd", "exec"], "command", "write `command: [PROGRAM, ARGUMENT]`"),
-    (&["mail", "email", "url"], "addresses", "write `addresses: [ADDRESS]`"),
-    (&["command"], "check", "write `check: {command: [PROGRAM, ARGUMENT]}`"),
-    (&["vm", "lxc"], "guests", "write `guests: [NAME]`"),
-    (&["code", "codes", "expect"], "status", "write `status: [CODE]`"),
-    (&["nodes", "servers", "machines"], "hosts", ""),
-    (&["apps"], "services", ""),
-];
+#[derive(Deserialize)]
+struct UsualKey {
+    usual: Vec<String>,
+    key: String,
+    remedy: Option<String>,
+}
 
-/// Keys that others of the map need, each with the remedy.
-const MISSING: [(&str, &str); 4] = [
-    ("to", "add the target, such as `to: service 1`"),
-    ("does", "add the action that `to`, `needs` and similar keys describe, such as `does: restart`"),
-    (
-        "runs",
-        "add how it runs the command that `after`, `script` and similar keys describe, such as `runs: command`",
-    ),
-    ("effect", "add the effect that `changes_with` and similar keys limit: `effect: reads`"),
-];
+static USUAL: LazyLock<Usual> =
+    LazyLock::new(|| serde_saphyr::from_str(include_str!("usual.yaml")).unwrap_or_default());
 
 /// The remedy for a missing key, if that is more than its name.
 pub fn missing(key: &str) -> Option<&'static str> {
-    MISSING.iter().find(|(missing, _)| *missing == key).map(|(_, remedy)| *remedy)
+    USUAL.missing.get(key).map(String::as_str)
 }
 
 /// The remedy for an unknown key that operators usually write for one of these.
 pub fn key(text: &str, keys: &[&str]) -> Option<String> {
     let text = text.to_ascii_lowercase();
-    let (_, key, remedy) =
-        KEYS.iter().find(|(usual, key, _)| usual.contains(&text.as_str()) && keys.contains(key))?;
-    Some(if remedy.is_empty() { format!("write `{key}`") } else { (*remedy).to_owned() })
+    let is_meant = |known: &&UsualKey| known.usual.contains(&text) && keys.contains(&known.key.as_str());
+    let UsualKey { key, remedy, .. } = USUAL.keys.iter().find(is_meant)?;
+    Some(remedy.clone().unwrap_or_else(|| format!("write `{key}`")))
+}
+
+/// Whether the entries of the list with this key are single words.
+fn is_list_of_words(key: &str) -> bool {
+    USUAL.lists_of_words.iter().any(|list| list == key)
 }
 
 /// The remedy for a value alone instead of a map with these keys.
@@ -77,23 +57,16 @@ pub fn short_map(fields: &[&str], node: &Node, name: Name<'_>) -> Option<String>
 
 /// Whether the value is a name, for which YAML's `yes` and `true` are probably a mistake.
 pub fn is_name(name: Name<'_>) -> bool {
-    match name {
-        Name::Key(_) => {
-            name.key().is_some_and(|key| ["address", "ssh", "host", "domain", "url"].contains(&key))
-        }
-        Name::Entry(_) => name.key().is_some_and(|key| LISTS_OF_WORDS.contains(&key)),
-        Name::File => false,
-    }
+    name.key().is_some_and(|key| match name {
+        Name::Entry(_) => is_list_of_words(key),
+        Name::Key(_) | Name::File => USUAL.names.contains_key(key),
+    })
 }
 
 /// The remedy for `true` and the like as a name.
 pub fn name_like_bool(text: &str, name: Name<'_>) -> String {
-    match name.key() {
-        Some("ssh") => "write a destination such as `root@ie01` or `ops@nas:2222`".to_owned(),
-        Some("address") => "write an address such as `192.168.1.10`, `fd00::10` or `nas.lan`".to_owned(),
-        Some("url") => "write one such as `https://nas.lan/health`".to_owned(),
-        _ => format!("write `\"{text}\"` if this is the name"),
-    }
+    let remedy = name.key().and_then(|key| USUAL.names.get(key)).cloned().flatten();
+    remedy.unwrap_or_else(|| format!("write `\"{text}\"` if this is the name"))
 }
 
 /// The remedy for a value of another form than expected; `None` if nothing is known about the key.
@@ -117,7 +90,7 @@ pub fn remedy(expected: &str, node: &Node, name: Name<'_>) -> Option<String> {
             _ if key == "command" => format!("write `{}`", command(text)),
             _ => {
                 let text = text.trim_matches(['[', ']']);
-                let is_separator = |c: char| LISTS_OF_WORDS.contains(&key) && (c.is_whitespace() || c == ',');
+                let is_separator = |c: char| is_list_of_words(key) && (c.is_whitespace() || c == ',');
                 format!("write `{}`", list(text.split(is_separator).filter(|word| !word.is_empty())))
             }
         }),

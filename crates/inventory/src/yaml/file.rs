@@ -1,8 +1,7 @@
 //! The shape of the top level, of hosts and of services.
 
 use crate::spanned::Spanned;
-use serde::de::{Deserializer, Visitor};
-use serde::{Deserialize, forward_to_deserialize_any};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::checks::{CommandCheckWire, DnsWire, HealthWire};
@@ -17,74 +16,29 @@ use opsctl_policy::model::installation::checks::Engine;
 use opsctl_reader::catalogue::program::Program;
 
 /// Every key is optional; an empty file is valid.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct HostsFileWire {
     /// DNS domain of the services. By default, a service has the DNS name SERVICE.DOMAIN and the health endpoint `https://SERVICE.DOMAIN/health`.
     pub domain: Option<Text<Domain>>,
     /// Hosts, by name.
-    #[serde(default)]
     pub hosts: Option<Entries<HostWire>>,
     /// Services, by the name under which budgets and events are recorded.
-    #[serde(default)]
     pub services: Option<Entries<Option<ServiceWire>>>,
     /// Budgets, tiers and rules.
-    #[serde(default)]
     pub policy: Option<PolicyWire>,
     /// Programs of your own and what they do, by name; see [programs.md](programs.md).
-    #[serde(default)]
     pub programs: Option<Entries<Program>>,
     /// Recipients of messages, by name; see [modes.md](modes.md).
-    #[serde(default)]
     pub contacts: Option<Entries<ContactWire>>,
     /// Additional hooks, by event of the client; see [hooks.md](hooks.md).
-    #[serde(default)]
     pub hooks: Option<Entries<Vec<Spanned<HookWire>>>>,
     /// Files that sessions load when they start; see [context.md](context.md).
-    #[serde(default)]
     pub context: Option<ContextWire>,
     /// Repositories whose MCP servers may run, by the name of their folder; see [entrypoint.md](entrypoint.md).
-    #[serde(default)]
     pub repositories: Option<Entries<RepositoryWire>>,
     /// Settings of the client's project, by key, including those that `opsctl render` otherwise removes; see [policy.md](policy.md).
-    #[serde(default)]
     pub settings: Option<Spanned<Map<String, Value>>>,
-}
-
-impl HostsFileWire {
-    /// The keys of the top level.
-    pub fn keys() -> &'static [&'static str] {
-        let mut keys = Keys(&[]);
-        // It has no value, and fails after the keys are known.
-        let _ = Self::deserialize(&mut keys);
-        keys.0
-    }
-}
-
-/// Learns the keys of a type from the way in which it is read.
-struct Keys(&'static [&'static str]);
-
-impl<'de> Deserializer<'de> for &mut Keys {
-    type Error = serde::de::value::Error;
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Self::Error> {
-        self.0 = fields;
-        self.deserialize_any(visitor)
-    }
-
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
-        Err(serde::de::Error::custom("no value"))
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
-        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
-    }
 }
 
 /// A host.

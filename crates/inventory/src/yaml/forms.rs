@@ -1,13 +1,10 @@
 //! The forms of a value that serde does not provide: a map that keeps its order, and values with a short form.
 
-use std::fmt;
-use std::marker::PhantomData;
-
 use crate::spanned::Spanned;
 use opsctl_policy::model::rights::spend::Usd;
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess};
 
 /// A map with names as keys, in the order of the file and with the position of each name.
 #[derive(Debug)]
@@ -44,79 +41,84 @@ pub fn entries<T>(map: Option<Entries<T>>) -> impl Iterator<Item = (Spanned<Stri
     map.into_iter().flat_map(|entries| entries.0)
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Entries<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct EntriesVisitor<T>(PhantomData<T>);
+/// Lets serde read a form: the method of the deserializer, what another value is not, and the methods of the visitor.
+macro_rules! read_form {
+    ($by:ident, $expected:literal, $form:ident $(<$inner:ident>)?, $($visit:item)+) => {
+        impl<'de $(, $inner: serde::Deserialize<'de>)?> serde::Deserialize<'de> for $form $(<$inner>)? {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct FormVisitor<F>(std::marker::PhantomData<F>);
 
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for EntriesVisitor<T> {
-            type Value = Entries<T>;
+                impl<'de $(, $inner: serde::Deserialize<'de>)?> serde::de::Visitor<'de>
+                    for FormVisitor<$form $(<$inner>)?>
+                {
+                    type Value = $form $(<$inner>)?;
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a map of names")
-            }
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str($expected)
+                    }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
+                    $($visit)+
                 }
-                Ok(Entries(entries))
+
+                deserializer.$by(FormVisitor(std::marker::PhantomData))
             }
         }
+    };
+}
 
-        deserializer.deserialize_map(EntriesVisitor(PhantomData))
+pub(crate) use read_form;
+
+read_form! {
+    deserialize_map, "a map of names", Entries<T>,
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let next = || map.next_entry().transpose();
+        std::iter::from_fn(next).collect::<Result<_, _>>().map(Entries)
     }
 }
 
-impl<'de> Deserialize<'de> for OneOrMore {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OneOrMoreVisitor;
-
-        impl<'de> Visitor<'de> for OneOrMoreVisitor {
-            type Value = OneOrMore;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("text or a list of texts")
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<OneOrMore, E> {
-                Ok(OneOrMore(vec![text.to_owned()]))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<OneOrMore, A::Error> {
-                let mut texts = Vec::new();
-                while let Some(text) = list.next_element()? {
-                    texts.push(text);
-                }
-                Ok(OneOrMore(texts))
-            }
-        }
-
-        deserializer.deserialize_any(OneOrMoreVisitor)
+read_form! {
+    deserialize_any, "text or a list of texts", OneOrMore,
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(OneOrMore(vec![text.to_owned()]))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(OneOrMore)
     }
 }
 
-impl<'de, M: Deserialize<'de>> Deserialize<'de> for TextOrMap<M> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct TextOrMapVisitor<M>(PhantomData<M>);
+read_form! {
+    deserialize_any, "text or a map", TextOrMap<M>,
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(TextOrMap::Text(text.to_owned()))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        M::deserialize(MapAccessDeserializer::new(map)).map(TextOrMap::Map)
+    }
+}
 
-        impl<'de, M: Deserialize<'de>> Visitor<'de> for TextOrMapVisitor<M> {
-            type Value = TextOrMap<M>;
+read_form! {
+    deserialize_any, "a number or a map", NumberOrMap<M>,
+    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+        Amount::deserialize(text.into_deserializer()).map(NumberOrMap::Number)
+    }
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Self::Value, E> {
+        self.visit_str(&number.to_string())
+    }
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Self::Value, E> {
+        self.visit_str(&number.to_string())
+    }
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        M::deserialize(MapAccessDeserializer::new(map)).map(NumberOrMap::Map)
+    }
+}
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("text or a map")
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(TextOrMap::Text(text.to_owned()))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                M::deserialize(MapAccessDeserializer::new(map)).map(TextOrMap::Map)
-            }
-        }
-
-        deserializer.deserialize_any(TextOrMapVisitor(PhantomData))
+read_form! {
+    deserialize_any, "a map or a list of maps", Maps<M>,
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        M::deserialize(MapAccessDeserializer::new(map)).map(|one| Maps(vec![one]))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(Maps)
     }
 }
 
@@ -128,61 +130,5 @@ impl<'de> Deserialize<'de> for Amount {
                 "is not an amount in US dollars; write one such as `20` or `0.50`, at most `1000000`";
             Error::custom(problem)
         })
-    }
-}
-
-impl<'de, M: Deserialize<'de>> Deserialize<'de> for NumberOrMap<M> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct NumberOrMapVisitor<M>(PhantomData<M>);
-
-        impl<'de, M: Deserialize<'de>> Visitor<'de> for NumberOrMapVisitor<M> {
-            type Value = NumberOrMap<M>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number or a map")
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-                Amount::deserialize(text.into_deserializer()).map(NumberOrMap::Number)
-            }
-
-            fn visit_u64<E: Error>(self, number: u64) -> Result<Self::Value, E> {
-                self.visit_str(&number.to_string())
-            }
-
-            fn visit_f64<E: Error>(self, number: f64) -> Result<Self::Value, E> {
-                self.visit_str(&number.to_string())
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                M::deserialize(MapAccessDeserializer::new(map)).map(NumberOrMap::Map)
-            }
-        }
-
-        deserializer.deserialize_any(NumberOrMapVisitor(PhantomData))
-    }
-}
-
-impl<'de, M: Deserialize<'de>> Deserialize<'de> for Maps<M> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct MapsVisitor<M>(PhantomData<M>);
-
-        impl<'de, M: Deserialize<'de>> Visitor<'de> for MapsVisitor<M> {
-            type Value = Maps<M>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a map or a list of maps")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                M::deserialize(MapAccessDeserializer::new(map)).map(|one| Maps(vec![one]))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
-                Vec::deserialize(SeqAccessDeserializer::new(list)).map(Maps)
-            }
-        }
-
-        deserializer.deserialize_any(MapsVisitor(PhantomData))
     }
 }

@@ -35,6 +35,19 @@ pub struct Said {
     pub stderr: String,
 }
 
+impl Said {
+    /// The finding of a program that failed, with the last line of its standard error.
+    pub fn failure(&self, state: State, program: &str) -> Finding {
+        let why = last_line(&self.stderr).unwrap_or_else(|| "it failed".to_owned());
+        Finding::new(state, format!("{program}: {why}"))
+    }
+
+    /// The last line of its standard error behind a colon, if there is one.
+    pub fn reason(&self) -> String {
+        last_line(&self.stderr).map(|line| format!(": {line}")).unwrap_or_default()
+    }
+}
+
 /// Runs a command for at most `limit`, on this machine or on the destination `ssh`. Waiting for other commands does not count.
 pub async fn run(words: &[&str], ssh: Option<&str>, limit: Duration) -> Result<Said, Finding> {
     let _turn = TURNS.acquire().await;
@@ -72,8 +85,8 @@ pub async fn run_through(
         command
     };
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-    command.envs(variables.iter().copied());
     command
+        .envs(variables.iter().copied())
         .env_remove("ANTHROPIC_API_KEY")
         .env_remove("CLAUDEOPS_APPRISE_URLS")
         .env_remove("CLAUDEOPS_DB_URL");
@@ -94,8 +107,7 @@ pub async fn run_through(
 pub fn not_run(said: &Said, ssh: Option<&str>) -> Option<Finding> {
     ssh?;
     said.code.filter(|code| NOT_RUN.contains(code))?;
-    let why = last_line(&said.stderr).map(|line| format!(": {line}")).unwrap_or_default();
-    Some(Finding::new(State::Unknown, format!("the host cannot run it{why}")))
+    Some(Finding::new(State::Unknown, format!("the host cannot run it{}", said.reason())))
 }
 
 /// Runs a program that shows a state. Its output, or the finding if it shows none.
@@ -121,7 +133,7 @@ pub fn line(words: &[String]) -> String {
 }
 
 /// The last line of a program's output that is not blank, as [`plain`] text.
-pub fn last_line(output: &str) -> Option<String> {
+fn last_line(output: &str) -> Option<String> {
     output.lines().rfind(|line| !line.trim().is_empty()).map(plain)
 }
 

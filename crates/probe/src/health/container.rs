@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::command::{Said, last_line, run};
+use super::command::{Said, run};
 use super::finding::{Finding, State, plain};
 use opsctl_policy::model::installation::checks::Engine;
 
@@ -12,10 +12,7 @@ pub async fn look(engine: Engine, name: &str, ssh: Option<&str>, limit: Duration
         let words = [engine.program(), "ps", "--all", "--filter", &filter, "--format", "{{.Status}}"];
         match run(&words, ssh, limit).await {
             Err(finding) => return finding,
-            Ok(Said { success: false, stderr, .. }) => {
-                let why = last_line(&stderr).unwrap_or_else(|| "it failed".to_owned());
-                return Finding::new(State::Failed, format!("{}: {why}", engine.program()));
-            }
+            Ok(said) if !said.success => return said.failure(State::Failed, engine.program()),
             Ok(Said { stdout, .. }) => {
                 let findings = stdout.lines().filter(|line| !line.trim().is_empty()).map(read);
                 // Of several containers of a compose service, an unhealthy one decides.
@@ -44,22 +41,18 @@ fn read(status: &str) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     #[test]
     fn parses_the_statuses_of_docker_and_podman() {
-        for (status, state) in [
-            ("Up 2 hours", State::Healthy),
-            ("Up 3 seconds (healthy)", State::Healthy),
-            ("Up 3 seconds (health: starting)", State::Starting),
-            ("Up 3 seconds (starting)", State::Starting),
-            ("Up 2 hours (unhealthy)", State::Unhealthy),
-            ("Up 2 hours (Paused)", State::NotRunning),
-            ("Exited (137) 5 minutes ago", State::NotRunning),
-            ("Restarting (1) 2 seconds ago", State::NotRunning),
-            ("Created", State::NotRunning),
-        ] {
-            assert_eq!(read(status).state, state, "{status}");
+        let cases: BTreeMap<String, Vec<String>> =
+            serde_saphyr::from_str(include_str!("container.yaml")).unwrap();
+        for (state, statuses) in cases {
+            for status in statuses {
+                assert_eq!(read(&status).state.as_str(), state, "{status}");
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::command::{Said, ask, last_line};
+use super::command::ask;
 use super::finding::{Finding, State, plain};
 use opsctl_reader::terms::guest::GuestProgram;
 
@@ -24,20 +24,15 @@ pub fn guest_status(program: GuestProgram, name: &str) -> Vec<String> {
 
 /// Asks the program that manages the guest.
 pub async fn look(program: GuestProgram, name: &str, ssh: Option<&str>, limit: Duration) -> Finding {
-    let Said { success, stdout, stderr, .. } = match ask(&guest_status(program, name), ssh, limit).await {
-        Ok(said) => said,
+    let missing = || Finding::new(State::Missing, "there is no such guest");
+    let said = match ask(&guest_status(program, name), ssh, limit).await {
+        Ok(said) if said.success => said,
+        Ok(said) if MISSING.iter().any(|text| said.stderr.contains(text)) => return missing(),
+        Ok(said) => return said.failure(State::Unknown, program.as_str()),
         Err(finding) => return finding,
     };
-    let missing = || Finding::new(State::Missing, "there is no such guest");
-    if !success {
-        if MISSING.iter().any(|text| stderr.contains(text)) {
-            return missing();
-        }
-        let why = last_line(&stderr).unwrap_or_else(|| "it failed".to_owned());
-        return Finding::new(State::Unknown, format!("{}: {why}", program.as_str()));
-    }
     // `status: running`, `running`, `RUNNING`
-    let state = stdout.trim().trim_start_matches("status: ");
+    let state = said.stdout.trim().trim_start_matches("status: ");
     match state {
         "" => missing(),
         state if state.eq_ignore_ascii_case("running") => Finding::new(State::Healthy, "it is running"),

@@ -19,7 +19,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::icmp::{RESOLVER_STACK, RESOLVERS};
+use crate::runtime;
 
 pub use command::{line, quoted};
 pub use finding::{Finding, State};
@@ -62,14 +62,7 @@ impl Report {
 
 /// Checks all services concurrently, for at most `deadline`. An error means that the runtime could not be created.
 pub fn verify(subjects: Vec<Subject>, deadline: Duration) -> io::Result<Vec<Report>> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .max_blocking_threads(RESOLVERS)
-        .thread_stack_size(RESOLVER_STACK)
-        .build()?;
-    let reports = runtime.block_on(verify_until(subjects, Instant::now() + deadline));
-    runtime.shutdown_background();
-    Ok(reports)
+    runtime::run(async { verify_until(subjects, Instant::now() + deadline).await })
 }
 
 async fn verify_until(subjects: Vec<Subject>, ends: Instant) -> Vec<Report> {

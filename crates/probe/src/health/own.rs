@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
-use super::command::{last_line, not_run, run};
+use super::command::{not_run, run};
 use super::finding::{Finding, State};
 use opsctl_policy::model::installation::checks::CommandCheck;
 
@@ -37,7 +37,6 @@ pub async fn look(check: &CommandCheck, ssh: Option<&str>, ends: Instant) -> Fin
             Some(code) => format!("its exit code is {code}, not {expected}"),
             None => "a signal ended it".to_owned(),
         };
-        let why = last_line(&said.stderr).map(|line| format!(": {line}")).unwrap_or_default();
-        Finding::new(State::WrongExitCode, how + &why)
+        Finding::new(State::WrongExitCode, how + &said.reason())
     })
 }

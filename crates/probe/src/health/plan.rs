@@ -170,76 +170,20 @@ mod tests {
     use super::*;
     use opsctl_inventory::load;
 
-    fn checks(yaml: &str) -> Vec<String> {
-        let inventory = load::parse(yaml).unwrap().inventory;
-        let checks = plan(&inventory.services[0], &inventory);
-        checks.iter().map(|check| format!("{} {}", check.kind(), check.target())).collect()
-    }
-
     #[test]
-    fn a_minimal_service_has_three_checks() {
-        let yaml =
-            "{domain: lan, hosts: {ie01: {address: 10.0.0.1, ssh: root@ie01}}, services: {x: {host: ie01}}}";
-        assert_eq!(checks(yaml), ["http https://x.lan/health", "dns x.lan", "container x on root@ie01"]);
-    }
-
-    #[test]
-    fn none_switches_a_check_off_and_no_value_keeps_its_default() {
-        let of = |keys: &str| checks(&format!("{{domain: lan, services: {{x: {{units: [x], {keys}}}}}}}"));
-        assert_eq!(of("health: none, dns: none"), ["unit x"]);
-        assert_eq!(of("dns: none"), ["http https://x.lan/health", "unit x"]);
-        for keys in ["health: , dns: ", "health: ~, dns: null"] {
-            assert_eq!(of(keys), ["http https://x.lan/health", "dns x.lan", "unit x"], "{keys}");
+    fn a_service_has_the_checks_that_its_keys_state() {
+        #[derive(serde::Deserialize)]
+        struct Case {
+            inventory: String,
+            checks: Vec<String>,
         }
-    }
-
-    #[test]
-    fn commands_run_on_the_host_of_their_service_unless_they_are_local() {
-        let of = |ssh: &str, check: &str| {
-            let host = format!("hosts: {{ie01: {{address: 10.0.0.1{ssh}}}}}");
-            checks(&format!("{{{host}, services: {{x: {{host: ie01, units: [x], check: {check}}}}}}}"))
-        };
-        let ssh = ", ssh: root@ie01";
-
-        assert_eq!(
-            of(ssh, "{command: [nc, -z, nas, 445]}"),
-            ["unit x on root@ie01", "command nc -z nas 445 on root@ie01"]
-        );
-        assert_eq!(of("", "{command: [nc, -z, nas, 445]}"), ["unit x", "command nc -z nas 445"]);
-        assert_eq!(
-            of(ssh, "[{command: [sh, -c, 'echo \"it''s\"'], where: local}, {command: [b], where: host}]"),
-            ["unit x on root@ie01", r#"command sh -c 'echo "it'\''s"'"#, "command b on root@ie01"]
-        );
-    }
-
-    #[test]
-    fn workloads_and_guests_are_checked_if_more_than_their_name_is_stated() {
-        let yaml = "{hosts: {pve: {address: 10.0.0.1, ssh: root@pve}}, services: {x: {host: pve,
-            workloads: [plain, deploy/web, media/db], guests: [plain, qm/101]}}}";
-        assert_eq!(
-            checks(yaml),
-            [
-                "workload deployment/web on root@pve",
-                "workload media/db on root@pve",
-                "guest qm/101 on root@pve"
-            ]
-        );
-    }
-
-    #[test]
-    fn configured_checks_run_on_their_host() {
-        let yaml = "{hosts: {ie01: {address: 10.0.0.1}, dns: {address: 10.0.0.53}}, services: {x: {host: ie01, units: [a, b],
-            tcp: ['80', 'other.lan:81', '[fd00::1]:82'], dns: {name: x.lan, server: dns}}}}";
-        assert_eq!(
-            checks(yaml),
-            [
-                "dns x.lan at 10.0.0.53",
-                "tcp 10.0.0.1:80",
-                "tcp other.lan:81",
-                "tcp [fd00::1]:82",
-                "unit a",
-                "unit b"
-            ]
-        );
+        let cases: Vec<Case> = serde_saphyr::from_str(include_str!("plan.yaml")).unwrap();
+        for Case { inventory: text, checks } in cases {
+            let inventory = load::parse(&text).unwrap().inventory;
+            let found = plan(&inventory.services[0], &inventory);
+            let found: Vec<_> =
+                found.iter().map(|check| format!("{} {}", check.kind(), check.target())).collect();
+            assert_eq!(found, checks, "{text}");
+        }
     }
 }

@@ -69,23 +69,22 @@ fn handshake_failure(error: &io::Error) -> Finding {
 fn failure(error: &Error) -> Finding {
     use CertificateError as Bad;
     let untrusted = "its certificate is not signed by a trusted authority; set SSL_CERT_FILE to trust further certificates";
-    match error {
-        Error::InvalidCertificate(Bad::Expired | Bad::ExpiredContext { .. }) => {
-            Finding::new(State::TlsExpired, "its certificate has expired")
-        }
-        Error::InvalidCertificate(Bad::NotValidYet | Bad::NotValidYetContext { .. }) => {
-            Finding::new(State::TlsNotYetValid, "its certificate is not valid yet")
-        }
-        Error::InvalidCertificate(Bad::NotValidForName | Bad::NotValidForNameContext { .. }) => {
-            Finding::new(State::TlsName, "its certificate is for other names")
-        }
-        Error::InvalidCertificate(Bad::Revoked) => {
-            Finding::new(State::TlsUntrusted, "its certificate is revoked")
-        }
-        Error::InvalidCertificate(_) => Finding::new(State::TlsUntrusted, untrusted),
-        Error::InvalidMessage(_) => Finding::new(State::TlsFailed, "it does not speak TLS"),
-        other => Finding::new(State::TlsFailed, format!("the TLS handshake failed ({other})")),
-    }
+    let (state, detail) = match error {
+        Error::InvalidCertificate(bad) => match bad {
+            Bad::Expired | Bad::ExpiredContext { .. } => (State::TlsExpired, "its certificate has expired"),
+            Bad::NotValidYet | Bad::NotValidYetContext { .. } => {
+                (State::TlsNotYetValid, "its certificate is not valid yet")
+            }
+            Bad::NotValidForName | Bad::NotValidForNameContext { .. } => {
+                (State::TlsName, "its certificate is for other names")
+            }
+            Bad::Revoked => (State::TlsUntrusted, "its certificate is revoked"),
+            _ => (State::TlsUntrusted, untrusted),
+        },
+        Error::InvalidMessage(_) => (State::TlsFailed, "it does not speak TLS"),
+        other => return Finding::new(State::TlsFailed, format!("the TLS handshake failed ({other})")),
+    };
+    Finding::new(state, detail)
 }
 
 /// Accepts any certificate, for endpoints that `hosts.yaml` marks as insecure. The handshake is still verified.

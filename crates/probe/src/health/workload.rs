@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::command::{Said, ask, last_line};
+use super::command::ask;
 use super::finding::{Finding, State};
 use opsctl_reader::terms::workload::{Workload, WorkloadKind};
 
@@ -33,15 +33,12 @@ pub fn workload_selection(workload: &Workload) -> Vec<String> {
 pub async fn look(workload: &Workload, ssh: Option<&str>, limit: Duration) -> Finding {
     let mut words = workload_selection(workload);
     words.extend(["--request-timeout=10s", "--no-headers", "--output", COLUMNS].map(str::to_owned));
-    let Said { success, stdout, stderr, .. } = match ask(&words, ssh, limit).await {
-        Ok(said) => said,
+    let said = match ask(&words, ssh, limit).await {
+        Ok(said) if said.success => said,
+        Ok(said) => return said.failure(State::Unknown, "kubectl"),
         Err(finding) => return finding,
     };
-    if !success {
-        let why = last_line(&stderr).unwrap_or_else(|| "it failed".to_owned());
-        return Finding::new(State::Unknown, format!("kubectl: {why}"));
-    }
-    let findings = stdout.lines().filter(|line| !line.trim().is_empty()).map(read);
+    let findings = said.stdout.lines().filter(|line| !line.trim().is_empty()).map(read);
     // Of several workloads of this name, one that is not ready decides.
     let worst = findings.max_by_key(|finding| finding.state != State::Healthy);
     worst.unwrap_or_else(|| Finding::new(State::Missing, "there is no such workload"))
@@ -104,43 +101,18 @@ mod tests {
 
     #[test]
     fn parses_what_kubectl_prints_of_each_kind() {
-        let none = |count: usize| vec!["<none>"; count].join(" ");
-        for (line, state, detail) in [
-            (format!("Deployment 4 4 3 3 3 {}", none(9)), State::Healthy, "3 of 3 replicas are ready"),
-            (format!("Deployment 4 4 3 3 2 {}", none(9)), State::Starting, "2 of 3 replicas are ready"),
-            (format!("Deployment 4 4 3 1 3 {}", none(9)), State::Starting, "1 of 3 replicas are updated"),
-            (format!("Deployment 4 3 3 3 3 {}", none(9)), State::Starting, "its rollout has not begun"),
-            (format!("Deployment 1 {}", none(13)), State::Starting, "its rollout has not begun"),
-            (format!("Deployment 4 4 0 {}", none(11)), State::NotRunning, "it is scaled to 0 replicas"),
-            (format!("Deployment 4 4 1 1 {}", none(10)), State::Starting, "0 of 1 replicas are ready"),
-            (
-                format!("StatefulSet 2 2 3 1 3 {} RollingUpdate 2 {}", none(3), none(4)),
-                State::Healthy,
-                "3 of 3 replicas are ready",
-            ),
-            (
-                format!("StatefulSet 2 2 3 1 3 {} RollingUpdate 0 {}", none(3), none(4)),
-                State::Starting,
-                "1 of 3 replicas are updated",
-            ),
-            (
-                format!("StatefulSet 2 2 3 1 3 {} OnDelete {}", none(3), none(5)),
-                State::Healthy,
-                "3 of 3 replicas are ready",
-            ),
-            (
-                format!("DaemonSet 1 1 {} 4 4 3 RollingUpdate {}", none(3), none(5)),
-                State::Starting,
-                "3 of 4 nodes are ready",
-            ),
-            (format!("Job 1 {} True {}", none(9), none(3)), State::Healthy, "it is complete"),
-            (format!("Job 1 {} <none> True {}", none(9), none(2)), State::NotRunning, "it has failed"),
-            (format!("Job 1 {} 1 false", none(11)), State::Healthy, "it is running"),
-            (format!("Job 1 {} 0 false", none(11)), State::Starting, "none of its pods is ready"),
-            (format!("CronJob 1 {} true", none(12)), State::NotRunning, "it is suspended"),
-            (format!("CronJob 1 {} false", none(12)), State::Healthy, "it is scheduled"),
-        ] {
-            assert_eq!(read(&line), Finding::new(state, detail), "{line}");
+        let cases: Vec<(String, String, String)> =
+            serde_saphyr::from_str(include_str!("workload.yaml")).unwrap();
+        for (line, state, detail) in cases {
+            // `-5` stands for five columns that are not set.
+            let words = line.split(' ').map(|word| {
+                match word.strip_prefix('-').and_then(|count| count.parse().ok()) {
+                    Some(count) => vec!["<none>"; count].join(" "),
+                    None => word.to_owned(),
+                }
+            });
+            let state = State::named(&state).unwrap();
+            assert_eq!(read(&words.collect::<Vec<_>>().join(" ")), Finding::new(state, detail), "{line}");
         }
     }
 }

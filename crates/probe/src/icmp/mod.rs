@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::runtime;
+
 pub use reachability::{Effort, Reachability};
 
 /// The default number of probes per host. One lost packet must not make a host unreachable.
@@ -16,11 +18,6 @@ pub const PROBES: u16 = 2;
 
 /// The remedy if ICMP is not permitted.
 pub const NOT_PERMITTED: &str = "the reachability of hosts is unknown, because ICMP is not permitted; set the sysctl net.ipv4.ping_group_range=\"0 2147483647\", or add the capability NET_RAW";
-
-/// The maximum number of threads that resolve names. A hanging resolver blocks its thread beyond the deadline.
-pub(super) const RESOLVERS: usize = 64;
-/// The stack size of these threads, in bytes.
-pub(super) const RESOLVER_STACK: usize = 256 * 1024;
 
 /// Pings all addresses (IPv4, IPv6 or names) concurrently, for at most `deadline`. The result has their order. An error
 /// means that the runtime could not be created.
@@ -37,13 +34,5 @@ pub fn ping(
     if addresses.is_empty() {
         return Ok(vec![]);
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .max_blocking_threads(RESOLVERS)
-        .thread_stack_size(RESOLVER_STACK)
-        .build()?;
-    let found = runtime.block_on(sweep::sweep(addresses, effort, Instant::now(), progress));
-    // Threads of hanging resolvers are abandoned.
-    runtime.shutdown_background();
-    Ok(found)
+    runtime::run(async { sweep::sweep(addresses, effort, Instant::now(), progress).await })
 }

@@ -21,7 +21,7 @@ use opsctl_ledger::{Event, Lease, Ledger, LedgerError, Location};
 use opsctl_policy::model::records::question::{Grant, Question};
 use opsctl_policy::model::rights::policy::{Policy, Tier};
 use opsctl_probe::hosts;
-use opsctl_probe::hosts::Found;
+use opsctl_probe::hosts::PingedHost;
 
 /// The number of events that are shown.
 const EVENTS: u32 = 10;
@@ -55,7 +55,7 @@ pub struct Status {
     pub undelivered_notifications: u32,
     /// The budgets.
     pub services: Vec<ServiceBudget>,
-    pub hosts: Option<Vec<Found>>,
+    pub hosts: Option<Vec<PingedHost>>,
     /// The latest sessions, newest first.
     pub sessions: Vec<Run>,
     pub sessions_last_day: usize,
