@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use opsctl_inventory::Installation;
 use opsctl_ledger::cooldown::cooldown_edit::Edit;
 use opsctl_ledger::records::history::ActionRecord;
-use opsctl_ledger::{Change, Checker, LedgerError, NewCheck, SessionActions, Streak};
+use opsctl_ledger::{Change, Checker, LedgerError, SessionActions, Streak};
 use opsctl_policy::decide::{BudgetKey, Snapshot};
 use opsctl_policy::model::installation::inventory::Inventory;
 use opsctl_policy::model::rights::policy::Window;
@@ -61,8 +61,8 @@ pub fn note_checks<'a>(
     for report in reports {
         let Some(healthy) = report.healthy() else { continue };
         let service = report.service.as_str();
-        let check = NewCheck { service, healthy, by: Checker::Opsctl, session };
-        edits.extend(edits_of(change.note_check(&check, now)?).into_iter().map(|edit| (service, edit)));
+        let streak = change.note_check(service, healthy, Checker::Opsctl, session, now)?;
+        edits.extend(edits_of(streak).into_iter().map(|edit| (service, edit)));
     }
     Ok(edits)
 }

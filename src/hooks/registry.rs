@@ -7,7 +7,8 @@ use super::answer::Answer;
 use crate::machine::client::client_process;
 use crate::machine::environment::plain_word;
 use crate::machine::request::Request;
-use opsctl_ledger::sessions::{Before, Who};
+use chrono::{DateTime, Utc};
+use opsctl_ledger::sessions::Who;
 use opsctl_ledger::{CallId, Ledger, LedgerError, Scope};
 use opsctl_policy::model::records::event::HookCall;
 use opsctl_policy::model::records::session::Activity;
@@ -20,8 +21,8 @@ const REMINDER: &str = "[CLAUDE OS SYS: INFO]: Consider setting a session status
 /// The session as it was found when its activity was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Recorded {
-    /// The session before this activity.
-    pub before: Before,
+    /// When the session last became idle or ended before this activity; its start if it never did.
+    pub paused: Option<DateTime<Utc>>,
     /// The reminder to set a status, if it is due. It counts as sent.
     pub reminder: Option<&'static str>,
 }
@@ -68,8 +69,8 @@ pub fn record(
     let mut ledger = ledger?.for_the_record();
     let id = CallId { session: Some(session), tool_use: None };
     let change = ledger.change_in(Scope::Of { budgets: &[], call: Some(id) })?;
-    let before = change.meet(&who, request.now)?;
-    let mut recorded = Recorded { before, reminder: None };
+    let paused = change.meet(&who, request.now)?;
+    let mut recorded = Recorded { paused, reminder: None };
     if let Some(activity) = activity {
         change.record_activity(session, activity, request.now)?;
         change.set_state(session, state(change.activity_times(session)?))?;

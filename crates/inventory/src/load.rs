@@ -1,5 +1,6 @@
 //! Reading `hosts.yaml` from text and from a file.
 
+use std::io;
 use std::path::Path;
 
 use super::Installation;
@@ -22,20 +23,14 @@ pub fn load(file: &Path) -> Result<Installation, HostsError> {
         text: String::new(),
         mistakes: vec![Mistake { location: None, what, remedy: remedy.to_owned() }],
     };
+    let unread = |error: io::Error, remedy| fail(format!("cannot read the inventory ({error})"), remedy);
     let size = std::fs::metadata(file)
-        .map_err(|error| {
-            fail(
-                format!("cannot read the inventory ({error})"),
-                "name the file with --hosts or CLAUDEOPS_HOSTS",
-            )
-        })?
+        .map_err(|error| unread(error, "name the file with --hosts or CLAUDEOPS_HOSTS"))?
         .len();
     if size > MAX_BYTES {
         return Err(fail(format!("the inventory of {size} bytes is too large"), "the maximum is 16 MiB"));
     }
-    let bytes = std::fs::read(file).map_err(|error| {
-        fail(format!("cannot read the inventory ({error})"), "make it a file that opsctl may read")
-    })?;
+    let bytes = std::fs::read(file).map_err(|error| unread(error, "make it a file that opsctl may read"))?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let valid = error.as_bytes().iter().take(error.utf8_error().valid_up_to());
         let line = valid.filter(|byte| **byte == b'\n').count() + 1;

@@ -24,7 +24,7 @@ pub use file::locks::Scope;
 pub use location::Location;
 pub use pool::Pool;
 pub use records::actions::Settled;
-pub use records::checks::{Checker, LastCheck, NewCheck, Streak};
+pub use records::checks::{Checker, LastCheck, Streak};
 pub use records::containers::KnownContainer;
 pub use records::events::{Event, Source};
 pub use records::verifications::{SessionActions, VerificationResult};

@@ -15,7 +15,7 @@ pub fn handle(call: &HookCall, prompt: &str, request: &Request) -> Answer {
     let recorded = registry::record(call, Some(&Activity::PromptSubmitted), Details::default(), request);
     let recorded = recorded.unwrap_or_default();
     if wake_up::is_asked_for(prompt) {
-        wake_up::add_summary(call, recorded.before.paused, request, &mut remarks);
+        wake_up::add_summary(call, recorded.paused, request, &mut remarks);
     }
     let warning = context_warning::due(call, &Awaited::Nothing, 0, request, &mut remarks.warnings);
     remarks.context.extend(warning);

@@ -23,7 +23,7 @@ use crate::verbs::terminal::time::timestamp;
 use opsctl_inventory::Installation;
 use opsctl_ledger::cooldown::cooldown_edit;
 use opsctl_ledger::cooldown::cooldown_edit::{Edit, Moment};
-use opsctl_ledger::{Checker, Ledger, NewCheck};
+use opsctl_ledger::{Checker, Ledger};
 use opsctl_policy::decide::BudgetKey;
 use opsctl_policy::model::installation::inventory::Service;
 use opsctl_policy::model::records::event::ToolResult;
@@ -305,13 +305,8 @@ impl Budgets {
         let service = self.named(service)?;
         let mut ledger = Ledger::open(&self.environment.ledger)?;
         let change = ledger.change()?;
-        let check = NewCheck {
-            service: &service,
-            healthy,
-            by: Checker::Stated,
-            session: self.environment.shell_session(),
-        };
-        let streak = change.note_check(&check, change.now(self.now))?;
+        let (session, now) = (self.environment.shell_session(), change.now(self.now));
+        let streak = change.note_check(&service, healthy, Checker::Stated, session, now)?;
         change.commit()?;
         self.edit_file(&service, &edits_of(streak));
         if healthy {

@@ -44,10 +44,9 @@ pub fn check(described: Option<Entries<Program>>, found: &mut Mistakes) -> Catal
 fn check_program(key: &Spanned<String>, program: &Program, others: &[Program]) -> Checked<()> {
     for own in program.names.iter() {
         check_name(key, own)?;
-        if others.iter().any(|other| other.names.contains(own)) {
-            let what = format!("has the name `{own}` of another program");
-            return Err(Mistake::of(key, what, "rename one of the two"));
-        }
+        let is_new = !others.iter().any(|other| other.names.contains(own));
+        let what = format!("has the name `{own}` of another program");
+        Mistake::unless(is_new, key, &what, "rename one of the two")?;
     }
     check_rules(key, program)
 }
@@ -57,11 +56,8 @@ fn check_rules(key: &Spanned<String>, program: &Program) -> Checked<()> {
     for (name, patterns) in program.never.iter() {
         if !defaults().any(|rule| rule.name == *name) {
             let what = format!("names the rule `{name}` under `never`, which is not a default rule");
-            return Err(Mistake::of(
-                key,
-                what,
-                suggestion(name, defaults().map(|rule| rule.name).collect::<Vec<_>>()),
-            ));
+            let names: Vec<_> = defaults().map(|rule| rule.name).collect();
+            return Err(Mistake::of(key, what, suggestion(name, names)));
         }
         for pattern in patterns.iter() {
             if let Err(problem) = Pattern::behind_program(pattern) {
@@ -84,21 +80,14 @@ fn check_rules(key: &Spanned<String>, program: &Program) -> Checked<()> {
 /// A name without a folder that is not a built-in program which opsctl guards.
 fn check_name(key: &Spanned<String>, name: &str) -> Checked<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._+@-".contains(c);
-    if name.is_empty() || name.starts_with('-') || !name.chars().all(plain) {
-        let what = format!("has the name `{name}`, which is not the name of a program");
-        return Err(Mistake::of(key, what, "write it without folder and blanks, such as `restart-svc`"));
-    }
+    let is_program = !name.is_empty() && !name.starts_with('-') && name.chars().all(plain);
+    let what = format!("has the name `{name}`, which is not the name of a program");
+    Mistake::unless(is_program, key, &what, "write it without folder and blanks, such as `restart-svc`")?;
     let guarded =
         Catalogue::default().find(name).is_some_and(|program| !program.never.is_empty() || acts(program));
-    if guarded {
-        let what = format!("describes `{name}`, which opsctl knows to act or to run other programs");
-        return Err(Mistake::of(
-            key,
-            what,
-            "remove it; `policy.never` and `policy.tiers` state what is denied",
-        ));
-    }
-    Ok(())
+    let what = format!("describes `{name}`, which opsctl knows to act or to run other programs");
+    let remedy = "remove it; `policy.never` and `policy.tiers` state what is denied";
+    Mistake::unless(!guarded, key, &what, remedy)
 }
 
 /// Whether it carries out an action or runs another command in some form.
@@ -120,11 +109,8 @@ fn check_examples(name: &Spanned<String>, program: &Program, catalogue: Catalogu
                 let not = if expected { "not " } else { "" };
                 let what =
                     format!("lists `{example}` under `{list}`, but it is {not}a command that {statement}");
-                return Err(Mistake::of(
-                    name,
-                    what,
-                    format!("fix the description, or move the example to `{other}`"),
-                ));
+                let remedy = format!("fix the description, or move the example to `{other}`");
+                return Err(Mistake::of(name, what, remedy));
             }
         }
     }
@@ -135,12 +121,8 @@ fn check_examples(name: &Spanned<String>, program: &Program, catalogue: Catalogu
 fn holds(example: &str, acts: bool, catalogue: Catalogue) -> bool {
     let reading = read_command_with(example, None, catalogue);
     if !acts {
-        return effects::strongest(&effects::parts(
-            &reading.script,
-            &Scratch::default(),
-            &[],
-            &UnknownMachine,
-        )) == Effect::Reads;
+        let parts = effects::parts(&reading.script, &Scratch::default(), &[], &UnknownMachine);
+        return effects::strongest(&parts) == Effect::Reads;
     }
     let mut runs = false;
     reading.script.visit(|node| {

@@ -58,6 +58,7 @@ fn key_and_value(line: &str) -> (&str, &str) {
 mod tests {
     use super::*;
     use crate::load;
+    use opsctl_policy::model::rights::policy::Tier;
 
     #[test]
     fn a_compiled_policy_and_its_header_are_read_back_unchanged() {

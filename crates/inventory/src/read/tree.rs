@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use serde::Deserialize;
 use serde::de::value::SeqAccessDeserializer;
-use serde::de::{Deserializer, MapAccess, SeqAccess};
+use serde::de::{MapAccess, SeqAccess};
 use serde_json::Value;
 use serde_saphyr::{DuplicateKeyPolicy, Options, Spanned, from_str_with_options};
 
@@ -42,7 +42,7 @@ impl Node {
         Ok(Self::new(wire, text))
     }
 
-    fn new(NodeWire(wire): NodeWire, text: &str) -> Self {
+    fn new(wire: NodeWire, text: &str) -> Self {
         let length = wire.referenced.span().len();
         let form = match wire.value {
             FormWire::Scalar(value @ Value::String(_)) => {
@@ -131,18 +131,12 @@ impl Node {
     }
 }
 
-struct NodeWire(Spanned<FormWire>);
+type NodeWire = Spanned<FormWire>;
 
 enum FormWire {
     Scalar(Value),
     List(Vec<NodeWire>),
     Map(Vec<(NodeWire, NodeWire)>),
-}
-
-impl<'de> Deserialize<'de> for NodeWire {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Spanned::deserialize(deserializer).map(Self)
-    }
 }
 
 /// Values without parts.

@@ -71,20 +71,6 @@ impl Moment {
 #[error("{0}")]
 pub struct EditError(String);
 
-impl EditError {
-    fn io(path: &Path, error: &io::Error) -> Self {
-        Self(format!("{} cannot be written ({error})", path.display()))
-    }
-
-    /// Its content is not a cooldown file; overwriting it would lose the content.
-    fn foreign(path: &Path, why: &str) -> Self {
-        let path = path.display();
-        Self(format!(
-            "{path} is not changed, because it is not a cooldown file ({why}); fix it or move it away"
-        ))
-    }
-}
-
 /// Applies each edit to its service and replaces the file atomically, under the folder lock. An empty or missing file
 /// is created.
 pub fn edit(path: &Path, edits: &[(&str, Edit)]) -> Result<(), EditError> {
@@ -117,9 +103,13 @@ pub fn create_if_missing(path: &Path) -> Result<(), EditError> {
 /// Replaces the file atomically, under the folder lock, by what `change` makes of its content.
 fn rewrite(path: &Path, change: impl FnOnce(&str) -> Result<String, String>) -> Result<(), EditError> {
     write_limit::fail_beyond();
-    let named = path;
-    let fail = |error: io::Error| EditError::io(named, &error);
-    let foreign = |why: String| EditError::foreign(named, &why);
+    let named = path.display();
+    let fail = |error: io::Error| EditError(format!("{named} cannot be written ({error})"));
+    // Overwriting it would lose the content.
+    let foreign = |why: String| {
+        let why = format!("because it is not a cooldown file ({why}); fix it or move it away");
+        EditError(format!("{named} is not changed, {why}"))
+    };
     let _turn = turn_in_folder_of(path, BUSY_TIMEOUT).map_err(fail)?;
     let path = &behind_link(path).map_err(fail)?;
     let before = existing(path).map_err(fail)?;

@@ -14,81 +14,60 @@ pub enum User {
     Guard,
 }
 
-/// A table, and the rights on it.
-struct Table {
-    name: &'static str,
-    agent: &'static str,
-    guard: &'static str,
-}
-
-const fn table(name: &'static str, rights: &'static str) -> Table {
-    Table { name, agent: rights, guard: rights }
-}
-
-const fn guards(name: &'static str, agent: &'static str, guard: &'static str) -> Table {
-    Table { name, agent, guard }
-}
-
 const ADD: &str = "SELECT, INSERT";
 const CHANGE: &str = "SELECT, INSERT, UPDATE";
+const SETTLE: &str = "SELECT, INSERT, UPDATE (state, settled_at)";
+const USE: &str = "SELECT, INSERT, UPDATE (used_at)";
 const ALL: &str = "SELECT, INSERT, UPDATE, DELETE";
 
-const TABLES: [Table; 33] = [
-    table("opsctl_migrations", "SELECT"),
-    table("events", ADD),
-    table("cooldown_actions", ADD),
-    table("hook_actions", "SELECT, INSERT, UPDATE (state, settled_at)"),
+/// Each table, with the rights of agents and of guards on it.
+const TABLES: [(&str, &str, &str); 33] = [
+    ("opsctl_migrations", "SELECT", "SELECT"),
+    ("events", ADD, ADD),
+    ("cooldown_actions", ADD, ADD),
+    ("hook_actions", SETTLE, SETTLE),
     // Only guards clear budgets.
-    guards("budget_resets", "SELECT", ADD),
-    guards("service_health_streak", CHANGE, ALL),
-    guards("service_checks", ADD, "SELECT, INSERT, DELETE"),
-    guards("verified_checks", "SELECT", ADD),
-    table("hook_settled", ADD),
-    table("allowed_requests", ADD),
-    table("notices", ADD),
-    table("notice_attempts", ADD),
+    ("budget_resets", "SELECT", ADD),
+    ("service_health_streak", CHANGE, ALL),
+    ("service_checks", ADD, "SELECT, INSERT, DELETE"),
+    ("verified_checks", "SELECT", ADD),
+    ("hook_settled", ADD, ADD),
+    ("allowed_requests", ADD, ADD),
+    ("notices", ADD, ADD),
+    ("notice_attempts", ADD, ADD),
     // Only guards state that a notice is delivered.
-    guards("notice_deliveries", "SELECT", ADD),
-    table("client_runs", CHANGE),
-    table("verifications", ADD),
-    table("hook_decisions", ADD),
-    table("hook_times", ADD),
-    table("hook_sessions", CHANGE),
-    table("hook_calls", ALL),
-    table("hook_subagents", CHANGE),
-    table("session_reminders", CHANGE),
-    table("engine_containers", ALL),
-    table("recorded_actions", ADD),
-    table("recorded_events", ADD),
-    table("questions", "SELECT, INSERT, UPDATE (used_at)"),
+    ("notice_deliveries", "SELECT", ADD),
+    ("client_runs", CHANGE, CHANGE),
+    ("verifications", ADD, ADD),
+    ("hook_decisions", ADD, ADD),
+    ("hook_times", ADD, ADD),
+    ("hook_sessions", CHANGE, CHANGE),
+    ("hook_calls", ALL, ALL),
+    ("hook_subagents", CHANGE, CHANGE),
+    ("session_reminders", CHANGE, CHANGE),
+    ("engine_containers", ALL, ALL),
+    ("recorded_actions", ADD, ADD),
+    ("recorded_events", ADD, ADD),
+    ("questions", USE, USE),
     // Answers and grants of persons are signed.
-    guards("question_answers", "SELECT", ADD),
-    guards("grants", "SELECT", "SELECT, INSERT, UPDATE (signature)"),
-    table("grant_uses", ADD),
-    guards(
+    ("question_answers", "SELECT", ADD),
+    ("grants", "SELECT", "SELECT, INSERT, UPDATE (signature)"),
+    ("grant_uses", ADD, ADD),
+    (
         "api_requests",
         "SELECT",
         "SELECT, INSERT, DELETE, UPDATE (model, input_tokens, output_tokens, cache_write_tokens, cache_write_1h_tokens, cache_read_tokens, \
          web_searches, cost_micros, estimated)",
     ),
-    table("pruned_counts", "SELECT"),
-    guards("desk_logins", "", "SELECT, INSERT, DELETE"),
-    guards("desk_check", "SELECT", CHANGE),
-    table("leases", ALL),
+    ("pruned_counts", "SELECT", "SELECT"),
+    ("desk_logins", "", "SELECT, INSERT, DELETE"),
+    ("desk_check", "SELECT", CHANGE),
+    ("leases", ALL, ALL),
 ];
-
-impl Table {
-    const fn rights(&self, user: User) -> &'static str {
-        match user {
-            User::Agent => self.agent,
-            User::Guard => self.guard,
-        }
-    }
-}
 
 /// The names of all tables.
 pub(crate) fn tables() -> impl Iterator<Item = &'static str> {
-    TABLES.iter().map(|table| table.name)
+    TABLES.iter().map(|(name, ..)| *name)
 }
 
 /// Whether a column of a row changes after it was added.
@@ -97,8 +76,8 @@ pub(crate) fn is_changeable(table: &str, column: &str) -> bool {
         // Only the owner deletes rows, and counts them here.
         return true;
     }
-    let Some(table) = TABLES.iter().find(|known| known.name == table) else { return false };
-    let Some((_, rights)) = table.guard.split_once("UPDATE") else { return false };
+    let Some((.., rights)) = TABLES.iter().find(|(known, ..)| *known == table) else { return false };
+    let Some((_, rights)) = rights.split_once("UPDATE") else { return false };
     match rights.strip_prefix(" (").and_then(|rights| rights.split_once(')')) {
         Some((columns, _)) => columns.split(", ").any(|known| known == column),
         None => true,
@@ -115,8 +94,12 @@ pub fn statements(role: &str, user: User, database: Option<&str>) -> Vec<String>
         format!("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {role};"),
         format!("GRANT SELECT ON notice_states TO {role};"),
     ];
-    let tables = TABLES.iter().filter(|table| !table.rights(user).is_empty());
-    let rights = tables.map(|table| format!("GRANT {} ON {} TO {role};", table.rights(user), table.name));
+    let rights = TABLES.iter().map(|(table, agent, guard)| match user {
+        User::Agent => (table, agent),
+        User::Guard => (table, guard),
+    });
+    let rights = rights.filter(|(_, rights)| !rights.is_empty());
+    let rights = rights.map(|(table, rights)| format!("GRANT {rights} ON {table} TO {role};"));
     database.into_iter().chain(fixed).chain(rights).collect()
 }
 
@@ -136,7 +119,7 @@ pub struct Rights {
 
 /// The rights of this connection's role.
 pub(crate) fn of(connection: &Connection) -> Result<Rights> {
-    let names: Vec<String> = TABLES.iter().map(|table| format!("('{}')", table.name)).collect();
+    let names: Vec<String> = tables().map(|table| format!("('{table}')")).collect();
     let sql = format!(
         "SELECT name, has_table_privilege(name, 'SELECT'), has_table_privilege(name, 'INSERT'),
              has_any_column_privilege(name, 'UPDATE'), has_table_privilege(name, 'UPDATE'),
@@ -147,21 +130,18 @@ pub(crate) fn of(connection: &Connection) -> Result<Rights> {
     let mut rights = Rights::default();
     connection.query(&sql, &[], |row| {
         let name: String = row.get(0)?;
-        let Some(table) = TABLES.iter().find(|table| table.name == name) else { return Ok(()) };
+        let Some((_, agent, guard)) = TABLES.iter().find(|(table, ..)| *table == name) else { return Ok(()) };
         let may = |column| row.get::<bool>(column);
-        let wanted = |right: &str| table.agent.split(", ").any(|listed| listed == right);
+        let wanted = |right: &str| agent.split(", ").any(|listed| listed == right);
         for (right, has) in [("SELECT", may(1)?), ("INSERT", may(2)?), ("DELETE", may(5)?)] {
             if wanted(right) && !has {
                 rights.missing.push(format!("{right} on {name}"));
             }
         }
-        if table.agent.contains("UPDATE") && !may(3)? {
+        if agent.contains("UPDATE") && !may(3)? {
             rights.missing.push(format!("UPDATE on {name}"));
         }
-        if may(6)?
-            || (may(5)? && !table.guard.contains("DELETE"))
-            || (may(4)? && !table.guard.contains("UPDATE"))
-        {
+        if may(6)? || (may(5)? && !guard.contains("DELETE")) || (may(4)? && !guard.contains("UPDATE")) {
             rights.too_much.push(name);
         }
         Ok(())
@@ -198,7 +178,7 @@ mod tests {
         let mut created: Vec<String> = migrate::tables_on_server();
         created.push("opsctl_migrations".to_owned());
         created.sort();
-        let mut known: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
+        let mut known: Vec<&str> = tables().collect();
         known.sort_unstable();
         assert_eq!(known, created);
     }
@@ -211,13 +191,12 @@ mod tests {
 
     #[test]
     fn no_agent_changes_history() {
+        let rights = |name: &&str| TABLES.into_iter().find(|(table, ..)| table == name).unwrap();
         for name in ["events", "cooldown_actions", "hook_decisions", "hook_settled", "recorded_actions"] {
-            let table = TABLES.iter().find(|table| table.name == name).unwrap();
-            assert_eq!((table.agent, table.guard), (ADD, ADD), "{name}");
+            assert_eq!(rights(&name), (name, ADD, ADD));
         }
         for name in ["question_answers", "grants", "budget_resets", "verified_checks", "notice_deliveries"] {
-            let table = TABLES.iter().find(|table| table.name == name).unwrap();
-            assert_eq!(table.agent, "SELECT", "{name}");
+            assert_eq!(rights(&name).1, "SELECT", "{name}");
         }
     }
 }

@@ -7,7 +7,7 @@ use rusqlite::types::Value;
 
 use super::database::{Change, Ledger};
 use super::rights;
-use crate::engine::{Connection, LedgerError, Result, ToSql, params};
+use crate::engine::{Connection, LedgerError, Result, Row, ToSql, params};
 use crate::location::Location;
 use crate::time;
 
@@ -88,91 +88,67 @@ impl Table {
         Ok(Self { name, columns })
     }
 
-    fn names(&self) -> String {
-        self.columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ")
-    }
-
-    fn keys(&self) -> Vec<(usize, &Column)> {
-        self.columns.iter().enumerate().filter(|(_, column)| column.is_key).collect()
-    }
-
-    fn key_names(&self) -> String {
-        self.keys().iter().map(|(_, column)| column.name.as_str()).collect::<Vec<_>>().join(", ")
+    fn keys(&self) -> impl Iterator<Item = &Column> {
+        self.columns.iter().filter(|column| column.is_key)
     }
 
     fn key_of(&self, row: &[Value]) -> Vec<Value> {
-        self.keys().iter().filter_map(|(at, _)| row.get(*at).cloned()).collect()
+        let values = self.columns.iter().zip(row);
+        values.filter(|(column, _)| column.is_key).map(|(_, value)| value.clone()).collect()
+    }
+
+    fn select(&self, from: &Connection, which: &str, rows: &[Vec<Value>]) -> Result<Vec<Vec<Value>>> {
+        let sql = format!("SELECT {} FROM {} {which}", names(self.columns.iter()), self.name);
+        let read = |row: &Row<'_>| (0..self.columns.len()).map(|column| row.get(column)).collect();
+        from.query(&sql, &parameters(rows), read)
     }
 
     /// The next rows after those of this key, in the order of their keys.
-    fn page(&self, from: &Connection, after: Option<&[Value]>) -> Result<Vec<Vec<Value>>> {
-        let keys = self.key_names();
-        let placeholders = Self::placeholders(from, self.keys().iter().map(|(_, column)| *column), 1);
-        let which = after.map(|_| format!("WHERE ({keys}) > ({placeholders})")).unwrap_or_default();
-        let sql = format!("SELECT {} FROM {} {which} ORDER BY {keys} LIMIT {BATCH}", self.names(), self.name);
-        let values: Vec<&dyn ToSql> =
-            after.unwrap_or_default().iter().map(|value| value as &dyn ToSql).collect();
-        let count = self.columns.len();
-        from.query(&sql, &values, |row| (0..count).map(|column| row.get(column)).collect())
+    fn page(&self, from: &Connection, after: Option<Vec<Value>>) -> Result<Vec<Vec<Value>>> {
+        let keys = names(self.keys());
+        let after = Vec::from_iter(after);
+        let rows = Self::placeholders(from, self.keys(), after.len());
+        let which = if after.is_empty() { String::new() } else { format!("WHERE ({keys}) > {rows}") };
+        self.select(from, &format!("{which} ORDER BY {keys} LIMIT {BATCH}"), &after)
     }
 
-    /// Parameters from this number on, with the types of the columns on a server.
-    fn placeholders<'a>(of: &Connection, columns: impl Iterator<Item = &'a Column>, first: usize) -> String {
-        let one = |(number, column): (usize, &Column)| {
-            let kind = if of.is_server() { format!("::{}", column.kind) } else { String::new() };
-            format!("?{number}{kind}")
+    /// Parameters of rows of these columns, with their types on a server.
+    fn placeholders<'a>(of: &Connection, columns: impl Iterator<Item = &'a Column>, rows: usize) -> String {
+        let columns: Vec<&Column> = columns.collect();
+        let row = |row: usize| {
+            let numbered = (row * columns.len() + 1..).zip(&columns);
+            format!("({})", join(numbered.map(|(number, column)| column.placeholder(of, number))))
         };
-        (first..).zip(columns).map(one).collect::<Vec<_>>().join(", ")
-    }
-
-    fn rows_of_placeholders(&self, of: &Connection, count: usize, keys_only: bool) -> String {
-        let columns: Vec<&Column> =
-            self.columns.iter().filter(|column| !keys_only || column.is_key).collect();
-        let rows = (0..count).map(|row| {
-            let first = row * columns.len() + 1;
-            format!("({})", Self::placeholders(of, columns.iter().copied(), first))
-        });
-        rows.collect::<Vec<_>>().join(", ")
+        join((0..rows).map(row))
     }
 
     /// Adds rows that are not there. Returns how many there were.
     fn add(&self, to: &Connection, rows: &[Vec<Value>]) -> Result<usize> {
-        let sql = format!(
-            "INSERT INTO {} ({}) VALUES {} ON CONFLICT DO NOTHING",
-            self.name,
-            self.names(),
-            self.rows_of_placeholders(to, rows.len(), false)
-        );
-        let values: Vec<&dyn ToSql> = rows.iter().flatten().map(|value| value as &dyn ToSql).collect();
-        to.execute(&sql, &values)
+        let columns = self.columns.iter();
+        let values = Self::placeholders(to, columns.clone(), rows.len());
+        let (table, names) = (self.name, names(columns));
+        let sql = format!("INSERT INTO {table} ({names}) VALUES {values} ON CONFLICT DO NOTHING");
+        to.execute(&sql, &parameters(rows))
     }
 
     /// The rows of these keys.
     fn there(&self, to: &Connection, keys: &[Vec<Value>]) -> Result<Vec<Vec<Value>>> {
-        let sql = format!(
-            "SELECT {} FROM {} WHERE ({}) IN (VALUES {})",
-            self.names(),
-            self.name,
-            self.key_names(),
-            self.rows_of_placeholders(to, keys.len(), true)
-        );
-        let values: Vec<&dyn ToSql> = keys.iter().flatten().map(|value| value as &dyn ToSql).collect();
-        let count = self.columns.len();
-        to.query(&sql, &values, |row| (0..count).map(|column| row.get(column)).collect())
+        let values = Self::placeholders(to, self.keys(), keys.len());
+        self.select(to, &format!("WHERE ({}) IN (VALUES {values})", names(self.keys())), keys)
     }
 
     /// Whether two rows of one key differ, and may: `None` if one of them is not the other's later state.
     fn is_changed(&self, ours: &[Value], theirs: &[Value]) -> Option<bool> {
-        let differing =
-            self.columns.iter().zip(ours.iter().zip(theirs)).filter(|(_, (one, other))| one != other);
-        let mut is_changed = false;
-        for (column, _) in differing {
-            is_changed = true;
-            if !rights::is_changeable(self.name, &column.name) {
-                return None;
-            }
-        }
-        Some(is_changed)
+        let values = self.columns.iter().zip(ours.iter().zip(theirs));
+        let mut differing =
+            values.filter(|(_, (one, other))| one != other).map(|(column, _)| column).peekable();
+        let is_changed = differing.peek().is_some();
+        differing.all(|column| rights::is_changeable(self.name, &column.name)).then_some(is_changed)
+    }
+
+    /// The values of a row in one form; `None` where the column cannot have it.
+    fn read(&self, row: Vec<Value>) -> impl Iterator<Item = Option<Value>> {
+        self.columns.iter().zip(row).map(|(column, value)| column.read(value))
     }
 
     fn change(&self, to: &Connection, row: &[Value]) -> Result<()> {
@@ -180,10 +156,8 @@ impl Table {
         for (column, value) in self.columns.iter().zip(row) {
             if column.is_key || rights::is_changeable(self.name, &column.name) {
                 values.push(value);
-                let number = values.len();
-                let placeholder = Self::placeholders(to, std::iter::once(column), number);
                 let list = if column.is_key { &mut which } else { &mut set };
-                list.push(format!("{} = {placeholder}", column.name));
+                list.push(format!("{} = {}", column.name, column.placeholder(to, values.len())));
             }
         }
         let sql = format!("UPDATE {} SET {} WHERE {}", self.name, set.join(", "), which.join(" AND "));
@@ -191,7 +165,26 @@ impl Table {
     }
 }
 
+/// The names of columns.
+fn names<'a>(columns: impl Iterator<Item = &'a Column>) -> String {
+    join(columns.map(|column| column.name.clone()))
+}
+
+fn join(parts: impl Iterator<Item = String>) -> String {
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// The values of rows as parameters.
+fn parameters(rows: &[Vec<Value>]) -> Vec<&dyn ToSql> {
+    rows.iter().flatten().map(|value| value as &dyn ToSql).collect()
+}
+
 impl Column {
+    /// A parameter of this number, with the type of the column on a server.
+    fn placeholder(&self, of: &Connection, number: usize) -> String {
+        if of.is_server() { format!("?{number}::{}", self.kind) } else { format!("?{number}") }
+    }
+
     /// A value of a file or of a server in one form; `None` if the column cannot have it.
     fn read(&self, value: Value) -> Option<Value> {
         let value = match (self.kind.as_str(), value) {
@@ -240,9 +233,9 @@ pub fn copy(
     let mut all = Vec::new();
     for table in &tables {
         let mut copied = Copied { table: table.name, ..Copied::default() };
-        let mut after: Option<Vec<Value>> = None;
+        let mut after = None;
         loop {
-            let page = table.page(&reading, after.as_deref())?;
+            let page = table.page(&reading, after)?;
             let Some(last) = page.last() else { break };
             after = Some(table.key_of(last));
             let rows = readable(table, page, &mut copied);
@@ -271,9 +264,7 @@ fn readable(table: &Table, page: Vec<Vec<Value>>, copied: &mut Copied) -> Vec<Ve
     let mut rows = Vec::new();
     for row in page {
         let key = table.key_of(&row);
-        let read: Option<Vec<Value>> =
-            table.columns.iter().zip(row).map(|(column, value)| column.read(value)).collect();
-        if let Some(read) = read {
+        if let Some(read) = table.read(row).collect() {
             rows.push(read);
             continue;
         }
@@ -300,12 +291,7 @@ fn write(
     let keys: Vec<Vec<Value>> = rows.iter().map(|row| table.key_of(row)).collect();
     let there = table.there(&change.transaction, &keys)?;
     let there = there.into_iter().map(|row| {
-        let row: Vec<Value> = table
-            .columns
-            .iter()
-            .zip(row)
-            .map(|(column, value)| column.read(value).unwrap_or(Value::Null))
-            .collect();
+        let row: Vec<Value> = table.read(row).map(|value| value.unwrap_or(Value::Null)).collect();
         (shown(&table.key_of(&row)), row)
     });
     let there: BTreeMap<String, Vec<Value>> = there.collect();
@@ -331,8 +317,7 @@ fn write(
 
 /// Lets new rows of a server have ids after those that were copied.
 fn advance(change: &Change<'_>, tables: &[Table]) -> Result<()> {
-    let numbered =
-        |table: &&Table| table.keys().iter().any(|(_, key)| key.name == "id" && key.kind == "bigint");
+    let numbered = |table: &&Table| table.keys().any(|key| key.name == "id" && key.kind == "bigint");
     for name in tables.iter().filter(numbered).map(|table| table.name) {
         change.transaction.execute_batch(&format!(
             "SELECT setval(pg_get_serial_sequence('{name}', 'id'), greatest((SELECT max(id) FROM {name}),

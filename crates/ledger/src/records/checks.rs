@@ -18,19 +18,6 @@ pub enum Checker {
     Stated,
 }
 
-/// A check that is to be recorded.
-#[derive(Debug, Clone, Copy)]
-pub struct NewCheck<'a> {
-    /// The service.
-    pub service: &'a str,
-    /// Whether it was healthy.
-    pub healthy: bool,
-    /// Who has made it.
-    pub by: Checker,
-    /// The session in which it was made.
-    pub session: Option<&'a str>,
-}
-
 /// The state of a service after a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Streak {
@@ -86,10 +73,16 @@ impl Ledger {
 }
 
 impl Change<'_> {
-    /// Records a check of a service. Its counters are cleared if opsctl has made two healthy checks of it, in two sessions that
+    /// Records a check of a service, which was made in a session. Its counters are cleared if opsctl has made two healthy checks of it, in two sessions that
     /// the ledger knows, at least [`APART`], without an unhealthy check or an action in between.
-    pub fn note_check(&self, check: &NewCheck<'_>, now: DateTime<Utc>) -> Result<Streak> {
-        let &NewCheck { service, healthy, by, session } = check;
+    pub fn note_check(
+        &self,
+        service: &str,
+        healthy: bool,
+        by: Checker,
+        session: Option<&str>,
+        now: DateTime<Utc>,
+    ) -> Result<Streak> {
         let earlier = if healthy { self.healthy_before(service)? } else { vec![] };
         let id: i64 = insert!(self.add into service_checks {
             service: service, healthy: healthy, at: time::write(now), session_id: session, agent: self.agent()
@@ -187,8 +180,7 @@ mod tests {
                 } else {
                     let by = if what.starts_with("stated") { Checker::Stated } else { Checker::Opsctl };
                     let (healthy, session) = (!what.ends_with("unhealthy"), session.as_deref());
-                    let check = NewCheck { service: "jellyfin", healthy, by, session };
-                    let streak = match change.note_check(&check, now).unwrap() {
+                    let streak = match change.note_check("jellyfin", healthy, by, session, now).unwrap() {
                         Streak::Of(streak) => streak.into(),
                         Streak::Cleared => -1,
                     };

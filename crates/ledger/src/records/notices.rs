@@ -203,9 +203,8 @@ impl Ledger {
 
     /// The critical notices of the last day, the latest of each key, newest first.
     pub fn problems(&self, now: DateTime<Utc>) -> Result<Vec<Problem>> {
-        self.query(PROBLEMS, params![time::write(now - STILL_NEWS)], |row| {
-            Ok(Problem { title: row.get(0)?, at: row.time(1)?, agent: row.get(2)? })
-        })
+        let read = |row: &Row<'_>| Ok(from_row!(row => Problem { title, at: time, agent }));
+        self.query(PROBLEMS, params![time::write(now - STILL_NEWS)], read)
     }
 
     /// When the latest notice with this key was raised.

@@ -144,9 +144,7 @@ const CHAIN: &str =
 
 /// The chain of a session with one of these ids.
 pub(crate) fn chain(connection: &Connection, id: &str, other_id: Option<&str>) -> Result<Option<Chain>> {
-    let read = |row: &Row<'_>| {
-        Ok(Chain { parent: row.get(0)?, place: row.get(1)?, sessions: row.get(2)?, cost_usd: row.get(3)? })
-    };
+    let read = |row: &Row<'_>| Ok(from_row!(row => Chain { parent, place, sessions, cost_usd }));
     connection.query_row(CHAIN, params![id, other_id], read).optional()
 }
 

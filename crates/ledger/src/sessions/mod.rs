@@ -49,13 +49,6 @@ pub struct Who<'a> {
     pub process: Option<&'a str>,
 }
 
-/// The state of a session before the current activity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Before {
-    /// When the session last became idle or ended; its start if it never did.
-    pub paused: Option<DateTime<Utc>>,
-}
-
 /// The columns of which the latest value counts. The working directory is the first one.
 const LATEST: [&str; 9] = [
     "client_session_id",
@@ -75,8 +68,8 @@ pub(super) const TOOL_RUNS: &str =
              CASE WHEN agent_id IS NULL THEN ?2 ELSE coalesce(hook_subagents.settled_us, 0) END)";
 
 impl Change<'_> {
-    /// Creates or updates the session's row. Returns its state before.
-    pub fn meet(&self, who: &Who<'_>, now: DateTime<Utc>) -> Result<Before> {
+    /// Creates or updates the session's row. Returns when the session last became idle or ended before; its start if it never did.
+    pub fn meet(&self, who: &Who<'_>, now: DateTime<Utc>) -> Result<Option<DateTime<Utc>>> {
         let sql = "SELECT max(idle_us, over_us), started_at FROM hook_sessions WHERE session_id = ?1";
         let paused = self.query_row(sql, params![who.session], |row| {
             let paused: i64 = row.get(0)?;
@@ -94,7 +87,7 @@ impl Change<'_> {
                  last_seen_at = max(hook_sessions.last_seen_at, excluded.last_seen_at)",
             latest.join(", ")
         ))?;
-        Ok(Before { paused })
+        Ok(paused)
     }
 
     /// Whether a session was seen after a time.

@@ -42,6 +42,12 @@ impl Said {
         Finding::new(state, format!("{program}: {why}"))
     }
 
+    /// The finding that decides of those of the lines of its output: one that is not healthy.
+    pub fn worst(&self, read: fn(&str) -> Finding) -> Option<Finding> {
+        let findings = self.stdout.lines().filter(|line| !line.trim().is_empty()).map(read);
+        findings.max_by_key(|finding| finding.state != State::Healthy)
+    }
+
     /// The last line of its standard error behind a colon, if there is one.
     pub fn reason(&self) -> String {
         last_line(&self.stderr).map(|line| format!(": {line}")).unwrap_or_default()

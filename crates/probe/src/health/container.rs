@@ -2,27 +2,24 @@
 
 use std::time::Duration;
 
-use super::command::{Said, run};
-use super::finding::{Finding, State, plain};
+use super::command::run;
+use super::finding::{Finding, Looked, State, plain};
 use opsctl_policy::model::installation::checks::Engine;
 
 /// Checks the container with this name, else the containers of the compose service with this name.
-pub async fn look(engine: Engine, name: &str, ssh: Option<&str>, limit: Duration) -> Finding {
+pub async fn look(engine: Engine, name: &str, ssh: Option<&str>, limit: Duration) -> Looked {
     for filter in [format!("name=^{name}$"), format!("label=com.docker.compose.service={name}")] {
         let words = [engine.program(), "ps", "--all", "--filter", &filter, "--format", "{{.Status}}"];
-        match run(&words, ssh, limit).await {
-            Err(finding) => return finding,
-            Ok(said) if !said.success => return said.failure(State::Failed, engine.program()),
-            Ok(Said { stdout, .. }) => {
-                let findings = stdout.lines().filter(|line| !line.trim().is_empty()).map(read);
-                // Of several containers of a compose service, an unhealthy one decides.
-                if let Some(worst) = findings.max_by_key(|finding| finding.state != State::Healthy) {
-                    return worst;
-                }
-            }
+        let said = run(&words, ssh, limit).await?;
+        if !said.success {
+            return Err(said.failure(State::Failed, engine.program()));
+        }
+        // Of several containers of a compose service, an unhealthy one decides.
+        if let Some(worst) = said.worst(read) {
+            return Ok(worst);
         }
     }
-    Finding::new(State::Missing, "there is no such container")
+    Err(Finding::new(State::Missing, "there is no such container"))
 }
 
 /// Parses a status of `docker ps` or `podman ps`, such as `Up 2 hours (healthy)`.

@@ -8,7 +8,7 @@ use hickory_resolver::config::{LookupIpStrategy, NameServerConfig, ResolveHosts,
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use tokio::time::Instant;
 
-use super::finding::{Finding, State};
+use super::finding::{Finding, Looked, State};
 use crate::resolve;
 use opsctl_policy::model::installation::checks::DnsName;
 
@@ -16,35 +16,31 @@ use opsctl_policy::model::installation::checks::DnsName;
 const PER_QUERY: Duration = Duration::from_secs(2);
 
 /// Resolves the name with `server`, else with the system's resolver.
-pub async fn look(name: &DnsName, server: Option<&str>) -> Finding {
+pub async fn look(name: &DnsName, server: Option<&str>) -> Looked {
     let started = Instant::now();
     let found = match server {
         None => resolve::addresses(&name.name, 0).await.unwrap_or_default(),
-        Some(server) => match at_server(&name.name, server).await {
-            Ok(addresses) => addresses,
-            Err(finding) => return finding,
-        },
+        Some(server) => at_server(&name.name, server).await?,
     };
     let all: Vec<String> = found.iter().map(IpAddr::to_string).collect();
     let all = all.join(", ");
-    match name.address {
+    Ok(match name.address {
         _ if found.is_empty() => Finding::new(State::Unresolved, "it has no address"),
         Some(address) if !found.contains(&address) => {
             Finding::new(State::WrongAddress, format!("it resolves to {all}, not to {address}"))
         }
         _ => Finding::new(State::Healthy, format!("it resolves to {all}")).after(started.elapsed()),
-    }
+    })
 }
 
 async fn at_server(name: &str, server: &str) -> Result<Vec<IpAddr>, Finding> {
     let ip = match server.parse() {
         Ok(ip) => ip,
-        Err(_) => match resolve::addresses(server, 53).await.unwrap_or_default().first() {
-            Some(ip) => *ip,
-            None => {
-                return Err(Finding::new(State::Unresolved, format!("its server {server} has no address")));
-            }
-        },
+        Err(_) => {
+            let found = resolve::addresses(server, 53).await.unwrap_or_default();
+            let missing = || Finding::new(State::Unresolved, format!("its server {server} has no address"));
+            *found.first().ok_or_else(missing)?
+        }
     };
     let config = ResolverConfig::from_name_servers(vec![NameServerConfig::udp_and_tcp(ip)]);
     let mut builder = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());

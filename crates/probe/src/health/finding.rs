@@ -15,6 +15,9 @@ pub struct Finding {
     pub latency: Option<Duration>,
 }
 
+/// The finding of a check. One that ends it early is its error.
+pub type Looked = Result<Finding, Finding>;
+
 impl Finding {
     /// A finding without latency.
     pub fn new(state: State, detail: impl Into<String>) -> Self {

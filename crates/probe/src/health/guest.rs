@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::command::ask;
-use super::finding::{Finding, State, plain};
+use super::finding::{Finding, Looked, State, plain};
 use opsctl_reader::terms::guest::GuestProgram;
 
 /// What Proxmox and libvirt answer for a guest that does not exist.
@@ -23,19 +23,18 @@ pub fn guest_status(program: GuestProgram, name: &str) -> Vec<String> {
 }
 
 /// Asks the program that manages the guest.
-pub async fn look(program: GuestProgram, name: &str, ssh: Option<&str>, limit: Duration) -> Finding {
+pub async fn look(program: GuestProgram, name: &str, ssh: Option<&str>, limit: Duration) -> Looked {
     let missing = || Finding::new(State::Missing, "there is no such guest");
-    let said = match ask(&guest_status(program, name), ssh, limit).await {
-        Ok(said) if said.success => said,
-        Ok(said) if MISSING.iter().any(|text| said.stderr.contains(text)) => return missing(),
-        Ok(said) => return said.failure(State::Unknown, program.as_str()),
-        Err(finding) => return finding,
-    };
+    let said = ask(&guest_status(program, name), ssh, limit).await?;
+    if !said.success {
+        let is_missing = MISSING.iter().any(|text| said.stderr.contains(text));
+        return Err(if is_missing { missing() } else { said.failure(State::Unknown, program.as_str()) });
+    }
     // `status: running`, `running`, `RUNNING`
     let state = said.stdout.trim().trim_start_matches("status: ");
-    match state {
+    Ok(match state {
         "" => missing(),
         state if state.eq_ignore_ascii_case("running") => Finding::new(State::Healthy, "it is running"),
         state => Finding::new(State::NotRunning, format!("it is {}", plain(&state.to_ascii_lowercase()))),
-    }
+    })
 }

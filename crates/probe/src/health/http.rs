@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use super::finding::{Finding, State, plain};
+use super::finding::{Finding, Looked, State, plain};
 use super::{tcp, tls};
 use opsctl_policy::model::installation::checks::Health;
 
@@ -23,46 +23,36 @@ const MOST_REDIRECTS: usize = 10;
 const MOST_BODY: usize = 1024 * 1024;
 
 /// Requests the endpoint and follows redirects. Does not use proxies.
-pub async fn look(health: &Health, ends: Instant) -> Finding {
+pub async fn look(health: &Health, ends: Instant) -> Looked {
     let started = Instant::now();
-    let Ok(mut url) = Url::parse(&health.url) else {
-        return Finding::new(State::Failed, "its URL is invalid");
-    };
+    let url = Url::parse(&health.url);
+    let mut url = url.map_err(|_| Finding::new(State::Failed, "its URL is invalid"))?;
     let mut seen = vec![url.clone()];
     loop {
-        let answer = match ask(&url, health.insecure, ends).await {
-            Ok(answer) => answer,
-            Err(finding) if seen.len() == 1 => return finding,
-            Err(finding) => {
-                let detail = format!("redirected to {}: {}", shown(url.as_str()), finding.detail);
-                return Finding { detail, ..finding };
-            }
-        };
+        let answer = ask(&url, health.insecure, ends).await.map_err(|finding| {
+            let detail = format!("redirected to {}: {}", shown(url.as_str()), finding.detail);
+            if seen.len() == 1 { finding } else { Finding { detail, ..finding } }
+        })?;
         let status = answer.status();
         if health.status.contains(&status.as_u16()) {
             let latency = started.elapsed();
-            return match read(answer.into_body(), ends).await {
-                Ok(()) => {
-                    Finding::new(State::Healthy, format!("it answered {}", status.as_u16())).after(latency)
-                }
-                Err(finding) => finding,
-            };
+            read(answer.into_body(), ends).await?;
+            let detail = format!("it answered {}", status.as_u16());
+            return Ok(Finding::new(State::Healthy, detail).after(latency));
         }
         let next = answer.headers().get(LOCATION).and_then(|to| url.join(to.to_str().ok()?).ok());
         let Some(next) = next.filter(|_| status.is_redirection() && health.follow) else {
             let expected: Vec<String> = health.status.iter().map(u16::to_string).collect();
             let detail = format!("it answered {}, not {}", status.as_u16(), expected.join(" or "));
-            return Finding::new(State::WrongStatus, detail).after(started.elapsed());
+            return Err(Finding::new(State::WrongStatus, detail).after(started.elapsed()));
         };
         if seen.contains(&next) {
             let detail = format!("it redirects in a loop to {}", shown(next.as_str()));
-            return Finding::new(State::RedirectLoop, detail);
+            return Err(Finding::new(State::RedirectLoop, detail));
         }
         if seen.len() > MOST_REDIRECTS {
-            return Finding::new(
-                State::RedirectLoop,
-                format!("it redirects more than {MOST_REDIRECTS} times"),
-            );
+            let detail = format!("it redirects more than {MOST_REDIRECTS} times");
+            return Err(Finding::new(State::RedirectLoop, detail));
         }
         seen.push(next.clone());
         url = next;

@@ -22,6 +22,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use crate::runtime;
 
 pub use command::{line, quoted};
+use finding::Looked;
 pub use finding::{Finding, State};
 pub use guest::guest_status;
 pub use plan::{Check, plan};
@@ -106,7 +107,7 @@ async fn look_again(check: &Check, graced: Instant, ends: Instant) -> Finding {
 async fn look(check: &Check, ends: Instant) -> Finding {
     let limit = check.timeout();
     let look_ends = (Instant::now() + limit).min(ends);
-    match check {
+    let looked = match check {
         Check::Http(health) => in_time(look_ends, http::look(health, look_ends)).await,
         Check::Dns { name, server } => in_time(look_ends, dns::look(name, server.as_deref())).await,
         Check::Tcp { host, port } => in_time(look_ends, tcp::look(host, *port, look_ends)).await,
@@ -116,9 +117,10 @@ async fn look(check: &Check, ends: Instant) -> Finding {
         Check::Workload { workload, ssh } => workload::look(workload, ssh.as_deref(), limit).await,
         Check::Guest { program, name, ssh } => guest::look(*program, name, ssh.as_deref(), limit).await,
         Check::Command { check, ssh } => own::look(check, ssh.as_deref(), ends).await,
-    }
+    };
+    looked.unwrap_or_else(|finding| finding)
 }
 
-async fn in_time(ends: Instant, look: impl Future<Output = Finding>) -> Finding {
-    timeout_at(ends, look).await.unwrap_or_else(|_| Finding::late())
+async fn in_time(ends: Instant, look: impl Future<Output = Looked>) -> Looked {
+    timeout_at(ends, look).await.unwrap_or_else(|_| Err(Finding::late()))
 }

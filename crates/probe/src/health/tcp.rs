@@ -8,32 +8,31 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::finding::{Finding, State};
+use super::finding::{Finding, Looked, State};
 use crate::resolve;
 
 /// The delay between connection attempts to further addresses of a name (RFC 8305).
 const HEAD_START: Duration = Duration::from_millis(250);
 
 /// Checks that the port accepts a connection.
-pub async fn look(host: &str, port: u16, ends: Instant) -> Finding {
+pub async fn look(host: &str, port: u16, ends: Instant) -> Looked {
     let started = Instant::now();
-    match connect(host, port, ends).await {
-        Ok(_) => Finding::new(State::Healthy, "it accepts connections").after(started.elapsed()),
-        Err(finding) => finding,
-    }
+    connect(host, port, ends).await?;
+    Ok(Finding::new(State::Healthy, "it accepts connections").after(started.elapsed()))
 }
 
 /// Connects to the first address of the host that accepts a connection.
 pub async fn connect(host: &str, port: u16, ends: Instant) -> Result<TcpStream, Finding> {
     let addresses = match host.parse::<IpAddr>() {
         Ok(ip) => vec![ip],
-        Err(_) => match timeout_at(ends, resolve::addresses(host, port)).await {
-            Ok(Ok(addresses)) if !addresses.is_empty() => addresses,
-            Ok(_) => return Err(Finding::new(State::Unresolved, format!("{host} has no address"))),
-            Err(_) => {
-                return Err(Finding::new(State::Unresolved, format!("{host} was not resolved in time")));
+        Err(_) => {
+            let unresolved = |why: &str| Finding::new(State::Unresolved, format!("{host} {why}"));
+            match timeout_at(ends, resolve::addresses(host, port)).await {
+                Ok(Ok(addresses)) if !addresses.is_empty() => addresses,
+                Ok(_) => return Err(unresolved("has no address")),
+                Err(_) => return Err(unresolved("was not resolved in time")),
             }
-        },
+        }
     };
     let mut tries = JoinSet::new();
     let mut wait = Duration::ZERO;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::command::ask;
-use super::finding::{Finding, State};
+use super::finding::{Finding, Looked, State};
 use opsctl_reader::terms::workload::{Workload, WorkloadKind};
 
 /// What kubectl prints of each workload, in the order in which [`read`] takes the values.
@@ -30,18 +30,15 @@ pub fn workload_selection(workload: &Workload) -> Vec<String> {
 }
 
 /// Asks kubectl for the workload.
-pub async fn look(workload: &Workload, ssh: Option<&str>, limit: Duration) -> Finding {
+pub async fn look(workload: &Workload, ssh: Option<&str>, limit: Duration) -> Looked {
     let mut words = workload_selection(workload);
     words.extend(["--request-timeout=10s", "--no-headers", "--output", COLUMNS].map(str::to_owned));
-    let said = match ask(&words, ssh, limit).await {
-        Ok(said) if said.success => said,
-        Ok(said) => return said.failure(State::Unknown, "kubectl"),
-        Err(finding) => return finding,
-    };
-    let findings = said.stdout.lines().filter(|line| !line.trim().is_empty()).map(read);
+    let said = ask(&words, ssh, limit).await?;
+    if !said.success {
+        return Err(said.failure(State::Unknown, "kubectl"));
+    }
     // Of several workloads of this name, one that is not ready decides.
-    let worst = findings.max_by_key(|finding| finding.state != State::Healthy);
-    worst.unwrap_or_else(|| Finding::new(State::Missing, "there is no such workload"))
+    said.worst(read).ok_or_else(|| Finding::new(State::Missing, "there is no such workload"))
 }
 
 /// Parses the values of [`COLUMNS`]; one that is not set is `<none>`.
