@@ -5,7 +5,6 @@ use opsctl_ledger::records::decisions::NewDecision;
 use opsctl_ledger::{Change, LedgerError};
 use opsctl_policy::decide::Snapshot;
 use opsctl_policy::model::records::verdict::{Asked, Reason, Verdict};
-use opsctl_policy::model::rights::policy::Policy;
 
 use super::acting::ActingCall;
 
@@ -45,7 +44,7 @@ pub fn record(
             rule: &rules.join(" "),
             actions: &acting.evidence(),
             services: &services(acting),
-            budgets: &budgets(snapshot, &acting.installation.policy, acting),
+            budgets: &budgets(snapshot, acting),
             reason: &reason,
             effect: acting.effect,
             took: Some(request.started.elapsed()),
@@ -63,7 +62,8 @@ pub fn services(acting: &ActingCall<'_>) -> String {
     services.join(" ")
 }
 
-fn budgets(snapshot: &Snapshot, policy: &Policy, acting: &ActingCall<'_>) -> String {
+fn budgets(snapshot: &Snapshot, acting: &ActingCall<'_>) -> String {
+    let policy = &acting.installation.policy;
     let texts = snapshot.iter().map(|(key, usage)| {
         let budget = if key.kind == "redeployment" { policy.redeployment } else { policy.restart };
         let used = usage.counted(&budget, acting.now).len();

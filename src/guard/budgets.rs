@@ -68,26 +68,21 @@ impl KindBudget {
 impl ServiceBudget {
     /// A service with unused budgets.
     pub fn unused(service: &str, policy: &Policy) -> Self {
-        Self {
-            service: service.to_owned(),
-            agent: None,
-            listed: true,
-            restart: KindBudget::new(policy.restart, vec![]),
-            redeployment: KindBudget::new(policy.redeployment, vec![]),
-        }
+        Self::of((service, true), &Snapshot::new(), policy, DateTime::UNIX_EPOCH)
     }
 
     fn of((service, listed): (&str, bool), snapshot: &Snapshot, policy: &Policy, now: DateTime<Utc>) -> Self {
-        let counted = |kind: &'static str, budget: &Budget| {
+        let kind = |kind: &'static str, budget: Budget| {
             let key = BudgetKey { service: service.to_owned(), kind };
-            snapshot.get(&key).map(|usage| usage.counted(budget, now)).unwrap_or_default()
+            let counted = snapshot.get(&key).map(|usage| usage.counted(&budget, now));
+            KindBudget::new(budget, counted.unwrap_or_default())
         };
         Self {
             service: service.to_owned(),
             agent: None,
             listed,
-            restart: KindBudget::new(policy.restart, counted("restart", &policy.restart)),
-            redeployment: KindBudget::new(policy.redeployment, counted("redeployment", &policy.redeployment)),
+            restart: kind("restart", policy.restart),
+            redeployment: kind("redeployment", policy.redeployment),
         }
     }
 

@@ -52,7 +52,17 @@ pub fn report(
     let notice = guard_failed(message, session, now);
     let quiet = notice.quiet_until.map_or(TimeDelta::zero(), |until| until - now);
     let notified = last_kept(environment).is_some_and(|last| last <= now && now - last < quiet);
-    keep(environment, session, message, decision, now);
+    let decision = decision.map(|decision| {
+        let actions = opsctl_redact::text(&decision.actions).into_owned();
+        UnrecordedDecision { actions, ..decision }
+    });
+    let (at, session_id) = (timestamp(now), session.map(str::to_owned));
+    let failure =
+        Failure { at, session: session_id, message: opsctl_redact::text(message).into_owned(), decision };
+    // The state folder may be what is broken, and stderr has the failure.
+    if let Ok(line) = serde_json::to_string(&failure) {
+        let _ = kept_lines(environment).append(&line);
+    }
     // The guard, which has not answered, notifies when it gets the kept failure.
     if notified || environment.guard.is_some() {
         None
@@ -71,28 +81,6 @@ fn last_kept(environment: &Environment) -> Option<DateTime<Utc>> {
     let text = kept_lines(environment).text()?;
     let last: Failure = serde_json::from_str(text.lines().next_back()?).ok()?;
     time::read(&last.at)
-}
-
-/// Appends a failure to the file. This fails silently: the state folder may be what is broken, and stderr has the failure.
-fn keep(
-    environment: &Environment,
-    session: Option<&str>,
-    message: &str,
-    mut decision: Option<UnrecordedDecision>,
-    now: DateTime<Utc>,
-) {
-    if let Some(UnrecordedDecision { actions, .. }) = &mut decision {
-        *actions = opsctl_redact::text(actions).into_owned();
-    }
-    let failure = Failure {
-        at: timestamp(now),
-        session: session.map(str::to_owned),
-        message: opsctl_redact::text(message).into_owned(),
-        decision,
-    };
-    if let Ok(line) = serde_json::to_string(&failure) {
-        let _ = kept_lines(environment).append(&line);
-    }
 }
 
 /// Records the kept failures as events. They are removed once the change is committed.

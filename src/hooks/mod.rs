@@ -1,4 +1,4 @@
-//! The hook handlers: one file per event. Each turns a [`HookCall`] into an [`Answer`].
+//! The hooks: each call becomes an [`Answer`].
 
 pub mod answer;
 pub mod wire;
@@ -26,14 +26,12 @@ use crate::machine::request::Request;
 use crate::machine::started;
 use crate::machine::warning::Warning;
 use answer::Answer;
-use events::{notification, post_tool_batch, post_tool_use, pre_tool_use, session_end, session_start};
-use events::{stop, stop_failure, user_prompt_submit};
+use events::{post_tool_use, pre_tool_use};
 use forward::Input;
-use opsctl_policy::model::records::event::{HookCall, HookEvent};
-use opsctl_policy::model::records::session::Activity;
+use opsctl_policy::model::records::event::HookCall;
 use opsctl_policy::model::records::verdict::Reason;
 use opsctl_policy::model::rights::policy::OnFailure;
-use wire::InputError;
+use wire::{HookEvent, InputError};
 
 /// The argument of `opsctl hook` for the event before a tool runs.
 const PRE_TOOL_USE: &str = "pre-tool-use";
@@ -66,9 +64,9 @@ impl Unserved {
 /// Serves one call. A denial is delivered before it is recorded.
 pub fn serve(stdin: &[u8], event: Option<&str>, request: &Request, deliver: impl FnOnce(Answer)) {
     match wire::read(stdin, event, request.session.as_deref()) {
-        Ok(call) => {
+        Ok((call, happened)) => {
             let deliver = |answer| deliver(with_warnings(answer, request));
-            handle(&call, Input { stdin, event }, request, deliver);
+            handle(&call, &happened, Input { stdin, event }, request, deliver);
         }
         Err(error) => unserved(&error.into(), event, request, deliver),
     }
@@ -120,8 +118,14 @@ fn reason_to_deny(request: &Request) -> Option<&'static str> {
         .then_some("this session may only run what is known to only read")
 }
 
-fn handle(call: &HookCall, input: Input<'_>, request: &Request, deliver: impl FnOnce(Answer)) {
-    match &call.event {
+fn handle(
+    call: &HookCall,
+    event: &HookEvent,
+    input: Input<'_>,
+    request: &Request,
+    deliver: impl FnOnce(Answer),
+) {
+    match event {
         HookEvent::PreToolUse(tool) => pre_tool_use::handle(call, tool, input, request, deliver),
         HookEvent::PostToolUse(tool, result) => {
             post_tool_use::handle(call, tool, result, input, request, deliver);
@@ -131,38 +135,7 @@ fn handle(call: &HookCall, input: Input<'_>, request: &Request, deliver: impl Fn
             guarded::slow(&guard, input, &request)
         } else {
             undelivered::record(request);
-            answer(other, call, request)
+            events::answer(other, call, request)
         }),
-    }
-}
-
-/// The answer to an event without a tool call.
-fn answer(event: &HookEvent, call: &HookCall, request: &Request) -> Answer {
-    match event {
-        HookEvent::SessionStart(start) => session_start::handle(call, start, request),
-        HookEvent::UserPromptSubmit { prompt } => user_prompt_submit::handle(call, prompt, request),
-        HookEvent::PostToolBatch { calls, agent } => {
-            post_tool_batch::handle(call, calls, agent.as_deref(), request)
-        }
-        HookEvent::SessionEnd { reason } => session_end::handle(call, reason.as_deref(), request),
-        HookEvent::Notification { title, message } => {
-            notification::handle(call, title.as_deref(), message, request)
-        }
-        HookEvent::StopFailure { error, message } => {
-            stop_failure::handle(call, error.as_deref(), message.as_deref(), request)
-        }
-        HookEvent::Stop { blocked_before, last_message } => {
-            stop::handle(call, *blocked_before, last_message, request)
-        }
-        HookEvent::ToolStart { call: id, agent } => {
-            registry::handle(call, &Activity::ToolStarted { call: id, agent: agent.as_deref() }, request)
-        }
-        HookEvent::SubagentStart(subagent) => {
-            registry::handle(call, &Activity::SubagentStarted(subagent), request)
-        }
-        HookEvent::SubagentStop(subagent) => {
-            registry::handle(call, &Activity::SubagentStopped(subagent), request)
-        }
-        HookEvent::PreToolUse(_) | HookEvent::PostToolUse(..) | HookEvent::Other(_) => Answer::silent(),
     }
 }

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::wire::{self, InputError};
+use super::wire::{self, HookEvent, InputError};
 use crate::guard::explain::{Explanation, explain};
 use crate::guard::judge::{Ending, judge};
 use crate::machine::environment::Environment;
 use crate::machine::request::Request;
 use crate::machine::warning::Warning;
 use opsctl_policy::effects::PartEffect;
-use opsctl_policy::model::records::event::{HookCall, HookEvent, ToolCall};
+use opsctl_policy::model::records::event::{HookCall, ToolCall};
 use opsctl_policy::model::records::verdict::{Asked, ResolvedAction, Verdict};
 use opsctl_policy::model::rights::policy::Tier;
 use opsctl_redact::shortened;
@@ -97,16 +97,16 @@ pub struct ActionLine {
 impl Question {
     /// Whether its text can be explained.
     pub fn check(&self) -> Result<(), PreviewError> {
-        let call = read(&self.text)?;
-        matches!(call.event, HookEvent::PreToolUse(_)).then_some(()).ok_or(PreviewError::NotAToolCall)
+        let (_, event) = read(&self.text)?;
+        matches!(event, HookEvent::PreToolUse(_)).then_some(()).ok_or(PreviewError::NotAToolCall)
     }
 }
 
 /// Explains a tool call.
 pub fn preview(question: &Question, request: &Request) -> Result<Preview, PreviewError> {
-    let mut call = read(&question.text)?;
+    let (mut call, event) = read(&question.text)?;
     call.cwd = question.cwd.clone().or(call.cwd);
-    let HookEvent::PreToolUse(tool) = &call.event else { return Err(PreviewError::NotAToolCall) };
+    let HookEvent::PreToolUse(tool) = &event else { return Err(PreviewError::NotAToolCall) };
     let tier = question.tier.or(request.tier);
     let request = &request.with(Environment { tier, ..request.environment.clone() });
     let mut warnings = Warning::of_environment(&request.warnings);
@@ -126,7 +126,7 @@ pub fn preview(question: &Question, request: &Request) -> Result<Preview, Previe
 }
 
 /// A JSON object with `tool_name` or `tool_input` is a tool call, any other text a shell command.
-fn read(text: &str) -> Result<HookCall, PreviewError> {
+fn read(text: &str) -> Result<(HookCall, HookEvent), PreviewError> {
     let names_tool = ["\"tool_name\"", "\"tool_input\""].iter().any(|key| text.contains(key));
     if let Some(rest) = text.trim_start().strip_prefix('{') {
         // In bash a blank follows the brace of a group: `{"` begins nothing that anyone would run.
@@ -138,8 +138,7 @@ fn read(text: &str) -> Result<HookCall, PreviewError> {
         }
     }
     let tool = ToolCall { id: None, command: Some(text.to_owned()), file: None, mcp: None };
-    let event = HookEvent::PreToolUse(tool);
-    Ok(HookCall { session: None, client_session: None, cwd: None, transcript: None, event })
+    Ok((HookCall::default(), HookEvent::PreToolUse(tool)))
 }
 
 /// The shell command, else `write PATH`, `read PATH` or the name of the MCP tool; empty for any other tool.

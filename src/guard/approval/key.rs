@@ -123,25 +123,20 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_others_may_read_is_refused() {
+    fn a_key_that_others_may_read_and_a_file_that_is_no_key_are_refused() {
         let folder = tempfile::TempDir::new().unwrap();
         let path = folder.path().join("approval.key");
+        let allow = |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
         create(&path).unwrap();
         for mode in [0o640, 0o604, 0o660, 0o620, 0o601] {
-            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            allow(mode);
             assert!(matches!(load(&path), Err(KeyError::OpenToOthers { .. })), "{mode:o}");
         }
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o400)).unwrap();
+        allow(0o400);
         assert!(load(&path).is_ok());
-    }
-
-    #[test]
-    fn a_file_that_is_no_key_is_refused() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let path = folder.path().join("approval.key");
+        allow(0o600);
         for text in ["", "x", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"] {
             std::fs::write(&path, text).unwrap();
-            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
             assert!(matches!(load(&path), Err(KeyError::Invalid(_))), "{text}");
         }
     }

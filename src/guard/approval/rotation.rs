@@ -72,15 +72,17 @@ mod tests {
     #[test]
     fn keys_that_existed_before_are_outdated_until_they_are_replaced() {
         let folder = tempfile::tempdir().unwrap();
-        let state = folder.path();
-        let files = files(state, state.join("approval.key"), None);
-        std::fs::write(state.join("approval.key"), "old").unwrap();
-        assert_eq!(outdated(state, &files), [state.join("approval.key")]);
+        let (state, key) = (folder.path(), folder.path().join("approval.key"));
+        let files = files(state, key.clone(), None);
+        // A new installation has none.
+        assert!(outdated(state, &files).is_empty());
+        std::fs::write(&key, "old").unwrap();
+        assert_eq!(outdated(state, &files), [key.clone()]);
         note(state, &files).unwrap();
         std::fs::write(state.join("desk-token"), "new").unwrap();
         note(state, &files).unwrap();
-        assert_eq!(outdated(state, &files), [state.join("approval.key")]);
-        std::fs::write(state.join("approval.key"), "replaced").unwrap();
+        assert_eq!(outdated(state, &files), [key.clone()]);
+        std::fs::write(&key, "replaced").unwrap();
         assert!(outdated(state, &files).is_empty());
     }
 
@@ -88,7 +90,6 @@ mod tests {
     fn a_new_installation_has_no_outdated_keys() {
         let folder = tempfile::tempdir().unwrap();
         let files = files(folder.path(), folder.path().join("k"), Some(folder.path().join("t")));
-        assert!(outdated(folder.path(), &files).is_empty());
         note(folder.path(), &files).unwrap();
         std::fs::write(folder.path().join("k"), "x").unwrap();
         assert!(outdated(folder.path(), &files).is_empty());

@@ -15,7 +15,6 @@ use crate::machine::request::Request;
 use opsctl_ledger::{Change, LedgerError};
 use opsctl_policy::model::display::relative_time::timestamp;
 use opsctl_policy::model::records::event::{Level, NewEvent};
-use opsctl_policy::model::records::notice::Notice;
 use opsctl_policy::model::records::question::{AskedCall, NewQuestion, SignedAnswer};
 use opsctl_policy::model::records::verdict::Reason;
 use opsctl_policy::model::rights::ask::Ask;
@@ -101,8 +100,12 @@ pub fn outcome(
     match step {
         Step::Deny(reason) => Ok(Outcome::Denied(Some(reason))),
         Step::Forged(id, reason) => {
-            let notice = report_forged(change, id, &call, has_target, now)?;
-            Ok(Outcome::Forged(reason, notice))
+            let message =
+                format!("Answer to question {id} rejected: its signature is not valid for the call");
+            let event = NewEvent { level: Level::Critical, service: call.service.clone(), message };
+            change.add_event_once(Some(&call.session), &event, now)?;
+            let notice = forged_answer(id, &call.session, now);
+            Ok(Outcome::Forged(reason, change.raise(Some(&call.session), &notice, has_target, now)?))
         }
         Step::Wait(id) => Ok(Outcome::Asked { question: Some(id), at_terminal, notice: None }),
         Step::Use(id) => {
@@ -190,21 +193,6 @@ fn known<'a>(
     let mut of_session = change.questions_of_session(&call.session, now)?;
     of_session.retain(|question| !question.at_terminal);
     Ok(Known { of_call, of_session, asked })
-}
-
-/// Writes a critical event and a notice about an answer that no person has given. Returns the notice to deliver.
-fn report_forged(
-    change: &Change<'_>,
-    id: i64,
-    call: &AskedCall,
-    has_target: bool,
-    now: DateTime<Utc>,
-) -> Result<Option<i64>, LedgerError> {
-    let notice: Notice = forged_answer(id, &call.session, now);
-    let message = format!("Answer to question {id} rejected: its signature is not valid for the call");
-    let event = NewEvent { level: Level::Critical, service: call.service.clone(), message };
-    change.add_event_once(Some(&call.session), &event, now)?;
-    change.raise(Some(&call.session), &notice, has_target, now)
 }
 
 fn event(id: i64, question: &NewQuestion) -> NewEvent {

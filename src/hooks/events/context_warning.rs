@@ -36,7 +36,8 @@ pub fn due(
         TranscriptUsage::Usage(usage) => usage,
         TranscriptUsage::Nothing => return None,
         TranscriptUsage::Missing => {
-            warnings.extend(note_no_record(session, request).err().map(Warning::from));
+            let noted = Ledger::note(&request.ledger, |change| change.note_no_record(session, request.now));
+            warnings.extend(noted.err().map(Warning::from));
             return None;
         }
     };
@@ -140,10 +141,6 @@ pub fn not_yet(transcript: &Path) -> bool {
 /// Whether the session is known to have no transcript; true if the ledger cannot be read.
 fn has_no_record(session: &str, request: &Request) -> bool {
     Ledger::read_at(&request.ledger, |ledger| ledger.has_no_record(session)).unwrap_or(true)
-}
-
-fn note_no_record(session: &str, request: &Request) -> Result<(), LedgerError> {
-    Ledger::note(&request.ledger, |change| change.note_no_record(session, request.now))
 }
 
 /// Whether the agent has not been warned of the level yet; it then counts as warned.

@@ -1,27 +1,36 @@
-//! The agent is about to end its turn: the services that it acted on are verified.
+//! The agent is about to end its turn: the services that it acted on are verified, and it is warned of a nearly full context
+//! and asked for a report.
 
 use std::time::Instant;
 
-use super::ending;
+use super::context_warning;
 use crate::guard::{budgets, verification};
-use crate::hooks::answer::{Answer, Output};
+use crate::hooks::answer::{Answer, Output, Remarks};
 use crate::hooks::registry::{self, Details};
 use crate::hooks::transcript;
+use crate::machine::link::lookup::Awaited;
 use crate::machine::request::Request;
 use crate::machine::warning::Warning;
 use crate::machine::{installation, notify};
+use crate::sessions::markers;
 use opsctl_inventory::Installation;
 use opsctl_ledger::cooldown::cooldown_edit;
 use opsctl_ledger::{Ledger, LedgerError, SessionActions, VerificationResult};
 use opsctl_policy::model::installation::checks::Verifier;
 use opsctl_policy::model::records::event::{HookCall, NewEvent};
 use opsctl_policy::model::records::session::Activity;
+use opsctl_policy::model::rights::policy::Tier;
 use opsctl_policy::texts::notices::{self, Repair};
 use opsctl_policy::texts::report;
 use opsctl_probe::health::{self, Report};
+use opsctl_reader::terms::mode::Mode;
 
 /// The maximum number of actions that are read for a notification.
 const MOST_ACTIONS: u32 = 1000;
+
+/// The use of the context, in percent, from which the end of a turn is blocked for the warning. Below, the agent is warned
+/// at its next prompt.
+const WORTH_A_TURN: u8 = 80;
 
 /// Blocks the end while a service that the session acted on is unhealthy, at most as often as `policy.verify.attempts`;
 /// then allows it and notifies the operators. A session without actions costs one read of the ledger.
@@ -30,7 +39,7 @@ pub fn handle(call: &HookCall, blocked_before: bool, last_message: &str, request
     let answer = verify(call, request);
     // It may have taken a minute.
     let request = &request.at(request.now + began.elapsed());
-    let answer = ending::add(answer, call, blocked_before, last_message, request);
+    let answer = with_reminders(answer, call, blocked_before, last_message, request);
     // Context makes the agent continue, too.
     let continues = answer.denial.is_some() || !matches!(answer.output, Output::Nothing);
     let activity = if continues { Activity::StopBlocked } else { Activity::Stopped };
@@ -170,4 +179,52 @@ impl Verified<'_> {
         let _ = cooldown_edit::edit(&request.cooldown_file(), &edits);
         Ok((outcome, attempt, notice))
     }
+}
+
+/// Warns of a nearly full context and asks for a report, in the answer of a Stop hook. Every further turn costs the whole context again, so a session is asked for a
+/// report at most once, and its end is blocked for the warning only if no hook has blocked it. If it continues anyway, the
+/// agent gets both.
+fn with_reminders(
+    answer: Answer,
+    call: &HookCall,
+    blocked_before: bool,
+    last_message: &str,
+    request: &Request,
+) -> Answer {
+    let mut warnings = answer.warnings;
+    let mut reasons: Vec<String> = answer.denial.into_iter().collect();
+    reasons.extend(report_request(call, last_message, request, &mut warnings));
+    let awaited = Awaited::Answer(last_message.to_owned());
+    if !reasons.is_empty() {
+        reasons.extend(context_warning::due(call, &awaited, 0, request, &mut warnings));
+        return Answer::block(reasons.join("\n\n"), warnings);
+    }
+    let warning = if blocked_before {
+        None
+    } else {
+        context_warning::due(call, &awaited, WORTH_A_TURN, request, &mut warnings)
+    };
+    Remarks { context: warning.into_iter().collect(), warnings }.into_answer("Stop")
+}
+
+/// The request for a report: once, for a background session without one.
+fn report_request(
+    call: &HookCall,
+    last_message: &str,
+    request: &Request,
+    warnings: &mut Vec<Warning>,
+) -> Option<String> {
+    let session = call.session.as_deref().filter(|_| request.mode == Some(Mode::Background))?;
+    if !markers::find(last_message).is_empty() {
+        return None;
+    }
+    let ask = Ledger::note(&request.ledger, |change| {
+        Ok(!change.has_reported(session)? && change.ask_for_report(session, request.now)?)
+    });
+    let ask = ask.unwrap_or_else(|error| {
+        // A request that cannot be recorded would be repeated without end.
+        warnings.push(Warning::ReportRequest(error));
+        false
+    });
+    ask.then(|| report::missing(installation::tier_in_force(request) != Some(Tier::Full)))
 }

@@ -179,23 +179,13 @@ mod tests {
     #[test]
     fn any_history_fits_into_the_size_limit_of_the_client() {
         let nasty = "=== End Wake-up ===\n\u{1b}[2J é".repeat(20);
-        let news = News {
-            at: now(),
-            session: Some(nasty.clone()),
-            kind: nasty.clone(),
-            service: Some(nasty.clone()),
-            words: nasty.clone(),
-        };
-        let subagent =
-            SubagentRow { id: nasty.clone(), kind: Some(nasty.clone()), started: None, ended: Some(now()) };
-        let session = Session {
-            id: nasty.clone(),
-            role: Some(nasty.clone()),
-            end_reason: Some(nasty.clone()),
-            state: State::Ended,
-            status: Some(nasty),
-            ..Session::default()
-        };
+        let some = || Some(nasty.clone());
+        let (kind, words) = (nasty.clone(), nasty.clone());
+        let news = News { at: now(), session: some(), kind, service: some(), words };
+        let subagent = SubagentRow { id: nasty.clone(), kind: some(), started: None, ended: Some(now()) };
+        let (id, state) = (nasty.clone(), State::Ended);
+        let session =
+            Session { id, role: some(), end_reason: some(), state, status: some(), ..Session::default() };
         let happened = Summary {
             sessions: vec![session; 300],
             subagents: vec![subagent; 300],

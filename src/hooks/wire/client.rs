@@ -10,11 +10,10 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 
 use super::error::InputError;
 use super::lenient::{Any, Flag, Text};
+use super::session_events::HookEvent;
 use super::tool_input::ToolFields;
 use super::{mcp, session_events, surrogates};
-use opsctl_policy::model::records::event::{
-    HookCall, HookEvent, SESSION_STATE, ToolCall, ToolResult, event_name,
-};
+use opsctl_policy::model::records::event::{HookCall, SESSION_STATE, ToolCall, ToolResult, event_name};
 use opsctl_policy::model::records::session::plain_id;
 
 /// One call of a hook, as the client writes it to stdin.
@@ -31,15 +30,11 @@ struct HookInputWire {
     tool_response: Any<Option<ToolFields>>,
     error: Text,
     is_interrupt: Flag,
-    title: Text,
-    message: Text,
-    error_type: Text,
-    last_assistant_message: Text,
 }
 
 /// Reads the input. `event` is the name on the command line, in kebab case; it takes precedence over the name in the
 /// input.
-pub fn read(text: &str, event: Option<&str>) -> Result<HookCall, InputError> {
+pub fn read(text: &str, event: Option<&str>) -> Result<(HookCall, HookEvent), InputError> {
     let Input(wire) = surrogates::parse(text)?;
     let session_state = event == Some(SESSION_STATE);
     let named = event.filter(|_| !session_state).map(event_name);
@@ -67,22 +62,15 @@ pub fn read(text: &str, event: Option<&str>) -> Result<HookCall, InputError> {
             let why = failure(wire.error.0.as_deref(), wire.is_interrupt.0);
             HookEvent::PostToolUse(call, ToolResult::Failed(why))
         }
-        "StopFailure" => HookEvent::StopFailure {
-            error: wire.error.0.or(wire.error_type.0),
-            message: wire.last_assistant_message.0.or(wire.message.0),
-        },
-        "Notification" => {
-            HookEvent::Notification { title: wire.title.0, message: wire.message.0.unwrap_or_default() }
-        }
         _ => session_events::event(&name, text),
     };
-    Ok(HookCall {
+    let call = HookCall {
         session: wire.session_id.0.map(|id| plain_id(&id)).filter(|id| !id.is_empty()),
         client_session: None,
         cwd: wire.cwd.0.map(PathBuf::from),
         transcript: wire.transcript_path.0.map(PathBuf::from),
-        event,
-    })
+    };
+    Ok((call, event))
 }
 
 /// Why a command failed, without its output, which may hold secrets: `interrupted`, `exit code N` or `failed`.

@@ -1,4 +1,4 @@
-//! Hook input: bytes on stdin → [`HookCall`]. Each input format has one file; today there is one, the client's JSON
+//! Hook input: bytes on stdin → [`HookCall`] and [`HookEvent`]. Each input format has one file; today there is one, the client's JSON
 //! (`client`). Another format is another file, and a choice between the two in [`read`].
 
 mod client;
@@ -13,20 +13,25 @@ mod tool_input;
 pub use error::InputError;
 use opsctl_policy::model::records::event::HookCall;
 use opsctl_policy::model::records::session::plain_id;
+pub use session_events::HookEvent;
 
 /// Reads one call of a hook. `event` is the name on the command line, in kebab case; it takes precedence over the name
 /// in the input. Input without either is a tool call that is about to run. `session` is `CLAUDE_SESSION_ID`, which takes precedence over the session in the input.
 ///
 /// # Errors
 /// If the input is not a JSON object, or that of a tool call which cannot be judged.
-pub fn read(stdin: &[u8], event: Option<&str>, session: Option<&str>) -> Result<HookCall, InputError> {
+pub fn read(
+    stdin: &[u8],
+    event: Option<&str>,
+    session: Option<&str>,
+) -> Result<(HookCall, HookEvent), InputError> {
     let text = String::from_utf8_lossy(stdin);
-    let mut call = client::read(&text, event)?;
+    let (mut call, event) = client::read(&text, event)?;
     if let Some(session) = session.map(plain_id).filter(|id| !id.is_empty()) {
         call.client_session = call.session.filter(|id| *id != session);
         call.session = Some(session);
     }
-    Ok(call)
+    Ok((call, event))
 }
 
 #[cfg(test)]

@@ -1,14 +1,77 @@
-//! Events of a session itself. Their fields are read in a second pass, which no tool call pays for.
+//! The events. The fields of those that are not a tool call are read in a second pass, which no tool call pays for.
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::lenient::{Flag, Text};
 use super::surrogates;
-use opsctl_policy::model::records::event::{HookEvent, SessionStart, Subagent};
+use opsctl_policy::model::records::event::{SessionStart, Subagent, ToolCall, ToolResult};
 use opsctl_policy::model::records::session::plain_id;
 
 /// The most calls of one message that are read.
 const MAX_CALLS: usize = 1000;
+
+/// The events that have a handler. Every other one is `Other` and is allowed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HookEvent {
+    /// A session starts; stdout becomes context.
+    SessionStart(SessionStart),
+    /// A prompt was submitted; stdout becomes context.
+    UserPromptSubmit {
+        /// The whole prompt.
+        prompt: String,
+    },
+    /// A tool is about to run and can be denied.
+    PreToolUse(ToolCall),
+    /// A tool has run, successfully or not.
+    PostToolUse(ToolCall, ToolResult),
+    /// A tool is about to run, for the session state only: the client does not wait for this hook.
+    ToolStart {
+        /// The client's id of the call.
+        call: String,
+        /// The subagent that makes it; `None` for the session's own agent.
+        agent: Option<String>,
+    },
+    /// All tools of one message have run or were denied, and the model is about to see the results.
+    PostToolBatch {
+        /// The client's ids of the calls.
+        calls: Vec<String>,
+        /// The subagent that made them; `None` for the session's own agent.
+        agent: Option<String>,
+    },
+    /// A subagent starts.
+    SubagentStart(Subagent),
+    /// A subagent has finished.
+    SubagentStop(Subagent),
+    /// The agent is about to end its turn.
+    Stop {
+        /// Whether a Stop hook has already blocked the end of this turn.
+        blocked_before: bool,
+        /// The agent's last message.
+        last_message: String,
+    },
+    /// The session has ended.
+    SessionEnd {
+        /// The client's reason, e.g. `clear` or `other`.
+        reason: Option<String>,
+    },
+    /// The turn ended because of an API error.
+    StopFailure {
+        /// The client's error code, e.g. `rate_limit` or `authentication_failed`.
+        error: Option<String>,
+        /// The client's message.
+        message: Option<String>,
+    },
+    /// The client asks for a person's attention.
+    Notification {
+        /// One line; the client may leave it out.
+        title: Option<String>,
+        /// The text.
+        message: String,
+    },
+    /// An event without a handler, by the client's name.
+    Other(String),
+}
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -22,31 +85,11 @@ struct SessionWire {
     tool_use_id: Text,
     agent_id: Text,
     agent_type: Text,
-    tool_calls: CallsWire,
-}
-
-/// A list of calls; a value of another type counts as an empty list.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum CallsWire {
-    List(Vec<CallWire>),
-    Other(serde::de::IgnoredAny),
-}
-
-impl Default for CallsWire {
-    fn default() -> Self {
-        Self::List(vec![])
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum CallWire {
-    Call {
-        #[serde(default)]
-        tool_use_id: Text,
-    },
-    Other(serde::de::IgnoredAny),
+    error: Text,
+    error_type: Text,
+    title: Text,
+    message: Text,
+    tool_calls: Value,
 }
 
 /// The event of this name, from the whole hook input. An event that names no call or subagent is `Other`.
@@ -61,13 +104,20 @@ pub fn event(name: &str, input: &str) -> HookEvent {
         }
         "UserPromptSubmit" => Some(HookEvent::UserPromptSubmit { prompt: wire.prompt.0.unwrap_or_default() }),
         "PreToolUse" => word(wire.tool_use_id.0).map(|call| HookEvent::ToolStart { call, agent: agent() }),
-        "PostToolBatch" => Some(HookEvent::PostToolBatch { agent: agent(), calls: wire.tool_calls.ids() }),
+        "PostToolBatch" => Some(HookEvent::PostToolBatch { agent: agent(), calls: ids(&wire.tool_calls) }),
         "SubagentStart" => subagent().map(HookEvent::SubagentStart),
         "SubagentStop" => subagent().map(HookEvent::SubagentStop),
         "Stop" => Some(HookEvent::Stop {
             blocked_before: wire.stop_hook_active.0,
             last_message: wire.last_assistant_message.0.unwrap_or_default(),
         }),
+        "StopFailure" => Some(HookEvent::StopFailure {
+            error: wire.error.0.or(wire.error_type.0),
+            message: wire.last_assistant_message.0.or(wire.message.0),
+        }),
+        "Notification" => {
+            Some(HookEvent::Notification { title: wire.title.0, message: wire.message.0.unwrap_or_default() })
+        }
         "SessionEnd" => Some(HookEvent::SessionEnd { reason: word(wire.reason.0) }),
         _ => None,
     };
@@ -79,13 +129,8 @@ fn word(text: Option<String>) -> Option<String> {
     text.map(|word| plain_id(&word)).filter(|word| !word.is_empty())
 }
 
-impl CallsWire {
-    fn ids(self) -> Vec<String> {
-        let Self::List(calls) = self else { return vec![] };
-        let ids = calls.into_iter().filter_map(|call| match call {
-            CallWire::Call { tool_use_id } => word(tool_use_id.0),
-            CallWire::Other(_) => None,
-        });
-        ids.take(MAX_CALLS).collect()
-    }
+/// The ids of a list of calls; a value of another type counts as an empty list.
+fn ids(calls: &Value) -> Vec<String> {
+    let id = |call: &Value| word(call.get("tool_use_id")?.as_str().map(str::to_owned));
+    calls.as_array().into_iter().flatten().filter_map(id).take(MAX_CALLS).collect()
 }

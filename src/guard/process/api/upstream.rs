@@ -35,26 +35,12 @@ pub type Sender = SendRequest<Body>;
 /// Why a request was not answered. The text contains no secret.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The host has no address, or refuses the connection.
-    #[error("{host}:{port}: {error}")]
-    Tcp {
-        /// The host of the API or of the proxy.
-        host: String,
-        /// Its port.
-        port: u16,
-        /// Why.
-        error: std::io::Error,
-    },
-    /// The proxy does not open a connection.
-    #[error("the proxy {host}:{port} answers `{answer}`")]
-    Proxy {
-        /// The host of the proxy.
-        host: String,
-        /// Its port.
-        port: u16,
-        /// The first line of its answer.
-        answer: String,
-    },
+    /// The API or the proxy at this host and port has no address, or refuses the connection.
+    #[error("{0}:{1}: {2}")]
+    Tcp(String, u16, std::io::Error),
+    /// The proxy at this host and port does not open a connection; the first line of its answer.
+    #[error("the proxy {0}:{1} answers `{2}`")]
+    Proxy(String, u16, String),
     /// The TLS handshake failed.
     #[error("TLS: {0}")]
     Tls(String),
@@ -136,7 +122,7 @@ impl Connections {
 }
 
 async fn tcp(host: &str, port: u16) -> Result<TcpStream, ConnectError> {
-    let fail = |error| ConnectError::Tcp { host: host.to_owned(), port, error };
+    let fail = |error| ConnectError::Tcp(host.to_owned(), port, error);
     let stream = TcpStream::connect((host, port)).await.map_err(fail)?;
     stream.set_nodelay(true).map_err(fail)?;
     Ok(stream)
@@ -145,7 +131,7 @@ async fn tcp(host: &str, port: u16) -> Result<TcpStream, ConnectError> {
 /// A connection that a proxy has opened.
 async fn through(proxy: &Proxy, host: &str, port: u16) -> Result<TcpStream, ConnectError> {
     let mut stream = tcp(&proxy.host, proxy.port).await?;
-    let fail = |error| ConnectError::Tcp { host: proxy.host.clone(), port: proxy.port, error };
+    let fail = |error| ConnectError::Tcp(proxy.host.clone(), proxy.port, error);
     let target = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
     let authorization = proxy.authorization.as_ref();
     let authorization =
@@ -163,7 +149,7 @@ async fn through(proxy: &Proxy, host: &str, port: u16) -> Result<TcpStream, Conn
         return Ok(stream);
     }
     let answer = line.chars().filter(|c| !c.is_control()).take(100).collect();
-    Err(ConnectError::Proxy { host: proxy.host.clone(), port: proxy.port, answer })
+    Err(ConnectError::Proxy(proxy.host.clone(), proxy.port, answer))
 }
 
 async fn handshake<S>(stream: S) -> Result<Sender, ConnectError>

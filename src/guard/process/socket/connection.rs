@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -69,14 +70,14 @@ pub async fn serve(
     let refused = peers.refusal(peer);
     let is_refused = refused.is_some();
     let greeting = Greeting { version: VERSION, opsctl: env!("CARGO_PKG_VERSION").to_owned(), refused };
-    write(&mut stream, &serde_json::to_vec(&greeting)?).await?;
+    write(&mut stream, &greeting).await?;
     if is_refused {
         return Ok(());
     }
     let (request, payload, memory) = timeout(REQUEST_TIME, read(&mut stream, limits)).await??;
     let request = match request {
         Ok(request) => request,
-        Err(why) => return reply(&mut stream, &Reply::Refused(why)).await,
+        Err(why) => return write(&mut stream, &Reply::Refused(why)).await,
     };
     let (call, facts) = (request.call, request.session);
     let veil = Veil::new(own, &facts);
@@ -89,7 +90,7 @@ pub async fn serve(
             if let Some(why) =
                 kind_of(&arguments).and_then(|kind| limits.rates.refusal(peer, kind, Instant::now()))
             {
-                return reply(&mut stream, &Reply::Refused(why)).await;
+                return write(&mut stream, &Reply::Refused(why)).await;
             }
             let _turn = limits.slow.acquire().await.map_err(io::Error::other)?;
             verb::run(&arguments, columns, &facts).await
@@ -113,7 +114,8 @@ pub async fn serve(
             return blocking(if is_quick { &limits.quick } else { &limits.slow }, serve).await?;
         }
         call @ (Call::Kept | Call::Notice | Call::Record(_)) => {
-            let environment = of_agent(&facts, own);
+            // The environment of the guard, with the name of the agent.
+            let environment = Environment { ledger: event::ledger_of(&facts, own), ..own.clone() };
             let rates = Arc::clone(&limits.rates);
             let serve = move || match call {
                 Call::Record(call) => record::record(call, &environment, peer, &rates),
@@ -124,7 +126,7 @@ pub async fn serve(
         }
     };
     drop(memory);
-    write(&mut stream, &serde_json::to_vec(&veil.answer(&answer)?)?).await
+    write(&mut stream, &veil.answer(&answer)?).await
 }
 
 /// What a verb may record; `None` if none of its words is a verb that does.
@@ -134,11 +136,6 @@ fn kind_of(arguments: &[String]) -> Option<Kind> {
         return Some(Kind::Notices);
     }
     has(&["cooldown", "notify", "sessions", "verify"]).then_some(Kind::Records)
-}
-
-/// The environment of the guard, with the name of the agent.
-fn of_agent(facts: &SessionFacts, own: &Environment) -> Environment {
-    Environment { ledger: event::ledger_of(facts, own), ..own.clone() }
 }
 
 /// Does work on a thread for blocking work, when it is its turn.
@@ -193,12 +190,8 @@ async fn read_frame<'a>(
     if read < length { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(message) }
 }
 
-async fn reply(stream: &mut UnixStream, reply: &Reply) -> io::Result<()> {
-    write(stream, &serde_json::to_vec(reply)?).await
-}
-
-async fn write(stream: &mut UnixStream, message: &[u8]) -> io::Result<()> {
+async fn write(stream: &mut UnixStream, message: &impl Serialize) -> io::Result<()> {
     let mut bytes = Vec::new();
-    frame::write(&mut bytes, message)?;
+    frame::write(&mut bytes, &serde_json::to_vec(message)?)?;
     timeout(ANSWER_TIME, stream.write_all(&bytes)).await?
 }

@@ -29,8 +29,8 @@ pub struct NewEvent {
     pub message: String,
 }
 
-/// One call of a hook: the event and its session.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The session of one call of a hook.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HookCall {
     /// The session's id; `CLAUDE_SESSION_ID` takes precedence over the input.
     pub session: Option<String>,
@@ -40,8 +40,6 @@ pub struct HookCall {
     pub cwd: Option<PathBuf>,
     /// The client's transcript of the session.
     pub transcript: Option<PathBuf>,
-    /// What happened.
-    pub event: HookEvent,
 }
 
 /// The client's hook events, as of release 2.1.330, in kebab case: the arguments of `opsctl hook`, the most frequent first.
@@ -59,68 +57,6 @@ pub fn event_name(kebab: &str) -> String {
         chars.next().map(|first| first.to_uppercase().chain(chars).collect::<String>())
     };
     kebab.split('-').filter_map(capitalised).collect()
-}
-
-/// The events that have a handler. Every other one is `Other` and is allowed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HookEvent {
-    /// A session starts; stdout becomes context.
-    SessionStart(SessionStart),
-    /// A prompt was submitted; stdout becomes context.
-    UserPromptSubmit {
-        /// The whole prompt.
-        prompt: String,
-    },
-    /// A tool is about to run and can be denied.
-    PreToolUse(ToolCall),
-    /// A tool has run, successfully or not.
-    PostToolUse(ToolCall, ToolResult),
-    /// A tool is about to run, for the session state only: the client does not wait for this hook.
-    ToolStart {
-        /// The client's id of the call.
-        call: String,
-        /// The subagent that makes it; `None` for the session's own agent.
-        agent: Option<String>,
-    },
-    /// All tools of one message have run or were denied, and the model is about to see the results.
-    PostToolBatch {
-        /// The client's ids of the calls.
-        calls: Vec<String>,
-        /// The subagent that made them; `None` for the session's own agent.
-        agent: Option<String>,
-    },
-    /// A subagent starts.
-    SubagentStart(Subagent),
-    /// A subagent has finished.
-    SubagentStop(Subagent),
-    /// The agent is about to end its turn.
-    Stop {
-        /// Whether a Stop hook has already blocked the end of this turn.
-        blocked_before: bool,
-        /// The agent's last message.
-        last_message: String,
-    },
-    /// The session has ended.
-    SessionEnd {
-        /// The client's reason, e.g. `clear` or `other`.
-        reason: Option<String>,
-    },
-    /// The turn ended because of an API error.
-    StopFailure {
-        /// The client's error code, e.g. `rate_limit` or `authentication_failed`.
-        error: Option<String>,
-        /// The client's message.
-        message: Option<String>,
-    },
-    /// The client asks for a person's attention.
-    Notification {
-        /// One line; the client may leave it out.
-        title: Option<String>,
-        /// The text.
-        message: String,
-    },
-    /// An event without a handler, by the client's name.
-    Other(String),
 }
 
 /// How a session starts.
