@@ -22,7 +22,14 @@ pub fn record(acting: &ActingCall<'_>, verdict: &Verdict, unrecorded: Unrecorded
             let _: Result<(), LedgerError> = written;
         }
         Unrecorded::Exhausted(snapshot, ledger, has_lost_rows) => {
-            let raised = denial.record_exhausted(*ledger, &snapshot, has_lost_rows);
+            let mut ledger = ledger.for_the_record();
+            let raised = match denial.raise_and_record(&mut ledger, &snapshot, has_lost_rows) {
+                // Many are denied at once, and only the notice needs the locks: the first of them has raised it.
+                Err(error) if error.is_locked() && !has_lost_rows => {
+                    denial.record(&mut ledger, &snapshot).map(|()| vec![])
+                }
+                raised => raised,
+            };
             for id in raised.into_iter().flatten() {
                 // A notice that is not delivered now waits for the next flush.
                 let _ = notify::hand_over(request, id);
@@ -52,22 +59,6 @@ impl Denial<'_> {
     }
 
     /// Records a denial by a budget, and its notices to the operators, whose ids are returned.
-    fn record_exhausted(
-        &self,
-        ledger: Ledger,
-        snapshot: &Snapshot,
-        has_lost_rows: bool,
-    ) -> Result<Vec<i64>, LedgerError> {
-        let mut ledger = ledger.for_the_record();
-        match self.raise_and_record(&mut ledger, snapshot, has_lost_rows) {
-            // Many are denied at once, and only the notice needs the locks: the first of them has raised it.
-            Err(error) if error.is_locked() && !has_lost_rows => {
-                self.record(&mut ledger, snapshot).map(|()| vec![])
-            }
-            raised => raised,
-        }
-    }
-
     fn raise_and_record(
         &self,
         ledger: &mut Ledger,

@@ -65,14 +65,6 @@ impl Finished {
         }
     }
 
-    /// The budgets that it draws on, each once.
-    fn keys(&self) -> Vec<BudgetKey> {
-        let mut keys: Vec<BudgetKey> = self.draws.iter().map(|draw| draw.key.clone()).collect();
-        keys.sort();
-        keys.dedup();
-        keys
-    }
-
     /// Records it in the ledger, once. Returns the budgets that it has drawn on, and the time in the
     /// ledger.
     pub fn record(
@@ -86,7 +78,9 @@ impl Finished {
         }
         let session = self.session.as_deref();
         let id = CallId { session, tool_use: self.tool_use.as_deref() };
-        let keys = self.keys();
+        let mut keys: Vec<BudgetKey> = self.draws.iter().map(|draw| draw.key.clone()).collect();
+        keys.sort();
+        keys.dedup();
         let mut ledger = Ledger::open(&environment.ledger)?;
         let change = ledger.change_in(Scope::Of { budgets: &keys, call: Some(id) })?;
         let now = change.now(self.at);

@@ -152,24 +152,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_key_is_created_once_and_private() {
+    fn the_key_is_created_once_and_private_and_another_file_is_refused() {
         let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(FILE);
         let key = DeskKey::open(folder.path()).unwrap();
-        let mode = folder.path().join(FILE).metadata().unwrap().mode();
-        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o600);
         let signature = key.sign("link", &[b"1"]);
         assert!(DeskKey::open(folder.path()).unwrap().verifies("link", &[b"1"], &signature));
-        std::fs::set_permissions(folder.path().join(FILE), Permissions::from_mode(0o640)).unwrap();
+        std::fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
         assert!(matches!(DeskKey::open(folder.path()), Err(SecretFileError::Shared(_))));
-    }
-
-    #[test]
-    fn a_key_that_is_no_key_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        private_file(&folder.path().join(FILE), || Ok("abc".into())).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        private_file(&file, || Ok("abc".into())).unwrap();
         assert!(matches!(DeskKey::open(folder.path()), Err(SecretFileError::NotAKey(_))));
-        std::fs::remove_file(folder.path().join(FILE)).unwrap();
-        std::os::unix::fs::symlink("/etc/hostname", folder.path().join(FILE)).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        std::os::unix::fs::symlink("/etc/hostname", &file).unwrap();
         assert!(DeskKey::open(folder.path()).is_err());
     }
 

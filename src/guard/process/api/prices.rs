@@ -50,13 +50,8 @@ fn price(wire: &PriceWire) -> Price {
     Price { input, output, cache_write, cache_write_1h, cache_read }
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "prices are small and not negative"
-)]
 fn usd(dollars: f64) -> Usd {
-    Usd((dollars * 1e6).round() as u64)
+    Usd::parse(&dollars.to_string()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -46,24 +46,20 @@ pub fn bind(path: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// The file of a bound socket.
+/// The path and inode of the file of a bound socket; `None` if they cannot be determined.
 #[derive(Debug)]
-pub struct File {
-    /// Its path and inode; `None` if it cannot be determined.
-    found: Option<(PathBuf, u64)>,
-}
+pub struct File(Option<(PathBuf, u64)>);
 
 impl File {
     /// The file of this listener.
     pub fn of(listener: &UnixListener) -> Self {
         let path = listener.local_addr().ok().and_then(|address| address.as_pathname().map(Path::to_owned));
-        let found = path.and_then(|path| path.symlink_metadata().ok().map(|file| (path, file.ino())));
-        Self { found }
+        Self(path.and_then(|path| path.symlink_metadata().ok().map(|file| (path, file.ino()))))
     }
 
     /// Removes it, unless another guard has replaced it.
     pub fn remove(&self) {
-        let Some((path, inode)) = &self.found else { return };
+        let Some((path, inode)) = &self.0 else { return };
         if path.symlink_metadata().is_ok_and(|file| file.ino() == *inode) {
             let _ = std::fs::remove_file(path);
         }
