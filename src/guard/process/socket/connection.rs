@@ -19,7 +19,7 @@ use super::veil::Veil;
 use super::{event, record, verb};
 use crate::hooks::preview::Question;
 use crate::machine::environment::Environment;
-use crate::machine::link::message::{Call, Greeting, Reply, Request, SessionFacts, Versioned};
+use crate::machine::link::message::{Call, Greeting, Reply, Request, Versioned};
 use crate::machine::link::{VERSION, frame};
 use opsctl_policy::model::rights::policy::Tier;
 
