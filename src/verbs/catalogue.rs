@@ -29,57 +29,41 @@ pub fn entry(program: &Command, facts: &[&Facts]) -> String {
 
 fn keys(command: &Command, facts: &Facts) -> Vec<String> {
     let all = |which: &dyn Fn(&Arg) -> bool| options(command, which);
-    let mut keys = Vec::new();
-    let mut key = |name: &str, value: String| keys.push(format!("{name}: {value}"));
     let has_trailing = command
         .get_positionals()
         .any(|argument| argument.is_trailing_var_arg_set() || argument.is_last_set());
-    match (facts.caller, facts.changes) {
-        (Caller::Operator, _) => key("does", "loosen".to_owned()),
-        (Caller::Agent, Changes::Something) => key("effect", "changes".to_owned()),
-        (Caller::Agent, Changes::Nothing | Changes::With(_)) => key("effect", "reads".to_owned()),
-    }
-    if !facts.sends.is_empty() {
-        key("does", "send".to_owned());
-        key("needs", list(facts.sends));
-        key("recipients", "{operators: true}".to_owned());
-    }
-    if let Changes::With(options) = facts.changes {
-        key("changes_with", list(options));
-    }
-    key("value", list(all(&takes_value)));
+    let has_words = !command.has_subcommands() && command.get_positionals().next().is_some();
     // What follows the words of a command belongs to that command.
-    if facts.caller == Caller::Agent && !has_trailing {
-        key("flags", list(all(&|argument| !takes_value(argument))));
-        if command.has_subcommands() || command.get_positionals().next().is_none() {
-            key("most_words", "0".to_owned());
-        }
-    }
+    let is_whole = facts.caller == Caller::Agent && !has_trailing;
+    let does = match (facts.caller, facts.changes) {
+        (Caller::Operator, _) => "does: loosen",
+        (Caller::Agent, Changes::Something) => "effect: changes",
+        (Caller::Agent, Changes::Nothing | Changes::With(_)) => "effect: reads",
+    };
+    let changes_with = if let Changes::With(options) = facts.changes { options } else { &[] };
     let writes =
         |argument: &Arg| facts.writes.iter().any(|option| names(argument).iter().any(|name| name == option));
-    let paths = all(&is_path);
-    if !paths.is_empty() {
-        key("inputs", list(paths));
-    }
-    let outputs = all(&writes);
-    if !outputs.is_empty() {
-        key("outputs", list(outputs));
-    }
-    if facts.verb == "explain" {
-        key("options", "{folder: [--cwd]}".to_owned());
-    }
-    key("reads", "none".to_owned());
-    if facts.verb == "explain" {
-        key("files", "explained".to_owned());
-    }
-    if facts.runs == Runs::Command {
-        key("runs", "command".to_owned());
-    }
-    match facts.quiet {
-        [] => key("quiet", "*quiet".to_owned()),
-        more => key("quiet", format!("[*quiet, {}]", more.join(", "))),
-    }
-    keys
+    let (inputs, outputs) = (all(&is_path), all(&writes));
+    let explains = facts.verb == "explain";
+    let quiet: Vec<&str> = std::iter::once("*quiet").chain(facts.quiet.iter().copied()).collect();
+    let quiet = if facts.quiet.is_empty() { "*quiet".to_owned() } else { list(quiet) };
+    let keys = [
+        (true, does.to_owned()),
+        (!facts.sends.is_empty(), format!("does: send, needs: {}", list(facts.sends))),
+        (!facts.sends.is_empty(), "recipients: {operators: true}".to_owned()),
+        (!changes_with.is_empty(), format!("changes_with: {}", list(changes_with))),
+        (true, format!("value: {}", list(all(&takes_value)))),
+        (is_whole, format!("flags: {}", list(all(&|argument| !takes_value(argument))))),
+        (is_whole && !has_words, "most_words: 0".to_owned()),
+        (!inputs.is_empty(), format!("inputs: {}", list(inputs))),
+        (!outputs.is_empty(), format!("outputs: {}", list(outputs))),
+        (explains, "options: {folder: [--cwd]}".to_owned()),
+        (true, "reads: none".to_owned()),
+        (explains, "files: explained".to_owned()),
+        (facts.runs == Runs::Command, "runs: command".to_owned()),
+        (true, format!("quiet: {quiet}")),
+    ];
+    keys.into_iter().filter(|(is_stated, _)| *is_stated).map(|(_, key)| key).collect()
 }
 
 /// The options of a verb as they are written, without those of help.

@@ -1,47 +1,60 @@
 //! The command line, with one file per verb. Only this layer uses arguments, the terminal and exit codes.
 
-use crate::verbs::guarding::approvals;
-use crate::verbs::guarding::explain;
-use crate::verbs::guarding::guarded;
-use crate::verbs::guarding::hook;
-use crate::verbs::guarding::notify;
-use crate::verbs::guarding::serve;
-use crate::verbs::records::audit;
-use crate::verbs::records::cooldown;
-use crate::verbs::records::db;
-use crate::verbs::records::events;
-use crate::verbs::records::grant;
-use crate::verbs::records::metrics;
-use crate::verbs::records::prune;
-use crate::verbs::records::report;
-use crate::verbs::records::sessions;
-use crate::verbs::records::stats;
-use crate::verbs::records::status;
-use crate::verbs::records::verify;
-use crate::verbs::running::context;
-use crate::verbs::running::handoff;
-use crate::verbs::running::launch;
-use crate::verbs::running::mcp;
-use crate::verbs::running::session;
-use crate::verbs::running::tier;
-use crate::verbs::setup::demo;
-use crate::verbs::setup::doctor;
-use crate::verbs::setup::hosts;
-use crate::verbs::setup::init;
-use crate::verbs::setup::key;
-use crate::verbs::setup::manual;
-use crate::verbs::setup::rehearse;
-use crate::verbs::setup::render;
-use crate::verbs::setup::suggest;
-use crate::verbs::terminal::mistakes;
 #[cfg(test)]
 mod catalogue;
 mod facts;
-mod guarding;
-mod records;
-mod running;
-mod setup;
 mod terminal;
+
+/// Verbs of the guard: hooks, explanations, questions and the process.
+mod guarding {
+    pub mod approvals;
+    pub mod explain;
+    pub mod guarded;
+    pub mod hook;
+    pub mod notify;
+    pub mod serve;
+}
+
+/// Verbs about the ledger: lists, budgets, numbers and pages.
+mod records {
+    pub mod audit;
+    pub mod cooldown;
+    pub mod db;
+    pub mod events;
+    pub mod grant;
+    pub mod metrics;
+    pub mod prune;
+    pub mod report;
+    pub mod sessions;
+    pub mod stats;
+    pub mod status;
+    pub mod verify;
+}
+
+/// Verbs that run sessions of the client or serve them.
+mod running {
+    pub mod context;
+    pub mod handoff;
+    pub mod launch;
+    pub mod mcp;
+    pub mod session;
+    pub mod tier;
+}
+
+/// Verbs that set up and check an installation.
+mod setup {
+    pub mod demo;
+    pub mod doctor;
+    pub mod doctor_hooks;
+    pub mod hosts;
+    pub mod init;
+    pub mod key;
+    pub mod manual;
+    pub mod rehearse;
+    pub mod render;
+    pub mod services;
+    pub mod suggest;
+}
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -50,9 +63,11 @@ use anstream::ColorChoice;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use facts::{Facts, below, verb_of};
-use terminal::exit_code::{FAILED, OK};
-use terminal::failure::Failure;
-use terminal::output::{complain, complain_as_is};
+use guarding::{approvals, explain, guarded, hook, notify, serve};
+use records::{audit, cooldown, db, events, grant, metrics, prune, report, sessions, stats, status, verify};
+use running::{context, handoff, launch, mcp, session, tier};
+use setup::{demo, doctor, hosts, init, key, manual, rehearse, render, suggest};
+use terminal::{FAILED, Failure, OK, complain, complain_as_is, mistakes};
 
 use crate::machine::environment::Environment;
 use crate::machine::link::SERVED;
@@ -147,7 +162,7 @@ verbs! {
     Suggest: suggest, SuggestArgs, suggest::run;
     Prune: prune, PruneArgs, prune::run;
     Db: db, DbArgs, db::run;
-    Demo: demo, DemoArgs, |_| demo::run();
+    Demo: demo, DemoArgs, demo::run;
     Doctor: doctor, DoctorArgs, doctor::run;
     Init: init, InitArgs, init::run;
     Rehearse: rehearse, RehearseArgs, rehearse::run;
@@ -169,22 +184,25 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
         Some(args) => hook::run(&args),
         None => match call(arguments) {
             Ok(code) => code,
-            Err(Failure::Usage(error)) if !error.use_stderr() => {
-                // Help and version contain no data. Errors of the terminal are ignored.
-                let _ = error.print();
-                OK
-            }
-            Err(failure) => {
-                match failure {
-                    Failure::Usage(error) => complain_as_is(error.render().to_string().trim_end()),
-                    Failure::Inventory(error) => mistakes::complain(&error),
-                    other => complain(other),
-                }
-                FAILED
-            }
+            Err(failure) => report(&failure),
         },
     };
     ExitCode::from(code)
+}
+
+/// Prints a failure. Returns the exit code.
+fn report(failure: &Failure) -> u8 {
+    match (failure.0.downcast_ref::<clap::Error>(), failure.0.downcast_ref()) {
+        (Some(usage), _) if !usage.use_stderr() => {
+            // Help and version contain no data. Errors of the terminal are ignored.
+            let _ = usage.print();
+            return OK;
+        }
+        (Some(usage), _) => complain_as_is(usage.render().to_string().trim_end()),
+        (None, Some(inventory)) => mistakes::complain(inventory),
+        (None, None) => complain(failure),
+    }
+    FAILED
 }
 
 /// Parses the arguments and runs the verb, here or in the guard.

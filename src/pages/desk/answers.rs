@@ -5,7 +5,6 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::{Form, http::StatusCode};
-use chrono::Utc;
 use serde::Deserialize;
 
 use super::access::visitor::Visitor;
@@ -14,7 +13,6 @@ use super::state::Desk;
 use super::views::seal;
 use crate::guard::approval;
 use crate::guard::approval::{ApprovalError, link};
-use opsctl_ledger::Ledger;
 use opsctl_policy::model::records::question::{Answer, Question};
 
 /// The name that is recorded for an answer with a link.
@@ -43,15 +41,13 @@ pub async fn by_visitor(
     State(desk): State<Arc<Desk>>,
     visitor: Visitor,
     Form(form): Form<AnswerForm>,
-) -> Response {
+) -> Result<Redirect, Problem> {
     if !visitor.owns_form(&desk.key, &form.form) {
-        return desk.problem(&Problem::FOREIGN_FORM);
+        return Err(Problem::FOREIGN_FORM);
     }
     let id = form.id;
-    match desk.blocking(move |desk| answer(desk, &form, &visitor.who, false)).await {
-        Ok(_) => Redirect::to(&format!("/?answered={id}")).into_response(),
-        Err(problem) => problem,
-    }
+    desk.blocking(move |desk| answer(desk, &form, &visitor.who, false)).await?;
+    Ok(Redirect::to(&format!("/?answered={id}")))
 }
 
 /// An answer with a link. A program, such as a button of a notification, gets a short text.
@@ -59,21 +55,19 @@ pub async fn by_link(
     State(desk): State<Arc<Desk>>,
     headers: axum::http::HeaderMap,
     Form(form): Form<AnswerForm>,
-) -> Response {
+) -> Result<Response, Problem> {
     let (id, token) = (form.id, form.t.clone());
     let is_browser = headers.contains_key(axum::http::header::ORIGIN);
-    match desk.blocking(move |desk| answer(desk, &form, WHO, true)).await {
-        Ok(_) if is_browser => Redirect::to(&format!("/q/{id}?t={token}")).into_response(),
-        Ok(question) => (StatusCode::OK, format!("{}\n", question.state.as_str())).into_response(),
-        Err(problem) => problem,
+    let question = desk.blocking(move |desk| answer(desk, &form, WHO, true)).await?;
+    if is_browser {
+        return Ok(Redirect::to(&format!("/q/{id}?t={token}")).into_response());
     }
+    Ok(format!("{}\n", question.state.as_str()).into_response())
 }
 
 fn answer(desk: &Desk, form: &AnswerForm, who: &str, needs_link: bool) -> Result<Question, Problem> {
-    let environment = desk.environment();
     let decision = Answer::named(&form.decision).ok_or(Problem::BAD_REQUEST)?;
-    let ledger = Ledger::open(&environment.ledger)?;
-    let now = ledger.now(Utc::now())?;
+    let (ledger, now) = desk.ledger()?;
     let question = ledger.question(form.id, now)?;
     // The answer needs its connection.
     drop(ledger);
@@ -88,7 +82,7 @@ fn answer(desk: &Desk, form: &AnswerForm, who: &str, needs_link: bool) -> Result
         return Err(Problem::CHANGED);
     }
     let note = Some(form.note.as_str()).filter(|note| !note.trim().is_empty());
-    Ok(approval::answer(environment, form.id, decision, note, who, now)?)
+    Ok(approval::answer(desk.environment(), form.id, decision, note, who, now)?)
 }
 
 impl From<ApprovalError> for Problem {
@@ -101,6 +95,6 @@ impl From<ApprovalError> for Problem {
             ApprovalError::Ledger(_) => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        Self::new(status, "Not answered", error.to_string())
+        Self { status, title: "Not answered", text: error.to_string().into() }
     }
 }

@@ -99,10 +99,8 @@ pub async fn stream(
     State(desk): State<Arc<Desk>>,
     _visitor: Visitor,
     Extension(peer): Extension<Peer>,
-) -> Response {
-    let Ok(place) = Arc::clone(&desk.live.places).try_acquire_owned() else {
-        return desk.problem(&Problem::BUSY);
-    };
+) -> Result<Response, Problem> {
+    let place = Arc::clone(&desk.live.places).try_acquire_owned().map_err(|_| Problem::BUSY)?;
     peer.carry_events();
     let mut versions = desk.live.version.subscribe();
     versions.mark_changed();
@@ -113,5 +111,5 @@ pub async fn stream(
         let event = Event::default().event("version").data(version);
         Some((Ok::<_, Infallible>(event), (versions, desk, place)))
     });
-    Sse::new(events).keep_alive(KeepAlive::default()).into_response()
+    Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())
 }

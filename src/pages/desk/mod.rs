@@ -3,8 +3,7 @@
 //! A request passes [`protection`], then [`identity`] states who makes it, then a handler of [`pages`] or
 //! [`answers`] reads the ledger and renders a template.
 
-use crate::pages::desk::access::logins;
-use crate::pages::desk::access::protection;
+use crate::pages::desk::access::{logins, protection};
 pub mod access;
 mod answers;
 mod events;
@@ -19,7 +18,6 @@ mod templates;
 mod views;
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,8 +28,9 @@ use axum::routing::{get, post};
 use tokio::net::TcpListener;
 
 use crate::guard::process::connections::{self, Limits, Stop};
-use crate::machine::environment::Environment;
+use problem::Problem;
 use state::Desk;
+pub use state::prepare;
 
 /// What a browser needs.
 const LIMITS: Limits = Limits {
@@ -40,15 +39,6 @@ const LIMITS: Limits = Limits {
     to_end: Duration::from_secs(2),
     buffer: 32 * 1024,
 };
-
-/// Prepares the desk for this address. `tell` states where the token for login is. Errors are those of its settings.
-pub fn prepare(
-    environment: &Arc<Environment>,
-    listen: SocketAddr,
-    tell: &dyn Fn(&str),
-) -> io::Result<Arc<Desk>> {
-    Desk::new(environment, listen, tell).map(Arc::new)
-}
 
 /// Serves connections until the process ends.
 pub async fn serve(desk: Arc<Desk>, listener: TcpListener, stop: Stop) -> io::Result<()> {
@@ -72,8 +62,8 @@ fn router(desk: Arc<Desk>) -> Router {
         .route("/healthz", get(programs::health))
         .route("/metrics", get(programs::metrics))
         .route("/static/{name}", get(pages::asset))
-        .fallback(pages::not_found)
-        .method_not_allowed_fallback(pages::wrong_method)
+        .fallback(async || Problem::NOT_FOUND)
+        .method_not_allowed_fallback(async || Problem::METHOD)
         .layer(DefaultBodyLimit::max(protection::LARGEST_FORM))
         .layer(from_fn_with_state(Arc::clone(&desk), protection::protect))
         .with_state(desk)

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::extract::{Path, Query, State};
 use axum::http::header;
-use axum::response::{IntoResponse as _, Response};
-use chrono::{TimeDelta, Utc};
+use axum::response::{Html, IntoResponse};
+use chrono::TimeDelta;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -13,6 +13,7 @@ use super::access::visitor::Visitor;
 use super::logs;
 use super::problem::Problem;
 use super::state::Desk;
+use super::templates;
 use super::templates::Head;
 use super::views::{path_part, view};
 use crate::guard::approval::link;
@@ -20,7 +21,6 @@ use crate::machine::installation;
 use crate::pages::report;
 use crate::pages::report::ReportData;
 use crate::pages::report::format::{plain, shown};
-use opsctl_ledger::Ledger;
 use opsctl_ledger::records::questions::WhichQuestions;
 use opsctl_policy::model::records::question::{Question, QuestionState};
 use opsctl_probe::hosts::PingedHost;
@@ -40,26 +40,14 @@ const FILES: [(&str, &str, &str); 3] = [
     ("icon.svg", "image/svg+xml", include_str!("../../../templates/desk/icon.svg")),
 ];
 
-/// The query of the page.
+/// The query of a page.
 #[derive(Debug, Deserialize)]
-pub struct DeskQuery {
+pub struct PageQuery {
     /// The number of the question that was just answered.
     answered: Option<String>,
     /// The agent whose rows are shown.
     agent: Option<String>,
-}
-
-/// The query of the page with the sessions.
-#[derive(Debug, Deserialize)]
-pub struct SessionsQuery {
-    /// The agent whose sessions are shown.
-    agent: Option<String>,
-}
-
-/// The query of a link.
-#[derive(Debug, Deserialize)]
-pub struct LinkQuery {
-    /// The token.
+    /// The token of a link.
     t: Option<String>,
 }
 
@@ -67,29 +55,26 @@ pub struct LinkQuery {
 pub async fn desk(
     State(desk): State<Arc<Desk>>,
     visitor: Visitor,
-    Query(query): Query<DeskQuery>,
-) -> Response {
+    Query(query): Query<PageQuery>,
+) -> Result<Html<String>, Problem> {
     // Before the ledger is read: a change in between shows as a newer version.
     let version = desk.live.version();
-    let answered = query.answered.and_then(|id| id.parse().ok());
-    let wanted = (answered, query.agent);
-    let page = desk.blocking(move |desk| desk_page(desk, &visitor, &version, wanted));
-    page.await.unwrap_or_else(|problem| problem)
+    desk.blocking(move |desk| desk_page(desk, &visitor, &version, query)).await
 }
 
 fn desk_page(
     desk: &Desk,
     visitor: &Visitor,
     version: &str,
-    (answered, agent): (Option<i64>, Option<String>),
-) -> Result<Response, Problem> {
+    query: PageQuery,
+) -> Result<Html<String>, Problem> {
     let environment = desk.environment();
     let mut warnings = Vec::new();
     let compiled = installation::in_force(environment, &mut warnings);
-    let ledger = Ledger::open(&environment.ledger)?;
-    let now = ledger.now(Utc::now())?;
+    let (ledger, now) = desk.ledger()?;
     let agents = ledger.agents()?;
-    let agent = agent.filter(|agent| agents.contains(agent));
+    let agent = query.agent.filter(|agent| agents.contains(agent));
+    let answered = query.answered.and_then(|id| id.parse().ok());
     let period = (now - SPAN, now);
     let mut data =
         ReportData::read(environment, &compiled, Some(&ledger), agent.as_deref(), period, &mut warnings)?;
@@ -121,8 +106,8 @@ fn desk_page(
     });
     let raw = json!({ "version": version, "sections": report.html });
     let domain = compiled.installation.inventory.domain.as_deref();
-    let head = Head { title: &title, domain, page: "desk", visitor: Some(visitor), now };
-    desk.templates.page("desk/desk.html", &desk.key, &head, page, raw)
+    let head = Head { title: &title, domain, page: "desk", visitor: Some((visitor, &desk.key)), now };
+    templates::page("desk/desk.html", &head, page, raw)
 }
 
 /// The page of one question, for a visitor or for the reader of a link.
@@ -130,11 +115,10 @@ pub async fn question(
     State(desk): State<Arc<Desk>>,
     visitor: Option<Visitor>,
     Path(id): Path<String>,
-    Query(query): Query<LinkQuery>,
-) -> Response {
-    let Ok(id) = id.parse() else { return desk.problem(&Problem::NOT_FOUND) };
-    let page = desk.blocking(move |desk| question_page(desk, visitor.as_ref(), id, query.t));
-    page.await.unwrap_or_else(|problem| problem)
+    Query(query): Query<PageQuery>,
+) -> Result<Html<String>, Problem> {
+    let id = id.parse().map_err(|_| Problem::NOT_FOUND)?;
+    desk.blocking(move |desk| question_page(desk, visitor.as_ref(), id, query.t)).await
 }
 
 fn question_page(
@@ -142,9 +126,8 @@ fn question_page(
     visitor: Option<&Visitor>,
     id: i64,
     token: Option<String>,
-) -> Result<Response, Problem> {
-    let ledger = Ledger::open(&desk.environment().ledger)?;
-    let now = ledger.now(Utc::now())?;
+) -> Result<Html<String>, Problem> {
+    let (ledger, now) = desk.ledger()?;
     let question = ledger.question(id, now)?;
     let is_valid = |question: &Question| {
         token.as_ref().is_some_and(|token| link::is_valid(&desk.key, question, token, now))
@@ -159,20 +142,31 @@ fn question_page(
     };
     let view = view(&question, ledger.agents()?.len() > 1, now);
     let title = format!("Question {id}");
-    let head = Head { title: &title, domain: None, page: "other", visitor, now };
     // A visitor answers as such, also through a link.
     let raw = json!({ "token": token.filter(|_| visitor.is_none()) });
-    desk.templates.page("desk/one.html", &desk.key, &head, json!({ "question": view }), raw)
+    let visitor = visitor.map(|visitor| (visitor, &desk.key));
+    let head = Head { title: &title, visitor, now, ..Head::default() };
+    templates::page("desk/one.html", &head, json!({ "question": view }), raw)
 }
 
 /// The page with the sessions of the period.
 pub async fn sessions(
     State(desk): State<Arc<Desk>>,
     visitor: Visitor,
-    Query(query): Query<SessionsQuery>,
-) -> Response {
-    let page = desk.blocking(move |desk| sessions_page(desk, &visitor, query.agent));
-    page.await.unwrap_or_else(|problem| problem)
+    Query(query): Query<PageQuery>,
+) -> Result<Html<String>, Problem> {
+    desk.blocking(move |desk| {
+        let (ledger, now) = desk.ledger()?;
+        let agents = ledger.agents()?;
+        let agent = query.agent.filter(|agent| agents.contains(agent));
+        let runs = ledger.runs(agent.as_deref(), Some(now - SPAN), MOST_SESSIONS)?;
+        let filter = filter("/sessions", &agents, agent.as_deref());
+        let page = json!({ "rows": shown(&runs.rows), "is_cut": runs.cut, "filter": filter });
+        let visitor = Some((&visitor, &desk.key));
+        let head = Head { title: "Sessions", page: "sessions", visitor, now, ..Head::default() };
+        templates::page("desk/sessions.html", &head, page, json!({}))
+    })
+    .await
 }
 
 /// The links that filter a page by agent; empty if the ledger has not several.
@@ -188,53 +182,29 @@ fn filter(path: &str, agents: &[String], chosen: Option<&str>) -> Vec<serde_json
     std::iter::once(all).chain(agents.iter().map(of_one)).collect()
 }
 
-fn sessions_page(desk: &Desk, visitor: &Visitor, agent: Option<String>) -> Result<Response, Problem> {
-    let ledger = Ledger::open(&desk.environment().ledger)?;
-    let now = ledger.now(Utc::now())?;
-    let agents = ledger.agents()?;
-    let agent = agent.filter(|agent| agents.contains(agent));
-    let runs = ledger.runs(agent.as_deref(), Some(now - SPAN), MOST_SESSIONS)?;
-    let filter = filter("/sessions", &agents, agent.as_deref());
-    let page = json!({ "rows": shown(&runs.rows), "is_cut": runs.cut, "filter": filter });
-    let visitor = Some(visitor);
-    let head = Head { title: "Sessions", domain: None, page: "sessions", visitor, now };
-    desk.templates.page("desk/sessions.html", &desk.key, &head, page, json!({}))
-}
-
 /// The log of a session.
-pub async fn log(State(desk): State<Arc<Desk>>, visitor: Visitor, Path(id): Path<String>) -> Response {
-    let page = desk.blocking(move |desk| log_page(desk, &visitor, &id));
-    page.await.unwrap_or_else(|problem| problem)
-}
-
-fn log_page(desk: &Desk, visitor: &Visitor, session: &str) -> Result<Response, Problem> {
-    let environment = desk.environment();
-    let path = Ledger::open(&environment.ledger)?.log_of(session)?.ok_or(Problem::NO_LOG)?;
-    let log = logs::read(&environment.results_dir(), &path).ok_or(Problem::NO_LOG)?;
-    let page = json!({ "session": plain(session), "lines": log.lines, "is_cut": log.is_cut });
-    let (visitor, now) = (Some(visitor), Utc::now());
-    let head = Head { title: "Log", domain: None, page: "sessions", visitor, now };
-    desk.templates.page("desk/log.html", &desk.key, &head, page, json!({}))
+pub async fn log(
+    State(desk): State<Arc<Desk>>,
+    visitor: Visitor,
+    Path(id): Path<String>,
+) -> Result<Html<String>, Problem> {
+    desk.blocking(move |desk| {
+        let (ledger, now) = desk.ledger()?;
+        let path = ledger.log_of(&id)?.ok_or(Problem::NO_LOG)?;
+        let log = logs::read(&desk.environment().results_dir(), &path).ok_or(Problem::NO_LOG)?;
+        let page = json!({ "session": plain(&id), "lines": log.lines, "is_cut": log.is_cut });
+        let visitor = Some((&visitor, &desk.key));
+        let head = Head { title: "Log", page: "sessions", visitor, now, ..Head::default() };
+        templates::page("desk/log.html", &head, page, json!({}))
+    })
+    .await
 }
 
 /// A file that pages load.
-pub async fn asset(State(desk): State<Arc<Desk>>, Path(name): Path<String>) -> Response {
-    match FILES.iter().find(|(file, ..)| *file == name) {
-        Some((_, kind, content)) => {
-            // The style sheet of the report comes first.
-            let before = if name == "desk.css" { report::STYLE } else { "" };
-            ([(header::CONTENT_TYPE, *kind)], format!("{before}{content}")).into_response()
-        }
-        None => desk.problem(&Problem::NOT_FOUND),
-    }
-}
-
-/// The answer to an unknown address.
-pub async fn not_found(State(desk): State<Arc<Desk>>) -> Response {
-    desk.problem(&Problem::NOT_FOUND)
-}
-
-/// The answer to a method that an address does not have.
-pub async fn wrong_method(State(desk): State<Arc<Desk>>) -> Response {
-    desk.problem(&Problem::METHOD)
+pub async fn asset(Path(name): Path<String>) -> Result<impl IntoResponse, Problem> {
+    let file = FILES.iter().find(|(file, ..)| *file == name);
+    let (_, kind, content) = file.ok_or(Problem::NOT_FOUND)?;
+    // The style sheet of the report comes first.
+    let before = if name == "desk.css" { report::STYLE } else { "" };
+    Ok(([(header::CONTENT_TYPE, *kind)], format!("{before}{content}")))
 }

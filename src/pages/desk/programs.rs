@@ -12,7 +12,8 @@ use chrono::Utc;
 use super::problem::Problem;
 use super::state::Desk;
 use crate::guard::process::connections::Peer;
-use crate::pages::metrics;
+use crate::pages::metrics::format::Format;
+use crate::pages::metrics::{CONTENT_TYPE, text};
 use opsctl_ledger::Ledger;
 
 /// A result is used for this time: requests need no login, and each check writes to the disk.
@@ -23,9 +24,9 @@ const FRESH: Duration = Duration::from_secs(2);
 pub struct Program;
 
 impl FromRequestParts<Arc<Desk>> for Program {
-    type Rejection = Response;
+    type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, desk: &Arc<Desk>) -> Result<Self, Response> {
+    async fn from_request_parts(parts: &mut Parts, desk: &Arc<Desk>) -> Result<Self, Problem> {
         let Parts { headers, extensions, .. } = parts;
         let is_local = extensions.get::<Peer>().is_some_and(|peer| peer.address.is_loopback());
         let is_forwarded = headers.keys().any(|name| {
@@ -37,12 +38,12 @@ impl FromRequestParts<Arc<Desk>> for Program {
         if (is_local && !is_forwarded) || bearer.is_some_and(|token| desk.tokens.reads_metrics(token)) {
             return Ok(Self);
         }
-        Err(desk.problem(&Problem::NOT_LOGGED_IN))
+        Err(Problem::NOT_LOGGED_IN)
     }
 }
 
 /// Answers 200 if the ledger can be read and written, else 503 with the reason.
-pub async fn health(_: Program, State(desk): State<Arc<Desk>>) -> Response {
+pub async fn health(_: Program, State(desk): State<Arc<Desk>>) -> Result<Response, Problem> {
     let found = desk.blocking(|desk| {
         let mut latest = desk.health.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, result)) = latest.as_ref().filter(|(at, _)| at.elapsed() < FRESH) {
@@ -52,17 +53,15 @@ pub async fn health(_: Program, State(desk): State<Arc<Desk>>) -> Response {
         *latest = Some((Instant::now(), result.clone()));
         Ok(result)
     });
-    match found.await {
-        Ok(None) => "ok\n".into_response(),
-        Ok(Some(error)) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
-        Err(problem) => problem,
-    }
+    Ok(match found.await? {
+        None => "ok\n".into_response(),
+        Some(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
+    })
 }
 
-/// The metrics in the format of `metrics::CONTENT_TYPE`.
-pub async fn metrics(_: Program, State(desk): State<Arc<Desk>>) -> Response {
-    match desk.blocking(|desk| Ok(metrics::text(desk.environment(), Utc::now(), true))).await {
-        Ok(text) => ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response(),
-        Err(problem) => problem,
-    }
+/// The metrics in the format of [`CONTENT_TYPE`].
+pub async fn metrics(_: Program, State(desk): State<Arc<Desk>>) -> Result<Response, Problem> {
+    let text =
+        desk.blocking(|desk| Ok(text(Format::OpenMetrics, desk.environment(), Utc::now(), true))).await?;
+    Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response())
 }

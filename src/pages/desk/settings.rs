@@ -147,84 +147,69 @@ fn without_port(host: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn read(variables: &[(&str, &str)]) -> Result<Settings, SettingsError> {
+    const HEADER: &str = "DESK_USER_HEADER=Remote-User";
+    const PROXY: &str = "DESK_PROXY=10.0.0.0/8, ::1";
+    const TOKEN: &str = "DESK_TOKEN_FILE=/t";
+    const URL: &str = "DESK_URL=https://Desk.example.org";
+
+    /// Reads variables, whose names are without their prefix.
+    fn read(variables: &[&str]) -> Result<Settings, SettingsError> {
         Settings::from_variables(|name| {
-            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
+            let pairs = variables.iter().filter_map(|pair| pair.split_once('='));
+            let mut values = pairs.filter(|(known, _)| name == format!("CLAUDEOPS_{known}"));
+            values.next().map(|(_, value)| value.into())
         })
     }
 
     #[test]
-    fn beyond_loopback_a_login_must_be_configured() {
-        let address = |text: &str| text.parse::<SocketAddr>().unwrap();
-        let none = read(&[]).unwrap();
-        assert_eq!(none.check(address("127.0.0.1:8080")), Ok(()));
-        assert_eq!(none.check(address("[::1]:8080")), Ok(()));
-        for open in ["0.0.0.0:8080", "192.168.1.2:80", "[::]:80"] {
-            assert_eq!(none.check(address(open)), Err(SettingsError::NoLogin(address(open))));
-            let token = read(&[("CLAUDEOPS_DESK_TOKEN_FILE", "/t")]).unwrap();
-            assert_eq!(token.check(address(open)), Ok(()));
+    fn refuses_variables_that_are_not_valid() {
+        let refused = |variable: &str| read(&[variable, PROXY]).unwrap_err();
+        for name in ["Remote User", "Cookie", "x:y"] {
+            assert_eq!(refused(&format!("DESK_USER_HEADER={name}")), SettingsError::Header(name.into()));
         }
+        for url in ["desk.example.org", "ftp://x", "https://x/desk", "https://x/?a", "https://a:b@x"] {
+            assert_eq!(refused(&format!("DESK_URL={url}")), SettingsError::Url(url.into()));
+        }
+        assert!(matches!(refused("DESK_PROXY=proxy"), SettingsError::Proxy(_)));
+        assert_eq!(read(&[HEADER]), Err(SettingsError::NoProxy));
+        let is_https = |url: &str| read(&[url]).unwrap().is_https();
+        assert!(is_https("DESK_URL=https://x/") && !is_https("DESK_URL=http://x:8080"));
     }
 
     #[test]
-    fn a_user_header_needs_the_addresses_of_proxies_and_replaces_the_token() {
-        let header = ("CLAUDEOPS_DESK_USER_HEADER", "Remote-User");
-        assert_eq!(read(&[header]), Err(SettingsError::NoProxy));
-        let proxy = ("CLAUDEOPS_DESK_PROXY", "10.0.0.0/8, ::1");
-        let settings = read(&[header, proxy]).unwrap();
-        assert_eq!((settings.user_header.as_deref(), settings.has_token()), (Some("remote-user"), false));
-        assert!(read(&[header, proxy, ("CLAUDEOPS_DESK_TOKEN_FILE", "/t")]).unwrap().has_token());
-        assert!(read(&[]).unwrap().has_token());
-        for wrong in ["Remote User", "Cookie", "x:y"] {
-            let error = read(&[("CLAUDEOPS_DESK_USER_HEADER", wrong), proxy]).unwrap_err();
-            assert_eq!(error, SettingsError::Header(wrong.into()));
+    fn people_log_in_with_a_token_unless_only_a_proxy_logs_them_in() {
+        assert_eq!(read(&[HEADER, PROXY]).unwrap().user_header.as_deref(), Some("remote-user"));
+        for (variables, has_token, listens_anywhere) in [
+            (&[][..], true, false),
+            (&[TOKEN], true, true),
+            (&[HEADER, PROXY], false, true),
+            (&[HEADER, PROXY, TOKEN], true, true),
+        ] {
+            let settings = read(variables).unwrap();
+            assert_eq!(settings.has_token(), has_token, "{variables:?}");
+            for listen in ["127.0.0.1:8080", "[::1]:8080", "0.0.0.0:8080", "192.168.1.2:80", "[::]:80"] {
+                let listen: SocketAddr = listen.parse().unwrap();
+                let is_allowed = listens_anywhere || listen.ip().is_loopback();
+                let expected = if is_allowed { Ok(()) } else { Err(SettingsError::NoLogin(listen)) };
+                assert_eq!(settings.check(listen), expected, "{variables:?}");
+            }
         }
-        assert!(matches!(read(&[("CLAUDEOPS_DESK_PROXY", "proxy")]), Err(SettingsError::Proxy(_))));
     }
 
     #[test]
     fn only_addresses_localhost_and_the_own_name_are_accepted_as_host() {
-        let settings = read(&[("CLAUDEOPS_DESK_URL", "https://Desk.example.org")]).unwrap();
-        for host in [
-            "127.0.0.1",
-            "127.0.0.1:8080",
-            "[::1]:8080",
-            "[::1]",
-            "::1",
-            "localhost:8080",
-            "desk.example.org",
-            "DESK.example.org:443",
-        ] {
-            assert!(settings.accepts_host(host), "{host}");
-        }
-        for host in [
-            "",
-            "evil.example",
-            "desk.example.org.evil.example",
-            "127.0.0.1.evil.example:80",
-            "localhost.evil",
-        ] {
-            assert!(!settings.accepts_host(host), "{host}");
-        }
+        let accepted = |host: &&str| read(&[URL]).unwrap().accepts_host(host);
+        let own = "127.0.0.1 127.0.0.1:8080 [::1]:8080 [::1] ::1 localhost:8080 desk.example.org DESK.example.org:443";
+        assert_eq!(own.split(' ').find(|host| !accepted(host)), None);
+        let others = " evil.example desk.example.org.evil.example 127.0.0.1.evil.example:80 localhost.evil";
+        assert_eq!(others.split(' ').find(accepted), None);
     }
 
     #[test]
     fn only_pages_of_the_desk_have_its_origin() {
-        let settings = read(&[("CLAUDEOPS_DESK_URL", "https://desk.example.org")]).unwrap();
-        assert!(settings.is_own_origin("https://desk.example.org", "127.0.0.1:8080"));
-        assert!(settings.is_own_origin("http://127.0.0.1:8080", "127.0.0.1:8080"));
-        for origin in ["null", "https://evil.example", "http://127.0.0.1:9090", "https://127.0.0.1:8080", ""]
-        {
-            assert!(!settings.is_own_origin(origin, "127.0.0.1:8080"), "{origin}");
-        }
-    }
-
-    #[test]
-    fn a_url_with_a_path_or_another_scheme_is_refused() {
-        for url in ["desk.example.org", "ftp://x", "https://x/desk", "https://x/?a", "https://a:b@x"] {
-            assert_eq!(read(&[("CLAUDEOPS_DESK_URL", url)]), Err(SettingsError::Url(url.into())));
-        }
-        assert!(read(&[("CLAUDEOPS_DESK_URL", "https://x/")]).unwrap().is_https());
-        assert!(!read(&[("CLAUDEOPS_DESK_URL", "http://x:8080")]).unwrap().is_https());
+        let is_own = |origin: &&str| read(&[URL]).unwrap().is_own_origin(origin, "127.0.0.1:8080");
+        assert!(is_own(&"https://desk.example.org") && is_own(&"http://127.0.0.1:8080"));
+        let others = "null https://evil.example http://127.0.0.1:9090 https://127.0.0.1:8080 ";
+        assert_eq!(others.split(' ').find(is_own), None);
     }
 }

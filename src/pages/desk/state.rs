@@ -5,17 +5,17 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use axum::response::Response;
+use chrono::{DateTime, Utc};
 
 use super::access::attempts::Attempts;
 use super::access::token::Tokens;
 use super::live::Live;
 use super::problem::Problem;
 use super::settings::Settings;
-use super::templates::Templates;
+use super::templates::TEMPLATES;
 use crate::guard::approval::desk_key::DeskKey;
 use crate::machine::environment::Environment;
-use opsctl_ledger::{Ledger, LedgerError};
+use opsctl_ledger::{Change, Ledger, LedgerError};
 use opsctl_machine::held_variables::variable;
 
 /// The latest check of the ledger: when, and what is wrong.
@@ -31,8 +31,6 @@ pub struct Desk {
     pub key: DeskKey,
     /// The tokens.
     pub tokens: Tokens,
-    /// The templates.
-    pub templates: Templates,
     attempts: Mutex<Attempts>,
     /// The latest check of the ledger.
     pub health: Checked,
@@ -40,29 +38,26 @@ pub struct Desk {
     pub live: Live,
 }
 
-impl Desk {
-    /// Prepares the desk for this address. `tell` states where the token for login is. Errors are those of its settings.
-    pub fn new(environment: &Arc<Environment>, listen: SocketAddr, tell: &dyn Fn(&str)) -> io::Result<Self> {
-        let settings = Settings::from_variables(variable).map_err(io::Error::other)?;
-        settings.check(listen).map_err(io::Error::other)?;
-        environment.create_own_state_dir()?;
-        let key = DeskKey::open(&environment.state_dir).map_err(io::Error::other)?;
-        let tokens = Tokens::of(&settings, &environment.state_dir).map_err(io::Error::other)?;
-        if let Some(path) = tokens.login_file() {
-            tell(&format!("token for login: {}", path.display()));
-        }
-        Ok(Self {
-            environment: Arc::clone(environment),
-            settings,
-            key,
-            tokens,
-            templates: Templates::new().map_err(io::Error::other)?,
-            attempts: Mutex::default(),
-            health: Checked::default(),
-            live: Live::new(),
-        })
+/// Prepares the desk for this address. `tell` states where the token for login is. Errors are those of its settings.
+pub fn prepare(
+    environment: &Arc<Environment>,
+    listen: SocketAddr,
+    tell: &dyn Fn(&str),
+) -> io::Result<Arc<Desk>> {
+    let settings = Settings::from_variables(variable).map_err(io::Error::other)?;
+    settings.check(listen).map_err(io::Error::other)?;
+    TEMPLATES.as_ref().map_err(io::Error::other)?;
+    environment.create_own_state_dir()?;
+    let key = DeskKey::open(&environment.state_dir).map_err(io::Error::other)?;
+    let tokens = Tokens::of(&settings, &environment.state_dir).map_err(io::Error::other)?;
+    if let Some(path) = tokens.login_file() {
+        tell(&format!("token for login: {}", path.display()));
     }
+    let (attempts, health, live) = (Mutex::default(), Checked::default(), Live::new());
+    Ok(Arc::new(Desk { environment: Arc::clone(environment), settings, key, tokens, attempts, health, live }))
+}
 
+impl Desk {
     /// The guard's own environment.
     pub fn environment(&self) -> &Environment {
         &self.environment
@@ -78,30 +73,27 @@ impl Desk {
         self.attempts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs `work`, which blocks, on a thread of its own. An error is the page that reports it.
+    /// The ledger, which is created if it does not exist, and the time as of it.
+    pub fn ledger(&self) -> Result<(Ledger, DateTime<Utc>), LedgerError> {
+        let ledger = Ledger::open(&self.environment().ledger)?;
+        let now = ledger.now(Utc::now())?;
+        Ok((ledger, now))
+    }
+
+    /// Runs `work`, which blocks, on a thread of its own.
     pub async fn blocking<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, Problem> + Send + 'static,
-    ) -> Result<T, Response> {
+    ) -> Result<T, Problem> {
         let desk = Arc::clone(self);
-        let done = tokio::task::spawn_blocking(move || work(&desk)).await;
-        done.unwrap_or(Err(Problem::INTERNAL)).map_err(|problem| self.problem(&problem))
+        tokio::task::spawn_blocking(move || work(&desk)).await.unwrap_or(Err(Problem::INTERNAL))
     }
 
-    /// Runs `work` with the ledger, which is created if it does not exist.
-    pub async fn with_ledger<T: Send + 'static>(
+    /// Makes one change of the ledger, which is created if it does not exist.
+    pub async fn write(
         self: &Arc<Self>,
-        work: impl FnOnce(&mut Ledger) -> Result<T, LedgerError> + Send + 'static,
-    ) -> Result<T, Response> {
-        self.blocking(move |desk| {
-            let ledger = Ledger::open(&desk.environment().ledger);
-            Ok(ledger.and_then(|mut ledger| work(&mut ledger))?)
-        })
-        .await
-    }
-
-    /// The page that reports a problem.
-    pub fn problem(&self, problem: &Problem) -> Response {
-        self.templates.problem(problem)
+        make: impl FnOnce(&Change<'_>) -> Result<(), LedgerError> + Send + 'static,
+    ) -> Result<(), Problem> {
+        self.blocking(move |desk| Ok(Ledger::write(&desk.environment().ledger, make)?)).await
     }
 }

@@ -4,40 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use super::format::{Family, Kind, Metric, Sample};
-use crate::guard::budgets::{KindBudget, ServiceBudget};
-use crate::guard::spending::Spending;
+use super::values::{Values, number};
 use opsctl_ledger::cooldown::counters::{BUCKETS, Counters, Counts};
-use opsctl_policy::model::rights::spend::Usd;
-use opsctl_probe::hosts::PingedHost;
-use opsctl_probe::icmp::Reachability;
 
 /// The maximum number of values of a label that the agent or another program can choose. Further ones are counted as `other`.
 const MOST_VALUES: usize = 100;
-
-/// Everything that the metrics state.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Values {
-    /// The release of opsctl.
-    pub version: &'static str,
-    /// Whether the ledger could be read, or does not exist yet.
-    pub ledger_readable: bool,
-    /// The counters of the ledger.
-    pub counters: Counters,
-    /// Sessions that run.
-    pub running_sessions: u64,
-    /// Questions to a person that are open.
-    pub open_questions: u64,
-    /// Notifications of the last day that are not delivered.
-    pub undelivered: u64,
-    /// Failures of the guard that are not in the ledger.
-    pub unrecorded_failures: u64,
-    /// The budgets.
-    pub budgets: Vec<ServiceBudget>,
-    /// The reachability of hosts.
-    pub hosts: Vec<PingedHost>,
-    /// What was spent in the last 24 hours, and the limits.
-    pub spending: Spending,
-}
 
 /// All metrics, in the order of the documentation. The tests read the file, so it is valid.
 pub static METRICS: LazyLock<Vec<Metric>> =
@@ -49,7 +20,7 @@ pub fn of(values: &Values) -> Vec<Family<'static>> {
         let samples = match metric.kind {
             Kind::Counter => samples(&counts(&metric.source, &values.counters), metric),
             Kind::Histogram => durations(&values.counters),
-            Kind::Gauge => gauge(&metric.source, values),
+            Kind::Gauge => values.gauges.get(metric.source.as_str()).cloned().unwrap_or_default(),
         };
         Family { metric, samples }
     };
@@ -62,38 +33,6 @@ fn counts(source: &str, counters: &Counters) -> Counts {
         "guard_failures" => guard_failures(counters),
         source => counters.of(source),
     }
-}
-
-fn gauge(source: &str, values: &Values) -> Vec<Sample> {
-    let one = |value| vec![Sample::new(vec![], value)];
-    match source {
-        "build_info" => vec![Sample::new(vec![("version", values.version.to_owned())], 1.0)],
-        "ledger_readable" => one(number(values.ledger_readable.into())),
-        "guard_failures_unrecorded" => one(number(values.unrecorded_failures)),
-        "budget_used" => budgets(values, |kind| number(kind.used as u64)),
-        "budget_limit" => budgets(values, |kind| f64::from(kind.limit)),
-        "host_reachable" => hosts(values),
-        "sessions_running" => one(number(values.running_sessions)),
-        "spent_day_usd" => one(values.spending.day.dollars()),
-        "spend_limit_usd" => limits(values),
-        "questions_open" => one(number(values.open_questions)),
-        "notifications_undelivered" => one(number(values.undelivered)),
-        _ => vec![],
-    }
-}
-
-fn limits(values: &Values) -> Vec<Sample> {
-    let Spending { day_limit, session_limit, .. } = values.spending;
-    let limits = [("day", day_limit), ("session", session_limit)];
-    let sample = |(name, limit): (&str, Option<Usd>)| {
-        Some(Sample::new(vec![("limit", name.to_owned())], limit?.dollars()))
-    };
-    limits.into_iter().filter_map(sample).collect()
-}
-
-#[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
-const fn number(count: u64) -> f64 {
-    count as f64
 }
 
 /// A sample for each labels. Of a label with many values, the most frequent ones are kept.
@@ -186,34 +125,12 @@ fn durations(counters: &Counters) -> Vec<Sample> {
     samples
 }
 
-fn budgets(values: &Values, value: impl Fn(&KindBudget) -> f64) -> Vec<Sample> {
-    let of_service = |budget: &ServiceBudget| {
-        [("restart", &budget.restart), ("redeployment", &budget.redeployment)].map(|(kind, found)| {
-            let mut labels = vec![("service", budget.service.clone()), ("kind", kind.to_owned())];
-            labels.extend(budget.agent.clone().map(|agent| ("agent", agent)));
-            Sample::new(labels, value(found))
-        })
-    };
-    values.budgets.iter().flat_map(of_service).collect()
-}
-
-fn hosts(values: &Values) -> Vec<Sample> {
-    let sample = |PingedHost { name, reachability, .. }: &PingedHost| {
-        let is_up = match reachability {
-            Reachability::Reachable(_) => 1.0,
-            Reachability::Unreachable | Reachability::Unresolved => 0.0,
-            Reachability::Unknown => return None,
-        };
-        Some(Sample::new(vec![("host", name.clone())], is_up))
-    };
-    values.hosts.iter().filter_map(sample).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::environment::Environment;
     use crate::pages::metrics::format::{Format, text};
-    use opsctl_policy::model::rights::policy::Policy;
+    use crate::pages::metrics::values;
 
     fn counts(rows: &[(&[&str], u64)]) -> Counts {
         rows.iter()
@@ -283,18 +200,11 @@ mod tests {
     fn names_are_unique_and_every_gauge_has_a_value() {
         let names: BTreeSet<&str> = METRICS.iter().map(|metric| metric.name.as_str()).collect();
         assert!(!names.is_empty() && names.len() == METRICS.len(), "{names:?}");
-        let found =
-            PingedHost { name: "h".into(), address: "a".into(), reachability: Reachability::Unreachable };
-        let values = Values {
-            budgets: vec![ServiceBudget::unused("s", &Policy::default())],
-            hosts: vec![found],
-            spending: Spending { day_limit: Some(Usd(1)), ..Spending::default() },
-            ..Values::default()
-        };
-        for Family { metric: Metric { name, kind, help, .. }, samples } in of(&values) {
+        let values = values::read(&Environment::from_variables(|_| None), chrono::Utc::now(), false);
+        for Metric { name, kind, help, source, .. } in METRICS.iter() {
             assert!(name.starts_with("opsctl_") && !name.ends_with("_total"), "{name}");
             assert!(help.ends_with('.'), "{name}");
-            assert!(*kind != Kind::Gauge || !samples.is_empty(), "{name}");
+            assert!(*kind != Kind::Gauge || values.gauges.contains_key(source.as_str()), "{name}");
         }
     }
 }

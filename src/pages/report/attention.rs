@@ -20,7 +20,7 @@ pub struct AttentionView {
     more: usize,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Item {
     /// Shown in red rather than amber.
     urgent: bool,
@@ -30,17 +30,7 @@ struct Item {
     /// A word before the time, such as `next`.
     lead: &'static str,
     /// A command for details or for a remedy.
-    remedy: Option<String>,
-}
-
-impl Item {
-    fn new(urgent: bool, what: &'static str, text: String) -> Self {
-        Self { urgent, what, text, at: None, lead: "", remedy: None }
-    }
-
-    fn ask(self, remedy: &str) -> Self {
-        Self { remedy: Some(remedy.to_owned()), ..self }
-    }
+    remedy: Option<&'static str>,
 }
 
 impl AttentionView {
@@ -61,12 +51,13 @@ impl AttentionView {
 fn urgent(data: &ReportData<'_>) -> Vec<Item> {
     let now = data.now;
     let mut items = Vec::new();
+    let urgent = |what, text| Item { urgent: true, what, text, ..Item::default() };
     if data.guard_failures > 0 {
         let text = format!(
             "{} not recorded: the ledger cannot be used",
             count(data.guard_failures, "failure is", "failures are")
         );
-        items.push(Item::new(true, "guard", text).ask("opsctl doctor"));
+        items.push(Item { remedy: Some("opsctl doctor"), ..urgent("guard", text) });
     }
     let lately = |decision: &&Decision| {
         decision.verdict.starts_with("fail-") && decision.at.is_some_and(|at| now - at < TimeDelta::days(1))
@@ -75,12 +66,11 @@ fn urgent(data: &ReportData<'_>) -> Vec<Item> {
     if let Some(last) = failed.first() {
         let text =
             format!("{} could not be checked in the last day", count(failed.len(), "command", "commands"));
-        items.push(
-            Item { at: last.at, ..Item::new(true, "guard", text) }.ask("opsctl audit --verdict fail-open"),
-        );
+        let remedy = Some("opsctl audit --verdict fail-open");
+        items.push(Item { at: last.at, remedy, ..urgent("guard", text) });
     }
     for problem in &data.problems {
-        items.push(Item { at: problem.at, ..Item::new(true, "problem", plain(&problem.title)) });
+        items.push(Item { at: problem.at, ..urgent("problem", plain(&problem.title)) });
     }
     for found in data.hosts.iter().flatten() {
         let state = match found.reachability {
@@ -89,11 +79,11 @@ fn urgent(data: &ReportData<'_>) -> Vec<Item> {
             Reachability::Reachable(_) | Reachability::Unknown => continue,
         };
         let text = format!("{} ({}) {state}", plain(&found.name), plain(&found.address));
-        items.push(Item::new(true, "host", text));
+        items.push(urgent("host", text));
     }
     if data.undelivered > 0 {
         let text = format!("{} not delivered", count(data.undelivered as usize, "notice", "notices"));
-        items.push(Item::new(true, "notice", text).ask("opsctl notify"));
+        items.push(Item { remedy: Some("opsctl notify"), ..urgent("notice", text) });
     }
     items
 }
@@ -104,7 +94,8 @@ fn less_urgent(data: &ReportData<'_>) -> Vec<Item> {
         for (kind, of_kind) in [("restart", &budget.restart), ("redeployment", &budget.redeployment)] {
             if let Some(next) = of_kind.next_allowed {
                 let text = format!("{} has no {kind} left", plain(&budget.name()));
-                items.push(Item { at: Some(next), lead: "next ", ..Item::new(false, "cooldown", text) });
+                let what = "cooldown";
+                items.push(Item { what, text, at: Some(next), lead: "next ", ..Item::default() });
             }
         }
     }
@@ -112,10 +103,8 @@ fn less_urgent(data: &ReportData<'_>) -> Vec<Item> {
     if let Some(run) = data.runs.rows.first().filter(|run| went_wrong(run)) {
         let outcome = run.outcome.replace('_', " ");
         let text = format!("The latest session (tier {}) ended: {}", run.tier, plain(&outcome));
-        items.push(
-            Item { at: run.started_at, ..Item::new(false, "session", text) }
-                .ask("opsctl events --level critical"),
-        );
+        let remedy = Some("opsctl events --level critical");
+        items.push(Item { what: "session", text, at: run.started_at, remedy, ..Item::default() });
     }
     items
 }

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::data::ReportData;
-use super::format::{count, plain, shown};
-use crate::guard::budgets::{KindBudget, ServiceBudget};
+use super::format::{plain, shown};
+use crate::guard::budgets::ServiceBudget;
 
 /// The maximum number of services with usage, those behind "more" included; further ones are counted.
 const MOST_USED: usize = 200;
@@ -17,16 +17,6 @@ pub fn budgets(data: &ReportData<'_>) -> Value {
         data.budgets.iter().partition(|budget| budget.listed);
     let (used, idle): (Vec<&ServiceBudget>, Vec<&ServiceBudget>) =
         listed.into_iter().partition(|budget| budget.in_use());
-    let limits = data.budgets.first().map(|budget| {
-        let kind = |kind: &KindBudget, one, many| {
-            format!("{} in {}", count(kind.limit as usize, one, many), kind.window)
-        };
-        format!(
-            "{} and {} for each service",
-            kind(&budget.restart, "restart", "restarts"),
-            kind(&budget.redeployment, "redeployment", "redeployments")
-        )
-    });
     let idle_names: Vec<String> = idle.iter().take(MOST_IDLE).map(|budget| plain(&budget.service)).collect();
     json!({
         "leases": shown(data.leases.iter().take(MOST_USED).collect::<Vec<_>>()),
@@ -36,7 +26,7 @@ pub fn budgets(data: &ReportData<'_>) -> Value {
         "more_unlisted": unlisted.len().saturating_sub(MOST_USED),
         "idle": idle_names,
         "more_idle": idle.len().saturating_sub(MOST_IDLE),
-        "limits": limits,
+        "limits": shown(data.budgets.first()),
     })
 }
 

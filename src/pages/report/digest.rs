@@ -3,15 +3,19 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Days, NaiveDateTime, NaiveTime, TimeDelta, Utc};
+use minijinja::value::{Serde, Value};
+use serde_json::{Value as Json, json};
 
 use super::data::ReportData;
-use super::format::{Moment, count, dollars, plain, span};
-use crate::guard::budgets::ServiceBudget;
-use opsctl_ledger::LastCheck;
+use super::engine;
+use super::format::{plain, shown, span};
 use opsctl_ledger::records::decisions::Statistics;
+use opsctl_ledger::{Event, LastCheck};
 use opsctl_policy::model::records::event::Level;
 use opsctl_policy::model::records::notice::{Body, Notice};
 use opsctl_policy::texts::report::verification;
+
+const TEMPLATE: &str = include_str!("../../../templates/digest.md.j2");
 
 /// The key of its notice.
 pub const KEY: &str = "digest";
@@ -21,9 +25,6 @@ const QUIET: TimeDelta = TimeDelta::hours(1);
 
 /// A digest that was missed shortly before midnight is raised after midnight, up to this time after its own.
 const LATE: TimeDelta = TimeDelta::hours(12);
-
-/// The maximum number of listed services and of listed events of a level; further ones are counted.
-const MOST: usize = 10;
 
 /// Whether a digest of the time of day `at` is due. All times are local. `last`: when the last one was raised.
 ///
@@ -38,117 +39,72 @@ pub fn is_due(at: NaiveTime, now: NaiveDateTime, last: Option<NaiveDateTime>) ->
 }
 
 /// The notice with the digest of the time since the last one. `checks`: the last recorded health check of each service, of any
-/// time.
-pub fn notice(data: &ReportData<'_>, checks: &[LastCheck]) -> Notice {
-    let ReportData { now, since, .. } = *data;
-    let sections = [sessions(data), actions(data), denials(data), events(data), unhealthy(data, checks)];
-    let body =
-        format!("Since {} ({}):\n\n{}", Moment::of(since, now).shown, span(now - since), sections.join("\n"));
-    Notice {
+/// time. An error is a bug in the template.
+pub fn notice(data: &ReportData<'_>, checks: &[LastCheck]) -> Result<Notice, minijinja::Error> {
+    let view = view(data, checks);
+    let body = engine(data.now)?.render_str(TEMPLATE, Value::from(Serde(&view)))?;
+    Ok(Notice {
         key: KEY.to_owned(),
-        quiet_until: Some(now + QUIET),
+        quiet_until: Some(data.now + QUIET),
         level: Level::Info,
         title: "Claude Ops: daily digest".to_owned(),
         body: Body::Markdown(body),
         tags: vec![KEY.to_owned()],
-    }
+    })
 }
 
-/// A heading, and a list of at most [`MOST`] items.
-fn section(heading: &str, items: Vec<String>) -> String {
-    let more = items.len().saturating_sub(MOST);
-    let mut text = format!("**{heading}**\n");
-    if !items.is_empty() {
-        text.push('\n');
-    }
-    text.extend(items.into_iter().take(MOST).map(|item| format!("- {item}\n")));
-    if more > 0 {
-        text += &format!("- and {more} more\n");
-    }
-    text
-}
-
-fn sessions(data: &ReportData<'_>) -> String {
+fn view(data: &ReportData<'_>, checks: &[LastCheck]) -> Json {
+    let ReportData { now, since, .. } = *data;
+    // For each tier, the number of sessions for each outcome, and their cost.
     let mut tiers: BTreeMap<u8, (BTreeMap<String, usize>, f64)> = BTreeMap::new();
     for run in &data.runs.rows {
-        let outcome = run.outcome_in_words(&data.installation.policy, data.now);
         let (outcomes, cost) = tiers.entry(run.tier).or_default();
-        *outcomes.entry(outcome).or_default() += 1;
+        *outcomes.entry(plain(&run.outcome_in_words(&data.installation.policy, now))).or_default() += 1;
         *cost += run.cost_usd.unwrap_or_default();
     }
-    let cost = dollars(tiers.values().map(|(_, cost)| cost).sum());
-    let of_tier = |(tier, (outcomes, cost)): (u8, (BTreeMap<String, usize>, f64))| {
-        let outcomes: Vec<String> =
-            outcomes.iter().map(|(outcome, number)| format!("{number} {}", plain(outcome))).collect();
-        format!("tier {tier}: {}, {}", outcomes.join(", "), dollars(cost))
+    let Statistics { verdicts, rules, .. } = &data.statistics;
+    let of = |verdict: &str| verdicts.get(verdict).copied().unwrap_or_default();
+    let event = |event: &Event| {
+        let service = event.service.as_ref().map(|service| format!("{service}: ")).unwrap_or_default();
+        json!({ "at": event.at, "text": plain(&format!("{service}{}", event.message)) })
     };
-    let heading = format!("Sessions: {}, {cost}", data.runs.rows.len());
-    section(&heading, tiers.into_iter().map(of_tier).collect())
+    let events = |level: Level| -> Vec<Json> {
+        data.events.rows.iter().filter(|event| event.level == level.as_str()).map(event).collect()
+    };
+    json!({
+        "since": since,
+        "span": span(now - since),
+        "sessions": data.runs.rows.len(),
+        "cost": tiers.values().map(|(_, cost)| cost).sum::<f64>(),
+        "tiers": tiers,
+        "actions": data.actions.rows.len(),
+        "services": actions(data),
+        "denials": of("deny") + of("fail-closed"),
+        "rules": rules.iter().map(|(rule, number)| (plain(rule), number)).collect::<Vec<_>>(),
+        "critical": events(Level::Critical),
+        "warnings": events(Level::Warning),
+        "unhealthy": unhealthy(data, checks),
+    })
 }
 
-fn actions(data: &ReportData<'_>) -> String {
-    let mut services: BTreeMap<&str, BTreeMap<&str, (usize, usize)>> = BTreeMap::new();
+/// For each service, the numbers of actions and of failed ones for each kind, and its budgets.
+fn actions(data: &ReportData<'_>) -> Vec<Json> {
+    let mut services: BTreeMap<&str, BTreeMap<String, (usize, usize)>> = BTreeMap::new();
     for action in &data.actions.rows {
-        let kinds = services.entry(&action.service).or_default();
-        let (all, failed) = kinds.entry(&action.kind).or_default();
+        let (all, failed) =
+            services.entry(&action.service).or_default().entry(plain(&action.kind)).or_default();
         *all += 1;
         *failed += usize::from(!action.succeeded);
     }
-    let of_service = |(service, kinds): (&str, BTreeMap<&str, (usize, usize)>)| {
-        let mut parts: Vec<String> = kinds
-            .iter()
-            .map(|(kind, (all, failed))| {
-                let failed = if *failed > 0 { format!(" ({failed} failed)") } else { String::new() };
-                format!("{}{failed}", count(*all, &plain(kind), &format!("{}s", plain(kind))))
-            })
-            .collect();
-        parts.extend(data.budgets.iter().find(|budget| budget.service == service).map(left));
-        format!("{}: {}", plain(service), parts.join(", "))
+    let service = |(name, kinds): (&str, _)| {
+        let budget = data.budgets.iter().find(|budget| budget.service == name);
+        json!({ "name": plain(name), "kinds": kinds, "budget": shown(budget) })
     };
-    let heading = format!("Actions: {}", data.actions.rows.len());
-    section(&heading, services.into_iter().map(of_service).collect())
+    services.into_iter().map(service).collect()
 }
 
-/// What is left of the budgets of a service.
-fn left(budget: &ServiceBudget) -> String {
-    let of_kind =
-        [("restarts", &budget.restart), ("redeployments", &budget.redeployment)].map(|(kind, used)| {
-            let limit = used.limit as usize;
-            format!("{} of {limit} {kind}", limit.saturating_sub(used.used))
-        });
-    format!("left: {}", of_kind.join(" and "))
-}
-
-fn denials(data: &ReportData<'_>) -> String {
-    let Statistics { verdicts, rules, .. } = &data.statistics;
-    let of = |verdict: &str| verdicts.get(verdict).copied().unwrap_or_default();
-    let heading = format!("Denials: {}", of("deny") + of("fail-closed"));
-    section(&heading, rules.iter().map(|(rule, number)| format!("{}: {number}", plain(rule))).collect())
-}
-
-fn events(data: &ReportData<'_>) -> String {
-    let of_level = |level: Level| {
-        let items: Vec<String> = data
-            .events
-            .rows
-            .iter()
-            .filter(|event| event.level == level.as_str())
-            .map(|event| {
-                let at =
-                    event.at.map(|at| format!("{}, ", Moment::of(at, data.now).shown)).unwrap_or_default();
-                let service =
-                    event.service.as_ref().map(|service| format!("{service}: ")).unwrap_or_default();
-                format!("{at}{}", plain(&format!("{service}{}", event.message)))
-            })
-            .collect();
-        let name = if level == Level::Critical { "Critical events" } else { "Warnings" };
-        section(&format!("{name}: {}", items.len()), items)
-    };
-    [of_level(Level::Critical), of_level(Level::Warning)].join("\n")
-}
-
-/// The services whose last check or verification in the period found them unhealthy.
-fn unhealthy(data: &ReportData<'_>, checks: &[LastCheck]) -> String {
+/// The services whose last check or verification in the period found them unhealthy, and its time.
+fn unhealthy(data: &ReportData<'_>, checks: &[LastCheck]) -> Vec<(String, DateTime<Utc>)> {
     let mut last: BTreeMap<&str, (DateTime<Utc>, bool)> = BTreeMap::new();
     let checked = checks.iter().map(|check| (check.service.as_str(), check.at, check.healthy));
     let verified = data
@@ -163,12 +119,8 @@ fn unhealthy(data: &ReportData<'_>, checks: &[LastCheck]) -> String {
             *newest = (at, healthy);
         }
     }
-    let items: Vec<String> = last
-        .into_iter()
-        .filter(|(_, (_, healthy))| !healthy)
-        .map(|(service, (at, _))| format!("{}, checked {}", plain(service), Moment::of(at, data.now).shown))
-        .collect();
-    section(&format!("Unhealthy services: {}", items.len()), items)
+    let unhealthy = last.into_iter().filter(|(_, (_, healthy))| !healthy);
+    unhealthy.map(|(service, (at, _))| (plain(service), at)).collect()
 }
 
 #[cfg(test)]

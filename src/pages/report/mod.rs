@@ -9,16 +9,18 @@ pub mod format;
 mod sessions;
 mod timeline;
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Utc};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
-use serde::Serialize;
 use serde_json::{Value as Json, json};
 
+use attention::AttentionView;
 use data::MOST_ROWS;
 pub use data::ReportData;
-use format::{count, dollars, grouped, shown};
+use format::{dollars, grouped, shown};
 use opsctl_ledger::records::decisions::{Decision, most_first};
 use opsctl_policy::model::rights::policy::Tier;
 use opsctl_probe::hosts::PingedHost;
@@ -46,106 +48,61 @@ const MOST_HOSTS: usize = 120;
 const MOST_EVENTS: usize = 100;
 const MOST_FAILURES: usize = 10;
 
-/// The data for the templates.
-#[derive(Serialize)]
-struct Page {
-    domain: Option<String>,
-    tier: Option<u8>,
-    /// The agent whose rows are shown.
-    agent: Option<String>,
-    /// Whether the ledger has several agents.
-    several: bool,
-    made: DateTime<Utc>,
-    since: DateTime<Utc>,
-    span: String,
-    attention: attention::AttentionView,
-    figures: [Figure; 5],
-    timeline: timeline::TimelineView,
-    budgets: Json,
-    hosts: Option<Json>,
-    sessions: Json,
-    decisions: Json,
-    events: Json,
-    left_out: Vec<String>,
-    version: &'static str,
-}
-
-/// One of the figures at the top.
-#[derive(Serialize)]
-struct Figure {
-    value: String,
-    label: &'static str,
-    note: String,
-    bad: bool,
-}
-
 /// Renders the page. An error is a bug in a template.
 pub fn page(data: &ReportData<'_>) -> Result<String, minijinja::Error> {
-    let body = render("page.html", &Page::of(data), data.now)?;
+    let body = render("page.html", view(data, &AttentionView::of(data)), data.now)?;
     Ok(plain_lines(&format!("{MARK}{body}")))
 }
 
 /// Renders the sections of the page. An error is a bug in a template.
 pub fn sections(data: &ReportData<'_>) -> Result<Sections, minijinja::Error> {
-    let page = Page::of(data);
-    let html = plain_lines(&render("sections.html", &page, data.now)?);
-    Ok(Sections { headline: page.attention.headline, is_calm: page.attention.calm, html })
+    let attention = AttentionView::of(data);
+    let html = plain_lines(&render("sections.html", view(data, &attention), data.now)?);
+    Ok(Sections { headline: attention.headline, is_calm: attention.calm, html })
 }
 
 /// Renders a template with a view, without secrets. An error is a bug in the template.
-fn render(template: &str, view: &impl Serialize, now: DateTime<Utc>) -> Result<String, minijinja::Error> {
-    let mut view = serde_json::to_value(view)
-        .map_err(|error| minijinja::Error::new(minijinja::ErrorKind::BadSerialization, error.to_string()))?;
+fn render(template: &str, mut view: Json, now: DateTime<Utc>) -> Result<String, minijinja::Error> {
     opsctl_redact::json(&mut view);
     templates(now)?.get_template(template)?.render(Value::from(Serde(&view)))
 }
 
-impl Page {
-    fn of(data: &ReportData<'_>) -> Self {
-        let ReportData { now, since, .. } = *data;
-        let entries = timeline::entries(data);
-        Self {
-            domain: data.installation.inventory.domain.as_deref().map(format::plain),
-            tier: data.tier.map(Tier::number),
-            agent: data.agent.as_deref().map(format::plain),
-            several: data.agents.len() > 1,
-            made: now,
-            since,
-            span: format::span(now - since),
-            attention: attention::AttentionView::of(data),
-            figures: figures(&entries, data),
-            timeline: timeline::TimelineView::of(entries, since, now),
-            budgets: budgets::budgets(data),
-            hosts: data.hosts.as_deref().filter(|hosts| !hosts.is_empty()).map(hosts),
-            sessions: sessions::sessions(data),
-            decisions: decisions(data),
-            events: events(data),
-            left_out: left_out(data),
-            version: env!("CARGO_PKG_VERSION"),
-        }
-    }
+/// The data for the templates.
+fn view(data: &ReportData<'_>, attention: &AttentionView) -> Json {
+    let ReportData { now, since, .. } = *data;
+    let entries = timeline::entries(data);
+    json!({
+        "domain": shown(&data.installation.inventory.domain),
+        "tier": data.tier.map(Tier::number),
+        // The agent whose rows are shown.
+        "agent": shown(&data.agent),
+        // Whether the ledger has several agents.
+        "several": data.agents.len() > 1,
+        "made": now,
+        "since": since,
+        "span": format::span(now - since),
+        "attention": attention,
+        "figures": figures(&entries, data),
+        "timeline": timeline::timeline(entries, since, now),
+        "budgets": budgets::budgets(data),
+        "hosts": data.hosts.as_deref().filter(|hosts| !hosts.is_empty()).map(hosts),
+        "sessions": sessions::sessions(data),
+        "decisions": decisions(data),
+        "events": events(data),
+        "left_out": left_out(data),
+        "version": env!("CARGO_PKG_VERSION"),
+    })
 }
 
 /// The reachability of hosts, unreachable ones first.
 fn hosts(found: &[PingedHost]) -> Json {
-    const ORDER: [(&str, &str); 4] = [
-        ("unreachable", "unreachable"),
-        ("unresolved", "without an address"),
-        ("unknown", "unknown"),
-        ("reachable", ""),
-    ];
+    const ORDER: [&str; 4] = ["unreachable", "unresolved", "unknown", "reachable"];
     let mut found: Vec<&PingedHost> = found.iter().collect();
-    found.sort_by_key(|host| ORDER.iter().position(|(state, _)| *state == host.reachability.as_str()));
+    found.sort_by_key(|host| ORDER.iter().position(|state| *state == host.reachability.as_str()));
     let with = |state: &str| found.iter().filter(|host| host.reachability.as_str() == state).count();
-    let mut summary =
-        vec![format!("{} of {} reachable", with("reachable"), count(found.len(), "host", "hosts"))];
-    for (state, words) in ORDER {
-        if !words.is_empty() && with(state) > 0 {
-            summary.push(format!("{} {words}", with(state)));
-        }
-    }
     json!({
-        "summary": summary.join(", "),
+        "all": found.len(),
+        "counts": ORDER.map(|state| (state, with(state))).into_iter().collect::<BTreeMap<_, _>>(),
         "hosts": shown(found.iter().take(MOST_HOSTS).collect::<Vec<_>>()),
         "more": found.len().saturating_sub(MOST_HOSTS),
     })
@@ -173,38 +130,32 @@ fn events(data: &ReportData<'_>) -> Json {
     })
 }
 
-fn figures(entries: &[timeline::Entry], data: &ReportData<'_>) -> [Figure; 5] {
+/// The figures at the top, and of each how many of its parts are a problem.
+fn figures(entries: &[timeline::Entry], data: &ReportData<'_>) -> Json {
     use timeline::Kind::{Denied, Done, Failed, Healthy, Unchecked, Unhealthy};
     let of = |kind| entries.iter().filter(|entry| entry.kind == kind).count();
-    let figure = |label, value: usize, bad: usize, of_bad: &str| Figure {
-        value: grouped(value),
-        label,
-        note: if bad > 0 { format!("{bad} {of_bad}") } else { String::new() },
-        bad: bad > 0,
-    };
+    let figure = |label, value: usize, bad: usize, of_bad| json!({ "label": label, "value": grouped(value), "bad": bad, "of_bad": of_bad });
     let denied: std::collections::BTreeSet<i64> =
         entries.iter().filter(|entry| entry.kind == Denied).filter_map(|entry| entry.decision).collect();
-    [
+    json!([
         figure("actions", of(Done) + of(Failed), of(Failed), "failed"),
         figure("denials", denied.len(), of(Unchecked), "ran unchecked"),
         figure("verifications", of(Healthy) + of(Unhealthy), of(Unhealthy), "unhealthy"),
         figure("sessions", data.runs.rows.len(), sessions::incomplete(data), "not completed"),
-        Figure { value: dollars(sessions::cost(data)), label: "spent", note: String::new(), bad: false },
-    ]
+        { "label": "spent", "value": dollars(sessions::cost(data)), "bad": 0 },
+    ])
 }
 
-/// Notes about kinds of rows of which only the latest were read.
-fn left_out(data: &ReportData<'_>) -> Vec<String> {
+/// The kinds of rows of which only the latest were read.
+fn left_out(data: &ReportData<'_>) -> Json {
     let cut = [
         (data.actions.cut, "actions"),
         (data.decisions.cut, "decisions"),
         (data.events.cut, "events"),
         (data.runs.cut, "sessions"),
     ];
-    cut.into_iter()
-        .filter(|(cut, _)| *cut)
-        .map(|(_, what)| format!("Only the latest {} were read.", count(MOST_ROWS as usize, what, what)))
-        .collect()
+    let cut = cut.into_iter().filter(|(cut, _)| *cut).map(|(_, what)| what);
+    json!({ "most": MOST_ROWS, "kinds": cut.collect::<Vec<_>>() })
 }
 
 /// A template engine that fails on undefined values. Relative times are as of `now`.

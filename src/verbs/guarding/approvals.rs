@@ -6,17 +6,16 @@ use serde_json::json;
 
 use crate::guard::approval;
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::exit_code::OK;
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::listing::Agents;
-use crate::verbs::terminal::output::{print, print_json};
-use crate::verbs::terminal::person;
-use crate::verbs::terminal::project::environment_in_force;
-use crate::verbs::terminal::text;
-use crate::verbs::terminal::time::{relative_time, timestamp};
+use crate::verbs::terminal::{
+    Agents, Failure, OK, environment_in_force, person, print, print_json, print_page, text,
+    time::relative_time, time::timestamp,
+};
 use opsctl_ledger::Ledger;
 use opsctl_ledger::records::questions::WhichQuestions;
 use opsctl_policy::model::records::question::{Answer, Grant, Question};
+
+/// The open questions, for a person who answers them.
+const TEMPLATE: &str = include_str!("../../../templates/verbs/questions.txt.j2");
 
 /// The maximum number of questions that are listed.
 const MOST: u32 = 1_000;
@@ -100,12 +99,8 @@ pub fn list(args: &ApprovalsArgs) -> Result<u8, Failure> {
     if args.all {
         let rows = questions.iter().map(|question| agents.named(cells(question), question.agent.as_deref()));
         agents.print_table(TITLES, rows, "questions", None);
-    } else if questions.is_empty() {
-        print("no open questions\n");
     } else {
-        for question in &questions {
-            print(&in_words(question, agents.are_several(), now));
-        }
+        print_page(TEMPLATE, &json!({ "questions": questions, "several": agents.are_several() }), now)?;
     }
     for grant in &grants {
         print(&format!("{}\n", granted(grant, now)));
@@ -148,31 +143,6 @@ fn cells(question: &Question) -> [String; 6] {
         session.clone(),
         first.to_owned(),
     ]
-}
-
-/// An open question, for a person who answers it.
-fn in_words(question: &Question, several: bool, now: DateTime<Utc>) -> String {
-    let Question { id, session, tier, command, reasons, words, expires_at, agent, .. } = question;
-    let agent = agent.as_ref().filter(|_| several);
-    let agent = agent.map(|agent| format!(" of agent {}", text::line(agent))).unwrap_or_default();
-    let tier = tier.map(|tier| format!(", tier {tier}")).unwrap_or_default();
-    let mut page = format!(
-        "question {id}, session {}{agent}{tier}: open until {} ({})\n",
-        text::line(session),
-        timestamp(*expires_at),
-        relative_time(*expires_at - now)
-    );
-    for line in command.lines() {
-        page += &format!("    {}\n", text::line(line));
-    }
-    for reason in reasons {
-        page += &format!("  why: {}\n", text::line(reason));
-    }
-    if let Some(words) = words {
-        page += &format!("  the agent: {}\n", text::line(words));
-    }
-    page += &format!("  opsctl approve {id}, or opsctl refuse {id} --note TEXT\n\n");
-    page
 }
 
 /// A grant in one line.

@@ -7,22 +7,21 @@ use chrono::Utc;
 use clap::Args;
 
 use super::guarded;
-use crate::hooks::lookups;
-use crate::hooks::preview::{ActionLine, Preview, Question, preview};
+use crate::hooks::preview::{Preview, Question, preview};
 use crate::machine::environment::{Environment, EnvironmentWarning};
 use crate::machine::guard_link;
-use crate::machine::guard_link::SLOW;
 use crate::machine::link::address::Address;
 use crate::machine::link::message::{Call, Reply};
 use crate::machine::request::Request;
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::exit_code::{DENIED, OK};
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::output::{complain_all, print, print_json};
-use crate::verbs::terminal::project::environment_in_force;
+use crate::verbs::terminal::{
+    DENIED, Failure, OK, complain_all, environment_in_force, print_json, print_page,
+};
 use opsctl_inventory::load;
 use opsctl_policy::model::rights::policy::Tier;
-use opsctl_reader::terms::effect::Effect;
+
+/// The explanation for operators: what runs where, the actions, and the verdict.
+const TEMPLATE: &str = include_str!("../../../templates/verbs/explain.txt.j2");
 
 /// The most input in bytes.
 const MOST_INPUT: u64 = 8 * 1024 * 1024;
@@ -83,17 +82,16 @@ pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     if args.json {
         print_json(&preview.explained)?;
     } else {
-        print(&in_words(&preview));
+        print_page(TEMPLATE, &preview, Utc::now())?;
     }
     Ok(if args.exit_code && denied { DENIED } else { OK })
 }
 
-/// The answer of the guard, which knows the usage of budgets and asks this side about files and variables.
+/// The answer of the guard, which knows the usage of budgets.
 fn ask((guard, request): &(Address, Request), question: Question) -> Result<Preview, Failure> {
     let cwd = question.cwd.map(|cwd| cwd.to_string_lossy().into_owned());
     let call = Call::Explain { cwd, tier: question.tier.map(Tier::number) };
-    let look = &mut |question: &_| lookups::answer(question, request);
-    match guard_link::call(guard, call, question.text.as_bytes(), request, SLOW, look)? {
+    match guarded::ask(guard, request, call, question.text.as_bytes())? {
         Reply::Value(value) => Ok(serde_json::from_value(value)?),
         _ => Err(guard_link::unexpected().into()),
     }
@@ -109,54 +107,4 @@ fn environment(args: &ExplainArgs) -> Result<Environment, Failure> {
         environment.warnings.retain(|warning| !matches!(warning, EnvironmentWarning::OutdatedPolicy { .. }));
     }
     Ok(environment)
-}
-
-/// For operators: what runs where, the actions, and the verdict.
-fn in_words(Preview { explained, tree, .. }: &Preview) -> String {
-    let mut lines = vec!["what runs:".to_owned()];
-    lines.extend(tree.iter().filter(|line| !line.is_empty()).map(|line| format!("  {line}")));
-    if tree.iter().all(String::is_empty) {
-        lines.push("  nothing".to_owned());
-    }
-    lines.push(format!("effect: {}", explained.effect));
-    let doubtful = explained.parts.iter().filter(|part| part.effect != Effect::Reads.as_str());
-    lines.extend(doubtful.map(|part| format!("  {}: `{}`: {}", part.effect, part.command, part.why)));
-    lines.push("actions:".to_owned());
-    lines.extend(explained.actions.iter().map(|action| format!("  {}", action_in_words(action))));
-    if explained.actions.is_empty() {
-        lines.push("  none".to_owned());
-    }
-    if !explained.complaints.is_empty() {
-        lines.push("not understood:".to_owned());
-        lines.extend(explained.complaints.iter().map(|complaint| format!("  {complaint}")));
-    }
-    let asks = if explained.asks { ", until a person approves it" } else { "" };
-    lines.push(format!("decision: {}{asks}", explained.decision));
-    lines.extend(explained.reasons.iter().map(|reason| format!("  {reason}")));
-    lines.join("\n") + "\n"
-}
-
-fn action_in_words(action: &ActionLine) -> String {
-    let ActionLine { kind, verb, evidence, .. } = action;
-    let what = if kind == verb { kind.clone() } else { format!("{kind} ({verb})") };
-    let mut words = match &action.service {
-        Some(service) => format!("{what} of {service}"),
-        None if matches!(kind.as_str(), "restart" | "redeployment") => {
-            format!("{what} of a service that cannot be determined")
-        }
-        None => what,
-    };
-    if let Some(host) = &action.host {
-        words.extend([" on ", host]);
-    }
-    if !action.via.is_empty() {
-        words.extend([", through ", &action.via.join(", ")]);
-    }
-    if action.repeats {
-        words.push_str(", an unknown number of times");
-    }
-    format!(
-        "{words}: `{evidence}`{}",
-        action.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default()
-    )
 }

@@ -8,14 +8,14 @@ use crate::hooks;
 use crate::machine::guard_link;
 use crate::machine::guard_link::SLOW;
 use crate::machine::link::address::Address;
+use crate::machine::link::caller::LinkError;
 use crate::machine::link::message::{Call, Reply};
 use crate::machine::request::Request;
 use crate::machine::started;
 use crate::verbs::facts::{Facts, Side, kept_from_guard};
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::output::{complain_all, complain_as_is, complain_in_colours, print};
-use crate::verbs::terminal::screen;
-use crate::verbs::terminal::text::Text;
+use crate::verbs::terminal::{
+    Failure, Text, complain_all, complain_as_is, complain_in_colours, print, screen,
+};
 
 /// The guard that concerns a verb: one that it runs in, or whose container it belongs to.
 pub fn guard(facts: &Facts) -> Option<(Address, Request)> {
@@ -32,6 +32,12 @@ pub fn in_force() -> Option<(Address, Request)> {
     request.guard.clone().map(|guard| (guard, request))
 }
 
+/// The reply of the guard, which asks this side about files and variables.
+pub fn ask(guard: &Address, request: &Request, call: Call, input: &[u8]) -> Result<Reply, LinkError> {
+    let look = &mut |question: &_| hooks::lookups::answer(question, request);
+    guard_link::call(guard, call, input, request, SLOW, look)
+}
+
 /// Whether a caller on the agent's side may use a verb with these arguments.
 pub fn check(
     facts: &Facts,
@@ -46,7 +52,7 @@ pub fn check(
         },
         _ => format!("`opsctl {verb}`"),
     };
-    Err(Failure::OnGuardsSide(what))
+    Err(Failure::new(format!("{what} works on the guard's side only; run it where the guard runs")))
 }
 
 /// Runs a verb in the guard.
@@ -55,11 +61,10 @@ pub fn run(
     colours: Option<bool>,
     arguments: &[OsString],
 ) -> Result<u8, Failure> {
-    let look = &mut |question: &_| hooks::lookups::answer(question, request);
     let columns = screen::width().and_then(|columns| u16::try_from(columns).ok());
     let call = Call::Verb { arguments: words(colours, arguments), columns };
     complain_all(hooks::undelivered::deliver(guard, request).err());
-    match guard_link::call(guard, call, &[], request, SLOW, look)? {
+    match ask(guard, request, call, &[])? {
         Reply::Output { code, stdout, stderr } => {
             if !stdout.is_empty() {
                 print(Text::of_guard(&stdout));

@@ -16,11 +16,9 @@ use crate::machine::notify::{deliver, hand_over, has_target};
 use crate::machine::warning::Warning;
 use crate::pages::report::{ReportData, digest};
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::exit_code::{FAILED, OK};
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::output::{complain, complain_all, print, print_json};
-use crate::verbs::terminal::table::print_table;
-use crate::verbs::terminal::time::shown;
+use crate::verbs::terminal::{
+    FAILED, Failure, OK, complain, complain_all, print, print_json, print_table, time, time::shown,
+};
 use opsctl_ledger::Ledger;
 use opsctl_ledger::cooldown::cooldown_edit;
 use opsctl_ledger::cooldown::cooldown_edit::Moment;
@@ -28,6 +26,9 @@ use opsctl_ledger::records::notices::StoredNotice;
 use opsctl_policy::model::records::event::Level;
 use opsctl_policy::model::records::notice::Body;
 use opsctl_policy::model::rights::policy::Window;
+
+const NO_TARGET: &str =
+    "no notification target is configured: set CLAUDEOPS_APPRISE_URLS, or CLAUDEOPS_APPRISE_CONFIG to a file";
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag on the command line")]
 /// List notifications, send a test, or deliver pending ones
@@ -49,13 +50,13 @@ pub struct NotifyArgs {
     #[arg(long, group = "what")]
     flush: bool,
     /// Timeout of `--flush`
-    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = crate::verbs::terminal::time::duration, requires = "flush")]
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = time::duration, requires = "flush")]
     deadline: Window,
     /// Raise the daily digest if it is due (`policy.digest` of hosts.yaml)
     #[arg(long, group = "what")]
     digest: bool,
     /// The time of `--digest`, at the latest the current one; for tests
-    #[arg(long, value_name = "WHEN", hide = true, value_parser = crate::verbs::terminal::time::since, requires = "digest")]
+    #[arg(long, value_name = "WHEN", hide = true, value_parser = time::since, requires = "digest")]
     now: Option<DateTime<Utc>>,
     /// Deliver one notification; hooks use this in a detached process
     #[arg(long, group = "what", value_name = "ID", hide = true, allow_hyphen_values = true)]
@@ -96,7 +97,7 @@ pub fn run(args: &NotifyArgs) -> Result<u8, Failure> {
 }
 
 fn test(environment: &Environment) -> Result<u8, Failure> {
-    let target = Target::of(environment).ok_or(Failure::NoTarget)?;
+    let target = Target::of(environment).ok_or_else(|| Failure::new(NO_TARGET))?;
     let body = Body::Markdown(
         "This is a **test** of opsctl: notifications about budgets, verifications and failures of the guard arrive here."
             .to_owned(),
@@ -109,8 +110,14 @@ fn test(environment: &Environment) -> Result<u8, Failure> {
             print(&format!("test notification delivered through {}\n", target.variable()));
             Ok(OK)
         }
-        Sent::ToSome => Err(Failure::SomeTargets(target.variable())),
-        Sent::ToNobody => Err(Failure::NoTaggedTarget(target.variable())),
+        Sent::ToSome => Err(Failure::new(format!(
+            "the test notification reached some targets of {} and not others; try each with `apprise -vv`",
+            target.variable()
+        ))),
+        Sent::ToNobody => Err(Failure::new(format!(
+            "the test notification has no target: tag one in {} with `info` or `test`, or leave one untagged",
+            target.variable()
+        ))),
     }
 }
 
@@ -142,7 +149,7 @@ fn digest(environment: &Environment, now: DateTime<Utc>) -> Result<u8, Failure> 
     }
     let since = last.unwrap_or(now - TimeDelta::days(1));
     let data = ReportData::read(environment, &compiled, Some(&ledger), None, (since, now), &mut warnings)?;
-    let notice = digest::notice(&data, &ledger.last_checks()?);
+    let notice = digest::notice(&data, &ledger.last_checks()?)?;
     let change = ledger.change()?;
     let raised = change.raise(None, &notice, has_target(environment), now)?;
     change.commit()?;
@@ -165,7 +172,9 @@ fn deliver_one(what: &str, environment: &Environment) -> Result<u8, Failure> {
     if what == "-" {
         deliver::raised(environment, notice, notice_link::add)?;
     } else {
-        let id = what.parse().map_err(|_| Failure::NotificationNumber(what.to_owned()))?;
+        let id = what
+            .parse()
+            .map_err(|_| Failure::new(format!("`{what}` is not the number of a notification")))?;
         deliver::one(environment, id, notice_link::add)?;
     }
     Ok(OK)
@@ -177,7 +186,7 @@ fn list(environment: &Environment, args: &NotifyArgs) -> Result<u8, Failure> {
         return print_json(&json!({ "notices": notices }));
     }
     if Target::of(environment).is_none() {
-        complain(Failure::NoTarget);
+        complain(NO_TARGET);
     }
     let titles = ["TIME", "LEVEL", "STATE", "TITLE", "ERROR"];
     print_table(titles, notices.iter().map(cells), "no notifications");

@@ -9,9 +9,7 @@ use crate::guard::process as serve;
 use crate::guard::process::Listeners;
 use crate::machine::environment::Environment;
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::exit_code::OK;
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::output::print;
+use crate::verbs::terminal::{Failure, OK, print};
 
 /// Run the guard as a process of its own
 #[derive(Debug, Args)]

@@ -7,10 +7,7 @@ use crate::machine::environment::Environment;
 use crate::machine::installation;
 use crate::verbs::facts::Facts;
 use crate::verbs::setup::services;
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::listing::Listing;
-use crate::verbs::terminal::project::environment_in_force;
-use crate::verbs::terminal::time;
+use crate::verbs::terminal::{Failure, Listing, environment_in_force, time};
 use opsctl_inventory::error::suggestion;
 use opsctl_ledger::Ledger;
 use opsctl_ledger::records::decisions::{Decision, Which};
@@ -107,7 +104,7 @@ fn check_rule(environment: &Environment, rule: &str) -> Result<(), Failure> {
     if !Ledger::read_at(&environment.ledger, |ledger| ledger.decisions(which, 1))?.is_empty() {
         return Ok(());
     }
-    Err(Failure::UnknownRule { name: rule.to_owned(), remedy: suggestion(rule, RULES) })
+    Err(Failure::new(format!("no rule `{rule}`; {}", suggestion(rule, RULES))))
 }
 
 /// The cells of a decision; `-` for what it does not have.

@@ -10,16 +10,14 @@ use serde_json::json;
 use crate::guard::budgets::{self, ServiceBudget};
 use crate::guard::verification::edits_of;
 use crate::machine::environment::Environment;
-use crate::machine::installation;
 use crate::machine::warning::Warning;
 use crate::verbs::facts::Facts;
 use crate::verbs::guarding::approvals::granted;
 use crate::verbs::setup::services;
-use crate::verbs::terminal::exit_code::OK;
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::output::{complain, complain_all, print, print_json};
-use crate::verbs::terminal::project::environment_in_force;
-use crate::verbs::terminal::time::timestamp;
+use crate::verbs::terminal::{
+    Failure, OK, complain, complain_all, environment_in_force, installation_in_force, print, print_json,
+    time::timestamp,
+};
 use opsctl_inventory::Installation;
 use opsctl_ledger::cooldown::cooldown_edit;
 use opsctl_ledger::cooldown::cooldown_edit::{Edit, Moment};
@@ -79,24 +77,15 @@ enum CooldownVerb {
     /// Clear the counters of a service, and release its lease
     #[command(after_help = "Examples:
   opsctl cooldown reset jellyfin")]
-    Reset {
-        #[command(flatten)]
-        service: Named,
-    },
+    Reset(Named),
     /// Record the statement that a service is healthy; only checks that opsctl makes (`opsctl verify`) clear the counters
     #[command(after_help = "Examples:
   opsctl cooldown healthy jellyfin")]
-    Healthy {
-        #[command(flatten)]
-        service: Named,
-    },
+    Healthy(Named),
     /// Record the statement that a service is not healthy; the count of consecutive healthy checks starts at 0
     #[command(after_help = "Examples:
   opsctl cooldown unhealthy jellyfin")]
-    Unhealthy {
-        #[command(flatten)]
-        service: Named,
-    },
+    Unhealthy(Named),
     /// Forget a service that hosts.yaml no longer lists: its counters, its checks and its entry in cooldown.json
     #[command(after_help = "Examples:
   opsctl cooldown forget old-wiki
@@ -145,9 +134,7 @@ pub const FACTS: &[Facts] = &[
 /// Runs the verb.
 pub fn run(args: &CooldownArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
-    let mut warnings = Warning::of_environment(&environment.warnings);
-    let installation = installation::in_force(&environment, &mut warnings).installation;
-    complain_all(warnings);
+    let installation = installation_in_force(&environment);
     let budgets = Budgets { environment, installation, now: Utc::now() };
     let service = match &args.verb {
         None => return budgets.show(None, args.json),
@@ -159,9 +146,9 @@ pub fn run(args: &CooldownArgs) -> Result<u8, Failure> {
         Some(CooldownVerb::Record { service, kind, failed, at }) => {
             budgets.record(service, kind.as_deref(), *failed, *at)?
         }
-        Some(CooldownVerb::Reset { service }) => budgets.reset(service)?,
-        Some(CooldownVerb::Healthy { service }) => budgets.health(service, true)?,
-        Some(CooldownVerb::Unhealthy { service }) => budgets.health(service, false)?,
+        Some(CooldownVerb::Reset(service)) => budgets.reset(service)?,
+        Some(CooldownVerb::Healthy(service)) => budgets.health(service, true)?,
+        Some(CooldownVerb::Unhealthy(service)) => budgets.health(service, false)?,
         Some(CooldownVerb::Forget { service }) => return budgets.forget(service, args.json),
         Some(CooldownVerb::Checked) => return budgets.note(Moment::LastRun, args.json),
         Some(CooldownVerb::Digested) => return budgets.note(Moment::LastDailyDigest, args.json),
@@ -209,20 +196,21 @@ impl Budgets {
         Ok(OK)
     }
 
-    fn known(&self, name: &str, remedy: &str) -> Result<String, Failure> {
-        services::known(&self.environment, &self.installation.inventory, name, remedy)
-    }
-
     fn named(&self, Named { service, force }: &Named) -> Result<String, Failure> {
         let owners = self.installation.inventory.services_named(service);
         if owners.len() > 1 {
             let names: Vec<&str> = owners.iter().map(|owner| owner.name.as_str()).collect();
-            return Err(Failure::SharedName { name: service.clone(), services: names.join(", ") });
+            return Err(Failure::new(format!(
+                "`{service}` belongs to several services; name one of them: {}",
+                names.join(", ")
+            )));
         }
+        let inventory = &self.installation.inventory;
         if *force {
-            return Ok(services::meant(&self.installation.inventory, service));
+            return Ok(services::meant(inventory, service));
         }
-        self.known(service, "add it to `services`, or use the name anyway with --force")
+        let remedy = "add it to `services`, or use the name anyway with --force";
+        services::known(&self.environment, inventory, service, remedy)
     }
 
     /// The kind of an action that is recorded under this name.
@@ -251,15 +239,16 @@ impl Budgets {
         let inventory = &self.installation.inventory;
         let service = services::meant(inventory, name);
         if inventory.services.iter().any(|listed| listed.name == service) {
-            return Err(Failure::StillListed(service));
+            return Err(Failure::new(format!(
+                "`{service}` is listed in hosts.yaml; remove it there first, or clear its counters with `opsctl cooldown reset {service}`"
+            )));
         }
         if !self.can_be_forgotten(&service)? {
-            return Err(Failure::NothingToForget(service));
+            return Err(Failure::new(format!(
+                "nothing is recorded for `{service}`; `opsctl cooldown` lists the names that have a history"
+            )));
         }
-        let mut ledger = Ledger::open(&self.environment.ledger)?;
-        let change = ledger.change()?;
-        change.forget(&service, change.now(self.now))?;
-        change.commit()?;
+        Ledger::write(&self.environment.ledger, |change| change.forget(&service, change.now(self.now)))?;
         self.edit_file(&service, &[Edit::Remove]);
         if json {
             return print_json(&BTreeMap::from([("forgotten", service)]));
@@ -276,38 +265,37 @@ impl Budgets {
         at: Option<DateTime<Utc>>,
     ) -> Result<String, Failure> {
         if let Some(at) = at.filter(|at| *at > self.now + CLOCK_DIFFERENCE) {
-            return Err(Failure::FutureTime(timestamp(at)));
+            return Err(Failure::new(format!(
+                "{} is in the future; name a time that has passed",
+                timestamp(at)
+            )));
         }
         let kind = kind.and_then(services::kind).unwrap_or_else(|| self.usual_kind(&service.service));
         let service = self.named(service)?;
         let result = if failed { ToolResult::Failed("failed".to_owned()) } else { ToolResult::Succeeded };
         let key = BudgetKey { service: service.clone(), kind };
-        let mut ledger = Ledger::open(&self.environment.ledger)?;
-        let change = ledger.change()?;
-        let at = at.unwrap_or_else(|| change.now(self.now));
-        change.record(&key, &result, self.environment.session.as_deref(), self.environment.tier, at)?;
-        change.commit()?;
+        let Environment { ledger, session, tier, .. } = &self.environment;
+        let at = Ledger::write(ledger, |change| {
+            let at = at.unwrap_or_else(|| change.now(self.now));
+            change.record(&key, &result, session.as_deref(), *tier, at).map(|()| at)
+        })?;
         self.edit_file(&service, &[Edit::Add { kind: key.kind, at, success: !failed }]);
         Ok(service)
     }
 
     fn reset(&self, service: &Named) -> Result<String, Failure> {
         let service = self.named(service)?;
-        let mut ledger = Ledger::open(&self.environment.ledger)?;
-        let change = ledger.change()?;
-        change.reset(&service, change.now(self.now))?;
-        change.commit()?;
+        Ledger::write(&self.environment.ledger, |change| change.reset(&service, change.now(self.now)))?;
         self.edit_file(&service, &[Edit::Clear, Edit::Streak(0)]);
         Ok(service)
     }
 
     fn health(&self, service: &Named, healthy: bool) -> Result<String, Failure> {
         let service = self.named(service)?;
-        let mut ledger = Ledger::open(&self.environment.ledger)?;
-        let change = ledger.change()?;
-        let (session, now) = (self.environment.shell_session(), change.now(self.now));
-        let streak = change.note_check(&service, healthy, Checker::Stated, session, now)?;
-        change.commit()?;
+        let session = self.environment.shell_session();
+        let streak = Ledger::write(&self.environment.ledger, |change| {
+            change.note_check(&service, healthy, Checker::Stated, session, change.now(self.now))
+        })?;
         self.edit_file(&service, &edits_of(streak));
         if healthy {
             complain(format_args!(
@@ -331,8 +319,7 @@ impl Budgets {
     /// Updates `cooldown.json`. A failure is only a warning, because the ledger has recorded the action.
     fn edit_file(&self, service: &str, edits: &[Edit]) {
         let edits: Vec<(&str, Edit)> = edits.iter().map(|edit| (service, *edit)).collect();
-        if let Err(error) = cooldown_edit::edit(&self.environment.cooldown_file(), &edits) {
-            complain(Warning::from(error));
-        }
+        let edited = cooldown_edit::edit(&self.environment.cooldown_file(), &edits);
+        complain_all(edited.err().map(Warning::from));
     }
 }

@@ -6,10 +6,7 @@ use clap::{Args, Subcommand};
 
 use crate::machine::environment::Environment;
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::exit_code::OK;
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::output::{complain, print};
-use crate::verbs::terminal::progress;
+use crate::verbs::terminal::{Failure, OK, complain, print, progress};
 use opsctl_ledger::file::rights::User;
 use opsctl_ledger::file::transfer::{Copied, copy};
 use opsctl_ledger::{Ledger, Location};
@@ -74,7 +71,9 @@ pub const FACTS: &[Facts] = &[Facts::operator("db grant"), Facts::operator("db m
 pub fn run(args: &DbArgs) -> Result<u8, Failure> {
     let environment = Environment::of_process();
     if environment.ledger.file().is_some() {
-        return Err(Failure::NoServer);
+        return Err(Failure::new(
+            "the ledger is a file: name a server with CLAUDEOPS_DB_URL, as postgres://ROLE@HOST/DATABASE",
+        ));
     }
     match &args.verb {
         DbVerb::Grant(args) => grant(args, &environment.ledger),
@@ -99,7 +98,7 @@ fn migrate(args: &MigrateArgs, server: &Location) -> Result<u8, Failure> {
         (None, None) => return Ok(OK),
     };
     if !Ledger::exists(&from)? {
-        return Err(Failure::NothingToCopy(from));
+        return Err(Failure::new(format!("no ledger at {from}; nothing is copied")));
     }
     let copied =
         progress::steps(|show| copy(&from, &to, &mut |table, rows| show(format!("{table}: {rows} rows"))))?;

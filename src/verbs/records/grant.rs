@@ -9,12 +9,7 @@ use crate::machine::installation;
 use crate::verbs::facts::Facts;
 use crate::verbs::guarding::approvals::granted;
 use crate::verbs::setup::services;
-use crate::verbs::terminal::exit_code::OK;
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::output::print;
-use crate::verbs::terminal::person;
-use crate::verbs::terminal::project::environment_in_force;
-use crate::verbs::terminal::time;
+use crate::verbs::terminal::{Failure, OK, environment_in_force, person, print, time};
 use opsctl_policy::model::rights::policy::Window;
 
 /// Give a service budget in advance: actions beyond its limit, until a time
@@ -52,7 +47,9 @@ pub fn run(args: &GrantArgs) -> Result<u8, Failure> {
     let who = person::at_terminal(&environment)?;
     let longest = Window::hours(7 * 24);
     if args.duration.delta() > longest.delta() {
-        return Err(Failure::GrantTooLong);
+        return Err(Failure::new(
+            "a grant lasts at most 7d; give a shorter `--for`, and repeat it when it is needed again",
+        ));
     }
     let inventory = installation::in_force(&environment, &mut vec![]).installation.inventory;
     let service =

@@ -9,12 +9,9 @@ use clap::Args;
 use tempfile::NamedTempFile;
 
 use crate::pages::metrics::format::Format;
-use crate::pages::metrics::text_as;
+use crate::pages::metrics::text;
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::exit_code::OK;
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::output::print;
-use crate::verbs::terminal::project::environment_in_force;
+use crate::verbs::terminal::{Failure, OK, environment_in_force, print};
 
 /// Print metrics for Prometheus, or write them for the textfile collector of `node_exporter`
 #[derive(Debug, Args)]
@@ -44,13 +41,11 @@ pub const FACTS: &[Facts] = &[Facts::reads("metrics").writes(&["--out"]).on_guar
 pub fn run(args: &MetricsArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
     let format = if args.openmetrics { Format::OpenMetrics } else { Format::Prometheus };
-    let text = text_as(format, &environment, Utc::now(), !args.no_hosts);
+    let text = text(format, &environment, Utc::now(), !args.no_hosts);
     match &args.out {
         None => print(&text),
-        Some(file) => write(file, &text).map_err(|error| Failure::Unwritable {
-            path: file.clone(),
-            error,
-            remedy: "name a file in a folder that exists and can be written",
+        Some(file) => write(file, &text).map_err(|error| {
+            Failure::unwritable(file, &error, "name a file in a folder that exists and can be written")
         })?,
     }
     Ok(OK)

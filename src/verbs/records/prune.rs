@@ -5,11 +5,7 @@ use clap::Args;
 
 use crate::machine::installation;
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::exit_code::OK;
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::output::print;
-use crate::verbs::terminal::project::environment_in_force;
-use crate::verbs::terminal::time;
+use crate::verbs::terminal::{Failure, OK, environment_in_force, print, time};
 use opsctl_ledger::Ledger;
 use opsctl_policy::model::rights::policy::Window;
 
@@ -32,16 +28,20 @@ pub fn run(args: &PruneArgs) -> Result<u8, Failure> {
     let policy = installation::in_force(&environment, &mut Vec::new()).installation.policy;
     for budget in [policy.restart, policy.redeployment] {
         if args.keep.delta() < budget.window.delta() {
-            return Err(Failure::KeepTooShort { keep: args.keep, window: budget.window });
+            let (keep, window) = (args.keep, budget.window);
+            return Err(Failure::new(format!("--keep {keep} is shorter than a budget window of {window}")));
         }
     }
     if !Ledger::exists(&environment.ledger)? {
-        return Err(Failure::NoLedger(Box::new(environment.ledger)));
+        return Err(Failure::new(format!(
+            "no ledger at {}; name it with CLAUDEOPS_DB_PATH or CLAUDEOPS_DB_URL",
+            environment.ledger
+        )));
     }
     let mut ledger = Ledger::open(&environment.ledger)?;
     let change = ledger.change()?;
     if let Some(loss) = change.loss(&environment.state_dir)? {
-        return Err(Failure::LedgerLost(loss));
+        return Err(Failure::new(format!("{loss}; nothing is deleted")));
     }
     let deleted = change.prune(change.now(Utc::now()) - args.keep.delta())?;
     change.commit_and_mark(&environment.state_dir, None)?;

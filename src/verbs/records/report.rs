@@ -10,11 +10,7 @@ use crate::machine::installation;
 use crate::machine::warning::Warning;
 use crate::pages::report::{ReportData, file, page};
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::exit_code::OK;
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::output::{complain, complain_all, print};
-use crate::verbs::terminal::project::environment_in_force;
-use crate::verbs::terminal::time;
+use crate::verbs::terminal::{Failure, OK, complain, complain_all, environment_in_force, print, time};
 use opsctl_ledger::Ledger;
 use opsctl_probe::hosts;
 
@@ -59,7 +55,7 @@ pub fn run(args: &ReportArgs) -> Result<u8, Failure> {
     let now = Utc::now();
     let since = args.since.unwrap_or(now - USUAL_SPAN);
     if since >= now {
-        return Err(Failure::SinceInFuture);
+        return Err(Failure::new("--since is in the future; choose an earlier time"));
     }
     let environment = environment_in_force();
     let mut warnings = Warning::of_environment(&environment.warnings);

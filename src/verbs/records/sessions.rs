@@ -8,11 +8,7 @@ use crate::machine::agent_side::AgentSide;
 use crate::machine::client::client_process;
 use crate::machine::environment::{Environment, plain_word};
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::exit_code::OK;
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::listing::Listing;
-use crate::verbs::terminal::text;
-use crate::verbs::terminal::time;
+use crate::verbs::terminal::{Failure, Listing, OK, text, time};
 use opsctl_ledger::Ledger;
 use opsctl_ledger::sessions::{WhichSessions, Who};
 use opsctl_policy::model::records::session::{Chain, Session, State, plain_id};
@@ -64,7 +60,7 @@ pub struct SessionsArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
     tier: Option<u8>,
     /// Inactivity after which a session is stale
-    #[arg(long, value_name = "DURATION", default_value = "30m", value_parser = crate::verbs::terminal::time::duration)]
+    #[arg(long, value_name = "DURATION", default_value = "30m", value_parser = time::duration)]
     stale_after: Window,
     /// Maximum number of sessions
     #[arg(long, value_name = "N", default_value_t = 20)]
@@ -133,13 +129,17 @@ pub fn run(args: &SessionsArgs) -> Result<u8, Failure> {
 }
 
 fn set_status(args: &StatusArgs, environment: &Environment) -> Result<u8, Failure> {
-    let session =
-        environment.shell_session().map(plain_id).filter(|id| !id.is_empty()).ok_or(Failure::NoSession)?;
+    let session = environment.shell_session().map(plain_id).filter(|id| !id.is_empty());
+    let session = session.ok_or_else(|| {
+        Failure::new("no session: run this in an agent's shell, or name the session with CLAUDE_SESSION_ID")
+    })?;
     let text: String =
         text::line(args.text.as_deref().unwrap_or_default()).chars().take(STATUS_CHARS).collect();
     let text = text.trim();
     if text.is_empty() && !args.clear {
-        return Err(Failure::EmptyStatus);
+        return Err(Failure::new(
+            "the status is empty; describe the work in a few words, or remove the status with --clear",
+        ));
     }
     let mission = AgentSide::HERE.mission();
     let role = environment.role.as_deref().and_then(plain_word);

@@ -5,12 +5,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::exit_code::OK;
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::output::print_json;
-use crate::verbs::terminal::project::environment_in_force;
-use crate::verbs::terminal::table::print_table;
-use crate::verbs::terminal::time;
+use crate::verbs::terminal::{Failure, OK, environment_in_force, print_json, print_table, time};
 use opsctl_ledger::Ledger;
 use opsctl_ledger::records::decisions::{Counted, Durations, most_first};
 use opsctl_ledger::records::spend::ModelSpend;
@@ -48,8 +43,7 @@ pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
             &json!({ "hooks": hooks, "decisions": decisions, "rules": rules, "models": models }),
         );
     }
-    let times = |hook: Durations| {
-        let Durations { event, calls, p50_ms, p95_ms, p99_ms } = hook;
+    let times = |Durations { event, calls, p50_ms, p95_ms, p99_ms }: Durations| {
         [event, calls.to_string(), format!("{p50_ms} ms"), format!("{p95_ms} ms"), format!("{p99_ms} ms")]
     };
     print_table(["HOOK", "CALLS", "P50", "P95", "P99"], hooks.into_iter().map(times), "no hooks recorded");
@@ -57,15 +51,9 @@ pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
     print_table(["DECISION", "COUNT"], decisions.into_iter().map(counts), "no decisions");
     print_table(["RULE", "DENIALS"], rules.into_iter().map(counts), "no denials");
     if !models.is_empty() {
-        let row = |model: ModelSpend| {
-            let ModelSpend { model, requests, input_tokens, output_tokens, usd } = model;
-            [
-                model,
-                requests.to_string(),
-                input_tokens.to_string(),
-                output_tokens.to_string(),
-                usd.to_string(),
-            ]
+        let row = |ModelSpend { model, requests, input_tokens, output_tokens, usd }: ModelSpend| {
+            let [requests, input, output] = [requests, input_tokens, output_tokens].map(|n| n.to_string());
+            [model, requests, input, output, usd.to_string()]
         };
         print_table(
             ["MODEL", "REQUESTS", "INPUT TOKENS", "OUTPUT TOKENS", "COST"],

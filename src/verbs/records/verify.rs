@@ -8,14 +8,12 @@ use serde_json::{Value, json};
 
 use crate::guard::verification;
 use crate::machine::environment::Environment;
-use crate::machine::installation;
 use crate::machine::warning::Warning;
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::exit_code::{FAILED, OK};
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::output::{complain_all, print, print_json};
-use crate::verbs::terminal::progress::during;
-use crate::verbs::terminal::project::environment_in_force;
+use crate::verbs::terminal::{
+    FAILED, Failure, OK, complain_all, environment_in_force, installation_in_force, print, print_json,
+    progress::during, time,
+};
 use opsctl_inventory::Installation;
 use opsctl_ledger::cooldown::cooldown_edit;
 use opsctl_ledger::{Ledger, LedgerError};
@@ -46,10 +44,10 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "ID", conflicts_with = "services")]
     session: Option<String>,
     /// Timeout for all checks together; default: `policy.verify.deadline`
-    #[arg(long, value_name = "DURATION", value_parser = crate::verbs::terminal::time::duration)]
+    #[arg(long, value_name = "DURATION", value_parser = time::duration)]
     deadline: Option<Window>,
     /// Time for a service to become healthy; default: `policy.verify.grace`
-    #[arg(long, value_name = "DURATION", value_parser = crate::verbs::terminal::time::duration)]
+    #[arg(long, value_name = "DURATION", value_parser = time::duration)]
     grace: Option<Window>,
     /// Print JSON
     #[arg(long)]
@@ -62,9 +60,7 @@ pub const FACTS: &[Facts] = &[Facts::reads("verify").in_guard(&[]).with_ledger()
 /// Runs the verb.
 pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
-    let mut warnings = Warning::of_environment(&environment.warnings);
-    let installation = installation::in_force(&environment, &mut warnings).installation;
-    complain_all(warnings);
+    let installation = installation_in_force(&environment);
     let grace = args.grace.unwrap_or(installation.policy.verify.grace);
     let deadline = args.deadline.unwrap_or(installation.policy.verify.deadline).duration();
     let inventory = &installation.inventory;
@@ -101,11 +97,10 @@ fn record(reports: &[Report], environment: &Environment) -> Result<Vec<Warning>,
     if !Ledger::exists(&environment.ledger)? {
         return Ok(vec![]);
     }
-    let mut ledger = Ledger::open(&environment.ledger)?;
-    let change = ledger.change()?;
-    let now = change.now(Utc::now());
-    let edits = verification::note_checks(&change, reports, environment.shell_session(), now)?;
-    change.commit()?;
+    let edits = Ledger::write(&environment.ledger, |change| {
+        let now = change.now(Utc::now());
+        verification::note_checks(change, reports, environment.shell_session(), now)
+    })?;
     let edited = cooldown_edit::edit(&environment.cooldown_file(), &edits);
     Ok(edited.err().map(Warning::from).into_iter().collect())
 }
@@ -123,7 +118,7 @@ fn of_session(
         _ => environment.shell_session(),
     };
     let Some(session) = session else {
-        return Err(Failure::NoSessionToVerify);
+        return Err(Failure::new("no session to verify; name services, or a session with --session"));
     };
     let Some(ledger) = Ledger::open_existing(&environment.ledger)? else { return Ok(vec![]) };
     Ok(verification::of_session(&ledger.session_actions(session)?, installation, grace, Utc::now()))
@@ -140,7 +135,7 @@ fn named(names: &[String], installation: &Installation, grace: Duration) -> Resu
                     || "list it under `services`".to_owned(),
                     |near| format!("did you mean `{near}`?"),
                 );
-            return Err(Failure::UnknownService { name: name.clone(), remedy });
+            return Err(Failure::new(format!("no service `{name}` in hosts.yaml; {remedy}")));
         }
         if subjects.iter().all(|subject| subject.service != service) {
             subjects.push(verification::subject(service, inventory, grace));

@@ -10,10 +10,7 @@ use crate::hooks::events::session_start::{SessionContext, compose};
 use crate::machine::request::Request;
 use crate::machine::warning::Warning;
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::exit_code::OK;
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::output::{complain_all, print, print_json};
-use crate::verbs::terminal::project::environment_in_force;
+use crate::verbs::terminal::{Failure, OK, complain_all, environment_in_force, print, print_json};
 use opsctl_policy::model::rights::policy::Tier;
 
 /// Show which files are in the context of a new session, and how much of each

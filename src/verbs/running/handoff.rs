@@ -14,9 +14,7 @@ use crate::sessions::handoff;
 use crate::sessions::handoff::desk::Desk;
 use crate::sessions::handoff::{Handoff, HandoffError, MAX_BYTES};
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::exit_code::{FAILED, OK};
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::output::{complain, complain_all, print};
+use crate::verbs::terminal::{FAILED, Failure, OK, complain, complain_all, print};
 use opsctl_ledger::Source;
 use opsctl_policy::model::records::event::{Level, NewEvent};
 use opsctl_policy::model::records::notice::{Body, Notice};
@@ -111,7 +109,7 @@ fn show(desk: &Desk) -> Result<u8, Failure> {
 }
 
 fn check(desk: &Desk, from: Tier) -> Result<u8, Failure> {
-    let handoff = desk.look(from).ok_or(Failure::NothingHandedOver)??;
+    let handoff = desk.look(from).ok_or_else(|| Failure::new("there is no hand-over"))??;
     print(&format!("{}\n", in_words(&handoff)));
     Ok(OK)
 }
@@ -131,22 +129,15 @@ fn write(desk: &Desk, from: Tier, environment: &Environment) -> Result<u8, Failu
         announce(environment, session, from, &refused(from, error), None, Utc::now());
     }
     let handoff = checked?;
-    desk.put(&handoff.text).map_err(|error| Failure::Unwritable {
-        path: desk.open_file(),
-        error,
-        remedy: "name a writable folder with CLAUDEOPS_STATE_DIR",
+    desk.put(&handoff.text).map_err(|error| {
+        let remedy = "name a writable folder with CLAUDEOPS_STATE_DIR";
+        Failure::unwritable(&desk.open_file(), &error, remedy)
     })?;
-    note_report(environment);
+    // If this fails, the session is asked for a report.
+    let noted = environment.shell_session().map(|id| records::note_report(environment, id, Utc::now()));
+    complain_all(noted.and_then(Result::err));
     print(&format!("{}; end the session now\n", in_words(&handoff)));
     Ok(OK)
-}
-
-/// Records that the session has reported. If this fails, the session is asked for a report.
-fn note_report(environment: &Environment) {
-    let Some(session) = environment.shell_session() else { return };
-    if let Err(error) = records::note_report(environment, session, Utc::now()) {
-        complain(error);
-    }
 }
 
 fn in_words(handoff: &Handoff) -> String {
@@ -172,7 +163,11 @@ fn take(
     let Some(found) = desk.look(from) else { return Ok(FAILED) };
     let now = Utc::now();
     let stated = found.as_ref().ok().and_then(|handoff| handoff.from_session.as_deref());
-    let parent = parent(environment, from, stated);
+    // The id of the session that handed over: the one that the hand-over states, otherwise the latest of its tier.
+    let parent = records::latest_run(environment, from, stated, Utc::now()).unwrap_or_else(|error| {
+        complain(error);
+        None
+    });
     let event = |level, handoff: &Handoff, message: String| NewEvent {
         level,
         service: match handoff.services.as_slice() {
@@ -210,14 +205,6 @@ fn take(
     }
 }
 
-/// The id of the session that handed over: the one that the hand-over states, otherwise the latest of its tier.
-fn parent(environment: &Environment, from: Tier, stated: Option<&str>) -> Option<String> {
-    records::latest_run(environment, from, stated, Utc::now()).unwrap_or_else(|error| {
-        complain(error);
-        None
-    })
-}
-
 /// Records the event, prints it, and notifies the operators unless the hand-over is followed or this is a dry run.
 fn announce(
     environment: &Environment,
@@ -227,9 +214,7 @@ fn announce(
     copy: Option<&Path>,
     now: DateTime<Utc>,
 ) {
-    if let Err(error) = records::add_event(environment, Source::Runner, session, event, now) {
-        complain(error);
-    }
+    complain_all(records::add_event(environment, Source::Runner, session, event, now).err());
     complain(&event.message);
     if event.level == Level::Info {
         return;
@@ -244,7 +229,5 @@ fn announce(
         body: Body::Plain(event.message.clone() + &copy),
         tags: ["handoff".to_owned()].into_iter().chain(event.service.clone()).collect(),
     };
-    if let Some(warning) = notify::raise(environment, session, &notice, now) {
-        complain(warning);
-    }
+    complain_all(notify::raise(environment, session, &notice, now));
 }

@@ -2,14 +2,12 @@
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::Path;
 
 use clap::Args;
 
 use crate::sessions::launch;
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::exit_code::{FAILED, OK};
-use crate::verbs::terminal::failure::Failure;
+use crate::verbs::terminal::{FAILED, Failure, OK};
 
 /// Start a command as the first process of a container, and hold back the keys
 #[derive(Debug, Args)]
@@ -33,8 +31,7 @@ pub const FACTS: &[Facts] = &[Facts::operator("launch").runs()];
 /// Runs the verb.
 pub fn run(args: &LaunchArgs) -> Result<u8, Failure> {
     let [program, arguments @ ..] = args.command.as_slice() else { return Ok(OK) };
-    let status = launch::run(program, arguments)
-        .map_err(|error| Failure::Unstartable { program: Path::new(program).to_owned(), error })?;
+    let status = launch::run(program, arguments).map_err(|error| Failure::unstartable(program, &error))?;
     let code = status.code().or_else(|| Some(128 + status.signal()?));
     Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(FAILED))
 }

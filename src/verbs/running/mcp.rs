@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use chrono::Utc;
@@ -17,10 +17,7 @@ use crate::sessions::mcp::Order;
 use crate::sessions::mcp::definition::{COMMON, PASSED_ON};
 use crate::sessions::mcp::tier::write_private;
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::exit_code::OK;
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::output::{complain, complain_all, print};
-use opsctl_ledger::LedgerError;
+use crate::verbs::terminal::{Failure, OK, complain, complain_all, print, utf8};
 use opsctl_policy::model::records::event::{Level, NewEvent};
 
 /// Merge the MCP servers of the baseline and of the mounted repositories
@@ -102,17 +99,16 @@ fn merge(args: &MergeArgs) -> Result<u8, Failure> {
         repos: args.repos.as_ref().unwrap_or(&runner.repos_dir),
         listed: &installation.repository_servers,
         tiers: &installation.policy.tiers,
-        opsctl: opsctl.to_str().ok_or(Failure::ProgramNotUtf8)?,
+        opsctl: utf8(&opsctl)?,
     });
     for left_out in &merged.left_out {
         complain(left_out);
-        if let Err(error) = record(&environment, &left_out.to_string()) {
-            complain(error);
-        }
+        // It recurs in every round, so it is an event unless it is among the latest.
+        let event = NewEvent { level: Level::Warning, service: None, message: left_out.to_string() };
+        complain_all(records::add_event_once(&environment, &event, Utc::now()).err());
     }
     let out = args.out.clone().unwrap_or_else(|| environment.mcp_config());
-    let failed =
-        |error| Failure::Unwritable { path: out.clone(), error, remedy: "name a writable file with --out" };
+    let failed = |error| Failure::unwritable(&out, &error, "name a writable file with --out");
     if merged.is_empty() {
         // Without servers, no file is needed.
         match std::fs::remove_file(&out) {
@@ -135,11 +131,5 @@ fn start(args: &RunArgs) -> Result<u8, Failure> {
         Some((OsString::from(name), value))
     });
     let error = Command::new(program).args(arguments).env_clear().envs(passed.chain(own)).exec();
-    Err(Failure::Unstartable { program: Path::new(program).to_owned(), error })
-}
-
-/// Records a warning as an event, unless it is among the latest: the warning recurs in every round.
-fn record(environment: &Environment, message: &str) -> Result<(), LedgerError> {
-    let event = NewEvent { level: Level::Warning, service: None, message: message.to_owned() };
-    records::add_event_once(environment, &event, Utc::now())
+    Err(Failure::unstartable(program, &error))
 }

@@ -21,9 +21,7 @@ use crate::sessions::transcript;
 use crate::setup::render::SETTINGS;
 use crate::setup::render::tier_args::client_arguments;
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::exit_code::{FAILED, OK};
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::output::{complain, complain_all, print};
+use crate::verbs::terminal::{FAILED, Failure, OK, complain, complain_all, print};
 use opsctl_ledger::sessions::client_runs::WaitingRun;
 use opsctl_policy::model::rights::policy::Tier;
 
@@ -124,16 +122,22 @@ fn answered(environment: &Environment) -> Result<u8, Failure> {
 /// The session that waits for a person, with its transcript put back where the client finds it.
 fn waiting(environment: &Environment, runner: &RunnerEnvironment, id: &str) -> Result<WaitingRun, Failure> {
     let run = records::waiting_runs(environment, Some(id), Utc::now())?.pop();
-    let run = run.ok_or_else(|| Failure::NotWaiting(id.to_owned()))?;
+    let run = run.ok_or_else(|| {
+        Failure::new(format!("no session `{id}` waits for a person; `opsctl approvals` lists those that do"))
+    })?;
     if run.tier > runner.max_tier.number() {
-        return Err(Failure::TierAboveMaximum { tier: run.tier, maximum: runner.max_tier.number() });
+        return Err(Failure::new(format!(
+            "the session is of tier {}, and CLAUDEOPS_MAX_TIER is {}; raise it, or refuse the question",
+            run.tier,
+            runner.max_tier.number()
+        )));
     }
     let put = transcript::put_back(&transcripts(), &environment.state_dir, id, &run.waiting.transcript);
     if let Err(error) = &put {
         Record::give_up(environment, &run, &error.to_string(), Utc::now())?;
         transcript::remove(&environment.state_dir, id);
     }
-    Ok(put.map(|()| run)?)
+    put.map(|()| run).map_err(|error| Failure::new(format!("the session cannot go on: {error}")))
 }
 
 /// The folder of the client's transcripts.

@@ -6,12 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use clap::Args;
-use serde::Deserialize;
+use serde_json::Value;
 
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::exit_code::OK;
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::output::print;
+use crate::verbs::terminal::{Failure, OK, print};
 
 const HOSTS: &str = include_str!("../../../templates/demo/hosts.yaml");
 const SESSION: &str = include_str!("../../../templates/demo/session.jsonl");
@@ -25,25 +23,11 @@ Replays a recorded session through the hooks and shows what the agent reads, wha
 recorded. Nothing outside a temporary folder is changed.")]
 pub struct DemoArgs {}
 
-/// The used fields of a recorded hook input.
-#[derive(Deserialize)]
-struct RecordedWire {
-    hook_event_name: String,
-    #[serde(default)]
-    tool_input: ToolInputWire,
-}
-
-#[derive(Deserialize, Default)]
-struct ToolInputWire {
-    #[serde(default)]
-    command: String,
-}
-
 /// The facts of the verb.
 pub const FACTS: &[Facts] = &[Facts::changes("demo")];
 
 /// Runs the verb.
-pub fn run() -> Result<u8, Failure> {
+pub fn run(_: &DemoArgs) -> Result<u8, Failure> {
     let folder = tempfile::tempdir()?;
     let stage = Stage { opsctl: std::env::current_exe()?, folder: folder.path() };
     std::fs::write(stage.folder.join("hosts.yaml"), HOSTS)?;
@@ -53,7 +37,7 @@ pub fn run() -> Result<u8, Failure> {
     print(&indented(&String::from_utf8_lossy(&rendered.stdout)));
 
     for line in SESSION.lines() {
-        let recorded: RecordedWire = serde_json::from_str(line)?;
+        let recorded = serde_json::from_str(line)?;
         let answer = stage.opsctl(&["hook"], line)?;
         print(&scene(&recorded, &answer));
     }
@@ -86,11 +70,12 @@ impl Stage<'_> {
     }
 }
 
-fn scene(recorded: &RecordedWire, answer: &Output) -> String {
-    let command = &recorded.tool_input.command;
+fn scene(recorded: &Value, answer: &Output) -> String {
+    let text_at = |key| recorded.pointer(key).and_then(Value::as_str).unwrap_or_default();
+    let command = text_at("/tool_input/command");
     let stderr = String::from_utf8_lossy(&answer.stderr);
     let mut text = String::new();
-    match recorded.hook_event_name.as_str() {
+    match text_at("/hook_event_name") {
         "SessionStart" => {
             text.push_str("\nA session starts. The agent reads:\n");
             text.push_str(&indented(&String::from_utf8_lossy(&answer.stdout)));

@@ -13,9 +13,7 @@ use crate::machine::warning::Warning;
 use crate::setup::doctor::hooks::{Locations, survey};
 use crate::setup::doctor::{Condition, Examined, client, examine, names};
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::exit_code::{FAILED, OK};
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::output::{print, print_json};
+use crate::verbs::terminal::{FAILED, Failure, OK, print, print_json};
 
 /// Check a running installation: settings, hooks, program, client, credentials, ledger, rights, hosts, services
 #[derive(Debug, Args)]

@@ -7,12 +7,9 @@ use serde_json::json;
 use crate::machine::installation;
 use crate::machine::warning::Warning;
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::exit_code::OK;
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::output::{complain_all, print_json};
-use crate::verbs::terminal::project::environment_in_force;
-use crate::verbs::terminal::screen::shows_progress;
-use crate::verbs::terminal::table::print_table;
+use crate::verbs::terminal::{
+    Failure, OK, complain_all, environment_in_force, print_json, print_table, screen::shows_progress, time,
+};
 use opsctl_policy::model::installation::inventory::{Host, Inventory};
 use opsctl_policy::model::rights::policy::Window;
 use opsctl_policy::targets::nearest::nearest;
@@ -34,7 +31,7 @@ pub struct HostsArgs {
     #[arg(value_name = "HOST")]
     names: Vec<String>,
     /// Timeout for all hosts together
-    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = crate::verbs::terminal::time::duration)]
+    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = time::duration)]
     deadline: Window,
     /// Probes per host, spread over the deadline
     #[arg(long, value_name = "N", default_value_t = PROBES, value_parser = clap::value_parser!(u16).range(1..=20))]
@@ -90,7 +87,7 @@ fn named<'a>(inventory: &'a Inventory, names: &[String]) -> Result<Vec<&'a Host>
                 || "`opsctl hosts` lists them".to_owned(),
                 |near| format!("did you mean `{near}`?"),
             );
-            return Err(Failure::UnknownHost { name: name.clone(), remedy });
+            return Err(Failure::new(format!("no host `{name}` in hosts.yaml; {remedy}")));
         }
     }
     Ok(inventory.hosts.iter().filter(|host| names.is_empty() || names.contains(&host.name)).collect())

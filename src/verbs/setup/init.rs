@@ -13,11 +13,7 @@ use crate::guard::approval::{ApprovalError, KeyError};
 use crate::setup::import;
 use crate::setup::import::Source;
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::exit_code::OK;
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::output::{complain, print};
-use crate::verbs::terminal::screen;
-use crate::verbs::terminal::text::Text;
+use crate::verbs::terminal::{Failure, OK, Text, complain, print, screen};
 use opsctl_inventory::error::HostsError;
 use opsctl_inventory::{Installation, load};
 
@@ -122,12 +118,17 @@ pub fn run(args: &InitArgs) -> Result<u8, Failure> {
     if let Some(path) = taken
         && !force
     {
-        return Err(if from.is_empty() { Failure::Exists(path) } else { Failure::ExistsForImport(path) });
+        let remedy = if from.is_empty() {
+            "; name another folder, or overwrite it with --force"
+        } else {
+            ", and an import overwrites nothing; name another folder, or show what is new with --diff"
+        };
+        return Err(Failure::new(format!("{} exists already{remedy}", path.display())));
     }
     let hosts = if from.is_empty() { HOSTS.to_owned() } else { imported(from)? };
     for name in FOLDERS {
         let path = folder.join(name);
-        fs::create_dir_all(&path).map_err(|error| cannot_write(&path, error))?;
+        fs::create_dir_all(&path).map_err(|error| cannot_write(&path, &error))?;
     }
     let mut compose_files = vec!["compose.yaml"];
     compose_files.extend(added.iter().map(|(name, ..)| name));
@@ -143,9 +144,9 @@ pub fn run(args: &InitArgs) -> Result<u8, Failure> {
             continue;
         }
         if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(|error| cannot_write(parent, error))?;
+            fs::create_dir_all(parent).map_err(|error| cannot_write(parent, &error))?;
         }
-        write(&path, &text, mode).map_err(|error| cannot_write(&path, error))?;
+        write(&path, &text, mode).map_err(|error| cannot_write(&path, &error))?;
         print(&format!("{}\n", path.display()));
     }
     if screen::is_terminal() {
@@ -186,8 +187,8 @@ fn show_diff(file: &Path, from: &[Source]) -> Result<u8, Failure> {
     let before = if is_new { String::new() } else { fs::read_to_string(file)? };
     let mut draft = import::read(from)?;
     draft.complete(&installation.inventory);
-    let after = import::text::added(&draft, &before, &installation.inventory)
-        .ok_or_else(|| Failure::NotABlock(file.to_owned()))?;
+    let after =
+        import::text::added(&draft, &before, &installation.inventory).ok_or_else(|| not_a_block(file))?;
     checked(&after)?;
     let diff = import::text::diff(&before, &after, &file.display().to_string());
     if diff.is_empty() {
@@ -213,7 +214,14 @@ fn write(path: &Path, text: &str, mode: u32) -> std::io::Result<()> {
     OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?.write_all(text.as_bytes())
 }
 
-fn cannot_write(path: &Path, error: std::io::Error) -> Failure {
-    let remedy = "check the folder's owner and rights, or name another";
-    Failure::Unwritable { path: path.to_owned(), error, remedy }
+fn not_a_block(file: &Path) -> Failure {
+    Failure::new(format!(
+        "`hosts` or `services` in {} is not a map with one entry for each line, so nothing can be inserted; write it so, or \
+         import into another folder",
+        file.display()
+    ))
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::unwritable(path, error, "check the folder's owner and rights, or name another")
 }

@@ -8,10 +8,7 @@ use crate::guard::approval::rotation;
 use crate::machine::client::own_files;
 use crate::machine::environment::Environment;
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::exit_code::OK;
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::output::{complain, print};
-use crate::verbs::terminal::person;
+use crate::verbs::terminal::{Failure, OK, complain, person, print};
 
 /// Make the key that signs answers to questions, and print its public part for hosts.yaml
 #[derive(Debug, Args)]

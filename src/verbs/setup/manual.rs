@@ -6,9 +6,7 @@ use clap::{Args, Command};
 use clap_complete::Shell;
 
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::exit_code::OK;
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::output::print;
+use crate::verbs::terminal::{Failure, OK, print};
 
 /// Print completions for a shell
 #[derive(Debug, Args)]
@@ -46,13 +44,9 @@ pub fn completions(args: &CompletionsArgs, mut program: Command) -> u8 {
 /// Writes or prints the manual pages.
 pub fn man(args: &ManArgs, program: Command) -> Result<u8, Failure> {
     if let Some(folder) = &args.out {
-        std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(program, folder)).map_err(
-            |error| Failure::Unwritable {
-                path: folder.clone(),
-                error,
-                remedy: "name a writable folder with --out",
-            },
-        )?;
+        std::fs::create_dir_all(folder)
+            .and_then(|()| clap_mangen::generate_to(program, folder))
+            .map_err(|error| Failure::unwritable(folder, &error, "name a writable folder with --out"))?;
     } else {
         let mut page = Vec::new();
         clap_mangen::Man::new(program).render(&mut page)?;

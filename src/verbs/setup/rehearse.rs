@@ -8,11 +8,9 @@ use crate::machine::installation;
 use crate::setup::doctor::client;
 use crate::setup::rehearse::{GuaranteeStatus, Report, rehearse};
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::exit_code::{FAILED, OK};
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::output::{complain_all, print, print_json};
-use crate::verbs::terminal::progress::during;
-use crate::verbs::terminal::project::environment_in_force;
+use crate::verbs::terminal::{
+    FAILED, Failure, OK, complain_all, environment_in_force, print, print_json, progress::during,
+};
 
 /// Test the guard: a scripted model makes the installed client attempt what must be prevented
 #[derive(Debug, Args)]
@@ -53,10 +51,12 @@ pub fn run(args: &RehearseArgs) -> Result<u8, Failure> {
     let policy = installation::in_force(&environment, &mut warnings);
     complain_all(warnings);
     let client = match &args.client {
-        Some(client) => {
-            client.canonicalize().map_err(|error| Failure::Client { path: client.clone(), error })?
-        }
-        None => client::find().ok_or(Failure::NoClient)?,
+        Some(client) => client.canonicalize().map_err(|error| {
+            Failure::new(format!("{}: {error}; name the client with --client", client.display()))
+        })?,
+        None => client::find().ok_or_else(|| {
+            Failure::new("no client: neither CLAUDEOPS_CLIENT nor `claude` in PATH; name it with --client")
+        })?,
     };
     let what = "rehearsing the guarantees with the installed client".to_owned();
     let project = &environment.project_dir;

@@ -8,9 +8,7 @@ use crate::machine::environment::Environment;
 use crate::machine::installation::hosts_file;
 use crate::setup::render::{MANAGED, Managed, Order, Rendered, SETTINGS, egress, output, render};
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::exit_code::{FAILED, OK};
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::output::{complain, print};
+use crate::verbs::terminal::{FAILED, Failure, OK, complain, print, utf8};
 use opsctl_inventory::compiled::Compiled;
 use opsctl_inventory::load;
 use opsctl_policy::model::installation::inventory::Inventory;
@@ -61,18 +59,25 @@ pub const FACTS: &[Facts] =
 pub fn run(args: &RenderArgs) -> Result<u8, Failure> {
     let environment = Environment::of_process();
     let named = args.hosts.as_deref().or(environment.hosts.as_deref());
-    let hosts = hosts_file(named).ok_or(Failure::NoHostsFile)?;
+    let hosts = hosts_file(named)
+        .ok_or_else(|| Failure::new("no hosts.yaml: name one with --hosts or CLAUDEOPS_HOSTS"))?;
     let installation = load::load(&hosts)?;
     let Inventory { hosts: machines, services, .. } = &installation.inventory;
     if machines.is_empty() && services.is_empty() && !args.empty {
-        return Err(Failure::EmptyInventory(hosts));
+        return Err(Failure::new(format!(
+            "{} lists no hosts and no services; add some, or render only its policy with --empty",
+            hosts.display()
+        )));
     }
     let compiled = Compiled { installation, tier: args.tier.and_then(Tier::from_number) };
     let opsctl = match &args.opsctl {
         Some(path) => path.clone(),
-        None => std::env::current_exe().map_err(Failure::NoProgram)?,
+        None => std::env::current_exe().map_err(|error| {
+            let what = "the path of this program cannot be determined";
+            Failure::new(format!("{what} ({error}); name it with --opsctl"))
+        })?,
     };
-    let opsctl = opsctl.to_str().ok_or(Failure::ProgramNotUtf8)?;
+    let opsctl = utf8(&opsctl)?;
     let project = output::project(&args.out, opsctl, &compiled.installation.settings)?;
     let managed_settings = args.managed.as_deref().map(output::existing_settings).transpose()?;
     // Relative to the current folder, not to `out`.

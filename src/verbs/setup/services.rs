@@ -1,7 +1,7 @@
 //! Names of services in arguments.
 
 use crate::machine::environment::Environment;
-use crate::verbs::terminal::failure::Failure;
+use crate::verbs::terminal::Failure;
 use opsctl_ledger::Ledger;
 use opsctl_ledger::cooldown::cooldown_file::CooldownFile;
 use opsctl_policy::model::installation::inventory::Inventory;
@@ -46,7 +46,7 @@ pub fn known(
     }
     let near = nearest(written, listed()).map(|near| format!("did you mean `{near}`?"));
     let remedy = near.map_or_else(|| remedy.to_owned(), |near| format!("{near} Otherwise, {remedy}"));
-    Err(Failure::UnknownService { name: written.to_owned(), remedy })
+    Err(Failure::new(format!("no service `{written}` in hosts.yaml; {remedy}")))
 }
 
 /// Whether the ledger or `cooldown.json` contains this name.

@@ -1,16 +1,26 @@
-//! The terminal: input, text and tables, failures and exit codes.
+//! The terminal: input, text and tables, failures and exit codes. Verbs import what most of them use from here.
 
-pub mod exit_code;
-pub mod failure;
+mod exit_code;
+mod failure;
 pub mod input;
-pub mod listing;
+mod listing;
 pub mod mistakes;
-pub mod output;
+mod output;
 pub mod person;
 pub mod progress;
-pub mod project;
+mod project;
 pub mod screen;
-pub mod table;
+mod table;
 pub mod text;
 pub mod time;
 pub mod watch;
+
+pub use exit_code::{DENIED, FAILED, OK};
+pub use failure::{Failure, utf8};
+pub use listing::{Agents, Listing};
+pub use output::{
+    complain, complain_all, complain_as_is, complain_in_colours, print, print_json, print_page,
+};
+pub use project::{environment_in_force, installation_in_force};
+pub use table::print_table;
+pub use text::Text;

@@ -3,11 +3,16 @@
 use std::fmt::Display;
 use std::io::{self, Write as _};
 
+use chrono::{DateTime, Utc};
+use minijinja::value::{Serde, Value};
 use serde::Serialize;
 
 use super::exit_code::OK;
 use super::failure::Failure;
-use super::text::Text;
+use super::text::{Text, line};
+use crate::pages::report::engine;
+use crate::setup::import::text::scalar;
+use opsctl_redact::shortened;
 
 /// Prints a message on stderr, with the prefix `opsctl: `.
 pub fn complain(message: impl Display) {
@@ -50,6 +55,16 @@ pub fn try_print(text: impl Into<Text>) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
         stdout.write_all(text.as_str().as_bytes()).and_then(|()| stdout.flush())
     }
+}
+
+/// Prints a view with a template, which has the filters of the report and those of text. Relative times are as of `now`.
+pub fn print_page(template: &str, view: &impl Serialize, now: DateTime<Utc>) -> Result<u8, Failure> {
+    let mut engine = engine(now)?;
+    engine.add_filter("line", line);
+    engine.add_filter("scalar", scalar);
+    engine.add_filter("shortened", shortened);
+    print(&engine.render_str(template, Value::from(Serde(view)))?);
+    Ok(OK)
 }
 
 /// Prints a value as one line of JSON on stdout.

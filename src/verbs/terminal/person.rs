@@ -7,7 +7,9 @@ use crate::machine::environment::Environment;
 /// refused: only persons answer.
 pub fn at_terminal(environment: &Environment) -> Result<String, Failure> {
     if environment.shell_session().is_some() {
-        return Err(Failure::NotAPerson);
+        return Err(Failure::new(
+            "this is an agent's shell, and only persons answer: run it where the guard runs",
+        ));
     }
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     let login = ["SUDO_USER", "USER", "LOGNAME"].into_iter().find_map(set);

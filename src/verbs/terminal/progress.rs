@@ -8,14 +8,10 @@ use super::screen::shows_progress;
 
 /// Shows what is being done, with the time since the start, while `work` runs.
 pub fn during<T>(what: String, work: impl FnOnce() -> T) -> T {
-    if !shows_progress() {
-        return work();
-    }
-    let spinner = ProgressBar::new_spinner().with_message(what);
-    spinner.enable_steady_tick(Duration::from_millis(120));
-    let done = work();
-    spinner.finish_and_clear();
-    done
+    steps(|show| {
+        show(what);
+        work()
+    })
 }
 
 /// Shows each step that `work` states while it runs.

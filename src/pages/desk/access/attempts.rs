@@ -56,41 +56,38 @@ impl Attempts {
 mod tests {
     use super::*;
 
-    fn address(text: &str) -> IpAddr {
-        text.parse().unwrap()
+    /// Whether an attempt from each of these addresses is allowed, all at one time.
+    fn allowed(
+        attempts: &mut Attempts,
+        addresses: impl IntoIterator<Item = String>,
+        now: Instant,
+    ) -> Vec<bool> {
+        let addresses = addresses.into_iter().map(|address| address.parse().unwrap());
+        addresses.map(|address| attempts.begin(address, now).is_ok()).collect()
     }
 
     #[test]
     fn the_sixth_failure_of_an_address_has_to_wait() {
         let (mut attempts, start) = (Attempts::default(), Instant::now());
-        for second in 0..5 {
-            attempts.begin(address("192.0.2.1"), start + Duration::from_secs(second)).unwrap();
-        }
-        let wait = attempts.begin(address("192.0.2.1"), start + Duration::from_secs(10)).unwrap_err();
-        assert_eq!(wait, Duration::from_secs(290));
-        assert!(attempts.begin(address("192.0.2.2"), start + Duration::from_secs(10)).is_ok());
-        assert!(attempts.begin(address("192.0.2.1"), start + WINDOW).is_ok());
-    }
-
-    #[test]
-    fn a_successful_login_clears_the_failures_of_its_address() {
-        let (mut attempts, now) = (Attempts::default(), Instant::now());
-        (0..5).for_each(|_| attempts.begin(address("192.0.2.1"), now).unwrap());
-        attempts.succeeded(address("192.0.2.1"));
-        assert!(attempts.begin(address("192.0.2.1"), now).is_ok());
+        let [one, other] = ["192.0.2.1", "192.0.2.2"].map(|address| address.parse::<IpAddr>().unwrap());
+        let at = |second| start + Duration::from_secs(second);
+        (0..5).for_each(|second| attempts.begin(one, at(second)).unwrap());
+        assert_eq!(attempts.begin(one, at(10)), Err(Duration::from_secs(290)));
+        assert!(attempts.begin(other, at(10)).is_ok() && attempts.begin(one, start + WINDOW).is_ok());
+        // A successful login clears the failures of its address.
+        (0..4).for_each(|_| attempts.begin(one, at(400)).unwrap());
+        attempts.succeeded(one);
+        assert!(attempts.begin(one, at(400)).is_ok());
     }
 
     #[test]
     fn addresses_of_one_ipv6_network_share_a_limit_and_all_together_have_one() {
-        let (mut attempts, now) = (Attempts::default(), Instant::now());
-        for host in 0..5 {
-            attempts.begin(address(&format!("2001:db8::{host}")), now).unwrap();
-        }
-        assert!(attempts.begin(address("2001:db8::99"), now).is_err());
+        let now = Instant::now();
+        let network = (0..6).map(|host| format!("2001:db8::{host}"));
+        assert_eq!(allowed(&mut Attempts::default(), network, now), [true, true, true, true, true, false]);
         let mut attempts = Attempts::default();
-        for host in 0..IN_TOTAL {
-            attempts.begin(address(&format!("192.0.2.{host}")), now).unwrap();
-        }
-        assert!(attempts.begin(address("198.51.100.1"), now).is_err());
+        let all = allowed(&mut attempts, (0..IN_TOTAL).map(|host| format!("192.0.2.{host}")), now);
+        assert!(all.into_iter().all(|is_allowed| is_allowed));
+        assert_eq!(allowed(&mut attempts, ["198.51.100.1".to_owned()], now), [false]);
     }
 }

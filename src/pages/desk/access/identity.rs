@@ -23,31 +23,32 @@ impl FromRequestParts<Arc<Desk>> for Visitor {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, desk: &Arc<Desk>) -> Result<Self, Response> {
-        match of_request(parts, desk).await? {
-            Some(visitor) => Ok(visitor),
-            None if parts.method == Method::GET && wants_page(&parts.headers) => {
+        match of_request(parts, desk).await {
+            Ok(Some(visitor)) => Ok(visitor),
+            Ok(None) if parts.method == Method::GET && wants_page(&parts.headers) => {
                 Err(Redirect::to("/login").into_response())
             }
-            None => Err(desk.problem(&Problem::NOT_LOGGED_IN)),
+            Ok(None) => Err(Problem::NOT_LOGGED_IN.into_response()),
+            Err(problem) => Err(problem.into_response()),
         }
     }
 }
 
 impl OptionalFromRequestParts<Arc<Desk>> for Visitor {
-    type Rejection = Response;
+    type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, desk: &Arc<Desk>) -> Result<Option<Self>, Response> {
+    async fn from_request_parts(parts: &mut Parts, desk: &Arc<Desk>) -> Result<Option<Self>, Problem> {
         of_request(parts, desk).await
     }
 }
 
-async fn of_request(parts: &Parts, desk: &Arc<Desk>) -> Result<Option<Visitor>, Response> {
+async fn of_request(parts: &Parts, desk: &Arc<Desk>) -> Result<Option<Visitor>, Problem> {
     if let Some(visitor) = of_proxy(parts, desk) {
         return Ok(Some(visitor));
     }
     let cookie = if desk.settings.has_token() { cookie(&parts.headers, desk.cookie_name()) } else { None };
     let Some(digest) = cookie.and_then(|cookie| desk.tokens.digest(cookie)) else { return Ok(None) };
-    let found = desk.with_ledger(move |ledger| ledger.login(&digest, Utc::now())).await?;
+    let found = desk.blocking(move |desk| Ok(desk.ledger()?.0.login(&digest, Utc::now())?)).await?;
     Ok(found.map(|Login { digest, who, .. }| Visitor { who, login: Some(digest) }))
 }
 

@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use chrono::{TimeDelta, Utc};
 use serde::Deserialize;
+use serde_json::json;
 
 use super::identity::client_address;
 use super::visitor::Visitor;
@@ -16,6 +17,8 @@ use crate::guard::approval::desk_key::{encoded, random};
 use crate::guard::process::connections::Peer;
 use crate::pages::desk::problem::Problem;
 use crate::pages::desk::state::Desk;
+use crate::pages::desk::templates;
+use crate::pages::desk::templates::Head;
 use opsctl_ledger::records::desk::Login;
 
 /// How long a login lasts.
@@ -37,14 +40,15 @@ pub struct LogoutForm {
 }
 
 /// The page with the form.
-pub async fn page(State(desk): State<Arc<Desk>>, visitor: Option<Visitor>) -> Response {
+pub async fn page(State(desk): State<Arc<Desk>>, visitor: Option<Visitor>) -> Result<Response, Problem> {
     if visitor.is_some() {
-        return Redirect::to("/").into_response();
+        return Ok(Redirect::to("/").into_response());
     }
     login_page(&desk, None, StatusCode::OK)
 }
 
-fn login_page(desk: &Desk, failure: Option<&str>, status: StatusCode) -> Response {
+/// The page with the form, the failure of the last attempt, and where the token is.
+fn login_page(desk: &Desk, failure: Option<&str>, status: StatusCode) -> Result<Response, Problem> {
     let place = desk.tokens.login_file().map(|path| {
         if desk.settings.token_file.is_some() {
             return "The token is in the file that CLAUDEOPS_DESK_TOKEN_FILE names.".to_owned();
@@ -52,7 +56,9 @@ fn login_page(desk: &Desk, failure: Option<&str>, status: StatusCode) -> Respons
         let name = path.file_name().unwrap_or_default().display();
         format!("The token is in the file {name} of the state folder of `opsctl serve`.")
     });
-    desk.templates.login(failure, place.as_deref(), status)
+    let head = Head { title: "Log in", ..Head::default() };
+    let raw = json!({ "failure": failure, "has_token": place.is_some(), "place": place });
+    Ok((status, templates::page("desk/login.html", &head, json!({}), raw)?).into_response())
 }
 
 /// Logs in with the token: sets a cookie.
@@ -61,38 +67,25 @@ pub async fn log_in(
     Extension(peer): Extension<Peer>,
     headers: HeaderMap,
     Form(form): Form<LoginForm>,
-) -> Response {
+) -> Result<Response, Problem> {
     let address = client_address(&desk, &peer, &headers);
     if let Err(wait) = desk.attempts().begin(address, Instant::now()) {
         let seconds = wait.as_secs() + 1;
         let failure = format!("Too many failed logins. Try again in {} minutes.", seconds.div_ceil(60));
-        let mut answer = login_page(&desk, Some(&failure), StatusCode::TOO_MANY_REQUESTS);
+        let mut answer = login_page(&desk, Some(&failure), StatusCode::TOO_MANY_REQUESTS)?;
         answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-        return answer;
+        return Ok(answer);
     }
     if !desk.tokens.logs_in(&form.token) {
         return login_page(&desk, Some("This is not the token."), StatusCode::UNAUTHORIZED);
     }
     desk.attempts().succeeded(address);
-    match start(&desk).await {
-        Ok(cookie) => with_cookie(&desk, &cookie, LIFE.num_seconds()),
-        Err(problem) => problem,
-    }
-}
-
-/// Records a login. Returns its cookie.
-async fn start(desk: &Arc<Desk>) -> Result<String, Response> {
-    let cookie = encoded(&random().map_err(|_| desk.problem(&Problem::INTERNAL))?);
+    let cookie = encoded(&random().map_err(|_| Problem::INTERNAL)?);
     let now = Utc::now();
-    let digest = desk.tokens.digest(&cookie).ok_or_else(|| desk.problem(&Problem::INTERNAL))?;
+    let digest = desk.tokens.digest(&cookie).ok_or(Problem::INTERNAL)?;
     let login = Login { digest, who: WHO.to_owned(), expires_at: now + LIFE };
-    desk.with_ledger(move |ledger| {
-        let change = ledger.change()?;
-        change.add_login(&login, now)?;
-        change.commit()
-    })
-    .await?;
-    Ok(cookie)
+    desk.write(move |change| change.add_login(&login, now)).await?;
+    with_cookie(&desk, &cookie, LIFE.num_seconds())
 }
 
 /// Ends the login.
@@ -100,28 +93,19 @@ pub async fn log_out(
     State(desk): State<Arc<Desk>>,
     visitor: Visitor,
     Form(form): Form<LogoutForm>,
-) -> Response {
+) -> Result<Response, Problem> {
     if !visitor.owns_form(&desk.key, &form.form) {
-        return desk.problem(&Problem::FOREIGN_FORM);
+        return Err(Problem::FOREIGN_FORM);
     }
-    let Some(digest) = visitor.login else { return Redirect::to("/").into_response() };
-    let removed = desk.with_ledger(move |ledger| {
-        let change = ledger.change()?;
-        change.remove_login(&digest)?;
-        change.commit()
-    });
-    match removed.await {
-        Ok(()) => with_cookie(&desk, "", 0),
-        Err(problem) => problem,
-    }
+    let Some(digest) = visitor.login else { return Ok(Redirect::to("/").into_response()) };
+    desk.write(move |change| change.remove_login(&digest)).await?;
+    with_cookie(&desk, "", 0)
 }
 
-fn with_cookie(desk: &Desk, cookie: &str, seconds: i64) -> Response {
+fn with_cookie(desk: &Desk, cookie: &str, seconds: i64) -> Result<Response, Problem> {
     let secure = if desk.settings.is_https() { "; Secure" } else { "" };
     let name = desk.cookie_name();
     let cookie = format!("{name}={cookie}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}");
-    match HeaderValue::from_str(&cookie) {
-        Ok(cookie) => ([(header::SET_COOKIE, cookie)], Redirect::to("/")).into_response(),
-        Err(_) => desk.problem(&Problem::INTERNAL),
-    }
+    let cookie = HeaderValue::from_str(&cookie).map_err(|_| Problem::INTERNAL)?;
+    Ok(([(header::SET_COOKIE, cookie)], Redirect::to("/")).into_response())
 }

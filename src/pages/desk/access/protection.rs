@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Method, header};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 
 use super::identity::is_cross_site;
 use crate::pages::desk::problem::Problem;
@@ -40,11 +40,11 @@ const HEADERS: [(header::HeaderName, &str); 8] = [
 /// Checks a request, passes it on and completes the answer.
 pub async fn protect(State(desk): State<Arc<Desk>>, request: Request, next: Next) -> Response {
     let mut answer = match refusal(&desk, &request) {
-        Some(problem) => desk.problem(&problem),
-        None => match tokio::time::timeout(TIMEOUT, next.run(request)).await {
-            Ok(answer) => answer,
-            Err(_) => desk.problem(&Problem::TOO_SLOW),
-        },
+        Some(problem) => problem.into_response(),
+        None => {
+            let answer = tokio::time::timeout(TIMEOUT, next.run(request)).await;
+            answer.map_err(|_| Problem::TOO_SLOW).into_response()
+        }
     };
     for (name, value) in HEADERS {
         answer.headers_mut().insert(name, HeaderValue::from_static(value));

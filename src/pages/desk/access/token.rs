@@ -128,13 +128,14 @@ mod tests {
     #[test]
     fn a_chosen_token_logs_in_and_a_short_one_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("own/t");
         std::fs::create_dir(folder.path().join("own")).unwrap();
-        let settings = Settings { token_file: Some(file.clone()), ..Settings::default() };
-        std::fs::write(&file, "0123456789abcde\n").unwrap();
-        assert!(matches!(Tokens::of(&settings, folder.path()), Err(TokenError::TooShort(_))));
-        std::fs::write(&file, "0123456789abcdef\n").unwrap();
-        let tokens = Tokens::of(&settings, folder.path()).unwrap();
+        let of = |token: &str| {
+            let file = folder.path().join("own/t");
+            std::fs::write(&file, format!("{token}\n")).unwrap();
+            Tokens::of(&Settings { token_file: Some(file), ..Settings::default() }, folder.path())
+        };
+        assert!(matches!(of("0123456789abcde"), Err(TokenError::TooShort(_))));
+        let tokens = of("0123456789abcdef").unwrap();
         assert!(tokens.logs_in("0123456789abcdef") && tokens.logs_in(" 0123456789abcdef\n"));
         for wrong in ["", "0123456789abcde", "0123456789abcdef0"] {
             assert!(!tokens.logs_in(wrong) && !tokens.reads_metrics(wrong), "{wrong}");
@@ -144,20 +145,14 @@ mod tests {
     }
 
     #[test]
-    fn a_token_file_in_the_state_folder_is_created() {
+    fn a_token_in_the_state_folder_is_created_once() {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("t");
-        let settings = Settings { token_file: Some(file.clone()), ..Settings::default() };
-        let tokens = Tokens::of(&settings, folder.path()).unwrap();
-        assert!(tokens.logs_in(&std::fs::read_to_string(file).unwrap()));
-    }
-
-    #[test]
-    fn a_token_is_created_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let tokens = Tokens::of(&Settings::default(), folder.path()).unwrap();
-        let text = std::fs::read_to_string(tokens.login_file().unwrap()).unwrap();
-        assert_eq!(text.trim().len(), 64);
-        assert!(Tokens::of(&Settings::default(), folder.path()).unwrap().logs_in(&text));
+        for token_file in [None, Some(folder.path().join("t"))] {
+            let settings = Settings { token_file, ..Settings::default() };
+            let tokens = Tokens::of(&settings, folder.path()).unwrap();
+            let text = std::fs::read_to_string(tokens.login_file().unwrap()).unwrap();
+            assert_eq!(text.trim().len(), 64);
+            assert!(Tokens::of(&settings, folder.path()).unwrap().logs_in(&text));
+        }
     }
 }

@@ -1,9 +1,7 @@
-//! The ticks of the time axis.
+//! The time axis: its scale and its ticks.
 
 use chrono::{DateTime, TimeDelta, Timelike as _, Utc};
-use serde::Serialize;
-
-use super::scale::Scale;
+use serde_json::{Value, json};
 
 /// The maximum number of ticks.
 const MOST: i64 = 9;
@@ -11,53 +9,35 @@ const MOST: i64 = 9;
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 
-/// The possible steps between ticks, in seconds.
-const STEPS: [i64; 14] = [
-    600,
-    1800,
-    HOUR,
-    3 * HOUR,
-    6 * HOUR,
-    12 * HOUR,
-    DAY,
-    2 * DAY,
-    5 * DAY,
-    7 * DAY,
-    14 * DAY,
-    30 * DAY,
-    90 * DAY,
-    365 * DAY,
-];
+/// The possible steps between ticks, in hours; shorter ones are 10 and 30 minutes.
+const HOURS: [i64; 12] = [1, 3, 6, 12, 24, 2 * 24, 5 * 24, 7 * 24, 14 * 24, 30 * 24, 90 * 24, 365 * 24];
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Tick {
-    x: f64,
-    label: String,
-    /// The alignment of its label (`text-anchor`), so that no label is cut off at the ends.
-    anchor: &'static str,
-    /// Whether it is hidden on narrow screens.
-    minor: bool,
+/// Maps times between the start of the period and now to positions.
+#[derive(Debug, Clone, Copy)]
+pub struct Scale {
+    pub since: DateTime<Utc>,
+    pub now: DateTime<Utc>,
 }
 
-/// The ticks, at round times.
-pub fn ticks(scale: Scale) -> Vec<Tick> {
+impl Scale {
+    /// The position of a time, 0 to 100 per cent, rounded to hundredths. Times outside the period are clamped.
+    pub fn x(self, at: DateTime<Utc>) -> f64 {
+        let seconds = |delta: TimeDelta| f64::from(i32::try_from(delta.num_seconds()).unwrap_or(i32::MAX));
+        let part = seconds(at - self.since) / seconds(self.now - self.since).max(1.0);
+        (part.clamp(0.0, 1.0) * 1e4).round() / 1e2
+    }
+}
+
+/// The ticks, at round times. Every second one is hidden on narrow screens.
+pub fn ticks(scale: Scale) -> Vec<Value> {
     let Scale { since, now } = scale;
     let span = (now - since).num_seconds().max(1);
-    let Some(step) = STEPS.into_iter().find(|step| span / step <= MOST) else { return vec![] };
+    let mut steps = [600, 1800].into_iter().chain(HOURS.map(|hours| hours * HOUR));
+    let Some(step) = steps.find(|step| span / step <= MOST) else { return vec![] };
     let first = since.timestamp().div_euclid(step) * step + step;
-    let mut ticks = Vec::new();
-    let mut at = DateTime::from_timestamp(first, 0);
-    while let Some(time) = at.filter(|time| *time <= now) {
-        let x = scale.x(time);
-        let anchor = match x {
-            ..4.0 => "start",
-            96.0.. => "end",
-            _ => "middle",
-        };
-        ticks.push(Tick { x, label: label(time, step), anchor, minor: ticks.len() % 2 == 1 });
-        at = time.checked_add_signed(TimeDelta::seconds(step));
-    }
-    ticks
+    let times = (first..=now.timestamp()).step_by(usize::try_from(step).unwrap_or(usize::MAX));
+    let times = times.filter_map(|at| DateTime::from_timestamp(at, 0));
+    times.map(|at| json!({ "x": scale.x(at), "label": label(at, step) })).collect()
 }
 
 fn label(at: DateTime<Utc>, step: i64) -> String {
@@ -70,10 +50,9 @@ mod tests {
     use super::*;
 
     fn labels(since: &str, now: &str) -> Vec<String> {
-        let scale = Scale { since: since.parse().unwrap(), now: now.parse().unwrap() };
-        let ticks = ticks(scale);
-        assert!(ticks.iter().all(|tick| (0.0..=100.0).contains(&tick.x)), "{ticks:?}");
-        ticks.into_iter().map(|tick| tick.label).collect()
+        let ticks = ticks(Scale { since: since.parse().unwrap(), now: now.parse().unwrap() });
+        assert!(ticks.iter().all(|tick| (0.0..=100.0).contains(&tick["x"].as_f64().unwrap())), "{ticks:?}");
+        ticks.iter().map(|tick| tick["label"].as_str().unwrap().to_owned()).collect()
     }
 
     #[test]

@@ -29,18 +29,6 @@ impl Kind {
     pub const ALL: [Self; 6] =
         [Self::Done, Self::Failed, Self::Denied, Self::Unchecked, Self::Healthy, Self::Unhealthy];
 
-    /// Its name in singular and plural.
-    pub const fn words(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Done => ("action", "actions"),
-            Self::Failed => ("failed action", "failed actions"),
-            Self::Denied => ("denial", "denials"),
-            Self::Unchecked => ("unchecked command", "unchecked commands"),
-            Self::Healthy => ("verified healthy", "verified healthy"),
-            Self::Unhealthy => ("found unhealthy", "found unhealthy"),
-        }
-    }
-
     /// Whether it is a problem. A denial is not.
     pub const fn is_trouble(self) -> bool {
         matches!(self, Self::Failed | Self::Unchecked | Self::Unhealthy)

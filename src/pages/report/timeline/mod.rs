@@ -3,37 +3,24 @@
 mod axis;
 mod entries;
 mod lanes;
-mod scale;
 
 use chrono::{DateTime, Utc};
-use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::format::count;
+use axis::Scale;
 pub use entries::{Entry, Kind, entries};
-use scale::Scale;
 
 /// The maximum number of lanes; services with problems come first.
 const MOST_LANES: usize = 30;
 
-#[derive(Serialize)]
-pub struct TimelineView {
-    ticks: Vec<axis::Tick>,
-    lanes: Vec<lanes::Lane>,
-    /// The services without a lane, with their counts.
-    rest: Vec<lanes::Rest>,
-    rest_summary: String,
-}
-
-impl TimelineView {
-    pub fn of(entries: Vec<Entry>, since: DateTime<Utc>, now: DateTime<Utc>) -> Self {
-        let scale = Scale { since, now };
-        let mut groups = lanes::by_service(entries);
-        let rest = groups.split_off(groups.len().min(MOST_LANES));
-        Self {
-            ticks: axis::ticks(scale),
-            lanes: groups.into_iter().map(|group| lanes::Lane::of(group, scale)).collect(),
-            rest_summary: count(rest.len(), "more service", "more services"),
-            rest: rest.iter().map(lanes::Rest::of).collect(),
-        }
-    }
+/// The data of the section: the ticks of the axis, the lanes, and the services without a lane.
+pub fn timeline(entries: Vec<Entry>, since: DateTime<Utc>, now: DateTime<Utc>) -> Value {
+    let scale = Scale { since, now };
+    let mut groups = lanes::by_service(entries);
+    let rest = groups.split_off(groups.len().min(MOST_LANES));
+    json!({
+        "ticks": axis::ticks(scale),
+        "lanes": groups.iter().map(|group| lanes::lane(group, scale)).collect::<Vec<_>>(),
+        "rest": rest.iter().map(lanes::rest).collect::<Vec<_>>(),
+    })
 }

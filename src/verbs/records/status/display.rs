@@ -7,10 +7,7 @@ use serde_json::json;
 use super::overview::Status;
 use crate::pages::report::{engine, format};
 use crate::verbs::guarding::approvals::granted;
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::screen::{cut, wrap};
-use crate::verbs::terminal::text;
-use crate::verbs::terminal::text::Text;
+use crate::verbs::terminal::{Failure, Text, screen::cut, screen::wrap, text};
 use opsctl_ledger::sessions::client_runs::Run;
 use opsctl_policy::model::records::question::Question;
 

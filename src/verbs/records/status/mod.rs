@@ -7,11 +7,7 @@ use chrono::Utc;
 use clap::Args;
 
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::exit_code::OK;
-use crate::verbs::terminal::failure::Failure;
-use crate::verbs::terminal::output::{print, print_json};
-use crate::verbs::terminal::screen;
-use crate::verbs::terminal::watch::watch;
+use crate::verbs::terminal::{Failure, OK, print, print_json, screen, watch::watch};
 use overview::Status;
 
 /// Show what needs attention, the tier, budgets, hosts, and the latest sessions and events
