@@ -31,9 +31,8 @@ pub fn check(
             TextOrMap::Map(wire) => (wire.about.clone(), Some(wire)),
         };
         let Some(topic) = found.keep(check_topic(&about, rules)) else { continue };
-        if asks.iter().any(|ask| ask.topic == topic) {
-            found.add(Mistake::of(&about, "is asked about twice", "remove one of the two"));
-        }
+        let is_new = asks.iter().all(|ask| ask.topic != topic);
+        found.keep(Mistake::unless(is_new, &about, "is asked about twice", "remove one of the two"));
         asks.push(
             wire.map_or_else(|| Ask::about(topic.clone()), |wire| check_map(topic.clone(), wire, found)),
         );

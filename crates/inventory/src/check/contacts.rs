@@ -12,9 +12,8 @@ use opsctl_reader::terms::message::{Contact, plain_url};
 pub fn check(wires: Option<Entries<ContactWire>>, found: &mut Mistakes) -> Vec<Contact> {
     let mut contacts: Vec<Contact> = Vec::new();
     for (name, wire) in entries(wires) {
-        if wire.addresses.is_empty() {
-            found.add(Mistake::of(&name, "has no address", "add one to `addresses`"));
-        }
+        let has_address = !wire.addresses.is_empty();
+        found.keep(Mistake::unless(has_address, &name, "has no address", "add one to `addresses`"));
         let known = name.value.clone();
         let name = found.keep(check_name(name)).unwrap_or(known);
         let mut addresses = Vec::new();

@@ -24,11 +24,9 @@ pub fn check(
     let mut rules = Rules::default();
     for wire in never.unwrap_or_default() {
         let name = wire.name.clone();
-        let known =
-            rules.never.iter().map(|rule| &rule.name).chain(&rules.off).any(|known| *known == name.value);
-        if known {
-            found.add(Mistake::of(&name, "is the name of two rules", "rename one of the two"));
-        }
+        let mut others = rules.never.iter().map(|rule| &rule.name).chain(&rules.off);
+        let is_new = others.all(|other| *other != name.value);
+        found.keep(Mistake::unless(is_new, &name, "is the name of two rules", "rename one of the two"));
         if wire.off {
             let mut packs: Vec<&str> = defaults().map(|rule| rule.pack).collect();
             packs.dedup();

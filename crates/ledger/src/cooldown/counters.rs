@@ -189,11 +189,6 @@ mod tests {
         change.add_api_request(&ApiRequest { at: now, session, model, usage, cost: Usd(7) }).unwrap();
     }
 
-    fn get(counts: &Counts, labels: &[&str]) -> u64 {
-        let labels: Vec<String> = labels.iter().map(|label| (*label).to_owned()).collect();
-        counts.get(&labels).copied().unwrap_or(0)
-    }
-
     #[test]
     fn counters_do_not_decrease_when_rows_are_pruned() {
         let (_folder, mut ledger) = fixture::ledger();
@@ -203,16 +198,21 @@ mod tests {
         }
         change.commit().unwrap();
         let before = ledger.counters().unwrap();
-        assert_eq!(get(&before.of("decisions"), &["deny", "changes"]), 3);
-        assert_eq!(get(&before.of("denials"), &["never tier", "changes"]), 3);
-        // The bound of a bucket belongs to it.
-        assert_eq!(get(&before.of("hooks"), &["pre-tool-use", "1"]), 3);
-        assert_eq!(get(&before.of("hooks"), &["stop", "12"]), 3);
-        assert_eq!(get(&before.of("hook_micros"), &["stop"]), 180_000_000);
-        assert_eq!(get(&before.of("events"), &["warning"]), 3);
-        assert_eq!(get(&before.of("api_requests"), &["m"]), 3);
-        assert_eq!(get(&before.of("api_cost"), &["m"]), 21);
-        assert_eq!(get(&before.of("api_tokens"), &["m", "cache_write_1h"]), 12);
+        for (counter, labels, count) in [
+            ("decisions", vec!["deny", "changes"], 3),
+            ("denials", vec!["never tier", "changes"], 3),
+            // The bound of a bucket belongs to it.
+            ("hooks", vec!["pre-tool-use", "1"], 3),
+            ("hooks", vec!["stop", "12"], 3),
+            ("hook_micros", vec!["stop"], 180_000_000),
+            ("events", vec!["warning"], 3),
+            ("api_requests", vec!["m"], 3),
+            ("api_cost", vec!["m"], 21),
+            ("api_tokens", vec!["m", "cache_write_1h"], 12),
+        ] {
+            let labels: Vec<String> = labels.into_iter().map(str::to_owned).collect();
+            assert_eq!(before.of(counter).get(&labels), Some(&count), "{counter} {labels:?}");
+        }
         for cutoff in ["2026-01-15T00:00:00Z", "2026-02-15T00:00:00Z"] {
             let change = ledger.change().unwrap();
             assert!(change.prune(cutoff.parse().unwrap()).unwrap() >= 4);

@@ -228,6 +228,7 @@ impl BudgetRows {
     }
 }
 
-fn known_kind(kind: &str) -> Option<&'static str> {
+/// The kind of a budget with this name.
+pub(crate) fn known_kind(kind: &str) -> Option<&'static str> {
     ["restart", "redeployment"].into_iter().find(|known| *known == kind)
 }

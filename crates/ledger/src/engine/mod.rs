@@ -74,7 +74,7 @@ impl Connection {
 
     /// A connection that has ended, in the place of one that is in use elsewhere.
     pub(crate) fn ended(place: Place) -> Self {
-        let engine = Engine::Server(Box::new(Server::ended()));
+        let engine = Engine::Server(Box::new(Server::default()));
         Self { place, engine, lock_wait: LockWait::default() }
     }
 

@@ -40,8 +40,8 @@ type Answer<T> = std::result::Result<T, tokio_postgres::Error>;
 /// How long to wait at the end for the server to learn of it.
 const FAREWELL: Duration = Duration::from_millis(50);
 
-/// A connection.
-#[derive(Debug)]
+/// A connection; by default, one that has ended.
+#[derive(Debug, Default)]
 pub struct Server {
     /// `None`: it has ended.
     open: RefCell<Option<Open>>,
@@ -91,7 +91,7 @@ impl Server {
         let (limit, mut waited) = (patience.for_connection(), Duration::ZERO);
         match here(&runtime, |runtime| runtime.block_on(connect(&access, first, limit, &mut waited))) {
             Ok((host, client, exchange)) => {
-                let mut server = Self::ended();
+                let mut server = Self::default();
                 (server.host, server.patience) = (host, patience.clone());
                 server.open.replace(Some(Open { client, exchange, runtime }));
                 Ok(server)
@@ -103,17 +103,6 @@ impl Server {
                 patience.spend(waited);
                 Err(error)
             }
-        }
-    }
-
-    /// A connection that has ended.
-    pub fn ended() -> Self {
-        Self {
-            open: RefCell::default(),
-            host: 0,
-            patience: Patience::default(),
-            later: RefCell::default(),
-            clock: Cell::default(),
         }
     }
 

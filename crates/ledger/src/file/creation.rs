@@ -30,12 +30,9 @@ pub fn create(path: &Path) -> Result<()> {
         new.remove();
         make(&new.0, path, "DELETE")
     });
-    match made {
-        Ok(()) => {}
-        Err(error) if error.engine().and_then(Error::file_code) == Some(ErrorCode::CannotOpen) => {
-            return Ok(());
-        }
-        Err(error) => return Err(error),
+    if let Err(error) = made {
+        let cannot_open = error.engine().and_then(Error::file_code) == Some(ErrorCode::CannotOpen);
+        return if cannot_open { Ok(()) } else { Err(error) };
     }
     if renameat_with(CWD, &new.0, CWD, path, RenameFlags::NOREPLACE).is_ok() {
         // The rename has to survive a power cut, as the content does. Not every file system can sync a folder.

@@ -163,7 +163,8 @@ impl Ledger {
         Self::open(location)?.for_the_record().write_with(make)
     }
 
-    fn write_with<T>(mut self, make: impl FnOnce(&Change<'_>) -> Result<T>) -> Result<T> {
+    /// Makes one change of the ledger.
+    pub(crate) fn write_with<T>(mut self, make: impl FnOnce(&Change<'_>) -> Result<T>) -> Result<T> {
         let change = self.change()?;
         let result = make(&change)?;
         change.commit()?;

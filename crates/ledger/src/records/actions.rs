@@ -3,6 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::call_id::CallId;
+use crate::cooldown::usage::known_kind;
 use crate::engine::{Result, Row, insert, params};
 use crate::file::database::Change;
 use crate::file::manager::session_column;
@@ -206,8 +207,7 @@ impl Change<'_> {
 }
 
 fn read_reserved(row: &Row<'_>) -> Result<Reserved> {
-    let kind: String = row.get(2)?;
-    let kind = if kind == "redeployment" { "redeployment" } else { "restart" };
+    let kind = known_kind(&row.get::<String>(2)?).unwrap_or("restart");
     Ok((row.get(0)?, BudgetKey { service: row.get(1)?, kind }, row.get(3)?, row.get(4)?))
 }
 

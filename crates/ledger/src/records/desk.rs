@@ -38,13 +38,10 @@ impl Change<'_> {
 impl Ledger {
     /// Writes the time of this check: an error says why the ledger cannot be read and written.
     pub fn check_writing(location: &Location) -> Result<()> {
-        let mut ledger = Self::open_briefly(location)?;
-        let change = ledger.change()?;
-        let now = time::write(change.now(Utc::now()));
         let sql = "INSERT INTO desk_check (id, checked_at) VALUES (1, ?1)
              ON CONFLICT (id) DO UPDATE SET checked_at = ?1";
-        change.run(sql, params![now])?;
-        change.commit()
+        Self::open_briefly(location)?
+            .write_with(|change| change.run(sql, params![time::write(change.now(Utc::now()))]))
     }
 
     /// The login of this digest, unless it has expired.

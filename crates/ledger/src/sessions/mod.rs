@@ -127,12 +127,12 @@ impl Change<'_> {
                 self.set(session, "awake_us", at)?;
                 self.tools_done(session, at)
             }
-            Activity::ToolStarted { call, agent } => self.tool_begins(session, call, agent, at),
+            Activity::ToolStarted { call, agent } => self.tool(session, call, agent, Some(at)),
             Activity::ToolsFinished { calls, agent } => {
                 if agent.is_none() {
                     self.set(session, "awake_us", at)?;
                 }
-                calls.iter().try_for_each(|call| self.tool_done(session, call, agent))
+                calls.iter().try_for_each(|call| self.tool(session, call, agent, None))
             }
             Activity::SubagentStarted(subagent) => self.subagent(session, subagent, Some(&moment), None, 0),
             Activity::SubagentStopped(subagent) => {
@@ -198,22 +198,11 @@ impl Change<'_> {
         )
     }
 
-    fn tool_begins(&self, session: &str, call: &str, agent: Option<&str>, at: i64) -> Result<()> {
+    /// Records that a tool call has begun at a time, or has ended. Its row is deleted once both are known.
+    fn tool(&self, session: &str, call: &str, agent: Option<&str>, began: Option<i64>) -> Result<()> {
         insert!(self.run into hook_calls {
-            session_id: session, tool_use_id: call, agent_id: agent, began_us: at, done: false
-        }, "ON CONFLICT (session_id, tool_use_id) DO UPDATE SET began_us = excluded.began_us")?;
-        self.forget_if_complete(session, call)
-    }
-
-    fn tool_done(&self, session: &str, call: &str, agent: Option<&str>) -> Result<()> {
-        insert!(self.run into hook_calls {
-            session_id: session, tool_use_id: call, agent_id: agent, done: true
-        }, "ON CONFLICT (session_id, tool_use_id) DO UPDATE SET done = TRUE")?;
-        self.forget_if_complete(session, call)
-    }
-
-    /// Deletes the row of a tool call that has both begun and ended.
-    fn forget_if_complete(&self, session: &str, call: &str) -> Result<()> {
+            session_id: session, tool_use_id: call, agent_id: agent, began_us: began, done: began.is_none()
+        }, "ON CONFLICT (session_id, tool_use_id) DO UPDATE SET began_us = coalesce(excluded.began_us, hook_calls.began_us), done = hook_calls.done OR excluded.done")?;
         self.run(
             "DELETE FROM hook_calls WHERE session_id = ?1 AND tool_use_id = ?2 AND done
                      AND began_us IS NOT NULL",
