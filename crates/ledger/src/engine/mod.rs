@@ -26,7 +26,6 @@ pub use failures::LatestFailure;
 pub use patience::Patience;
 pub use rusqlite::{ToSql, params};
 pub use server::{Server, TextRows};
-pub use values::ServerRow;
 
 /// The result of an operation on the ledger.
 pub type Result<T, E = LedgerError> = std::result::Result<T, E>;
@@ -59,7 +58,7 @@ pub struct Row<'a> {
 
 enum EngineRow<'a> {
     File(&'a rusqlite::Row<'a>),
-    Server(&'a ServerRow),
+    Server(&'a tokio_postgres::Row),
 }
 
 impl Connection {
@@ -230,7 +229,7 @@ impl Row<'_> {
     pub fn get<T: FromSql>(&self, column: usize) -> Result<T> {
         let value = match &self.engine {
             EngineRow::File(row) => row.get(column).map_err(Error::from),
-            EngineRow::Server(row) => row.value(column).and_then(|value| {
+            EngineRow::Server(row) => values::value(row, column).and_then(|value| {
                 T::column_result(ValueRef::from(&value)).map_err(|cause| Error::of_column(column, &cause))
             }),
         };

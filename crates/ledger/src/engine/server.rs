@@ -14,14 +14,14 @@ use tokio::runtime::{self, Handle, Runtime};
 use tokio::task::{JoinHandle, yield_now};
 use tokio::time::{sleep, timeout};
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, SimpleQueryMessage};
+use tokio_postgres::{Client, Row, SimpleQueryMessage};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::address::{Access, ServerAddress, whole_text};
 use super::error::{EngineResult as Result, Error};
 use super::failures::LatestFailure;
 use super::patience::{ANSWER, Patience};
-use super::values::{ServerRow, Text, texts, typed};
+use super::values::{Text, texts, typed};
 
 /// How long to wait for a free connection.
 const BUSY: Duration = Duration::from_secs(5);
@@ -107,7 +107,7 @@ impl Server {
     }
 
     /// The rows of several queries, which are sent together.
-    pub fn query_all(&self, queries: &[(String, Vec<&dyn ToSql>)]) -> Result<Vec<Vec<ServerRow>>> {
+    pub fn query_all(&self, queries: &[(String, Vec<&dyn ToSql>)]) -> Result<Vec<Vec<Row>>> {
         let mut all = self.later.take();
         let earlier = all.len();
         for (sql, values) in queries {
@@ -117,11 +117,7 @@ impl Server {
         let mut found = self.ask(async |client| {
             try_join_all(all.iter().map(|(sql, values)| client.query_typed(sql, values))).await
         })?;
-        Ok(found
-            .split_off(earlier)
-            .into_iter()
-            .map(|rows| rows.into_iter().map(ServerRow).collect())
-            .collect())
+        Ok(found.split_off(earlier))
     }
 
     /// Runs a statement. Returns how many rows it has changed.

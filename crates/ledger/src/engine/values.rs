@@ -3,16 +3,13 @@
 use chrono::{DateTime, Utc};
 use rusqlite::ToSql;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
+use tokio_postgres::Row;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{Format, FromSql, IsNull, ToSql as ServerToSql, Type};
 
 use super::address::whole_text;
 use super::error::{EngineResult as Result, Error};
 use crate::time;
-
-/// A row.
-#[derive(Debug)]
-pub struct ServerRow(pub(super) tokio_postgres::Row);
 
 /// A parameter in the server's text form. The server determines its type from where it is used.
 #[derive(Debug)]
@@ -71,12 +68,10 @@ impl ServerToSql for Text {
     tokio_postgres::types::to_sql_checked!();
 }
 
-impl ServerRow {
-    /// The value of a column, as SQLite would have it.
-    pub fn value(&self, column: usize) -> Result<Value> {
-        let value: std::result::Result<Option<Read>, _> = self.0.try_get(column);
-        Ok(value.map_err(|error| Error::Server(whole_text(&error)))?.map_or(Value::Null, |read| read.0))
-    }
+/// The value of a column, as SQLite would have it.
+pub fn value(row: &Row, column: usize) -> Result<Value> {
+    let value: Option<Read> = row.try_get(column).map_err(|error| Error::Server(whole_text(&error)))?;
+    Ok(value.map_or(Value::Null, |read| read.0))
 }
 
 struct Read(Value);
