@@ -112,14 +112,14 @@ fn a_prompt_ends_with_the_notice_of_a_dry_run_and_the_indented_hand_over() {
     let indented: String = handoff.lines().map(|line| format!("    {line}\n")).collect();
     for (dry_run, more, start, end) in [
         ("false", [].as_slice(), "# Tier 2\n", "# Tier 2\n"),
-        ("true", &["--handoff"], "# Tier 2\n\n## Dry run\n", indented.as_str()),
+        ("true", ["--handoff"].as_slice(), "# Tier 2\n\n## Dry run\n", indented.as_str()),
     ] {
         let sandbox = with_client("cat > prompt; echo '{\"type\": \"result\"}'")
             .with("CLAUDEOPS_TIER2_PROMPT", "mine.md")
             .with("CLAUDEOPS_DRY_RUN", dry_run);
         sandbox.write("mine.md", "# Tier 2\n\n\n");
         sandbox.write("handoff-taken.json", handoff);
-        let run = sandbox.opsctl(&[&["session", "--tier", "2"], more].concat(), b"");
+        let run = sandbox.opsctl(&[["session", "--tier", "2"].as_slice(), more].concat(), b"");
         let prompt = sandbox.read("prompt");
         assert!(
             run.code == Some(0) && prompt.starts_with(start) && prompt.ends_with(end),
