@@ -17,6 +17,15 @@ enum Row {
     Texts(Vec<String>),
 }
 
+impl Row {
+    fn constant(&self) -> String {
+        match self {
+            Self::Text(text) => format!("{text:?}"),
+            Self::Texts(texts) => format!("({})", format!("{texts:?}").trim_matches(['[', ']'])),
+        }
+    }
+}
+
 fn main() {
     println!("cargo::rerun-if-changed={LISTS}");
     if let Err(error) = write_lists() {
@@ -37,16 +46,7 @@ fn write_lists() -> Result<(), Box<dyn std::error::Error>> {
                 Some(width @ 2..) => format!("({})", vec!["&str"; width].join(", ")),
                 _ => "&str".to_owned(),
             };
-            let rows = rows.iter().map(|row| match row {
-                Row::Text(text) => format!("{text:?}"),
-                Row::Texts(texts) => {
-                    format!(
-                        "({})",
-                        texts.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>().join(", ")
-                    )
-                }
-            });
-            let rows: Vec<String> = rows.collect();
+            let rows: Vec<String> = rows.iter().map(Row::constant).collect();
             let (upper, count) = (name.to_uppercase(), rows.len());
             writeln!(
                 text,

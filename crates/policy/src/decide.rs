@@ -34,6 +34,13 @@ pub struct BudgetKey {
     pub kind: &'static str,
 }
 
+impl BudgetKey {
+    /// Its limit.
+    pub fn budget<'a>(&self, policy: &'a Policy) -> &'a Budget {
+        if self.kind == ActionKind::Redeployment.as_str() { &policy.redeployment } else { &policy.restart }
+    }
+}
+
 impl From<BudgetKey> for (String, String) {
     fn from(key: BudgetKey) -> Self {
         (key.service, key.kind.to_owned())
@@ -94,16 +101,14 @@ pub fn decide(
     tier: Option<Tier>,
     now: DateTime<Utc>,
 ) -> Decision {
-    let reasons = static_objections(actions, policy, tier);
-    if !reasons.is_empty() {
-        return Decision { verdict: Verdict::Deny(reasons), reservations: vec![] };
-    }
-    let (reasons, reservations) = by_history(actions, snapshot, policy, now);
+    let (mut reasons, mut reservations) = (objections_to(actions, policy, tier, 1), vec![]);
     if reasons.is_empty() {
-        Decision { verdict: Verdict::Silent, reservations }
-    } else {
-        Decision { verdict: Verdict::Deny(reasons), reservations: vec![] }
+        (reasons, reservations) = by_history(actions, snapshot, policy, now);
     }
+    if reasons.is_empty() {
+        return Decision { verdict: Verdict::Silent, reservations };
+    }
+    Decision { verdict: Verdict::Deny(reasons), reservations: vec![] }
 }
 
 /// All objections to the actions, and the reservations that they need if a person lifts these objections.
@@ -118,11 +123,6 @@ pub fn every_objection(
     let (more, reservations) = by_history(actions, snapshot, policy, now);
     reasons.extend(more);
     (reasons, reservations)
-}
-
-/// The objections that need no history: the first one to each action.
-pub fn static_objections(actions: &[ResolvedAction], policy: &Policy, tier: Option<Tier>) -> Vec<Reason> {
-    objections_to(actions, policy, tier, 1)
 }
 
 /// The objections that need no history, at most `most` to each action.
@@ -143,11 +143,8 @@ fn objections_to(
     };
     let mut reasons: Vec<Reason> = Vec::new();
     for action in actions {
-        let found = if action.action.kind == ActionKind::Forbidden {
-            vec![forbidden(action)]
-        } else {
-            to_action(action)
-        };
+        let is_forbidden = action.action.kind == ActionKind::Forbidden;
+        let found = if is_forbidden { vec![forbidden(action)] } else { to_action(action) };
         for reason in found {
             if !reasons.contains(&reason) {
                 reasons.push(reason);
@@ -176,21 +173,14 @@ fn forbidden(action: &ResolvedAction) -> Reason {
         Family::Tool => "is disabled by policy. Ask an operator.",
         _ => "acts on everything at once. Name the one service that needs it.",
     };
-    Reason {
-        rule: "forbidden",
-        topic: None,
-        text: format!("Forbidden at every tier: `{}` {why}", action.action.evidence),
-    }
+    Reason::of("forbidden", format!("Forbidden at every tier: `{}` {why}", action.action.evidence))
 }
 
 fn repeat_objection(action: &ResolvedAction, policy: &Policy) -> Option<Reason> {
-    (action.action.repeats && policy.budget(action.action.kind).is_some()).then(|| Reason {
-        rule: "repeats",
-        topic: None,
-        text: format!(
-            "{} is in a loop of unknown length, so it cannot be counted. Run it once, outside the loop.",
-            capitalised(&tier::describe(action))
-        ),
+    (action.action.repeats && policy.budget(action.action.kind).is_some()).then(|| {
+        let what = capitalised(&tier::describe(action));
+        let why = "is in a loop of unknown length, so it cannot be counted. Run it once, outside the loop.";
+        Reason::of("repeats", format!("{what} {why}"))
     })
 }
 
@@ -294,6 +284,7 @@ pub fn wanted(reservations: &[Reservation]) -> Vec<(&BudgetKey, u32)> {
     wanted
 }
 
+/// The denials of used-up budgets: the documented sentence, the next allowed time, and advice.
 fn budget_objections(
     reservations: &[Reservation],
     notes: &BTreeMap<BudgetKey, String>,
@@ -301,49 +292,31 @@ fn budget_objections(
     policy: &Policy,
     now: DateTime<Utc>,
 ) -> Vec<Reason> {
-    let none = Usage::default();
-    wanted(reservations)
-        .into_iter()
-        .filter_map(|(key, more)| {
-            let (budget, plural) = match key.kind {
-                "redeployment" => (&policy.redeployment, "redeployments"),
-                _ => (&policy.restart, "restarts"),
-            };
-            let counted = snapshot.get(key).unwrap_or(&none).counted(budget, now);
-            let mut text = refusal(key, budget, plural, counted.len(), more, fit(&counted, budget, more))?;
-            text.extend(notes.get(key).iter().flat_map(|note| [" ", note.as_str()]));
-            Some(Reason { rule: "budget", topic: Some(Topic::Budget), text })
-        })
-        .collect()
-}
-
-/// The denial of a used-up budget: the documented sentence, the next allowed time, and advice.
-fn refusal(
-    key: &BudgetKey,
-    budget: &Budget,
-    plural: &str,
-    used: usize,
-    more: u32,
-    answer: Fit,
-) -> Option<String> {
-    let when = match answer {
-        Fit::Fits => return None,
-        Fit::From(time) => format!("Next allowed at {}.", timestamp(time)),
-        Fit::Never if budget.limit == 0 => "The limit is 0: no action is allowed.".to_owned(),
-        Fit::Never => "The command alone exceeds the limit.".to_owned(),
+    let objection = |(key, more): (&BudgetKey, u32)| {
+        let BudgetKey { service, kind } = key;
+        let budget = key.budget(policy);
+        let Budget { limit, window, per } = budget;
+        let counted = snapshot.get(key).map(|usage| usage.counted(budget, now)).unwrap_or_default();
+        let when = match fit(&counted, budget, more) {
+            Fit::Fits => return None,
+            Fit::From(time) => format!("Next allowed at {}.", timestamp(time)),
+            Fit::Never if *limit == 0 => "The limit is 0: no action is allowed.".to_owned(),
+            Fit::Never => "The command alone exceeds the limit.".to_owned(),
+        };
+        let used = counted.len();
+        let whose = if *per == Per::Agent { " of this agent" } else { "" };
+        let wanted =
+            if more > 1 { format!(", and this command contains {more} more") } else { String::new() };
+        let mut text = format!(
+            "Cooldown limit exceeded for {service}: {used}/{limit} {kind}s{whose} in last {window}{wanted}. {when}"
+        );
+        if service.starts_with(UNRESOLVED) {
+            text += " Name the service in the command, so that its own budget applies.";
+        }
+        text.extend(notes.get(key).iter().flat_map(|note| [" ", note.as_str()]));
+        Some(Reason { rule: "budget", topic: Some(Topic::Budget), text })
     };
-    let wanted = if more > 1 { format!(", and this command contains {more} more") } else { String::new() };
-    let advice = if key.service.starts_with(UNRESOLVED) {
-        " Name the service in the command, so that its own budget applies."
-    } else {
-        ""
-    };
-    let Budget { limit, window, per } = budget;
-    let whose = if *per == Per::Agent { " of this agent" } else { "" };
-    let service = &key.service;
-    Some(format!(
-        "Cooldown limit exceeded for {service}: {used}/{limit} {plural}{whose} in last {window}{wanted}. {when}{advice}"
-    ))
+    wanted(reservations).into_iter().filter_map(objection).collect()
 }
 
 #[cfg(test)]

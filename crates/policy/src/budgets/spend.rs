@@ -4,7 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::model::display::relative_time::timestamp as time;
 use crate::model::records::event::{Level, NewEvent};
-use crate::model::records::notice::{Body, Notice};
+use crate::model::records::notice::Notice;
 use crate::model::rights::spend::{Price, SpendPolicy, Usage, Usd};
 
 /// The window of the daily limit.
@@ -189,9 +189,12 @@ pub fn refusal(standing: &Standing, next: Option<DateTime<Utc>>) -> String {
 pub fn notice(standing: &Standing, session: Option<&str>, now: DateTime<Utc>) -> (NewEvent, Notice) {
     let reached = standing.is_reached();
     let state = if reached { "reached" } else { "nearly reached" };
-    let of = match standing.limit {
-        Limit::Day => "daily spending limit",
-        Limit::Session => "spending limit of a session",
+    let (of, subject, quiet) = match standing.limit {
+        Limit::Day => ("daily spending limit", "day".to_owned(), DAY),
+        Limit::Session => {
+            let subject = format!("session/{}", session.unwrap_or_default());
+            ("spending limit of a session", subject, SESSION_QUIET)
+        }
     };
     let words = standing.in_words();
     let consequence = if reached {
@@ -199,26 +202,13 @@ pub fn notice(standing: &Standing, session: Option<&str>, now: DateTime<Utc>) ->
     } else {
         "At the limit, requests to the model are refused."
     };
-    let subject = match standing.limit {
-        Limit::Day => "day".to_owned(),
-        Limit::Session => format!("session/{}", session.unwrap_or_default()),
-    };
     let whose = session.map(|session| format!("\n\n- session: `{session}`")).unwrap_or_default();
     let level = if reached { Level::Critical } else { Level::Warning };
-    let quiet = match standing.limit {
-        Limit::Day => DAY,
-        Limit::Session => SESSION_QUIET,
-    };
     let event = NewEvent { level, service: None, message: format!("The {of} is {state}: {words}") };
-    let notice = Notice {
-        key: format!("spend/{}/{subject}", if reached { "reached" } else { "near" }),
-        quiet_until: Some(now + quiet),
-        level,
-        title: format!("The {of} is {state}"),
-        body: Body::Markdown(format!("{words} (`{}`). {consequence}{whose}", standing.key())),
-        tags: vec!["spend".to_owned()],
-    };
-    (event, notice)
+    let key = format!("spend/{}/{subject}", if reached { "reached" } else { "near" });
+    let body = format!("{words} (`{}`). {consequence}{whose}", standing.key());
+    let notice = Notice::new(key, "spend", level, format!("The {of} is {state}"), body);
+    (event, notice.quiet_until(now + quiet))
 }
 
 /// The event and the notice of a model without a price.
@@ -226,13 +216,7 @@ pub fn unknown_price(model: &str, now: DateTime<Utc>) -> (NewEvent, Notice) {
     let message =
         format!("No price is known for the model {model}: its requests are counted at the dearest price");
     let remedy = "State its price in `policy.spend.prices` of hosts.yaml.";
-    let notice = Notice {
-        key: format!("spend/price/{model}"),
-        quiet_until: Some(now + SESSION_QUIET),
-        level: Level::Warning,
-        title: "A model has no price".to_owned(),
-        body: Body::Markdown(format!("{message}. {remedy}")),
-        tags: vec!["spend".to_owned()],
-    };
-    (NewEvent { level: Level::Warning, service: None, message }, notice)
+    let (key, body) = (format!("spend/price/{model}"), format!("{message}. {remedy}"));
+    let notice = Notice::new(key, "spend", Level::Warning, "A model has no price", body);
+    (NewEvent { level: Level::Warning, service: None, message }, notice.quiet_until(now + SESSION_QUIET))
 }

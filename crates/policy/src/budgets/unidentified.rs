@@ -13,7 +13,7 @@ pub fn unresolved_objection(action: &ResolvedAction, policy: &Policy) -> Option<
         let note = action.note.as_ref().map(|note| format!(" {note}")).unwrap_or_default();
         let text =
             format!("The service that {what} targets cannot be determined.{note} Name it in the command.");
-        Reason { rule: "unresolved", topic: None, text }
+        Reason::of("unresolved", text)
     })
 }
 
@@ -27,7 +27,7 @@ pub fn unlisted_objection(action: &ResolvedAction, policy: &Policy) -> Option<Re
         let text = format!(
             "{what} is denied, because policy.unlisted is deny. {note} Use the name of a listed service, or report what is needed."
         );
-        Reason { rule: "unlisted", topic: None, text }
+        Reason::of("unlisted", text)
     })
 }
 

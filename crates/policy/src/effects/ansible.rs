@@ -1,9 +1,9 @@
 //! Modules of `ansible`: those that only look, and those that the reader follows.
 
 use super::address::Address;
-use super::proof::Proof;
+use super::proof::{CHANGES, Proof, READS};
 use super::reason::Why;
-use crate::lists::ANSIBLE_MODULES;
+use crate::lists::{ANSIBLE_ARGUMENTS, ANSIBLE_MODULES};
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::shell::AnsibleCall;
 use opsctl_reader::terms::effect::Effect;
@@ -11,16 +11,16 @@ use opsctl_reader::terms::effect::Effect;
 /// The effect of a module alone; commands and services that it runs are nodes of their own below it in the tree.
 pub fn effect(usage: &Usage, texts: &[&str]) -> Proof {
     let call = AnsibleCall::of(texts, usage);
-    let stated =
-        |reads: bool| if reads { (Effect::Reads, Why::Stated) } else { (Effect::Changes, Why::Statement) };
+    let stated = |reads: bool| if reads { READS } else { CHANGES };
     if call.pattern.is_none() {
         return (Effect::Unknown, Why::RunsUnknown("ansible".to_owned()));
     }
     let name = call.name();
     let collection = call.module.strip_suffix(name).unwrap_or_default();
-    let has_only = |keys: &[&str]| {
-        let mut words = call.arguments.split_whitespace();
-        words.all(|word| word.split_once('=').is_some_and(|(key, _)| keys.contains(&key)))
+    let keys = ANSIBLE_ARGUMENTS.iter().find(|(module, _)| *module == name).map_or("", |(_, keys)| *keys);
+    let is_key = |key| keys.split(' ').any(|one| one == key);
+    let has_only_keys = || {
+        call.arguments.split_whitespace().all(|word| word.split_once('=').is_some_and(|(key, _)| is_key(key)))
     };
     // Those that the reader follows as an action.
     let is_state = |state| matches!(state, "started" | "stopped" | "restarted" | "reloaded" | "absent");
@@ -31,8 +31,7 @@ pub fn effect(usage: &Usage, texts: &[&str]) -> Proof {
             if is_command { stated(true) } else { (Effect::Unknown, Why::RunsUnknown("ansible".to_owned())) }
         }
         "service" | "systemd" | "systemd_service" | "sysvinit" => {
-            let keys = ["name", "state", "pattern", "scope", "use", "sleep", "runlevel"];
-            stated(has_only(&keys) && call.argument("state").is_none_or(is_state))
+            stated(has_only_keys() && call.argument("state").is_none_or(is_state))
         }
         "docker_container" | "podman_container" | "supervisorctl" | "pm2" => {
             stated(call.argument("state").is_some_and(is_state))
@@ -40,22 +39,13 @@ pub fn effect(usage: &Usage, texts: &[&str]) -> Proof {
         "fetch" => {
             let dest = call.argument("dest").unwrap_or_default();
             let is_scratch = ["/tmp/", "/var/tmp/"].iter().any(|folder| dest.starts_with(folder));
-            stated(
-                is_scratch && !dest.contains("..") && has_only(&["src", "dest", "flat", "fail_on_missing"]),
-            )
+            stated(is_scratch && !dest.contains("..") && has_only_keys())
         }
         // They list packages, and nothing else.
-        "yum" | "dnf" | "dnf5" => stated(call.argument("list").is_some() && has_only(&["list"])),
+        "yum" | "dnf" | "dnf5" => stated(call.argument("list").is_some() && has_only_keys()),
         "uri" => stated(
-            has_only(&[
-                "url",
-                "return_content",
-                "status_code",
-                "validate_certs",
-                "timeout",
-                "method",
-                "headers",
-            ]) && call.argument("url").is_none_or(|url| !Address::of(url).changes())
+            has_only_keys()
+                && call.argument("url").is_none_or(|url| !Address::of(url).changes())
                 && call.argument("method").is_none_or(|method| matches!(method, "GET" | "HEAD")),
         ),
         _ if name.ends_with("_info") || name.ends_with("_facts") => stated(true),

@@ -2,7 +2,8 @@
 //!
 //! The world is closed: code reads where each import, each call and each attribute of a module is known to be harmless.
 
-use super::{Proof, Why};
+use super::proof::{Proof, READS};
+use super::reason::Why;
 use opsctl_reader::catalogue::program::Language;
 use opsctl_reader::languages::{names, node, perl, python};
 use opsctl_reader::shell::{Command, Word};
@@ -16,7 +17,7 @@ pub fn effect(command: &Command, language: Language, as_program: &dyn Fn(usize) 
     if let [_, only] = texts.as_slice()
         && matches!(*only, "--version" | "-V" | "-v" | "--help" | "-h")
     {
-        return (Effect::Reads, Why::Stated);
+        return READS;
     }
     let code = match language {
         Language::Python | Language::Node => code(command, &texts, language),
@@ -35,7 +36,7 @@ pub fn effect(command: &Command, language: Language, as_program: &dyn Fn(usize) 
             _ => false,
         },
     };
-    if harmless { (Effect::Reads, Why::Stated) } else { unknown }
+    if harmless { READS } else { unknown }
 }
 
 /// `php -m`, `php -i`, `php -l FILE`.

@@ -1,7 +1,7 @@
 //! The expression of `find`.
 
 use super::options::fits;
-use super::proof::Proof;
+use super::proof::{Proof, READS};
 use super::reason::Why;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::program::EffectTerms;
@@ -23,6 +23,6 @@ pub fn effect(usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Proof {
     let unlisted = expression.flags.iter().copied().find(|flag| !fits(flag, &flags));
     match from_file.or(unlisted) {
         Some(option) => (Effect::Unknown, Why::UnknownOption(option.to_owned())),
-        None => (Effect::Reads, Why::Stated),
+        None => READS,
     }
 }

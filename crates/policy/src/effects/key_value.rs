@@ -1,6 +1,6 @@
 //! Commands of Redis and its kin, in any case of letters.
 
-use super::proof::Proof;
+use super::proof::{CHANGES, Proof, READS};
 use super::reason::Why;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::options::{Item, Scanner};
@@ -34,18 +34,14 @@ pub fn effect(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
             known(&first)
                 && names::redis::READING.get(&texts.get(first).unwrap_or(&"").to_ascii_lowercase()).is_none()
         };
-        return if proved && reads(words) {
-            (Effect::Reads, Why::Stated)
-        } else {
-            (Effect::Changes, Why::Statement)
-        };
+        return if proved && reads(words) { READS } else { CHANGES };
     }
     if looks {
-        return (Effect::Reads, Why::Stated);
+        return READS;
     }
     match command.stdin.as_ref().map(opsctl_reader::shell::Word::known) {
-        Some(Some(text)) if text.lines().all(line_reads) => (Effect::Reads, Why::Stated),
-        Some(_) => (Effect::Changes, Why::Statement),
+        Some(Some(text)) if text.lines().all(line_reads) => READS,
+        Some(_) => CHANGES,
         None => (Effect::Unknown, Why::Unread),
     }
 }

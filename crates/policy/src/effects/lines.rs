@@ -1,6 +1,7 @@
 //! Small languages with a command a line: batches of `sftp`, commands of `view`, menus of routers.
 
-use super::{Proof, Why};
+use super::proof::{Proof, READS};
+use super::reason::Why;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::options::{Item, Scanner};
 use opsctl_reader::languages::names::lines;
@@ -9,31 +10,33 @@ use opsctl_reader::shell::{Command, Word};
 use opsctl_reader::terms::effect::Effect;
 
 fn proved(reads: bool) -> Proof {
-    if reads { (Effect::Reads, Why::Stated) } else { (Effect::Unknown, Why::Statement) }
+    if reads { READS } else { (Effect::Unknown, Why::Statement) }
 }
 
 /// The effect of `sftp`, whose commands come on standard input.
-pub fn sftp(command: &Command) -> Proof {
+pub fn sftp(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
     let batch = command.stdin.as_ref().and_then(Word::known);
     let looks = |line: &str| {
         let name = line.trim_start_matches(['-', '@', ' ']).split_whitespace().next();
         name.is_none_or(|name| name.starts_with('#') || lines::SFTP.has(name))
     };
     // A batch in a file is not looked at.
-    let from_stdin = !command.words.windows(2).any(|pair| match pair {
-        [option, file] => option.text.ends_with('b') && option.text.starts_with('-') && file.text != "-",
-        _ => false,
-    });
+    let batches = Sources::of(usage, texts, &[], &["-b"], false).files;
+    let from_stdin = batches.iter().all(|at| at.of(texts) == Some("-"));
     proved(from_stdin && batch.is_some_and(|batch| batch.lines().all(looks)))
 }
 
 /// The effect of `view`, whose commands stand in `-c`.
 pub fn view(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
     let sources = Sources::of(usage, texts, &["-c"], &[], false);
-    let plain = ["-c", "-e", "-s", "-n", "-R", "-E", "-M", "-m", "-V", "-u"];
     let value = usage.value();
+    let mut in_ex_mode = false;
     let doubtful = Scanner::new(texts, usage.rest, &value).any(|item| match item {
-        Item::Option(name, _) => !name.is_any(&plain),
+        // In any other mode, `-s` reads keys from a file.
+        Item::Option(name, _) => {
+            in_ex_mode |= name.is_any(&["-e", "-E"]);
+            name.is("-s") && !in_ex_mode
+        }
         Item::Positional(index) => texts.get(index).is_some_and(|text| text.starts_with('+')),
         Item::Dashes(_) => false,
     });

@@ -37,8 +37,8 @@ use opsctl_reader::terms::effect::Effect;
 use options::{
     asks_for_help, before_verb, doubtful_option, fits, is_doubtful, may_be_doubtful, only_reads_file, written,
 };
-use proof::Proof;
 pub use proof::{PartEffect, Scratch};
+use proof::{Proof, READS};
 pub use reason::Why;
 pub use scratch::is_scratch;
 use variables::{configures, steers};
@@ -172,13 +172,13 @@ impl Prover<'_> {
     }
 
     fn words(&self, command: &Command, runs: bool) -> Proof {
-        let Some(first) = command.words.first() else { return (Effect::Reads, Why::Stated) };
+        let Some(first) = command.words.first() else { return READS };
         let Some(name) = first.known() else { return (Effect::Unknown, Why::UnknownProgram) };
         if let Some(proof) = lines::router_os(command) {
             return proof;
         }
         if lines::ends_own_jobs(command) {
-            return (Effect::Reads, Why::Stated);
+            return READS;
         }
         if name.contains('/')
             && !command.is_script
@@ -222,13 +222,12 @@ impl Prover<'_> {
                 if let Some(file) = self.own_playbook(command, &usage, &texts) {
                     return (Effect::Unknown, Why::ScriptInScratch(file));
                 }
-                return doubtful
-                    .map_or((Effect::Reads, Why::Stated), |option| (Effect::Unknown, Why::Option(option)));
+                return doubtful.map_or(READS, |option| (Effect::Unknown, Why::Option(option)));
             }
             CommandActions::Quiet | CommandActions::NoAction => {}
         }
         if asks_for_help(&usage, &texts) {
-            return (Effect::Reads, Why::Stated);
+            return READS;
         }
         let program = base_name(name).to_owned();
         let code = usage.form.runs.is_some_and(|runs| matches!(runs.how, How::Code(_)));
@@ -403,7 +402,7 @@ impl Prover<'_> {
         if !any_words && terms.most_words.is_some_and(|most| words > most) {
             return changes(Why::Stated);
         }
-        let stated = (Effect::Reads, Why::Stated);
+        let stated = READS;
         terms.check.map_or(stated, |check| self.check(check, command, usage, terms, texts))
     }
 
@@ -464,21 +463,19 @@ impl Prover<'_> {
             | Check::SqlWords
             | Check::Flux
             | Check::Mongo => scripts::effect(check, command, usage, terms, texts, &is_scratch),
-            Check::SftpBatch => lines::sftp(command),
+            Check::SftpBatch => lines::sftp(command, usage, texts),
             Check::ExCommands => lines::view(command, usage, texts),
             Check::FindExpression => find::effect(usage, terms, texts),
             Check::HttpRequest => request::effect(command, usage, texts),
             Check::ForgeApi => request::forge(command, usage, texts),
             Check::KeyValue => key_value::effect(command, usage, texts),
             // At a terminal nothing is sent.
-            Check::Socket if usage.program.key == "openssl" && command.stdin.is_none() => {
-                (Effect::Reads, Why::Stated)
-            }
+            Check::Socket if usage.program.key == "openssl" && command.stdin.is_none() => READS,
             Check::Socket => socket::effect(command),
             // The files that it writes are looked at elsewhere.
             Check::ArchiveMode => match archive::operation(usage, &usage.operands(texts)) {
                 Operation::Unclear => (Effect::Unknown, Why::Statement),
-                _ => (Effect::Reads, Why::Stated),
+                _ => READS,
             },
             Check::AnsibleModule => ansible::effect(usage, texts),
         }

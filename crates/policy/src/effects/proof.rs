@@ -6,6 +6,12 @@ use opsctl_reader::terms::effect::Effect;
 /// An effect and the reason for it.
 pub type Proof = (Effect, Why);
 
+/// It only reads: every word of it is understood.
+pub const READS: Proof = (Effect::Reads, Why::Stated);
+
+/// A statement or an expression in it changes something, or may.
+pub const CHANGES: Proof = (Effect::Changes, Why::Statement);
+
 /// One part of a script and what it does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartEffect {

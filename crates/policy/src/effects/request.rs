@@ -1,7 +1,7 @@
 //! HTTP requests: what the method, the address and the data say of the effect.
 
 use super::address::Address;
-use super::proof::Proof;
+use super::proof::{CHANGES, Proof, READS};
 use super::reason::Why;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::program::Role;
@@ -29,7 +29,7 @@ pub fn effect(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
         "httpie" => in_words(command, usage, texts),
         _ => in_options(command, usage, texts),
     };
-    let changes = (Effect::Changes, Why::Statement);
+    let changes = CHANGES;
     // `X-HTTP-Method-Override: DELETE`.
     let overrides = |header: &Word| header.text.to_ascii_lowercase().contains("-override");
     if request.uploads || request.headers.iter().any(overrides) {
@@ -73,7 +73,7 @@ pub fn effect(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
         }
         _ => false,
     };
-    if reads { (Effect::Reads, Why::Stated) } else { changes }
+    if reads { READS } else { changes }
 }
 
 /// The effect of a request to the API of a forge: `gh api`.
@@ -98,7 +98,7 @@ pub fn forge(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
         }
         None => fields.is_empty() && !given.has(Role::Uploads),
     };
-    if reads { (Effect::Reads, Why::Stated) } else { (Effect::Changes, Why::Statement) }
+    if reads { READS } else { CHANGES }
 }
 
 /// `curl` and `wget`.

@@ -1,6 +1,6 @@
 //! Scripts of other programs, in options, in words or on standard input: SQL, sed, awk, `MongoDB` and Flux.
 
-use super::proof::Proof;
+use super::proof::{CHANGES, Proof, READS};
 use super::reason::Why;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::program::{Check, EffectTerms};
@@ -27,7 +27,7 @@ pub fn effect(
         return (Effect::Unknown, Why::ScriptOnDisk(file.to_owned()));
     }
     if sources.shows && is_filter {
-        return (Effect::Reads, Why::Stated);
+        return READS;
     }
     let mut scripts: Vec<Word> = command.words_at(&sources.scripts).collect();
     if scripts.is_empty() && !is_filter {
@@ -49,10 +49,10 @@ pub fn effect(
         (_, scripts) => scripts.iter().map(written).collect::<Option<Vec<_>>>().map(|files| files.concat()),
     };
     match files.map(|files| files.into_iter().find(|file| !is_scratch(file))) {
-        Some(None) => (Effect::Reads, Why::Stated),
+        Some(None) => READS,
         Some(Some(file)) => (Effect::Changes, Why::Writes(file)),
         None if is_filter => (Effect::Unknown, Why::Statement),
-        None => (Effect::Changes, Why::Statement),
+        None => CHANGES,
     }
 }
 

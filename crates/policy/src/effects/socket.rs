@@ -1,6 +1,6 @@
 //! Lines that are sent to a daemon over a socket, as `socat` and `nc` do.
 
-use super::proof::Proof;
+use super::proof::{CHANGES, Proof, READS};
 use super::reason::Why;
 use crate::lists::DAEMON_QUERIES;
 use opsctl_reader::shell::{Command, Mode};
@@ -14,14 +14,14 @@ pub fn effect(command: &Command) -> Proof {
         .any(|word| word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('z'))
     {
         // `-z` only tests whether the port is open.
-        return (Effect::Reads, Why::Stated);
+        return READS;
     }
     let nothing =
         command.redirections.iter().any(|one| one.mode == Mode::Read && one.path.text == "/dev/null");
     match &command.stdin {
-        Some(text) if text.known().is_some_and(asks) => (Effect::Reads, Why::Stated),
-        Some(_) => (Effect::Changes, Why::Statement),
-        None if nothing => (Effect::Reads, Why::Stated),
+        Some(text) if text.known().is_some_and(asks) => READS,
+        Some(_) => CHANGES,
+        None if nothing => READS,
         None => (Effect::Unknown, Why::Unread),
     }
 }

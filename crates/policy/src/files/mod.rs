@@ -150,7 +150,7 @@ impl<'a> Lists<'a> {
             command.whereabouts(),
             found.glob
         );
-        Some(Reason { rule: "secret", topic: None, text })
+        Some(Reason::of("secret", text))
     }
 
     /// The objection to writing what a search finds.
@@ -169,7 +169,7 @@ impl<'a> Lists<'a> {
             found.glob,
             found.instead
         );
-        Some(Reason { rule: "protect", topic: None, text })
+        Some(Reason::of("protect", text))
     }
 
     /// The objection to printing a variable, or with an empty name to printing all of them.
@@ -190,7 +190,7 @@ impl<'a> Lists<'a> {
                 found.glob
             )
         };
-        Some(Reason { rule: "secret", topic: None, text })
+        Some(Reason::of("secret", text))
     }
 
     fn objection(&self, access: &Access, command: &Command) -> Option<Reason> {
@@ -214,37 +214,29 @@ impl<'a> Lists<'a> {
                 "Denied: `{shown}`{} matches more files than opsctl can check. Name a folder, or fewer files at a time.",
                 by("touched")
             );
-            return Some(Reason { rule, topic: None, text });
+            return Some(Reason::of(rule, text));
         }
+        let place = command.whereabouts();
         if access.touch == Touch::Read {
             let found = guarding(self.secret(), access, &meant, remote)?;
             let instead = match found.instead {
                 "" => "If it matters, state in the report what an operator should check.",
                 instead => instead,
             };
-            return Some(Reason {
-                rule: "secret",
-                topic: None,
-                text: format!(
-                    "Secret: `{shown}`{}{} may not be read (`{}`). Its content must not enter this session. {instead}",
-                    by("read"),
-                    command.whereabouts(),
-                    found.glob
-                ),
-            });
+            let text = format!(
+                "Secret: `{shown}`{}{place} may not be read (`{}`). Its content must not enter this session. {instead}",
+                by("read"),
+                found.glob
+            );
+            return Some(Reason::of("secret", text));
         }
         let found = guarding(self.protect(), access, &meant, remote)?;
-        Some(Reason {
-            rule: "protect",
-            topic: None,
-            text: format!(
-                "Protected: `{shown}`{}{} may not be written, moved or removed (`{}`). {}",
-                by("touched"),
-                command.whereabouts(),
-                found.glob,
-                found.instead
-            ),
-        })
+        let Guarded { glob, instead, .. } = found;
+        let by = by("touched");
+        let text = format!(
+            "Protected: `{shown}`{by}{place} may not be written, moved or removed (`{glob}`). {instead}"
+        );
+        Some(Reason::of("protect", text))
     }
 }
 

@@ -15,15 +15,12 @@ pub fn objection(command: &Command, socket: &str, machine: &dyn LocalMachine) ->
     let mut texts = command.words.iter().chain(&command.stdin).chain(redirected);
     let named = texts.find(|word| names(word, socket, command, machine))?;
     let shown: String = named.text.chars().take(120).filter(|c| !c.is_control()).collect();
-    Some(Reason {
-        rule: "protect",
-        topic: None,
-        text: format!(
-            "Protected: `{shown}`{} names the socket of the guard, to which only opsctl connects. Call the verbs of opsctl, such as \
-             `opsctl status` or `opsctl explain`.",
-            command.whereabouts()
-        ),
-    })
+    let text = format!(
+        "Protected: `{shown}`{} names the socket of the guard, to which only opsctl connects. Call the verbs of opsctl, such as \
+         `opsctl status` or `opsctl explain`.",
+        command.whereabouts()
+    );
+    Some(Reason::of("protect", text))
 }
 
 fn names(word: &Word, socket: &str, command: &Command, machine: &dyn LocalMachine) -> bool {

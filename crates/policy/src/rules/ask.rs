@@ -183,6 +183,6 @@ fn deny(text: String) -> Step {
     Step::Deny(reason(text))
 }
 
-fn reason(text: String) -> Reason {
-    Reason { rule: "ask", topic: None, text }
+const fn reason(text: String) -> Reason {
+    Reason::of("ask", text)
 }

@@ -29,11 +29,6 @@ pub fn effect_objections(parts: &[PartEffect]) -> Vec<Reason> {
 }
 
 fn reason(what: &str, instead: &str) -> Reason {
-    Reason {
-        rule: "dry_run",
-        topic: None,
-        text: format!(
-            "Dry run (CLAUDEOPS_DRY_RUN): {what}. {instead}State in the report what you would have done, and continue."
-        ),
-    }
+    let then = "State in the report what you would have done, and continue.";
+    Reason::of("dry_run", format!("Dry run (CLAUDEOPS_DRY_RUN): {what}. {instead}{then}"))
 }

@@ -41,7 +41,7 @@ pub fn objections(
         let text = format!(
             "`{host}` {NOT_LISTED}, and this session may change only hosts that are listed there (policy.hosts). Use the name or address of a listed host, or report what is needed."
         );
-        let reason = Reason { rule: "hosts", topic: None, text };
+        let reason = Reason::of("hosts", text);
         if !reasons.contains(&reason) {
             reasons.push(reason);
         }

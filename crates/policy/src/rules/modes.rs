@@ -18,7 +18,7 @@ pub fn objections(actions: &[ResolvedAction], policy: &Policy, mode: Option<Mode
             Audience::Nobody => Some(no_recipients(action, mode)),
             Audience::Contacts => contacts_only(action, &policy.contacts, mode),
         };
-        let reason = text.map(|text| Reason { rule: "mode", topic: None, text });
+        let reason = text.map(|text| Reason::of("mode", text));
         reasons.extend(reason.filter(|reason| !reasons.contains(reason)));
     }
     reasons

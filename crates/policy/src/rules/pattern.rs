@@ -80,13 +80,6 @@ enum Condition<'a> {
     Code,
 }
 
-/// The part of a command that a pattern was found in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PatternMatch {
-    /// The words that matched, in order, without what could be a secret.
-    pub evidence: String,
-}
-
 /// Whether a pattern with this text applies to this program. Does not parse the pattern: most commands match no rule.
 pub fn concerns(pattern: &str, program: &str) -> bool {
     pattern.split(' ').next().is_some_and(|first| one_of(first, program))
@@ -96,25 +89,17 @@ pub fn concerns(pattern: &str, program: &str) -> bool {
 pub fn may_match(pattern: &str, texts: &[&str]) -> bool {
     let first = pattern.split(' ').next().unwrap_or_default();
     let is_word = !first.is_empty() && !first.starts_with(['-', '!', '$', '.']);
-    !is_word
-        || first.split('|').any(|one| {
-            let by_kind = one.starts_with('{');
-            by_kind
-                || if one.contains(['*', '?', '[']) {
-                    texts.iter().any(|text| glob(one, text))
-                } else {
-                    texts.contains(&one)
-                }
-        })
+    !is_word || first.split('|').any(|one| one.starts_with('{') || texts.iter().any(|text| is_one(one, text)))
 }
 
 /// Whether one of the alternatives matches.
 fn one_of(alternatives: &str, text: &str) -> bool {
-    alternatives.split('|').any(
-        |one| {
-            if one.contains(['*', '?', '[']) { glob(one, text) } else { one == text }
-        },
-    )
+    alternatives.split('|').any(|one| is_one(one, text))
+}
+
+/// Whether an alternative, a word or a glob, matches.
+fn is_one(one: &str, text: &str) -> bool {
+    if one.contains(['*', '?', '[']) { glob(one, text) } else { one == text }
 }
 
 /// Why a pattern cannot be used. The texts continue "the pattern `…` ".
@@ -194,13 +179,14 @@ impl<'a> Pattern<'a> {
         Ok(pattern)
     }
 
-    /// Matches a command. `is` states whether a word is of a kind.
+    /// Matches a command: the words that matched, in order, without what could be a secret. `is` states whether a word is of
+    /// a kind.
     pub fn find(
         &self,
         command: &Command,
         catalogue: Catalogue,
         is: &dyn Fn(Kind, &Word) -> bool,
-    ) -> Option<PatternMatch> {
+    ) -> Option<String> {
         let name = base_name(&command.words.first()?.text);
         if !one_of(self.program, name) {
             return None;
@@ -215,7 +201,7 @@ impl<'a> Pattern<'a> {
         command: &Command,
         behind: Behind<'_>,
         is: &dyn Fn(Kind, &Word) -> bool,
-    ) -> Option<PatternMatch> {
+    ) -> Option<String> {
         let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
         let valued = Some(behind.values).filter(|values| !values.is_empty());
         let mut evidence = vec![behind.name.to_owned()];
@@ -224,16 +210,9 @@ impl<'a> Pattern<'a> {
         evidence.extend(search.run(behind.start)?);
         for condition in &self.conditions {
             match condition {
-                Condition::Has { names, value } => {
-                    let found = has(&texts, names, *value, valued)?;
-                    evidence.push(found);
-                }
-                Condition::Lacks { names } => {
-                    if lacks(&texts, names) {
-                        continue;
-                    }
-                    return None;
-                }
+                Condition::Has { names, value } => evidence.push(has(&texts, names, *value, valued)?),
+                Condition::Lacks { names } if lacks(&texts, names) => {}
+                Condition::Lacks { .. } => return None,
                 Condition::Sql => evidence.push(stated(command, sql::destroys)?.to_owned()),
                 Condition::Code => {
                     let mut words = command.words.iter().skip(1).chain(&command.stdin);
@@ -242,7 +221,7 @@ impl<'a> Pattern<'a> {
                 Condition::Accounts => evidence.push(stated(command, sql::changes_accounts)?.to_owned()),
             }
         }
-        Some(PatternMatch { evidence: evidence.join(" ") })
+        Some(evidence.join(" "))
     }
 }
 

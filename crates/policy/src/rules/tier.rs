@@ -18,12 +18,9 @@ pub fn objection(action: &ResolvedAction, policy: &Policy, tier: Option<Tier>) -
     if kind == ActionKind::Forbidden || policy.tier(tier).allow.contains(&kind) {
         return None;
     }
-    let way_out = way_out(lowest_allowing(kind, policy, tier));
-    Some(Reason {
-        rule: "tier",
-        topic: Some(Topic::Tier),
-        text: format!("Tier {} may not carry out {}. {way_out}", tier.number(), describe(action)),
-    })
+    let way_out = way_out(tier.higher().find(|tier| policy.tier(*tier).allow.contains(&kind)));
+    let text = format!("Tier {} may not carry out {}. {way_out}", tier.number(), describe(action));
+    Some(Reason { rule: "tier", topic: Some(Topic::Tier), text })
 }
 
 /// The objection to a command with a prefix that is denied at the tier, with options at any position and inside any
@@ -31,15 +28,10 @@ pub fn objection(action: &ResolvedAction, policy: &Policy, tier: Option<Tier>) -
 ///
 /// `deny` contains the prefixes for tiers 1, 2 and 3, in the notation of the client's `--disallowedTools`.
 pub fn denied(script: &Script, deny: &[Vec<String>; 3], tier: Tier) -> Option<Reason> {
-    let of = |tier: Tier| deny.get(usize::from(tier.number()) - 1).map(Vec::as_slice).unwrap_or_default();
-    let (prefix, location) = prefix_of(script, of(tier))?;
-    let higher = std::iter::successors(tier.above(), |tier| tier.above())
-        .find(|tier| prefix_of(script, of(*tier)).is_none());
-    Some(Reason {
-        rule: "tier",
-        topic: Some(Topic::Tier),
-        text: format!("Tier {} may not run `{prefix}`{location}. {}", tier.number(), way_out(higher)),
-    })
+    let (prefix, location) = prefix_of(script, tier.of(deny).as_slice())?;
+    let way_out = way_out(tier.higher().find(|tier| prefix_of(script, tier.of(deny).as_slice()).is_none()));
+    let text = format!("Tier {} may not run `{prefix}`{location}. {way_out}", tier.number());
+    Some(Reason { rule: "tier", topic: Some(Topic::Tier), text })
 }
 
 /// The maximum number of parts that a denial explains; further ones are counted.
@@ -57,15 +49,9 @@ pub fn effect_objections(
     let denied = parts.iter().filter(|part| part.effect != Effect::Acts && !allowed.contains(&part.effect));
     let mut reasons: Vec<Reason> = Vec::new();
     for part in denied.filter(|part| !is_own_account(part)) {
-        let higher = std::iter::successors(tier.above(), |tier| tier.above())
-            .find(|higher| effects(*higher).contains(&part.effect));
-        let text = format!(
-            "Tier {} only reads, and {}. {}{}",
-            tier.number(),
-            in_words(part),
-            instead(part),
-            way_out(higher)
-        );
+        let way_out = way_out(tier.higher().find(|higher| effects(*higher).contains(&part.effect)));
+        let (number, what, instead) = (tier.number(), in_words(part), instead(part));
+        let text = format!("Tier {number} only reads, and {what}. {instead}{way_out}");
         let reason = Reason { rule: "effect", topic: topic(part), text };
         if !reasons.contains(&reason) {
             reasons.push(reason);
@@ -159,11 +145,6 @@ fn way_out(higher: Option<Tier>) -> String {
         ),
         None => "No tier may: leave it to an operator, and state in the report what is needed.".to_owned(),
     }
-}
-
-fn lowest_allowing(kind: ActionKind, policy: &Policy, tier: Tier) -> Option<Tier> {
-    std::iter::successors(tier.above(), |tier| tier.above())
-        .find(|tier| policy.tier(*tier).allow.contains(&kind))
 }
 
 /// The action, its kind and where it runs: "a restart (`docker restart jellyfin`, on ie01 through ssh)".

@@ -68,26 +68,22 @@ pub enum NoAnswer {
 
 /// What this machine knows of containers and of itself.
 pub trait Surroundings {
-    /// Asks a container engine.
-    fn ask(&self, question: &Question<'_>) -> Answer;
+    /// Asks a container engine; by default, there is none.
+    fn ask(&self, _question: &Question<'_>) -> Answer {
+        Answer::Unanswered(NoAnswer::NoEngine)
+    }
 
     /// The name of this machine, if it is known.
-    fn name(&self) -> Option<String>;
+    fn name(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Surroundings without an engine and without a name.
 #[derive(Debug, Clone, Copy)]
 pub struct NoSurroundings;
 
-impl Surroundings for NoSurroundings {
-    fn ask(&self, _: &Question<'_>) -> Answer {
-        Answer::Unanswered(NoAnswer::NoEngine)
-    }
-
-    fn name(&self) -> Option<String> {
-        None
-    }
-}
+impl Surroundings for NoSurroundings {}
 
 /// Looks up the targets and hosts of the actions: one action for each service that is concerned.
 pub fn resolve(

@@ -34,10 +34,6 @@ mod tests {
             let container = container.filter(|_| ID.starts_with(question.id));
             container.map_or(Answer::NoContainer, Answer::Container)
         }
-
-        fn name(&self) -> Option<String> {
-            None
-        }
     }
 
     #[test]

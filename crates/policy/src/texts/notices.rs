@@ -6,7 +6,7 @@ use crate::budgets::budget::{Fit, fit};
 use crate::decide::{BudgetKey, Reservation, Snapshot};
 use crate::model::display::relative_time::timestamp as time;
 use crate::model::records::event::Level;
-use crate::model::records::notice::{Body, Notice};
+use crate::model::records::notice::Notice;
 use crate::model::records::question::NewQuestion;
 use crate::model::rights::policy::{Budget, Policy, Tier};
 
@@ -39,7 +39,7 @@ pub fn exhausted(
     let mut found: Vec<Exhausted> = Vec::new();
     for reservation in wanted.iter().filter(|wanted| wanted.counts) {
         let key = &reservation.key;
-        let budget = if key.kind == "redeployment" { policy.redeployment } else { policy.restart };
+        let budget = *key.budget(policy);
         let counted = snapshot.get(key).map(|usage| usage.counted(&budget, now)).unwrap_or_default();
         let next = match fit(&counted, &budget, 1) {
             Fit::Fits => continue,
@@ -72,14 +72,10 @@ pub fn budget_exhausted(
     );
     body += &origin(session, tier);
     body += &format!("\nIf {service} is unhealthy, an operator has to act: the agent may not continue.");
-    Notice {
-        key: format!("budget/{kind}/{service}"),
-        quiet_until: Some(next.unwrap_or(now + window.delta())),
-        level: Level::Warning,
-        title: format!("{service}: no {kind} left"),
-        body: Body::Markdown(body),
-        tags: vec!["budget".to_owned(), service.clone()],
-    }
+    let (key, title) = (format!("budget/{kind}/{service}"), format!("{service}: no {kind} left"));
+    Notice::new(key, "budget", Level::Warning, title, body)
+        .quiet_until(next.unwrap_or(now + window.delta()))
+        .with_tags([service.as_str()])
 }
 
 /// The notice of a question to a person. `url` is the address of the desk, the page on which it can be answered.
@@ -98,16 +94,9 @@ pub fn question_asked(id: i64, question: &NewQuestion, contact: &[String], url: 
     body += &format!("\nAnswer with `opsctl approve {id}` or `opsctl refuse {id}`, where the guard runs");
     body += &url.map_or_else(|| ".".to_owned(), |url| format!(", or on {url}"));
     let what = call.service.as_deref().unwrap_or("a command");
-    let mut tags = vec!["question".to_owned()];
-    tags.extend(call.service.iter().chain(contact).cloned());
-    Notice {
-        key: format!("question/{id}"),
-        quiet_until: None,
-        level: Level::Warning,
-        title: format!("Question {id}: may the agent act on {what}?"),
-        body: Body::Markdown(body),
-        tags,
-    }
+    let title = format!("Question {id}: may the agent act on {what}?");
+    Notice::new(format!("question/{id}"), "question", Level::Warning, title, body)
+        .with_tags(call.service.iter().chain(contact).map(String::as_str))
 }
 
 /// The notice of an answer that no person has given.
@@ -117,26 +106,18 @@ pub fn forged_answer(id: i64, session: &str, now: DateTime<Utc>) -> Notice {
          program writes to the ledger, or `policy.approval_key` has changed since the answer was given.\n\n{}",
         origin(Some(session), None)
     );
-    Notice {
-        key: "forged".to_owned(),
-        quiet_until: Some(now + GUARD_QUIET),
-        level: Level::Critical,
-        title: format!("The answer to question {id} is not genuine"),
-        body: Body::Markdown(body),
-        tags: vec!["guard".to_owned()],
-    }
+    let title = format!("The answer to question {id} is not genuine");
+    of_guard("forged", title, body, now)
 }
 
 /// The notice of a failure of the guard.
 pub fn guard_failed(message: &str, session: Option<&str>, now: DateTime<Utc>) -> Notice {
-    Notice {
-        key: "guard".to_owned(),
-        quiet_until: Some(now + GUARD_QUIET),
-        level: Level::Critical,
-        title: "The guard has failed".to_owned(),
-        body: Body::Markdown(format!("{message}\n\n{}", origin(session, None))),
-        tags: vec!["guard".to_owned()],
-    }
+    let body = format!("{message}\n\n{}", origin(session, None));
+    of_guard("guard", "The guard has failed", body, now)
+}
+
+fn of_guard(key: &str, title: impl Into<String>, body: String, now: DateTime<Utc>) -> Notice {
+    Notice::new(key, "guard", Level::Critical, title, body).quiet_until(now + GUARD_QUIET)
 }
 
 /// The notice of a ledger that has lost rows.
@@ -145,14 +126,7 @@ pub fn ledger_lost(loss: &str, session: Option<&str>, now: DateTime<Utc>) -> Not
         "{loss}.\n\nActions that it had recorded count only if cooldown.json holds them.\n\n{}",
         origin(session, None)
     );
-    Notice {
-        key: "ledger".to_owned(),
-        quiet_until: Some(now + GUARD_QUIET),
-        level: Level::Critical,
-        title: "The ledger has lost actions".to_owned(),
-        body: Body::Markdown(body),
-        tags: vec!["guard".to_owned()],
-    }
+    of_guard("ledger", "The ledger has lost actions", body, now)
 }
 
 /// The notice of a session that ended while services that it acted on are unhealthy.
@@ -170,18 +144,7 @@ pub fn verification_given_up(
         body.push('\n');
     }
     body += &origin(session, tier);
-    Notice {
-        key: format!("verification/{}/{}", session.unwrap_or_default(), services.join(",")),
-        quiet_until: None,
-        level: Level::Critical,
-        title: format!("{}: needs human attention", services.join(", ")),
-        body: Body::Markdown(body),
-        tags: [
-            vec!["verification".to_owned()],
-            services.iter().map(|service| (*service).to_owned()).collect(),
-        ]
-        .concat(),
-    }
+    of_services(("verification", "needs human attention"), Level::Critical, body, session, &services)
 }
 
 /// An action on a service, and the verification after it.
@@ -218,36 +181,28 @@ pub fn remediation_verified(repairs: &[Repair], session: Option<&str>, tier: Opt
     body += &format!("\n{}", origin(session, tier));
     let services: Vec<&str> = repairs.iter().map(|repair| repair.service.as_str()).collect();
     let verified = repairs.iter().all(|repair| repair.healthy == Some(true));
-    Notice {
-        key: format!("remediation/{}/{}", session.unwrap_or_default(), services.join(",")),
-        quiet_until: None,
-        level: Level::Info,
-        title: format!(
-            "{}: {}",
-            services.join(", "),
-            if verified { "repaired and healthy" } else { "repaired" }
-        ),
-        body: Body::Markdown(body),
-        tags: [
-            vec!["verification".to_owned()],
-            services.iter().map(|service| (*service).to_owned()).collect(),
-        ]
-        .concat(),
-    }
+    let what = if verified { "repaired and healthy" } else { "repaired" };
+    of_services(("remediation", what), Level::Info, body, session, &services)
+}
+
+fn of_services(
+    (subject, what): (&str, &str),
+    level: Level,
+    body: String,
+    session: Option<&str>,
+    services: &[&str],
+) -> Notice {
+    let key = format!("{subject}/{}/{}", session.unwrap_or_default(), services.join(","));
+    let title = format!("{}: {what}", services.join(", "));
+    Notice::new(key, "verification", level, title, body).with_tags(services.iter().copied())
 }
 
 /// The report of a session of the highest tier. `said` is the last text of the agent.
 pub fn session_report(ended: &str, said: &str, level: Level, session: &str, tier: Tier) -> Notice {
     let quoted: String = said.lines().map(|line| format!("> {line}\n")).collect();
     let body = format!("{ended}.\n\n{quoted}\n{}", origin(Some(session), Some(tier)));
-    Notice {
-        key: format!("session/{session}"),
-        quiet_until: None,
-        level,
-        title: format!("Claude Ops: report of a session of tier {}", tier.number()),
-        body: Body::Markdown(body),
-        tags: vec!["session".to_owned()],
-    }
+    let title = format!("Claude Ops: report of a session of tier {}", tier.number());
+    Notice::new(format!("session/{session}"), "session", level, title, body)
 }
 
 /// The notice of a turn that ended because a request to the model failed.
@@ -264,14 +219,8 @@ pub fn api_failed(
         origin(session, tier),
         remedy(error)
     );
-    Notice {
-        key: format!("api/{error}"),
-        quiet_until: Some(now + API_QUIET),
-        level: api_level(error),
-        title: format!("The agent stopped: {}", error.replace('_', " ")),
-        body: Body::Markdown(body),
-        tags: vec!["api".to_owned()],
-    }
+    let title = format!("The agent stopped: {}", error.replace('_', " "));
+    Notice::new(format!("api/{error}"), "api", api_level(error), title, body).quiet_until(now + API_QUIET)
 }
 
 /// The level of a failed request: `warning` for temporary errors, `critical` for errors that need an operator.

@@ -21,10 +21,7 @@ pub fn event(action: &ResolvedAction, result: &ToolResult) -> NewEvent {
         }
         ActionKind::Restart | ActionKind::Redeployment => Level::Warning,
     };
-    let message = match result {
-        ToolResult::Succeeded => success(action, host.as_deref()),
-        ToolResult::Failed(why) => failure(action, host.as_deref(), why),
-    };
+    let message = message(action, host.as_deref(), result);
     // Titles and names come from a command line: a line break in one would fake a second event in a list.
     NewEvent { level, service: service.clone(), message: plain(&message) }
 }
@@ -48,19 +45,23 @@ pub fn verified(service: &str, healthy: Option<bool>) -> NewEvent {
         Some(_) => HEALTHY,
         None => "Not verified after remediation: no check can be carried out",
     };
-    NewEvent { level: Level::Info, service: Some(service.to_owned()), message: message.to_owned() }
+    of_service(Level::Info, service, message)
 }
 
 /// The event of an unhealthy service, because of which the stop was blocked.
 pub fn unhealthy(service: &str, why: &[String], attempt: u32, limit: u32) -> NewEvent {
     let message = format!("{UNHEALTHY} (attempt {attempt} of {limit}): {}", why.join("; "));
-    NewEvent { level: Level::Warning, service: Some(service.to_owned()), message: plain(&message) }
+    of_service(Level::Warning, service, &message)
 }
 
 /// The event of a service that a session left unhealthy.
 pub fn given_up(service: &str, why: &[String], limit: u32) -> NewEvent {
     let message = format!("{GIVEN_UP} after {limit} attempts: {}", why.join("; "));
-    NewEvent { level: Level::Critical, service: Some(service.to_owned()), message: plain(&message) }
+    of_service(Level::Critical, service, &message)
+}
+
+fn of_service(level: Level, service: &str, message: &str) -> NewEvent {
+    NewEvent { level, service: Some(service.to_owned()), message: plain(message) }
 }
 
 /// The reason for a blocked stop, which the agent reads.
@@ -86,39 +87,33 @@ pub fn missing(may_hand_over: bool) -> String {
     text + " You are asked once."
 }
 
-fn success(action: &Action, host: Option<&str>) -> String {
-    let evidence = with_host(action, host);
-    match (action.kind, action.family) {
-        (ActionKind::Forbidden, _) => format!("Forbidden action ran: {evidence}"),
-        (_, Family::Tool) => format!("Tool called: {evidence}"),
-        (ActionKind::PullRequest, _) => match &action.title {
-            Some(title) => format!("Pull request created: {title}"),
-            None => format!("Pull request created: {evidence}"),
-        },
-        (ActionKind::Notification, _) => format!("Notification sent via {}", channel(action)),
-        (_, Family::Ansible) => format!("Ansible playbook executed: {evidence}"),
-        (_, Family::Helm) => format!("{}: {evidence}", helm(action)),
-        (_, family) => format!("{} {}: {evidence}", noun(family), past(action.verb)),
-    }
-}
-
-fn failure(action: &Action, host: Option<&str>, why: &str) -> String {
-    let evidence = with_host(action, host);
-    match (action.kind, action.family) {
-        (ActionKind::Forbidden, _) => format!("Forbidden action failed ({why}): {evidence}"),
-        (_, Family::Tool) => format!("Tool failed ({why}): {evidence}"),
-        (ActionKind::PullRequest, _) => format!("Pull request failed ({why}): {evidence}"),
-        (ActionKind::Notification, _) => format!("Notification via {} failed ({why})", channel(action)),
-        (_, Family::Ansible) => format!("Ansible playbook failed ({why}): {evidence}"),
-        (_, Family::Helm) => format!("{} failed ({why}): {evidence}", helm(action)),
-        (_, family) => format!("{} {} failed ({why}): {evidence}", noun(family), action.verb.as_str()),
-    }
-}
-
-fn with_host(action: &Action, host: Option<&str>) -> String {
-    match host {
-        Some(host) => format!("{} on {host}", action.evidence),
-        None => action.evidence.clone(),
+/// What an action has done, or that it has failed.
+fn message(action: &Action, host: Option<&str>, result: &ToolResult) -> String {
+    let mut evidence = action.evidence.clone();
+    evidence.extend(host.iter().flat_map(|host| [" on ", host]));
+    let (what, done, tried) = match (action.kind, action.family) {
+        (ActionKind::Forbidden, _) => ("Forbidden action", "ran", ""),
+        (_, Family::Tool) => ("Tool", "called", ""),
+        (ActionKind::PullRequest, _) => {
+            let title = action.title.clone().filter(|_| *result == ToolResult::Succeeded);
+            evidence = title.unwrap_or(evidence);
+            ("Pull request", "created", "")
+        }
+        (ActionKind::Notification, _) => {
+            let channel = channel(action);
+            return match result {
+                ToolResult::Succeeded => format!("Notification sent via {channel}"),
+                ToolResult::Failed(why) => format!("Notification via {channel} failed ({why})"),
+            };
+        }
+        (_, Family::Ansible) => ("Ansible playbook", "executed", ""),
+        (_, Family::Helm) => (helm(action), "", ""),
+        (_, family) => (noun(family), past(action.verb), action.verb.as_str()),
+    };
+    let with = |word: &str| if word.is_empty() { what.to_owned() } else { format!("{what} {word}") };
+    match result {
+        ToolResult::Succeeded => format!("{}: {evidence}", with(done)),
+        ToolResult::Failed(why) => format!("{} failed ({why}): {evidence}", with(tried)),
     }
 }
 

@@ -60,12 +60,7 @@ impl ContextPolicy {
 
     /// The entries for a session of the tier.
     pub fn of_tier(&self, tier: Option<Tier>) -> Vec<&str> {
-        let own: &[String] = match (tier, &self.tiers) {
-            (None, _) => &[],
-            (Some(Tier::Observe), [one, _, _]) => one,
-            (Some(Tier::Remediate), [_, two, _]) => two,
-            (Some(Tier::Full), [_, _, three]) => three,
-        };
+        let own = tier.into_iter().flat_map(|tier| tier.of(&self.tiers));
         self.files.iter().chain(own).map(String::as_str).collect()
     }
 }

@@ -22,6 +22,33 @@ pub struct Notice {
     pub tags: Vec<String>,
 }
 
+impl Notice {
+    /// A notice in Markdown with one tag, without a rate limit.
+    pub fn new(
+        key: impl Into<String>,
+        tag: &str,
+        level: Level,
+        title: impl Into<String>,
+        body: String,
+    ) -> Self {
+        let (body, tags) = (Body::Markdown(body), vec![tag.to_owned()]);
+        Self { key: key.into(), quiet_until: None, level, title: title.into(), body, tags }
+    }
+
+    /// The notice, rate limited until this time.
+    #[must_use]
+    pub fn quiet_until(self, time: DateTime<Utc>) -> Self {
+        Self { quiet_until: Some(time), ..self }
+    }
+
+    /// The notice with further tags.
+    #[must_use]
+    pub fn with_tags<'a>(mut self, tags: impl IntoIterator<Item = &'a str>) -> Self {
+        self.tags.extend(tags.into_iter().map(str::to_owned));
+        self
+    }
+}
+
 /// The text of a notice. Markdown must be readable as plain text, because not every target renders it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]

@@ -5,10 +5,11 @@ use serde::Serialize;
 
 opsctl_reader::words! {
     /// The state of a question.
-    #[derive(Serialize)]
+    #[derive(Default, Serialize)]
     #[serde(rename_all = "lowercase")]
     pub enum QuestionState {
         /// It has no answer, and its time has not passed.
+        #[default]
         Open = "open",
         /// Approved; the call has not been made again.
         Approved = "approved",
@@ -58,7 +59,7 @@ pub struct AskedCall {
 }
 
 /// A stored question. Its texts contain no secrets.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Question {
     /// Its number, unique within the ledger.
     pub id: i64,
@@ -120,19 +121,9 @@ impl Question {
             call: "c".into(),
             command: "docker restart jellyfin".into(),
             digest: "d".into(),
-            actions: vec![],
-            service: None,
-            reasons: vec![],
-            tier: None,
-            words: None,
             asked_at: DateTime::UNIX_EPOCH + TimeDelta::seconds(1_774_103_400),
             expires_at: DateTime::UNIX_EPOCH + TimeDelta::seconds(1_774_105_200),
-            state: QuestionState::Open,
-            at_terminal: false,
-            answered_by: None,
-            answered_at: None,
-            note: None,
-            agent: None,
+            ..Self::default()
         }
     }
 }

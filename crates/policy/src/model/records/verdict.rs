@@ -38,6 +38,13 @@ pub struct Reason {
     pub text: String,
 }
 
+impl Reason {
+    /// The reason of a rule whose objections no person can lift.
+    pub const fn of(rule: &'static str, text: String) -> Self {
+        Self { rule, topic: None, text }
+    }
+}
+
 /// An action on one service, with service and host from the inventory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedAction {

@@ -35,12 +35,8 @@ impl Topic {
     /// The name in `hosts.yaml`.
     pub fn as_str(&self) -> &str {
         match self {
-            Self::Budget => "budget",
-            Self::Exclusive => "exclusive",
-            Self::Tier => "tier",
-            Self::Changes => "changes",
-            Self::Unknown => "unknown",
             Self::Never(rule) => rule,
+            fixed => Self::FIXED.iter().find(|(_, topic)| topic == fixed).map_or("", |(name, _)| *name),
         }
     }
 

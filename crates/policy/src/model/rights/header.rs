@@ -27,7 +27,7 @@ impl Default for PolicyHeader {
 impl PolicyHeader {
     /// What commands of a tier may do where they carry out no action.
     pub fn effects(&self, tier: Tier) -> Vec<Effect> {
-        let stated = self.effects.as_ref().and_then(|effects| effects.get(usize::from(tier.number()) - 1));
-        stated.cloned().unwrap_or_else(|| TierPolicy::default_effects(tier))
+        let stated = self.effects.as_ref().map(|effects| tier.of(effects).clone());
+        stated.unwrap_or_else(|| TierPolicy::default_effects(tier))
     }
 }

@@ -11,6 +11,7 @@ use super::rules::Rules;
 use super::spend::SpendPolicy;
 pub use super::tier::Tier;
 pub use super::window::Window;
+use crate::lists::PROJECT_DOWN;
 use crate::model::installation::checks::Verification;
 use opsctl_reader::terms::action::ActionKind;
 use opsctl_reader::terms::effect::Effect;
@@ -93,12 +94,7 @@ impl Policy {
 
     /// The rights of a tier.
     pub fn tier(&self, tier: Tier) -> &TierPolicy {
-        let [one, two, three] = &self.tiers;
-        match tier {
-            Tier::Observe => one,
-            Tier::Remediate => two,
-            Tier::Full => three,
-        }
+        tier.of(&self.tiers)
     }
 }
 
@@ -216,15 +212,8 @@ impl TierPolicy {
 
     /// Prefixes of commands that a tier never runs by default: tier 2 restarts a project, and does not take it down.
     pub fn default_deny(tier: Tier) -> Vec<String> {
-        const DOWN: [&str; 6] = [
-            "docker compose down",
-            "docker-compose down",
-            "podman compose down",
-            "podman-compose down",
-            "nerdctl compose down",
-            "nerdctl-compose down",
-        ];
-        if tier == Tier::Remediate { DOWN.map(str::to_owned).to_vec() } else { vec![] }
+        let denied: &[&str] = if tier == Tier::Remediate { &PROJECT_DOWN } else { &[] };
+        denied.iter().map(|prefix| (*prefix).to_owned()).collect()
     }
 
     /// The default rights of a tier.

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "u8", into = "u8")]
 pub enum Tier {
     /// Tier 1: observe and report.
-    Observe,
+    Observe = 1,
     /// Tier 2: also restart services.
-    Remediate,
+    Remediate = 2,
     /// Tier 3: also redeploy services.
-    Full,
+    Full = 3,
 }
 
 impl Tier {
@@ -30,11 +30,21 @@ impl Tier {
 
     /// The number, 1 to 3.
     pub const fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// What a list of three has for this tier.
+    pub const fn of<T>(self, [one, two, three]: &[T; 3]) -> &T {
         match self {
-            Self::Observe => 1,
-            Self::Remediate => 2,
-            Self::Full => 3,
+            Self::Observe => one,
+            Self::Remediate => two,
+            Self::Full => three,
         }
+    }
+
+    /// The higher tiers, in ascending order.
+    pub fn higher(self) -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(move |tier| *tier > self)
     }
 
     /// The next higher tier, if there is one.

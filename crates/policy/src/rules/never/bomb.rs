@@ -14,12 +14,10 @@ pub fn objection(script: &Script) -> Option<Reason> {
             && found.is_none()
             && selves(children, name) >= 2
         {
-            found = Some(Reason {
-                rule: "never", topic: None,
-                text: format!(
-                    "Never allowed (rule {NAME}): the function `{name}` starts itself twice on each run, until no other process can run. It has no legitimate use."
-                ),
-            });
+            let what =
+                "starts itself twice on each run, until no other process can run. It has no legitimate use.";
+            let text = format!("Never allowed (rule {NAME}): the function `{name}` {what}");
+            found = Some(Reason::of("never", text));
         }
     });
     found

@@ -2,44 +2,35 @@
 //! so an agent may not change them.
 
 use crate::model::records::verdict::Reason;
-use opsctl_reader::catalogue::Catalogue;
+use opsctl_reader::catalogue::options::{Item, Scanner};
+use opsctl_reader::catalogue::program::Role;
+use opsctl_reader::catalogue::{Catalogue, base_name};
 use opsctl_reader::shell::{Command, Construct, Node, Script};
 
 /// The objections to calls of `opsctl` in another environment than the client's own.
 pub fn objections(script: &Script) -> Vec<Reason> {
     let mut changed: Option<String> = None;
     let mut reasons = Vec::new();
-    script.visit(|node| match node {
-        Node::Group(Construct::Through(command), _) => {
-            if let Some(how) = changes(command) {
-                changed.get_or_insert(how);
-            }
+    script.visit(|node| {
+        let (Node::Command(command) | Node::Group(Construct::Through(command), _)) = node else { return };
+        changed = changed.take().or_else(|| changes(command));
+        let is_opsctl = command.words.first().is_some_and(|word| base_name(&word.text) == "opsctl");
+        if matches!(node, Node::Group(..)) || !is_opsctl || !acts(command) {
+            return;
         }
-        Node::Command(command) => {
-            if let Some(how) = changes(command) {
-                changed.get_or_insert(how);
-            }
-            let program = command.words.first().map(|word| word.text.rsplit('/').next().unwrap_or(&word.text));
-            if program != Some("opsctl") || !acts(command) {
-                return;
-            }
-            let set = command.env.iter().map(|(name, _)| name.as_str()).find(|name| is_ours(name));
-            let through = command.via.iter().find(|wrapper| !hands_on(wrapper, script.catalogue));
-            let how = match (set, &changed, through) {
-                (Some(name), _, _) => format!("`{name}` is set for it"),
-                (None, Some(how), _) => how.clone(),
-                (None, None, Some(wrapper)) => format!("it runs through `{wrapper}`, which hides the session"),
-                (None, None, None) => return,
-            };
-            reasons.push(Reason {
-                rule: "never", topic: None,
-                text: format!(
-                    "Never allowed (rule disguise): `opsctl`{}, because {how}. opsctl must know which session calls it. Call it directly, without changing its environment.",
-                    command.whereabouts()
-                ),
-            });
-        }
-        _ => {}
+        let set = command.env.iter().map(|(name, _)| name.as_str()).find(|name| is_ours(name));
+        let through = command.via.iter().find(|wrapper| !hands_on(wrapper, script.catalogue));
+        let how = match (set, &changed, through) {
+            (Some(name), _, _) => format!("`{name}` is set for it"),
+            (None, Some(how), _) => how.clone(),
+            (None, None, Some(wrapper)) => format!("it runs through `{wrapper}`, which hides the session"),
+            (None, None, None) => return,
+        };
+        let advice =
+            "opsctl must know which session calls it. Call it directly, without changing its environment.";
+        let place = command.whereabouts();
+        let text = format!("Never allowed (rule disguise): `opsctl`{place}, because {how}. {advice}");
+        reasons.push(Reason::of("never", text));
     });
     reasons
 }
@@ -61,28 +52,33 @@ fn is_ours(name: &str) -> bool {
 
 /// How a command changes the variables of what runs in it or after it.
 fn changes(command: &Command) -> Option<String> {
-    let mut words = command.words.iter().map(|word| word.text.as_str());
-    let program = words.next()?;
-    let rest: Vec<&str> = words.collect();
-    let program = program.rsplit('/').next().unwrap_or(program);
+    let program = base_name(&command.words.first()?.text);
     let names_ours = || {
-        rest.iter()
+        let words = command.words.iter().skip(1).map(|word| word.text.as_str());
+        words
             .map(|word| word.trim_start_matches("--unset=").trim_start_matches("-u"))
             .map(|word| word.split('=').next().unwrap_or(word))
             .find(|name| is_ours(name))
     };
-    let empties = |options: &[&str]| {
-        rest.iter().take_while(|word| word.starts_with('-')).any(|word| options.contains(word))
-    };
     match program {
-        "env" if empties(&["-", "-i", "--ignore-environment"]) => {
-            Some("`env -i` removes its variables".to_owned())
-        }
-        "exec" if empties(&["-c"]) => Some("`exec -c` removes its variables".to_owned()),
-        "env" | "unset" => names_ours().map(|name| format!("`{program}` changes `{name}`")),
-        "export" | "declare" | "typeset" | "local" | "readonly" | "read" => {
+        "env" if empties(command) => Some("`env -i` removes its variables".to_owned()),
+        "exec" if empties(command) => Some("`exec -c` removes its variables".to_owned()),
+        "env" | "unset" | "export" | "declare" | "typeset" | "local" | "readonly" | "read" => {
             names_ours().map(|name| format!("`{program}` changes `{name}`"))
         }
         _ => None,
     }
+}
+
+/// Whether a wrapper removes all variables: by an option before its command, or by `-`.
+fn empties(command: &Command) -> bool {
+    let texts = command.texts();
+    let Some(usage) = Catalogue::default().usage(&texts, &|_| false) else { return false };
+    let (value, empties) = (usage.value(), usage.role(Role::Empties));
+    let found = Scanner::new(&texts, usage.start, &value).find_map(|item| match item {
+        Item::Option(name, _) => (name.is_any(&empties) || name.begins(&empties)).then_some(true),
+        Item::Positional(index) => Some(texts.get(index) == Some(&"-")),
+        Item::Dashes(_) => Some(false),
+    });
+    found.unwrap_or(false)
 }

@@ -9,7 +9,7 @@ pub mod unread;
 
 use std::path::Path;
 
-use super::pattern::{self, Behind, Kind, Pattern, PatternMatch};
+use super::pattern::{self, Behind, Kind, Pattern};
 use crate::files;
 use crate::lists::{DATA, DEVICES};
 use crate::model::records::verdict::Reason;
@@ -26,12 +26,6 @@ use opsctl_reader::shell::{Command, Construct, Node, Script, Suspicion, Word};
 
 /// The maximum number of suspected commands that are judged in one text that could not be read.
 const MOST_SUSPECTED: usize = 64;
-
-/// A default rule or a rule of `hosts.yaml`.
-struct Rule<'a> {
-    name: &'a str,
-    reason: &'a str,
-}
 
 /// The default rules, which `hosts.yaml` may disable by the name of the rule or of its pack.
 pub fn defaults() -> impl Iterator<Item = &'static DefaultRule> {
@@ -51,17 +45,18 @@ pub fn objections(
             reasons.push(reason);
         }
     };
+    let catalogue = script.catalogue;
     script.visit(|node| match node {
         // A wrapper is judged by its own words: `sudo` is one.
         Node::Command(command) | Node::Group(Construct::Through(command), _) => {
-            judge(command, (rules, script.catalogue), tier, machine, &mut add);
+            Judged { command, rules, catalogue, machine }.judge(tier, &mut add);
         }
         Node::Unread(unread) => {
             let mut count = 0;
             unread.suspect(
-                |word| has_rule(word, rules, script.catalogue),
+                |word| has_rule(word, rules, catalogue),
                 |command| {
-                    judge(&command, (rules, script.catalogue), tier, machine, &mut add);
+                    Judged { command: &command, rules, catalogue, machine }.judge(tier, &mut add);
                     count += 1;
                     if count < MOST_SUSPECTED { Suspicion::Dropped } else { Suspicion::Enough }
                 },
@@ -105,92 +100,157 @@ fn is_off(rules: &Rules, name: &str) -> bool {
         || rules.never.iter().any(|rule| rule.name == name)
 }
 
-fn judge(
-    command: &Command,
-    (rules, catalogue): (&Rules, Catalogue),
-    tier: Option<Tier>,
-    machine: &dyn LocalMachine,
-    add: &mut impl FnMut(Reason),
-) {
-    let Some(name) = command.words.first().map(|word| base_name(&word.text)) else { return };
-    let is = |kind, word: &Word| is(kind, word, command, rules, machine);
-    let remote = command.host().is_some();
-    if let Some(program) = catalogue.find(name) {
-        by_default(command, program, (name, 1), (rules, catalogue), &is, add);
-        if let Some(usage) = next_program(command, program, catalogue) {
-            let name = format!("{name} {}", usage.program.hints.first().unwrap_or(&usage.program.key));
-            by_default(command, usage.program, (&name, usage.start), (rules, catalogue), &is, add);
+/// A command, and what it is judged by.
+struct Judged<'a> {
+    command: &'a Command,
+    rules: &'a Rules,
+    catalogue: Catalogue,
+    machine: &'a dyn LocalMachine,
+}
+
+impl Judged<'_> {
+    fn judge(&self, tier: Option<Tier>, add: &mut impl FnMut(Reason)) {
+        let Self { command, rules, catalogue, .. } = *self;
+        let Some(name) = command.words.first().map(|word| base_name(&word.text)) else { return };
+        let remote = command.host().is_some();
+        if let Some(program) = catalogue.find(name) {
+            self.by_default(program, (name, 1), add);
+            if let Some(usage) = self.next_program(program) {
+                let name = format!("{name} {}", usage.program.hints.first().unwrap_or(&usage.program.key));
+                self.by_default(usage.program, (&name, usage.start), add);
+            }
+        }
+        let at_tier = |tiers: &[Tier]| tiers.is_empty() || tier.is_some_and(|tier| tiers.contains(&tier));
+        for rule in rules.never.iter().filter(|rule| rule.scope.holds(remote) && at_tier(&rule.tiers)) {
+            let patterns = rule.patterns.iter().filter(|pattern| pattern::concerns(pattern, name));
+            let found = patterns
+                .filter_map(|pattern| Pattern::parse(pattern).ok())
+                .find_map(|pattern| pattern.find(command, catalogue, &|kind, word| self.is(kind, word)));
+            if let Some(found) = found {
+                add(objection((&rule.name, &rule.reason), &found, command));
+            }
         }
     }
-    for rule in &rules.never {
-        if !rule.scope.holds(remote)
-            || !(rule.tiers.is_empty() || tier.is_some_and(|tier| rule.tiers.contains(&tier)))
+
+    /// The objections of the default rules, whose patterns are in the catalogue entry of the program.
+    fn by_default(&self, program: &Program, (name, start): (&str, usize), add: &mut impl FnMut(Reason)) {
+        if program.never.is_empty() {
+            return;
+        }
+        let command = self.command;
+        let texts: Vec<&str> = command.words.iter().skip(start).map(|word| word.text.as_str()).collect();
+        let values = pattern::values(program, self.catalogue);
+        let behind = Behind { name, start, values: &values };
+        for rule in defaults().filter(|rule| program.never.iter().any(|(name, _)| *name == rule.name)) {
+            if is_off(self.rules, rule.name) || (rule.local && command.host().is_some()) {
+                continue;
+            }
+            let denials = program.never.iter().filter(|(name, _)| *name == rule.name);
+            let found = denials
+                .flat_map(|(_, patterns)| patterns.iter())
+                .filter(|pattern| pattern::may_match(pattern, &texts))
+                .filter_map(|pattern| Pattern::behind_program(pattern).ok())
+                .find_map(|pattern| pattern.find_behind(command, behind, &|kind, word| self.is(kind, word)));
+            if let Some(found) = found {
+                add(objection((rule.name, rule.reason), &found, command));
+            }
+        }
+    }
+
+    /// The program that gets the words: compose in `docker compose`.
+    fn next_program(&self, program: &Program) -> Option<Usage> {
+        let has_next = program.verbs.iter().any(|verb| verb.form.then.is_some());
+        let usage = || self.catalogue.usage(&self.command.texts(), &|_| false);
+        has_next.then(usage).flatten().filter(|usage| usage.before.is_some())
+    }
+
+    fn is(&self, kind: Kind, word: &Word) -> bool {
+        let Self { command, machine, .. } = *self;
+        match kind {
+            Kind::Unknown => word.known().is_none(),
+            Kind::Pids => word.unknown.as_ref().is_some_and(|unknown| {
+                unknown.source.split('|').any(|stage| {
+                    let inside = stage.trim_start_matches(['$', '(', '`', ' ']);
+                    let program = inside.split_whitespace().next().unwrap_or_default();
+                    printed_by(program) == Some(Prints::ProcessIds)
+                })
+            }),
+            Kind::Device => {
+                let text = word.text.strip_prefix("of=").unwrap_or(&word.text);
+                let read = word.text.starts_with("if=");
+                !read && DEVICES.iter().any(|glob| glob::matches(glob, &normal(text)))
+            }
+            Kind::Data => self.is_data(word),
+            Kind::Contents => (word.text.ends_with("/*") && self.is_data(word)) || self.lists_data(word),
+            Kind::Code => {
+                files::removed(&word.text).into_iter().any(|path| self.is_data(&Word::literal(path)))
+            }
+            Kind::Folder => {
+                let meant = text_paths(&word.text, word.unknown.is_some(), command, machine).paths;
+                let is_folder = |path: &String| {
+                    // In most of these folders, each service has its own folder.
+                    let depth = path.split('/').filter(|part| !part.is_empty()).count();
+                    depth <= 2 + usize::from(path.starts_with("/var/")) || machine.is_folder(path)
+                };
+                self.is_data(word) && meant.iter().any(is_folder)
+            }
+        }
+    }
+
+    fn is_data(&self, word: &Word) -> bool {
+        let Self { command, rules, machine, .. } = *self;
+        // `$DIR/` and `$DIR/*` are `/` where the variable is empty; `${DIR:?}` cannot be.
+        let suffix = word.suffix();
+        if word
+            .unknown
+            .as_ref()
+            .is_some_and(|unknown| word.prefix().is_empty() && !unknown.source.contains(":?"))
+            && matches!(suffix, "/" | "/*" | "/.*")
+            && !word.text.starts_with('~')
+            && !word.text.starts_with("$HOME")
         {
-            continue;
+            return true;
         }
-        let patterns = rule.patterns.iter().filter(|pattern| pattern::concerns(pattern, name));
-        let found = patterns
-            .filter_map(|pattern| Pattern::parse(pattern).ok())
-            .find_map(|pattern| pattern.find(command, catalogue, &is));
-        if let Some(found) = found {
-            add(objection(&Rule { name: &rule.name, reason: &rule.reason }, &found, command));
-        }
+        // All files of a folder count as the folder.
+        let text = word.text.trim_end_matches("/*").trim_end_matches("/.*");
+        let text = match text {
+            "" => "/",
+            "*" | ".*" => ".",
+            text => text,
+        };
+        let home = if command.host().is_some() { Some("~".to_owned()) } else { machine.variable("HOME") };
+        let meant = text_paths(text, word.unknown.is_some(), command, machine);
+        let absolute = |glob: &str| match (glob.strip_prefix('~'), &home) {
+            (Some(rest), Some(home)) => Some(format!("{home}{rest}")),
+            (Some(_), None) => None,
+            (None, _) => Some(glob.to_owned()),
+        };
+        meant.paths.iter().any(|path| {
+            // A glob in the path is compared as it stands: `/srv/*/cache` lies in `/srv/**`.
+            DATA.iter().filter_map(|glob| absolute(glob)).any(|glob| glob::matches(&glob, path))
+                || rules.data.iter().filter_map(|glob| absolute(glob)).any(|glob| overlaps(&glob, path))
+        })
+    }
+
+    /// Whether a word is the output of a program that lists everything in a data folder: `$(find /srv -type f)`.
+    fn lists_data(&self, word: &Word) -> bool {
+        let Some(unknown) = &word.unknown else { return false };
+        let listing = unknown.source.strip_prefix("$(").and_then(|source| source.strip_suffix(')'));
+        let mut words = listing.unwrap_or_default().split_whitespace();
+        printed_by(words.next().unwrap_or_default()) == Some(Prints::FileNames)
+            && !words.clone().any(|word| matches!(word, "-name" | "-iname" | "-path" | "-regex"))
+            && words.any(|word| word.starts_with(['/', '~']) && self.is_data(&Word::literal(word)))
     }
 }
 
-/// The objections of the default rules, whose patterns are in the catalogue entry of the program.
-fn by_default(
-    command: &Command,
-    program: &Program,
-    (name, start): (&str, usize),
-    (rules, catalogue): (&Rules, Catalogue),
-    is: &dyn Fn(Kind, &Word) -> bool,
-    add: &mut impl FnMut(Reason),
-) {
-    if program.never.is_empty() {
-        return;
-    }
-    let texts: Vec<&str> = command.words.iter().skip(start).map(|word| word.text.as_str()).collect();
-    let values = pattern::values(program, catalogue);
-    let behind = Behind { name, start, values: &values };
-    for rule in defaults().filter(|rule| program.never.iter().any(|(name, _)| *name == rule.name)) {
-        if is_off(rules, rule.name) || (rule.local && command.host().is_some()) {
-            continue;
-        }
-        let denials = program.never.iter().filter(|(name, _)| *name == rule.name);
-        let found = denials
-            .flat_map(|(_, patterns)| patterns.iter())
-            .filter(|pattern| pattern::may_match(pattern, &texts))
-            .filter_map(|pattern| Pattern::behind_program(pattern).ok())
-            .find_map(|pattern| pattern.find_behind(command, behind, is));
-        if let Some(found) = found {
-            add(objection(&Rule { name: rule.name, reason: rule.reason }, &found, command));
-        }
-    }
-}
-
-/// The program that gets the words: compose in `docker compose`.
-fn next_program(command: &Command, program: &Program, catalogue: Catalogue) -> Option<Usage> {
-    if !program.verbs.iter().any(|verb| verb.form.then.is_some()) {
-        return None;
-    }
-    let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
-    catalogue.usage(&texts, &|_| false).filter(|usage| usage.before.is_some())
+fn printed_by(program: &str) -> Option<Prints> {
+    Catalogue::default().find(program).and_then(|program| program.prints)
 }
 
 /// The text of a denial: the rule, the command, the host and wrappers, and what to do instead.
-fn objection(rule: &Rule<'_>, found: &PatternMatch, command: &Command) -> Reason {
-    let PatternMatch { evidence } = found;
-    Reason {
-        rule: "never",
-        topic: Some(Topic::Never(rule.name.to_owned())),
-        text: format!(
-            "Never allowed (rule {}): `{evidence}`{}. {}",
-            rule.name,
-            command.whereabouts(),
-            rule.reason
-        ),
-    }
+fn objection((name, reason): (&str, &str), evidence: &str, command: &Command) -> Reason {
+    let text = format!("Never allowed (rule {name}): `{evidence}`{}. {reason}", command.whereabouts());
+    Reason { rule: "never", topic: Some(Topic::Never(name.to_owned())), text }
 }
 
 /// Whether this rule denies a command; checks the examples of the rule.
@@ -200,88 +260,6 @@ pub fn denies(rule: &NeverRule, command: &str) -> bool {
     let script = opsctl_reader::shell::read(command, None);
     let objections = objections(&script, &rules, rule.tiers.first().copied(), &UnknownMachine);
     objections.iter().any(|reason| reason.text.contains(&named))
-}
-
-fn is(kind: Kind, word: &Word, command: &Command, rules: &Rules, machine: &dyn LocalMachine) -> bool {
-    match kind {
-        Kind::Unknown => word.known().is_none(),
-        Kind::Pids => word.unknown.as_ref().is_some_and(|unknown| {
-            unknown.source.split('|').any(|stage| {
-                let inside = stage.trim_start_matches(['$', '(', '`', ' ']);
-                let program = inside.split_whitespace().next().unwrap_or_default();
-                printed_by(program) == Some(Prints::ProcessIds)
-            })
-        }),
-        Kind::Device => {
-            let text = word.text.strip_prefix("of=").unwrap_or(&word.text);
-            let read = word.text.starts_with("if=");
-            !read && DEVICES.iter().any(|glob| glob::matches(glob, &normal(text)))
-        }
-        Kind::Data => is_data(word, command, rules, machine),
-        Kind::Contents => {
-            (word.text.ends_with("/*") && is_data(word, command, rules, machine))
-                || lists_data(word, command, rules, machine)
-        }
-        Kind::Code => files::removed(&word.text)
-            .into_iter()
-            .any(|path| is_data(&Word::literal(path), command, rules, machine)),
-        Kind::Folder => {
-            let meant = text_paths(&word.text, word.unknown.is_some(), command, machine).paths;
-            let is_folder = |path: &String| {
-                // In most of these folders, each service has its own folder.
-                let depth = path.split('/').filter(|part| !part.is_empty()).count();
-                depth <= 2 + usize::from(path.starts_with("/var/")) || machine.is_folder(path)
-            };
-            is_data(word, command, rules, machine) && meant.iter().any(is_folder)
-        }
-    }
-}
-
-fn is_data(word: &Word, command: &Command, rules: &Rules, machine: &dyn LocalMachine) -> bool {
-    // `$DIR/` and `$DIR/*` are `/` where the variable is empty; `${DIR:?}` cannot be.
-    let suffix = word.suffix();
-    if word.unknown.as_ref().is_some_and(|unknown| word.prefix().is_empty() && !unknown.source.contains(":?"))
-        && matches!(suffix, "/" | "/*" | "/.*")
-        && !word.text.starts_with('~')
-        && !word.text.starts_with("$HOME")
-    {
-        return true;
-    }
-    // All files of a folder count as the folder.
-    let text = word.text.trim_end_matches("/*").trim_end_matches("/.*");
-    let text = match text {
-        "" => "/",
-        "*" | ".*" => ".",
-        text => text,
-    };
-    let home = if command.host().is_some() { Some("~".to_owned()) } else { machine.variable("HOME") };
-    let meant = text_paths(text, word.unknown.is_some(), command, machine);
-    let absolute = |glob: &str| match (glob.strip_prefix('~'), &home) {
-        (Some(rest), Some(home)) => Some(format!("{home}{rest}")),
-        (Some(_), None) => None,
-        (None, _) => Some(glob.to_owned()),
-    };
-    meant.paths.iter().any(|path| {
-        // A glob in the path is compared as it stands: `/srv/*/cache` lies in `/srv/**`.
-        DATA.iter().filter_map(|glob| absolute(glob)).any(|glob| glob::matches(&glob, path))
-            || rules.data.iter().filter_map(|glob| absolute(glob)).any(|glob| overlaps(&glob, path))
-    })
-}
-
-fn printed_by(program: &str) -> Option<Prints> {
-    Catalogue::default().find(program).and_then(|program| program.prints)
-}
-
-/// Whether a word is the output of a program that lists everything in a data folder: `$(find /srv -type f)`.
-fn lists_data(word: &Word, command: &Command, rules: &Rules, machine: &dyn LocalMachine) -> bool {
-    let Some(unknown) = &word.unknown else { return false };
-    let listing = unknown.source.strip_prefix("$(").and_then(|source| source.strip_suffix(')'));
-    let mut words = listing.unwrap_or_default().split_whitespace();
-    printed_by(words.next().unwrap_or_default()) == Some(Prints::FileNames)
-        && !words.clone().any(|word| matches!(word, "-name" | "-iname" | "-path" | "-regex"))
-        && words.any(|word| {
-            word.starts_with(['/', '~']) && is_data(&Word::literal(word), command, rules, machine)
-        })
 }
 
 /// Whether the path is a folder that the glob names, lies below one, or is above one.

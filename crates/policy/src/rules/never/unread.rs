@@ -19,12 +19,10 @@ pub fn objection(script: &Script) -> Option<Reason> {
         let between = |c: char| c.is_whitespace() || "|;&()$`<>{}\"'".contains(c);
         let makes = |word: &&str| MAKERS.contains(&base_name(word));
         if let Some(maker) = unread.text.split(between).find(makes).filter(|_| unread.maker) {
-            found.get_or_insert_with(|| Reason {
-                rule: "never", topic: None,
-                text: format!(
-                    "Never allowed (rule {NAME}): a shell would run what `{}` fetches or decodes, which opsctl cannot check. Save it to a file, read it, and run only the commands that are needed.",
-                    base_name(maker)
-                ),
+            found.get_or_insert_with(|| {
+                let advice = "opsctl cannot check. Save it to a file, read it, and run only the commands that are needed.";
+                let what = format!("a shell would run what `{}` fetches or decodes, which", base_name(maker));
+                Reason::of("never", format!("Never allowed (rule {NAME}): {what} {advice}"))
             });
         }
     });
