@@ -5,7 +5,7 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 
 use super::acting::ActingCall;
-use super::asking::{Outcome, approved, grants};
+use super::asking::{AfterDenial, approved, grants};
 use crate::machine::request::Request;
 use opsctl_ledger::cooldown::cooldown_file::CooldownFile;
 use opsctl_ledger::file::mark::LedgerLoss;
@@ -142,7 +142,7 @@ pub fn decided(
     book: &dyn Book,
     history: History<'_>,
     request: &Request,
-    ask: &dyn Fn(&[Reason]) -> Result<Outcome, LedgerError>,
+    ask: &dyn Fn(&[Reason]) -> Result<AfterDenial, LedgerError>,
 ) -> Result<Decided, LedgerError> {
     let policy = &acting.installation.policy;
     let lost = book.loss(&request.state_dir)?;
@@ -176,7 +176,7 @@ fn lifted(
     denied: Decided,
     acting: &ActingCall<'_>,
     book: &dyn Book,
-    ask: &dyn Fn(&[Reason]) -> Result<Outcome, LedgerError>,
+    ask: &dyn Fn(&[Reason]) -> Result<AfterDenial, LedgerError>,
 ) -> Result<Decided, LedgerError> {
     let policy = &acting.installation.policy;
     let (mut reasons, reservations) = acting.all_objections(&denied.snapshot);
@@ -189,23 +189,23 @@ fn lifted(
         }
     }
     Ok(match ask(&reasons)? {
-        Outcome::WordsNeeded => Decided { rest: Rest::WordsNeeded, ..denied },
-        Outcome::Denied(None) => denied,
-        Outcome::Denied(Some(reason)) => {
+        AfterDenial::WordsNeeded => Decided { rest: Rest::WordsNeeded, ..denied },
+        AfterDenial::Denied(None) => denied,
+        AfterDenial::Denied(Some(reason)) => {
             reasons.push(reason);
             Decided { verdict: Verdict::Deny(reasons), rest: Rest::Denied, ..denied }
         }
-        Outcome::Forged(reason, notice) => {
+        AfterDenial::Forged(reason, notice) => {
             reasons.push(reason);
             Decided { verdict: Verdict::Deny(reasons), rest: Rest::Rows, notice, ..denied }
         }
-        Outcome::Asked { question, at_terminal, notice } => {
+        AfterDenial::Asked { question, at_terminal, notice } => {
             let verdict = Verdict::Ask(Asked { question, at_terminal, reasons });
             // The person at the terminal answers after this hook.
             let reservations = if at_terminal { reservations } else { vec![] };
             Decided { verdict, rest: Rest::Rows, reservations, notice, ..denied }
         }
-        Outcome::Approved(id, answer) => {
+        AfterDenial::Approved(id, answer) => {
             let remark = Some(approved(id, &answer));
             Decided { verdict: Verdict::Silent, rest: Rest::Rows, reservations, remark, ..denied }
         }

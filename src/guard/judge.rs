@@ -8,7 +8,7 @@ use std::fmt::Display;
 use chrono::{DateTime, Utc};
 
 use super::acting::ActingCall;
-use super::asking::{self, ClientCall, Outcome, grants};
+use super::asking::{self, AfterDenial, ClientCall, grants};
 use super::audit;
 use super::decision::{Book as _, Decided, Existing, History, Rest, decided};
 use super::failures::{self, UnrecordedDecision};
@@ -201,8 +201,8 @@ fn previewed(
     let at_terminal = request.mode == Some(Mode::Interactive);
     let ask = |reasons: &[Reason]| {
         let would_ask = asking::would_ask(reasons, policy);
-        let asked = Outcome::Asked { question: None, at_terminal, notice: None };
-        Ok(if would_ask { asked } else { Outcome::Denied(None) })
+        let asked = AfterDenial::Asked { question: None, at_terminal, notice: None };
+        Ok(if would_ask { asked } else { AfterDenial::Denied(None) })
     };
     let decided = decided(acting, &book, history, request, &ask)?;
     if let Rest::LostRows(loss) = decided.rest {

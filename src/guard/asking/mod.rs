@@ -53,7 +53,7 @@ impl<'a> LastWords<'a> {
 }
 
 /// What becomes of a denied call.
-pub enum Outcome {
+pub enum AfterDenial {
     /// A person would be asked, and the last words of the agent have not been read.
     WordsNeeded,
     /// It stays denied; this is another reason, if there is one.
@@ -80,15 +80,15 @@ pub fn outcome(
     reasons: &[Reason],
     client: &ClientCall<'_>,
     request: &Request,
-) -> Result<Outcome, LedgerError> {
+) -> Result<AfterDenial, LedgerError> {
     let policy = &acting.installation.policy;
-    let Some(asks) = asks(reasons, policy) else { return Ok(Outcome::Denied(None)) };
-    let Some(call) = asked_call(acting, client) else { return Ok(Outcome::Denied(None)) };
+    let Some(asks) = asks(reasons, policy) else { return Ok(AfterDenial::Denied(None)) };
+    let Some(call) = asked_call(acting, client) else { return Ok(AfterDenial::Denied(None)) };
     let at_terminal = match (client.asking)() {
         Asking::Defers => false,
         Asking::AtTerminal => true,
-        Asking::Cannot => return Ok(Outcome::Denied(None)),
-        Asking::Subagent => return Ok(Outcome::Denied(Some(ask::of_subagent()))),
+        Asking::Cannot => return Ok(AfterDenial::Denied(None)),
+        Asking::Subagent => return Ok(AfterDenial::Denied(Some(ask::of_subagent()))),
     };
     let (now, has_target) = (acting.now, notify::has_target(request));
     let known = known(change, &call, &asks, policy, now)?;
@@ -98,25 +98,25 @@ pub fn outcome(
         step => step,
     };
     match step {
-        Step::Deny(reason) => Ok(Outcome::Denied(Some(reason))),
+        Step::Deny(reason) => Ok(AfterDenial::Denied(Some(reason))),
         Step::Forged(id, reason) => {
             let message =
                 format!("Answer to question {id} rejected: its signature is not valid for the call");
             let event = NewEvent { level: Level::Critical, service: call.service.clone(), message };
             change.add_event_once(Some(&call.session), &event, now)?;
             let notice = forged_answer(id, &call.session, now);
-            Ok(Outcome::Forged(reason, change.raise(Some(&call.session), &notice, has_target, now)?))
+            Ok(AfterDenial::Forged(reason, change.raise(Some(&call.session), &notice, has_target, now)?))
         }
-        Step::Wait(id) => Ok(Outcome::Asked { question: Some(id), at_terminal, notice: None }),
+        Step::Wait(id) => Ok(AfterDenial::Asked { question: Some(id), at_terminal, notice: None }),
         Step::Use(id) => {
             let answer = change.answer_of(id)?;
             match answer {
-                Some(answer) if change.use_question(id, now)? => Ok(Outcome::Approved(id, answer)),
-                Some(_) | None => Ok(Outcome::Denied(Some(ask::used(id)))),
+                Some(answer) if change.use_question(id, now)? => Ok(AfterDenial::Approved(id, answer)),
+                Some(_) | None => Ok(AfterDenial::Denied(Some(ask::used(id)))),
             }
         }
         Step::Ask => {
-            let Some(words) = client.words.found.get().cloned() else { return Ok(Outcome::WordsNeeded) };
+            let Some(words) = client.words.found.get().cloned() else { return Ok(AfterDenial::WordsNeeded) };
             let question = NewQuestion {
                 call,
                 reasons: reasons.iter().map(|reason| reason.text.clone()).collect(),
@@ -127,7 +127,7 @@ pub fn outcome(
                 at_terminal,
             };
             let id = change.ask(&question)?;
-            let asked = |notice| Outcome::Asked { question: Some(id), at_terminal, notice };
+            let asked = |notice| AfterDenial::Asked { question: Some(id), at_terminal, notice };
             if at_terminal {
                 return Ok(asked(None));
             }
