@@ -77,11 +77,11 @@ mod tests {
         // A new installation has none.
         assert!(outdated(state, &files).is_empty());
         std::fs::write(&key, "old").unwrap();
-        assert_eq!(outdated(state, &files), [key.clone()]);
+        assert_eq!(outdated(state, &files), std::slice::from_ref(&key));
         note(state, &files).unwrap();
         std::fs::write(state.join("desk-token"), "new").unwrap();
         note(state, &files).unwrap();
-        assert_eq!(outdated(state, &files), [key.clone()]);
+        assert_eq!(outdated(state, &files), std::slice::from_ref(&key));
         std::fs::write(&key, "replaced").unwrap();
         assert!(outdated(state, &files).is_empty());
     }

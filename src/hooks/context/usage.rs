@@ -42,6 +42,7 @@ struct MessageWire {
 }
 
 #[derive(Deserialize)]
+#[expect(clippy::struct_field_names, reason = "the names of the API")]
 struct UsageWire {
     input_tokens: Option<u64>,
     cache_read_input_tokens: Option<u64>,

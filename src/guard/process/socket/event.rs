@@ -245,7 +245,7 @@ mod tests {
             ("CLAUDEOPS_DRY_RUN", "true"),
         ]));
         let (project_dir, state_dir, mode) = ("/work".into(), "/state".into(), Some("bogus".into()));
-        let facts = SessionFacts { project_dir, state_dir, mode, ..SessionFacts::default() };
+        let facts = SessionFacts { mode, project_dir, state_dir, ..SessionFacts::default() };
         let found = environment(&facts, &own, &RunnerEnvironment::from_variables(|_| None));
         assert_eq!(found.ledger.place, own.ledger.place);
         assert_eq!((found.apprise_urls.as_deref(), found.dry_run), (Some("json://x"), true));
