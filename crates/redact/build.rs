@@ -9,7 +9,7 @@ mod redact {
 use std::path::PathBuf;
 use std::{env, fs, io};
 
-use redact::entry::Rules;
+use redact::entry::Forms;
 
 /// The forms of secrets.
 const SECRETS: &str = "src/rules.yaml";
@@ -35,7 +35,7 @@ fn main() {
 fn write_secrets() -> Result<(), BuildError> {
     println!("cargo::rerun-if-changed={SECRETS}");
     let file = PathBuf::from(SECRETS);
-    let Rules { rules: entries, variables, .. } = serde_saphyr::from_str(&fs::read_to_string(&file)?)
+    let Forms { rules: entries, variables, .. } = serde_saphyr::from_str(&fs::read_to_string(&file)?)
         .map_err(|error| BuildError::Yaml { file, error: Box::new(error) })?;
     let rules: Vec<String> = entries.iter().map(|(name, entry)| entry.expression(name)).collect();
     let mut selectors: Vec<(String, usize)> = entries

@@ -18,7 +18,7 @@ const PARTS: [(&str, &str); 4] = [
 /// The file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Rules {
+pub struct Forms {
     /// The rules by name.
     pub rules: BTreeMap<String, Entry>,
     /// Texts that no rule changes.

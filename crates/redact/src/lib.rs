@@ -369,10 +369,10 @@ fn is_reference(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use entry::Rules;
+    use entry::Forms;
     use serde_json::json;
 
-    fn rules() -> Rules {
+    fn forms() -> Forms {
         serde_saphyr::from_str(include_str!("rules.yaml")).unwrap()
     }
 
@@ -392,7 +392,7 @@ mod tests {
 
     #[test]
     fn each_rule_redacts_exactly_the_secrets_of_its_examples_also_in_every_cut() {
-        let (mut wrong, written) = (Vec::new(), rules().rules);
+        let (mut wrong, written) = (Vec::new(), forms().rules);
         for (at, rule) in RULES.iter().enumerate() {
             let mut check = |is_right: bool, text: &str, what: &str| {
                 if !is_right {
@@ -423,7 +423,7 @@ mod tests {
 
     #[test]
     fn keeps_ordinary_text() {
-        let Rules { rules, unchanged, .. } = rules();
+        let Forms { rules, unchanged, .. } = forms();
         for text in rules.into_values().flat_map(|entry| entry.differs).chain(unchanged) {
             assert_eq!(redacted(&text), text);
         }
@@ -431,7 +431,7 @@ mod tests {
 
     #[test]
     fn the_values_of_secret_variables_are_redacted_as_written_and_encoded() {
-        for (variable, gone) in rules().variables.examples {
+        for (variable, gone) in forms().variables.examples {
             let (name, value) = variable.split_once('=').unwrap();
             let values = Redactor::of_variables([(name.to_owned(), value.to_owned())]).values;
             assert_eq!(values.is_empty(), gone.is_empty(), "{variable}: {values:?}");
