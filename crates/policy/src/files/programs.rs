@@ -195,16 +195,16 @@ fn written(command: &Command, files: &Files, given: &Operands<'_>, into: &mut Ve
     let deep = files.how == Some(FileHow::Rights) || has(&files.deep);
     let touch = if deep { Touch::WriteAll } else { Touch::Write };
     let words: Vec<&Word> = given.words.iter().filter_map(|index| command.words.get(*index)).collect();
-    let meant = if first_is_file(files, &command.texts()) { &words } else { chosen(files.writes, &words) };
+    let meant = if first_is_file(files, command) { &words } else { chosen(files.writes, &words) };
     // `-` is standard output.
     let meant = meant.iter().filter(|word| word.text != "-");
     into.extend(meant.map(|word| Access::new(touch, word)));
 }
 
 /// Whether an option replaces the first word: `sed -e SCRIPT FILE`.
-fn first_is_file(files: &Files, texts: &[&str]) -> bool {
-    let begins = |text: &&str| files.first_is_file.iter().any(|option| text.starts_with(option));
-    texts.iter().skip(1).any(begins)
+fn first_is_file(files: &Files, command: &Command) -> bool {
+    let begins = |word: &Word| files.first_is_file.iter().any(|option| word.text.starts_with(option));
+    command.words.iter().skip(1).any(begins)
 }
 
 /// The words that may be files that are read.
@@ -245,7 +245,7 @@ fn read(
         }
         words.push(word);
     }
-    let first_is_file = first_is_file(files, &command.texts());
+    let first_is_file = first_is_file(files, command);
     let mut meant = if first_is_file { words } else { chosen(files.reads, &words).to_vec() };
     // Values of options are no operands, but they may be files.
     let operands = given.map(|given| given.words.as_slice()).unwrap_or_default();

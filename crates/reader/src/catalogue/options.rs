@@ -20,9 +20,10 @@ impl Name<'_> {
     /// Whether this is the option `written`: `-x`, `--name` or `-name`.
     pub fn is(self, written: &str) -> bool {
         match self {
-            Self::Short(letter) => {
-                written.strip_prefix('-').is_some_and(|rest| rest.chars().eq(std::iter::once(letter)))
-            }
+            Self::Short(letter) => written
+                .strip_prefix('-')
+                .and_then(|rest| rest.strip_prefix(letter))
+                .is_some_and(str::is_empty),
             Self::Long(name) => written.strip_prefix("--").or_else(|| one_dash(written)) == Some(name),
         }
     }
