@@ -77,6 +77,7 @@ fn labelled(label: &'static str, name: &str, value: f64) -> Sample {
 }
 
 /// A count as a value.
+#[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
 pub const fn number(count: u64) -> f64 {
     count as f64
 }

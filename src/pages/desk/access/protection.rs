@@ -39,12 +39,11 @@ const HEADERS: [(header::HeaderName, &str); 8] = [
 
 /// Checks a request, passes it on and completes the answer.
 pub async fn protect(State(desk): State<Arc<Desk>>, request: Request, next: Next) -> Response {
-    let mut answer = match refusal(&desk, &request) {
-        Some(problem) => problem.into_response(),
-        None => {
-            let answer = tokio::time::timeout(TIMEOUT, next.run(request)).await;
-            answer.map_err(|_| Problem::TOO_SLOW).into_response()
-        }
+    let mut answer = if let Some(problem) = refusal(&desk, &request) {
+        problem.into_response()
+    } else {
+        let answer = tokio::time::timeout(TIMEOUT, next.run(request)).await;
+        answer.map_err(|_| Problem::TOO_SLOW).into_response()
     };
     for (name, value) in HEADERS {
         answer.headers_mut().insert(name, HeaderValue::from_static(value));
