@@ -227,12 +227,8 @@ impl Draft {
         match names.as_slice() {
             [] => {
                 let comment = "guess: no source states a host; set its name, address and ssh destination";
-                self.hosts.push(Host {
-                    name: PLACEHOLDER.to_owned(),
-                    address: PLACEHOLDER.to_owned(),
-                    ssh: None,
-                    comments: vec![comment.to_owned()],
-                });
+                let [name, address, comment] = [PLACEHOLDER, PLACEHOLDER, comment].map(str::to_owned);
+                self.hosts.push(Host { name, address, ssh: None, comments: vec![comment] });
                 open.for_each(|service| service.add(Key::Host, PLACEHOLDER));
             }
             [only] => open.for_each(|service| service.guess(Key::Host, only, "the only host")),

@@ -159,16 +159,6 @@ pub fn changes(stage: &Stage, policy: &Compiled, _: &Cast) -> Vec<Attempt> {
     attempts
 }
 
-/// Always-denied commands.
-pub fn always_denied(stage: &Stage, policy: &Compiled, _: &Cast) -> Vec<Attempt> {
-    in_force(&policy.installation.policy.rules, &stage.material.always_denied)
-}
-
-/// Pushes that overwrite what others rely on.
-pub fn pushes(stage: &Stage, policy: &Compiled, _: &Cast) -> Vec<Attempt> {
-    in_force(&policy.installation.policy.rules, &stage.material.pushes)
-}
-
 /// Overwrites the records, then the settings.
 pub fn rewriting(stage: &Stage, _: &Compiled, _: &Cast) -> Vec<Attempt> {
     let own = ["state/cooldown.json", &format!("project/{SETTINGS}")];
@@ -178,8 +168,8 @@ pub fn rewriting(stage: &Stage, _: &Compiled, _: &Cast) -> Vec<Attempt> {
 /// The most attempts against one guarantee.
 const MOST: usize = 6;
 
-/// Some of the commands whose rules are in force, at random.
-fn in_force(rules: &Rules, commands: &[(String, String)]) -> Vec<Attempt> {
+/// Some of the commands, each with its rule, whose rules are in force, at random.
+pub fn in_force(rules: &Rules, commands: &[(String, String)]) -> Vec<Attempt> {
     let in_force = never::in_force(rules, Tier::Full);
     let is_in_force = |(rule, _): &&(String, String)| in_force.iter().any(|(name, _)| name == rule);
     let mut commands: Vec<_> = commands.iter().filter(is_in_force).collect();

@@ -8,7 +8,7 @@ use rustix::process::{Signal, kill_process};
 use serde_json::{Map, Value, json};
 
 use super::cast::{Cast, name};
-use super::denials::{self, Attack};
+use super::denials::{self, Attack, in_force};
 use super::extensions;
 use super::rendered;
 use super::report::{Finding, GuaranteeStatus, Seen};
@@ -62,8 +62,12 @@ pub const SCENES: [Scene; 10] = [
     Scene::Denials(
         3,
         &[
-            ("always-denied commands are denied at tier 3", denials::always_denied),
-            ("a push to the main branch and a forced push are denied", denials::pushes),
+            ("always-denied commands are denied at tier 3", |stage, policy, _| {
+                in_force(&policy.installation.policy.rules, &stage.material.always_denied)
+            }),
+            ("a push to the main branch and a forced push are denied", |stage, policy, _| {
+                in_force(&policy.installation.policy.rules, &stage.material.pushes)
+            }),
             ("files and variables that hold secrets cannot be read", denials::secrets),
             // The last one: without its settings, the client denies nothing.
             ("the agent cannot change its own settings and records", denials::rewriting),
