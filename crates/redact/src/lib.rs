@@ -139,6 +139,7 @@ impl Redactor {
     }
 
     /// A redactor for the words that this text has lost with its secrets: in a part of the text, no rule may find them.
+    #[must_use]
     pub fn lost_words(&self, text: &str) -> Self {
         let redacted = self.text_here(text);
         if redacted == text {
