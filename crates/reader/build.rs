@@ -11,6 +11,7 @@ mod catalogue {
 #[allow(dead_code, reason = "the crate itself uses the rest")]
 mod terms {
     pub mod verb;
+    mod words;
 }
 
 mod languages;

@@ -81,8 +81,7 @@ pub(super) enum Named<'a> {
 
 impl<'a> Line<'a> {
     pub fn new(command: &'a Command, catalogue: Catalogue) -> Self {
-        let texts = command.words.iter().map(|word| word.text.as_str()).collect();
-        Self { command, catalogue, texts }
+        Self { command, catalogue, texts: command.texts() }
     }
 
     /// The program's name without its folder.

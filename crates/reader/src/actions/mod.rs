@@ -82,8 +82,7 @@ pub fn read_command_on(
 
 /// Whether a wrapper itself changes the limits of the agent.
 fn loosens(command: &Command, catalogue: Catalogue) -> bool {
-    let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
-    let does = catalogue.usage(&texts, &|_| false).and_then(|usage| usage.form.does);
+    let does = catalogue.usage(&command.texts(), &|_| false).and_then(|usage| usage.form.does);
     does.is_some_and(|does| does.verb == Verb::Loosen)
 }
 

@@ -78,7 +78,7 @@ fn stated(line: &Line<'_>, usage: &Usage, within: program::Target) -> Option<Wit
         TargetKind::Compose => Target::ComposeService(name.to_owned()),
         TargetKind::Guest => Target::Guest(guest::read(line.program(), name)),
         TargetKind::Workload => {
-            let (workload, form) = kubectl::read("pod", name, kubectl::namespace(&[&global, &own]));
+            let (workload, form) = kubectl::read("pod", name, kubectl::namespace(usage, &[&global, &own]));
             reference.form = form;
             Target::Workload(workload)
         }

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::sql::{self, Functions};
+use super::{awk, flux, mongo, node, perl, python, redis, sed};
+
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Cases {
@@ -37,7 +40,7 @@ pub(crate) fn check_rows(file: &str, table: &str, result: impl Fn(&str) -> Strin
 }
 
 /// Checks a prover, which returns the files that code writes, and `None` for code that may do more.
-pub(super) fn check(language: &str, written: impl Fn(&str) -> Option<Vec<String>>) {
+fn check(language: &str, written: impl Fn(&str) -> Option<Vec<String>>) {
     let cases = rows::<Cases>(language);
     let reads = cases.reads.iter().map(|code| (code, Some(vec![])));
     let unproved = cases.unproved.iter().map(|code| (code, None));
@@ -55,7 +58,7 @@ pub(super) fn check(language: &str, written: impl Fn(&str) -> Option<Vec<String>
 }
 
 /// Checks what statements destroy, and how they change accounts.
-pub(super) fn check_statements(
+fn check_statements(
     destroys: impl Fn(&str, &str) -> Option<&'static str>,
     changes_accounts: impl Fn(&str, &str) -> Option<&'static str>,
 ) {
@@ -72,4 +75,27 @@ pub(super) fn check_statements(
     };
     each(cases.destroys, &destroys);
     each(cases.changes_accounts, &changes_accounts);
+}
+
+#[test]
+fn only_code_that_is_proved_to_read_reads() {
+    check("awk", awk::written);
+    check("sed", sed::written);
+    check("sql", |text| sql::reading(text, Functions::Listed));
+    let provers: [(&str, fn(&str) -> bool); 6] = [
+        ("flux", flux::only_reads),
+        ("mongo", mongo::only_reads),
+        ("node", node::is_harmless),
+        ("perl", perl::is_harmless),
+        ("python", python::is_harmless),
+        ("redis", redis::line_reads),
+    ];
+    for (language, reads) in provers {
+        check(language, |code| reads(code).then(Vec::new));
+    }
+}
+
+#[test]
+fn distinguishes_statements_that_destroy_or_change_accounts_from_queries() {
+    check_statements(sql::destroys, sql::changes_accounts);
 }

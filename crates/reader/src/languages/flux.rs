@@ -11,11 +11,3 @@ pub fn only_reads(script: &str) -> bool {
         && !lines::FLUX_WRITING.are_in(script)
         && (script.contains("from(") || script.contains("buckets()"))
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn only_scripts_that_write_change() {
-        crate::languages::cases::check("flux", |script| super::only_reads(script).then(Vec::new));
-    }
-}

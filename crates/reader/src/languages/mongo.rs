@@ -60,11 +60,3 @@ fn without_texts(code: &str) -> Option<String> {
     plain.push_str(rest);
     Some(plain)
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn only_code_that_queries_reads() {
-        crate::languages::cases::check("mongo", |code| super::only_reads(code).then(Vec::new));
-    }
-}

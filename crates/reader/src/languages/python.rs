@@ -268,11 +268,3 @@ fn opens_to_read(tokens: &[&Token], from: usize, has_path: bool) -> bool {
     }
     false
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn only_code_that_computes_and_prints_reads() {
-        crate::languages::cases::check("python", |code| super::is_harmless(code).then(Vec::new));
-    }
-}

@@ -207,11 +207,3 @@ pub fn written(script: &str) -> Option<Vec<String>> {
     }
     Some(files)
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn only_scripts_that_edit_the_output_read() {
-        crate::languages::cases::check("sed", super::written);
-    }
-}

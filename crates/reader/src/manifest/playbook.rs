@@ -8,36 +8,32 @@ use crate::languages::names::{Names, manifests as names};
 /// The one service that the variables of the plays name, otherwise the one container or unit of their tasks; `None` for a text
 /// that names none or several.
 pub fn service(text: &str) -> Option<String> {
-    let plays: Value = serde_saphyr::from_str(text).ok()?;
-    let plays: Vec<&Map> = plays.as_list()?.iter().filter_map(Value::as_map).collect();
-    let vars = plays.iter().filter_map(|play| play.get("vars")?.as_map());
+    let file: Value = serde_saphyr::from_str(text).ok()?;
+    let plays = file.as_list()?.iter().filter_map(Value::as_map);
+    let vars = plays.filter_map(|play| play.get("vars")?.as_map());
     let stated =
         vars.filter_map(|vars| names::SERVICE_VARIABLES.iter().find_map(|key| vars.get(key)?.literal()));
-    only(&stated.collect()).or_else(|| {
-        let mut names = BTreeSet::new();
-        for play in plays {
-            tasks(play, names::PLAY_MODULES, &mut names, 0);
-        }
-        only(&names)
-    })
+    only(&stated.collect()).or_else(|| only(&names_of(Some(&file), names::PLAY_MODULES)))
 }
 
 /// The containers and units that the tasks of the plays manage.
 pub fn managed(text: &str) -> Vec<String> {
     let plays: Option<Value> = serde_saphyr::from_str(text).ok();
-    let mut names = BTreeSet::new();
-    let plays = plays.as_ref().and_then(Value::as_list).into_iter().flatten();
-    plays.filter_map(Value::as_map).for_each(|play| tasks(play, names::PLAY_MODULES, &mut names, 0));
-    names.into_iter().map(str::to_owned).collect()
+    names_of(plays.as_ref(), names::PLAY_MODULES).into_iter().map(str::to_owned).collect()
 }
 
 /// Whether a task of the plays manages the unit with this name.
 pub fn manages_unit(text: &str, unit: &str) -> bool {
     let plays: Option<Value> = serde_saphyr::from_str(text).ok();
+    names_of(plays.as_ref(), names::PLAY_UNIT_MODULES).contains(unit)
+}
+
+/// The containers and units that the tasks of the plays manage with these modules.
+fn names_of(plays: Option<&Value>, modules: Names) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
-    let plays = plays.as_ref().and_then(Value::as_list).into_iter().flatten();
-    plays.filter_map(Value::as_map).for_each(|play| tasks(play, names::PLAY_UNIT_MODULES, &mut names, 0));
-    names.contains(unit)
+    let plays = plays.and_then(Value::as_list).into_iter().flatten();
+    plays.filter_map(Value::as_map).for_each(|play| tasks(play, modules, &mut names, 0));
+    names
 }
 
 fn only(names: &BTreeSet<&str>) -> Option<String> {

@@ -76,6 +76,15 @@ impl<'de> Deserialize<'de> for Map {
     }
 }
 
+/// Reads values that are neither texts nor collections.
+macro_rules! plain {
+    ($($visit:ident $($type:ty)?,)+) => {
+        $(fn $visit<E>(self $(, _: $type)?) -> Result<Value, E> {
+            Ok(Value::Plain)
+        })+
+    };
+}
+
 /// Accepts values of any type.
 struct AnyValue;
 
@@ -86,40 +95,16 @@ impl<'de> Visitor<'de> for AnyValue {
         formatter.write_str("a value")
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Value, E> {
-        Ok(Value::Plain)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Value, E> {
-        Ok(Value::Plain)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Value, E> {
-        Ok(Value::Plain)
-    }
-
-    fn visit_i128<E>(self, _: i128) -> Result<Value, E> {
-        Ok(Value::Plain)
-    }
-
-    fn visit_u128<E>(self, _: u128) -> Result<Value, E> {
-        Ok(Value::Plain)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Value, E> {
-        Ok(Value::Plain)
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Plain)
-    }
-
-    fn visit_none<E>(self) -> Result<Value, E> {
-        Ok(Value::Plain)
-    }
-
-    fn visit_bytes<E>(self, _: &[u8]) -> Result<Value, E> {
-        Ok(Value::Plain)
+    plain! {
+        visit_bool bool,
+        visit_i64 i64,
+        visit_u64 u64,
+        visit_i128 i128,
+        visit_u128 u128,
+        visit_f64 f64,
+        visit_bytes &[u8],
+        visit_unit,
+        visit_none,
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Value, E> {

@@ -2,8 +2,6 @@
 //!
 //! The reader asks only where a command runs a file or calls an imported function; a command without these opens nothing.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 /// The maximum size in bytes of a script that is read.
@@ -46,35 +44,28 @@ pub struct Entry {
 }
 
 /// Why a file is not read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum Unreadable {
     /// It does not exist.
+    #[error("it does not exist")]
     Missing,
     /// It is a folder, a device, a FIFO or a socket, or is in `/proc`, `/sys` or `/dev`.
+    #[error("it is not a regular file")]
     NotRegular,
     /// It exceeds [`LONGEST_SCRIPT`].
+    #[error("it is larger than 64 KiB")]
     TooLarge,
     /// It contains NUL bytes: a compiled program.
+    #[error("it is not text")]
     Binary,
     /// It holds secrets.
+    #[error("it holds secrets")]
     Secret,
     /// It changed while it was read.
+    #[error("it changes while it is read")]
     Changing,
     /// Permissions, a loop of links, or an error of the disk.
+    #[error("it cannot be opened")]
     Refused,
-}
-
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Missing => "it does not exist",
-            Self::NotRegular => "it is not a regular file",
-            Self::TooLarge => "it is larger than 64 KiB",
-            Self::Binary => "it is not text",
-            Self::Secret => "it holds secrets",
-            Self::Changing => "it changes while it is read",
-            Self::Refused => "it cannot be opened",
-        })
-    }
 }

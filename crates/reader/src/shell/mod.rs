@@ -24,6 +24,6 @@ pub use complaint::Complaint;
 pub use execution::run::{read, read_on, read_with};
 pub use expansion::pattern::glob;
 pub use host::host_of;
-pub use programs::{AnsibleCall, pairs_of_map, pairs_of_words};
+pub use programs::{AnsibleCall, pairs};
 pub use script::{Command, Construct, Mode, Node, Script, Suspicion, Unread};
 pub use text::{Listing, Word};

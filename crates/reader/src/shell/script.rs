@@ -309,20 +309,14 @@ impl Script {
     /// The tree as text: one line for each node, indented by two blanks for each level.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        let mut left: Vec<(usize, &Node)> = self.nodes.iter().rev().map(|node| (0, node)).collect();
-        while let Some((depth, node)) = left.pop() {
-            let indent = "  ".repeat(depth);
-            match node {
-                Node::Group(construct, children) => {
-                    lines.push(format!("{indent}{construct}"));
-                    left.extend(children.iter().rev().map(|child| (depth + 1, child)));
-                }
-                Node::Command(command) => lines.push(format!("{indent}{command}")),
-                Node::Unread(unread) => {
-                    lines.push(format!("{indent}unread: {}", one_line(&unread.text)));
-                }
-            }
-        }
+        self.visit_within(|node, around| {
+            let line = match node {
+                Node::Group(construct, _) => construct.to_string(),
+                Node::Command(command) => command.to_string(),
+                Node::Unread(unread) => format!("unread: {}", one_line(&unread.text)),
+            };
+            lines.push("  ".repeat(around.len()) + &line);
+        });
         lines
     }
 }
@@ -330,29 +324,22 @@ impl Script {
 /// The command and its host on one line.
 impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&describe(self))
+        let words: Vec<String> = self.words.iter().map(|word| one_line(&word.text)).collect();
+        f.write_str(&words.join(" "))?;
+        for redirection in &self.redirections {
+            let sign = match redirection.mode {
+                Mode::Read => "<",
+                Mode::Write => ">",
+                Mode::Append => ">>",
+                Mode::ReadWrite => "<>",
+            };
+            write!(f, " {sign} {}", one_line(&redirection.path.text))?;
+        }
+        if let Some(host) = self.host() {
+            write!(f, "   [on {host}]")?;
+        }
+        f.write_str(if self.repeats { "   [repeats]" } else { "" })
     }
-}
-
-fn describe(command: &Command) -> String {
-    let words: Vec<String> = command.words.iter().map(|word| one_line(&word.text)).collect();
-    let mut line = words.join(" ");
-    for redirection in &command.redirections {
-        let sign = match redirection.mode {
-            Mode::Read => "<",
-            Mode::Write => ">",
-            Mode::Append => ">>",
-            Mode::ReadWrite => "<>",
-        };
-        line.extend([" ", sign, " ", &one_line(&redirection.path.text)]);
-    }
-    if let Some(host) = command.host() {
-        line.extend(["   [on ", host, "]"]);
-    }
-    if command.repeats {
-        line.push_str("   [repeats]");
-    }
-    line
 }
 
 /// The text without line breaks, as many whole words as fit into 120 characters.

@@ -10,21 +10,23 @@ use super::reference::Reference;
 pub use super::verb::Verb;
 use super::workload::Workload;
 
-/// The kind of an action. Budgets and the rights of tiers are per kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ActionKind {
-    /// A service is stopped, started or restarted.
-    Restart,
-    /// A service is redeployed by a playbook or a chart.
-    Redeployment,
-    /// A change is proposed on a forge.
-    PullRequest,
-    /// A message is sent to people.
-    Notification,
-    /// Denied at every tier, such as restarting everything at once.
-    #[serde(skip_deserializing)]
-    Forbidden,
+crate::words! {
+    /// The kind of an action. Budgets and the rights of tiers are per kind.
+    #[derive(Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ActionKind {
+        /// A service is stopped, started or restarted.
+        Restart = "restart",
+        /// A service is redeployed by a playbook or a chart.
+        Redeployment = "redeployment",
+        /// A change is proposed on a forge.
+        PullRequest = "pull_request",
+        /// A message is sent to people.
+        Notification = "notification",
+        /// Denied at every tier, such as restarting everything at once.
+        #[serde(skip_deserializing)]
+        Forbidden = "forbidden",
+    }
 }
 
 impl ActionKind {
@@ -36,17 +38,6 @@ impl ActionKind {
             Verb::Create => Self::PullRequest,
             Verb::Send => Self::Notification,
             Verb::Loosen => Self::Forbidden,
-        }
-    }
-
-    /// The name used in JSON, in the ledger and in `hosts.yaml`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Restart => "restart",
-            Self::Redeployment => "redeployment",
-            Self::PullRequest => "pull_request",
-            Self::Notification => "notification",
-            Self::Forbidden => "forbidden",
         }
     }
 }

@@ -1,8 +1,9 @@
 //! `apprise`.
 
 use super::super::call::Call;
-use super::super::line::{Arguments, Line};
+use super::super::line::Line;
 use super::{IN_FILE, LATER, recipient, sent};
+use crate::catalogue::program::Role;
 use crate::terms::action::Action;
 use crate::terms::message::Recipient;
 
@@ -14,18 +15,19 @@ const LEADING: &[&str] = &[URLS, "APPRISE_CONFIG_PATH", "APPRISE_CONFIG", "HOME"
 pub(in super::super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
     // Without arguments it prints its help.
     if !call.own.options.is_empty() || !call.own.positionals.is_empty() {
-        actions.push(sent(call.line, recipients(call.line, &call.own), call.line.program().to_owned()));
+        actions.push(sent(call.line, recipients(call), call.line.program().to_owned()));
     }
 }
 
-fn recipients(line: &Line<'_>, arguments: &Arguments<'_>) -> Vec<Recipient> {
+fn recipients(call: &Call<'_>) -> Vec<Recipient> {
+    let (line, arguments) = (call.line, &call.own);
     let mut recipients: Vec<Recipient> =
         arguments.positionals.iter().filter_map(|&index| line.word(index)).map(recipient).collect();
-    if arguments.has(&["-c", "--config"]) {
+    if arguments.has(&call.usage.role(Role::Manifests)) {
         recipients.push(Recipient::Unread(IN_FILE));
     }
     let led = LEADING.iter().any(|name| line.command.variable(name).is_some());
-    for tag in arguments.values(&["-g", "--tag"]) {
+    for tag in arguments.values(&call.usage.role(Role::Tags)) {
         match tag.known() {
             Some(tags) if !led => {
                 let names = tags.split([',', ' ']).filter(|name| !name.is_empty());

@@ -14,7 +14,8 @@ pub(in super::super) fn find_actions(call: &Call<'_>, request: &Request, actions
     for url in &request.urls {
         let scheme = url.text.split("://").next().unwrap_or_default().to_ascii_lowercase();
         if matches!(scheme.as_str(), "smtp" | "smtps") {
-            let mut recipients: Vec<Recipient> = call.own.values(&["--mail-rcpt"]).map(recipient).collect();
+            let mut recipients: Vec<Recipient> =
+                call.own.values(&call.usage.role(Role::Recipients)).map(recipient).collect();
             if recipients.is_empty() {
                 recipients.push(Recipient::Unread(IN_MESSAGE));
             }

@@ -5,7 +5,7 @@ use crate::catalogue::base_name;
 use crate::catalogue::program::Role;
 use crate::languages::names::manifests as names;
 use crate::manifest::playbook;
-use crate::shell::{Word, pairs_of_map, pairs_of_words};
+use crate::shell::{Word, pairs};
 use crate::terms::action::{Action, Family, Playbook, Target};
 
 pub(in crate::actions) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
@@ -59,11 +59,7 @@ fn stated_service(word: &Word) -> Option<String> {
     if text.starts_with('@') {
         return None;
     }
-    let pairs = if text.starts_with('{') || (text.contains(": ") && !text.contains('=')) {
-        pairs_of_map(text)
-    } else {
-        pairs_of_words(text)
-    };
+    let pairs = pairs(text);
     let known =
         |value: &&(String, String)| word.unknown.is_none() || word.prefix().contains(value.1.as_str());
     names::SERVICE_VARIABLES.iter().find_map(|key| {

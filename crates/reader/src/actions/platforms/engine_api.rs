@@ -1,5 +1,6 @@
 //! Requests to the HTTP interface of the container engine, with `curl`, `wget` and similar programs.
 
+use crate::catalogue::program::Role;
 use crate::shell::host_of;
 use crate::terms::action::{Action, ActionKind, Family, Target, Verb};
 
@@ -22,7 +23,7 @@ pub(in crate::actions) fn find_actions(call: &Call<'_>, request: &Request, actio
         let target = if known { Target::Container(name.to_owned()) } else { Target::Unknown };
         let evidence = format!("docker {operation} {name}");
         let mut action = call.line.action(ActionKind::Restart, verb, Family::Container, target, evidence);
-        let socket = call.own.value(&["--unix-socket", "--abstract-unix-socket"]);
+        let socket = call.own.value(&call.usage.role(Role::Socket));
         action.reference =
             socket.map(|path| engine::reference_on_socket(call.line, &path.text)).unwrap_or_default();
         let host = host_of(&url.text)

@@ -3,6 +3,7 @@
 use crate::actions::call::Call;
 use crate::actions::line::{Arguments, Named, named};
 use crate::catalogue::base_name;
+use crate::catalogue::lookup::Usage;
 use crate::catalogue::program::Role;
 use crate::shell::Word;
 use crate::terms::action::{Action, Family, Target};
@@ -35,7 +36,7 @@ pub(in crate::actions) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action
         }
         return;
     }
-    let namespace = namespace(&[&call.global, &call.own]);
+    let namespace = namespace(call.usage, &[&call.global, &call.own]);
     for word in names {
         let (found, shown) = match named(word) {
             Named::One(text) | Named::Matching(text) => (Some(read(kind, text, namespace)), text),
@@ -54,8 +55,9 @@ pub(in crate::actions) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action
 }
 
 /// The namespace that the options name, if it is known.
-pub(in crate::actions) fn namespace<'a>(arguments: &[&'a Arguments<'a>]) -> Option<&'a str> {
-    arguments.iter().rev().find_map(|arguments| arguments.value(&["-n", "--namespace"]))?.known()
+pub(in crate::actions) fn namespace<'a>(usage: &Usage, arguments: &[&'a Arguments<'a>]) -> Option<&'a str> {
+    let options = usage.role_before(Role::Namespace);
+    arguments.iter().rev().find_map(|arguments| arguments.value(&options))?.known()
 }
 
 /// The workload of a name, `NAME` or `KIND/NAME`, and what the name is. `kind` is the kind of a name without one.

@@ -2,158 +2,144 @@
 
 use super::keys;
 
-/// What an option states about the words, the files or the data of a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// Its value is the archive.
-    Archive,
-    /// Its value is the folder that is written to, or in which the program works.
-    Folder,
-    /// Its value is what is mounted.
-    Source,
-    /// Its value is a folder of this machine that a container gets: `/srv:/data:ro`, `type=bind,src=/srv,dst=/data`.
-    Mounts,
-    /// Its value is a glob of names that are left out.
-    Excludes,
-    /// Its value is a glob of names that are searched; with `!`, that are left out.
-    Includes,
-    /// Its value is the ending of the names that are searched.
-    Endings,
-    /// Its value is a glob of the names of the found files.
-    Names,
-    /// Its value is a glob of the paths of the found files.
-    Paths,
-    /// Its value, and the word after it, belong to the option.
-    TakesTwo,
-    /// Its value is the method of a request.
-    Method,
-    /// Its value is data of a request.
-    Data,
-    /// Its value is a file that is uploaded.
-    Uploads,
-    /// Its value is a header line of a request.
-    Headers,
-    /// Its value is the address of a request.
-    Address,
-    /// Its value is a part of the address of a request.
-    Query,
-    /// Its value is a file that describes what it acts on.
-    Manifests,
-    /// Its value is the name of a project.
-    Project,
-    /// Its value states variables.
-    Variables,
-    /// Its value is a list of tags.
-    Tags,
-    /// Its value is the name of a module.
-    Module,
-    /// Its value is the arguments of a module, or of a command that runs.
-    Arguments,
-    /// Its value is lines of a makefile.
-    Lines,
-    /// Its value is the host of the command.
-    Hosts,
-    /// Its value separates the items of a list.
-    Delimiter,
-    /// Its value is replaced by an item.
-    Placeholder,
-    /// Its value is the maximum number of items, by default one.
-    MaxItems,
-    /// Its value is the maximum number of lines, by default one.
-    MaxLines,
-    /// Everything below a folder is copied or searched.
-    Recursive,
-    /// Names that begin with a dot are listed.
-    Hidden,
-    /// The sources are removed.
-    Removes,
-    /// Names or counts are printed in place of contents.
-    NamesOnly,
-    /// A folder gets a second path.
-    Joins,
-    /// A file is named after the last part of its address.
-    NamesFiles,
-    /// Its value is the only file, which is not named after an address.
-    NamesOutput,
-    /// It lists the archive.
-    ListsArchive,
-    /// It unpacks.
-    Unpacks,
-    /// It packs.
-    Packs,
-    /// The result goes to standard output.
-    ToOutput,
-    /// A command follows, which runs once for each found file, or for all of them after `+`.
-    RunsEach,
-    /// A command follows, which runs once for all found files.
-    RunsOnce,
-    /// Its variables are removed.
-    Empties,
-    /// Nothing is written.
-    ReadsOnly,
-    /// The data is a part of the address.
-    DataInAddress,
-    /// Standard input is not read.
-    IgnoresInput,
-    /// Items are separated by null characters.
-    NullDelimited,
-    /// The command is quoted.
-    Quotes,
-    /// No command runs.
-    Idle,
-    /// Its value is a file with commands or code.
-    ScriptFile,
+/// Defines the roles: those with a value, those with which a command does less, and the others.
+macro_rules! roles {
+    (
+        $(#[$about:meta])*
+        value { $($(#[$of_value:meta])+ $value:ident,)+ }
+        limit { $($(#[$of_limit:meta])+ $limit:ident,)+ }
+        other { $($(#[$of_other:meta])+ $other:ident,)+ }
+    ) => {
+        $(#[$about])*
+        pub enum Role { $($(#[$of_value])+ $value,)+ $($(#[$of_limit])+ $limit,)+ $($(#[$of_other])+ $other,)+ }
+
+        impl Role {
+            /// Whether an option of this role takes a value.
+            pub const fn has_value(self) -> bool {
+                matches!(self, $(Self::$value)|+)
+            }
+
+            /// Whether a command does less with an option of this role.
+            pub const fn limits(self) -> bool {
+                matches!(self, $(Self::$limit)|+)
+            }
+        }
+    };
 }
 
-impl Role {
-    /// Whether an option of this role takes a value.
-    pub const fn has_value(self) -> bool {
-        matches!(
-            self,
-            Self::Archive
-                | Self::Folder
-                | Self::Source
-                | Self::Mounts
-                | Self::Names
-                | Self::Paths
-                | Self::Excludes
-                | Self::Includes
-                | Self::Endings
-                | Self::TakesTwo
-                | Self::Manifests
-                | Self::Project
-                | Self::Variables
-                | Self::Tags
-                | Self::Module
-                | Self::Arguments
-                | Self::Lines
-                | Self::Hosts
-                | Self::Delimiter
-                | Self::Method
-                | Self::Data
-                | Self::Uploads
-                | Self::Headers
-                | Self::Address
-                | Self::Query
-                | Self::ScriptFile
-                | Self::NamesOutput
-        )
+roles! {
+    /// What an option states about the words, the files or the data of a command.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+    #[serde(rename_all = "snake_case")]
+    value {
+        /// Its value is the archive.
+        Archive,
+        /// Its value is the folder that is written to, or in which the program works.
+        Folder,
+        /// Its value is what is mounted.
+        Source,
+        /// Its value is a folder of this machine that a container gets: `/srv:/data:ro`, `type=bind,src=/srv,dst=/data`.
+        Mounts,
+        /// Its value is a glob of names that are left out.
+        Excludes,
+        /// Its value is a glob of names that are searched; with `!`, that are left out.
+        Includes,
+        /// Its value is the ending of the names that are searched.
+        Endings,
+        /// Its value is a glob of the names of the found files.
+        Names,
+        /// Its value is a glob of the paths of the found files.
+        Paths,
+        /// Its value, and the word after it, belong to the option.
+        TakesTwo,
+        /// Its value is the method of a request.
+        Method,
+        /// Its value is data of a request.
+        Data,
+        /// Its value is a file that is uploaded.
+        Uploads,
+        /// Its value is a header line of a request.
+        Headers,
+        /// Its value is the address of a request.
+        Address,
+        /// Its value is a part of the address of a request.
+        Query,
+        /// Its value is a file that describes what it acts on.
+        Manifests,
+        /// Its value is the name of a project.
+        Project,
+        /// Its value states variables.
+        Variables,
+        /// Its value is a list of tags.
+        Tags,
+        /// Its value is the name of a module.
+        Module,
+        /// Its value is the arguments of a module, or of a command that runs.
+        Arguments,
+        /// Its value is lines of a makefile.
+        Lines,
+        /// Its value is the host of the command.
+        Hosts,
+        /// Its value separates the items of a list.
+        Delimiter,
+        /// Its value is the only file, which is not named after an address.
+        NamesOutput,
+        /// Its value is a file with commands or code.
+        ScriptFile,
+        /// Its value is the namespace of a workload.
+        Namespace,
+        /// Its value is the path of a socket.
+        Socket,
+        /// Its value is a recipient of a message.
+        Recipients,
     }
-
-    /// Whether a command does less with an option of this role.
-    pub const fn limits(self) -> bool {
-        matches!(
-            self,
-            Self::NamesOnly
-                | Self::ListsArchive
-                | Self::ToOutput
-                | Self::Empties
-                | Self::ReadsOnly
-                | Self::DataInAddress
-                | Self::IgnoresInput
-                | Self::Idle
-        )
+    limit {
+        /// Names or counts are printed in place of contents.
+        NamesOnly,
+        /// It lists the archive.
+        ListsArchive,
+        /// The result goes to standard output.
+        ToOutput,
+        /// Its variables are removed.
+        Empties,
+        /// Nothing is written.
+        ReadsOnly,
+        /// The data is a part of the address.
+        DataInAddress,
+        /// Standard input is not read.
+        IgnoresInput,
+        /// No command runs.
+        Idle,
+    }
+    other {
+        /// Its value is replaced by an item.
+        Placeholder,
+        /// Its value is the maximum number of items, by default one.
+        MaxItems,
+        /// Its value is the maximum number of lines, by default one.
+        MaxLines,
+        /// Everything below a folder is copied or searched.
+        Recursive,
+        /// Names that begin with a dot are listed.
+        Hidden,
+        /// The sources are removed.
+        Removes,
+        /// A folder gets a second path.
+        Joins,
+        /// A file is named after the last part of its address.
+        NamesFiles,
+        /// It unpacks.
+        Unpacks,
+        /// It packs.
+        Packs,
+        /// A command follows, which runs once for each found file, or for all of them after `+`.
+        RunsEach,
+        /// A command follows, which runs once for all found files.
+        RunsOnce,
+        /// Items are separated by null characters.
+        NullDelimited,
+        /// The command is quoted.
+        Quotes,
     }
 }
 

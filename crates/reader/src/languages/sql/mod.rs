@@ -90,11 +90,3 @@ fn said(text: &str, program: &str, says: impl Fn(&[&str]) -> Option<&'static str
         says(&words.iter().map(String::as_str).collect::<Vec<_>>())
     })
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn distinguishes_statements_that_destroy_or_change_accounts_from_queries() {
-        crate::languages::cases::check_statements(super::destroys, super::changes_accounts);
-    }
-}

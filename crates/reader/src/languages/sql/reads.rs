@@ -31,27 +31,11 @@ fn statement(tokens: &[Token], functions: Functions) -> Option<Vec<String>> {
         "explain" | "describe" | "desc" => explanation(tokens, functions),
         "show" | "exists" | "help" | "use" | "status" | "checksum" | "warnings" | "nowarning" | "charset"
         | "exit" | "quit" | "nopager" | "notee" | "print" | "ego" | "go" => READS,
-        "check" => {
-            if word(1) == "table" {
-                READS
-            } else {
-                None
-            }
-        }
+        "check" => READS.filter(|_| word(1) == "table"),
         "begin" | "commit" | "rollback" | "end" | "savepoint" | "release" | "abort" => {
-            if has("prepared") {
-                None
-            } else {
-                READS
-            }
+            READS.filter(|_| !has("prepared"))
         }
-        "start" => {
-            if word(1) == "transaction" {
-                READS
-            } else {
-                None
-            }
-        }
+        "start" => READS.filter(|_| word(1) == "transaction"),
         "set" => setting(tokens, functions),
         "pragma" => pragma(tokens),
         "copy" => copy(tokens.get(1..)?, functions),
@@ -145,7 +129,7 @@ fn pragma(tokens: &[Token]) -> Option<Vec<String>> {
     let reads = sql::PRAGMAS.has(name) && !tokens.contains(&Token::Symbol('='))
         || sql::PRAGMA_SETTINGS.has(name) && bare
         || sql::PRAGMAS_OF_CONNECTION.has(name);
-    if reads { READS } else { None }
+    READS.filter(|_| reads)
 }
 
 /// `COPY … TO STDOUT`, or to a file.
@@ -182,13 +166,7 @@ fn client(name: &str, rest: &str, functions: Functions) -> Option<Vec<String>> {
         return match letters {
             _ if describes => READS,
             _ if sql::PSQL.has(letters) => READS,
-            "pset" => {
-                if rest.contains("pager") && !rest.ends_with("off") {
-                    None
-                } else {
-                    READS
-                }
-            }
+            "pset" => READS.filter(|_| !rest.contains("pager") || rest.ends_with("off")),
             "s" | "w" | "g" | "gx" | "T" | "o" | "out" if rest.is_empty() => READS,
             "set" | "unset" if sql::PSQL_SETTINGS.has(first) || first.is_empty() => READS,
             "o" | "out" if !rest.starts_with('|') => Some(vec![file()]),
@@ -225,13 +203,5 @@ fn copy_of_client(rest: &str, functions: Functions) -> Option<Vec<String>> {
             copy(tokens, functions)
         }
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn only_queries_and_reports_read() {
-        crate::languages::cases::check("sql", |text| super::reading(text, super::Functions::Listed));
     }
 }

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use crate::languages::names::manifests as names;
+use crate::languages::text::closing;
 
 /// Maximum number of references to variables that are expanded.
 const MOST_REFERENCES: usize = 10_000;
@@ -36,8 +37,8 @@ impl Variables {
             out.push_str(rest.get(..at).unwrap_or_default());
             let after = rest.get(at + 1..).unwrap_or_default();
             let first = after.chars().next().unwrap_or('$');
-            if let Some(close) = closing(first) {
-                let end = matching(after, first, close);
+            if matches!(first, '(' | '{') {
+                let end = matching(after, first, closing(first));
                 let body = after.get(1..end).unwrap_or_default();
                 out.push_str(&self.reference(body, own, depth));
                 rest = after.get(end + 1..).unwrap_or_default();
@@ -88,14 +89,6 @@ impl Variables {
             (name, None) if is_name(name) && !name.contains(['-', '.']) => unknown(name),
             _ => unknown("MAKE_EXPRESSION"),
         }
-    }
-}
-
-fn closing(open: char) -> Option<char> {
-    match open {
-        '(' => Some(')'),
-        '{' => Some('}'),
-        _ => None,
     }
 }
 

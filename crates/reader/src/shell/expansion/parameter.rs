@@ -5,7 +5,7 @@ use super::{arithmetic, pattern};
 use crate::shell::evaluator::Evaluator;
 use crate::shell::grammar::word::ansi_c;
 use crate::shell::state::{Shell, Value};
-use crate::shell::text::{Field, Origin, is_known};
+use crate::shell::text::{Origin, is_known};
 
 /// Maximum length in bytes of values and patterns for `#`, `%` and `/`, which take quadratic time.
 const LONGEST_TRIMMED: usize = 4096;
@@ -42,11 +42,7 @@ enum Referenced {
     /// The script does not set it; the environment may.
     Missing,
     Unset,
-    Texts {
-        texts: Vec<String>,
-        list: bool,
-        origin: Origin,
-    },
+    Texts(Expansion),
 }
 
 pub(crate) fn expand(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -> Expansion {
@@ -65,11 +61,11 @@ pub(crate) fn expand(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -
         && let Some(length) = reference(of).filter(|r| r.operator.is_empty())
     {
         return match find(shell, length.name, length.index) {
-            Referenced::Texts { texts, list: true, .. } => {
-                Expansion::text(texts.len().to_string(), Origin::Assigned)
+            Referenced::Texts(found) if found.list => {
+                Expansion::text(found.texts.len().to_string(), Origin::Assigned)
             }
-            Referenced::Texts { texts, .. } if texts.iter().all(|text| is_known(text)) => {
-                let len: usize = texts.iter().map(|text| text.chars().count()).sum();
+            Referenced::Texts(found) if found.texts.iter().all(|text| is_known(text)) => {
+                let len: usize = found.texts.iter().map(|text| text.chars().count()).sum();
                 Expansion::text(len.to_string(), Origin::Assigned)
             }
             _ => unknown(evaluator),
@@ -99,8 +95,8 @@ fn indirect(evaluator: &mut Evaluator, shell: &mut Shell, of: &str) -> Option<Ex
         let names = shell.variables.keys().filter(|name| name.starts_with(target.name));
         return Some(Expansion { texts: names.cloned().collect(), list: true, origin: Origin::Assigned });
     }
-    let Referenced::Texts { texts, .. } = find(shell, target.name, target.index) else { return None };
-    let name = texts.first().filter(|name| is_known(name))?;
+    let Referenced::Texts(named) = find(shell, target.name, target.index) else { return None };
+    let name = named.texts.first().filter(|name| is_known(name))?;
     // One level only: a name that refers to itself would recurse for ever.
     let found = find(shell, name, None);
     let direct = Reference { name, index: None, operator: target.operator };
@@ -108,12 +104,14 @@ fn indirect(evaluator: &mut Evaluator, shell: &mut Shell, of: &str) -> Option<Ex
 }
 
 fn find(shell: &Shell, name: &str, index: Option<&str>) -> Referenced {
-    let one = |text: String| Referenced::Texts { texts: vec![text], list: false, origin: Origin::Assigned };
+    let text = |text: &str, origin| Referenced::Texts(Expansion::text(text.to_owned(), origin));
+    let one = |own: String| Referenced::Texts(Expansion::text(own, Origin::Assigned));
+    let several = |texts, sign, origin| Referenced::Texts(Expansion { texts, list: sign == "@", origin });
     match name {
         "@" | "*" | "#" if shell.args_unknown && shell.args.is_empty() => return Referenced::Missing,
         "@" | "*" => {
             let texts = shell.args.iter().map(|field| field.text.clone()).collect();
-            return Referenced::Texts { texts, list: name == "@", origin: origin_of(&shell.args) };
+            return several(texts, name, shell.args.first().map_or(Origin::Literal, |field| field.origin));
         }
         "#" => return one(shell.args.len().to_string()),
         "0" => return one(shell.name.as_deref().unwrap_or("bash").to_owned()),
@@ -130,9 +128,7 @@ fn find(shell: &Shell, name: &str, index: Option<&str>) -> Referenced {
     }
     if let Ok(position) = name.parse::<usize>() {
         return match shell.args.get(position.wrapping_sub(1)) {
-            Some(field) => {
-                Referenced::Texts { texts: vec![field.text.clone()], list: false, origin: field.origin }
-            }
+            Some(field) => text(&field.text, field.origin),
             None if shell.args_unknown && shell.args.is_empty() => Referenced::Missing,
             None => Referenced::Unset,
         };
@@ -140,15 +136,13 @@ fn find(shell: &Shell, name: &str, index: Option<&str>) -> Referenced {
     let Some(variable) = shell.get(name) else { return Referenced::Missing };
     let origin = variable.origin;
     match (&variable.value, index) {
-        (Value::Scalar(text), None | Some("@" | "*" | "0")) => {
-            Referenced::Texts { texts: vec![text.clone()], list: index == Some("@"), origin }
+        (Value::Scalar(own), None | Some("@" | "*" | "0")) => {
+            several(vec![own.clone()], index.unwrap_or_default(), origin)
         }
         (Value::Unset, _) | (Value::Scalar(_), Some(_)) => Referenced::Unset,
-        (Value::Array(items), Some("@" | "*")) => Referenced::Texts {
-            texts: items.iter().map(|(_, text)| text.clone()).collect(),
-            list: index == Some("@"),
-            origin,
-        },
+        (Value::Array(items), Some(sign @ ("@" | "*"))) => {
+            several(items.iter().map(|(_, text)| text.clone()).collect(), sign, origin)
+        }
         (Value::Array(items), index) => {
             let wanted = index.unwrap_or("0");
             let key = arithmetic::evaluate(wanted, shell).map_or_else(
@@ -160,7 +154,7 @@ fn find(shell: &Shell, name: &str, index: Option<&str>) -> Referenced {
                 },
             );
             match items.iter().find(|(k, _)| *k == key || k == wanted) {
-                Some((_, text)) => Referenced::Texts { texts: vec![text.clone()], list: false, origin },
+                Some((_, own)) => text(own, origin),
                 None if is_known(wanted) && items.iter().all(|(k, _)| is_known(k)) && key != wanted => {
                     Referenced::Unset
                 }
@@ -168,10 +162,6 @@ fn find(shell: &Shell, name: &str, index: Option<&str>) -> Referenced {
             }
         }
     }
-}
-
-fn origin_of(fields: &[Field]) -> Origin {
-    fields.first().map_or(Origin::Literal, |field| field.origin)
 }
 
 /// Applies the operator of a reference; `None` when the result is unknown.
@@ -186,7 +176,7 @@ fn apply(
         return match found {
             Referenced::Missing => None,
             Referenced::Unset => Some(Expansion::text(String::new(), Origin::Assigned)),
-            Referenced::Texts { texts, list, origin } => Some(Expansion { texts, list, origin }),
+            Referenced::Texts(found) => Some(found),
         };
     }
     let (colon, rest) = operator.strip_prefix(':').map_or((false, operator), |rest| (true, rest));
@@ -195,7 +185,7 @@ fn apply(
         let word = rest.get(1..).unwrap_or_default();
         let empty = match &found {
             Referenced::Missing | Referenced::Unset => true,
-            Referenced::Texts { texts, .. } => {
+            Referenced::Texts(Expansion { texts, .. }) => {
                 texts.is_empty() || (colon && texts.iter().all(String::is_empty))
             }
         };
@@ -213,16 +203,17 @@ fn apply(
                 None
             }
             _ => match found {
-                Referenced::Texts { texts, list, origin } => Some(Expansion { texts, list, origin }),
+                Referenced::Texts(found) => Some(found),
                 _ => None,
             },
         };
     }
-    let Referenced::Texts { texts, list, origin } = found else { return None };
+    let Referenced::Texts(found) = found else { return None };
     if colon {
         let first = i64::from(matches!(reference.name, "@" | "*"));
-        return slice(evaluator, shell, rest, Sliced { texts, list, origin, first });
+        return slice(evaluator, shell, rest, (found, first));
     }
+    let Expansion { texts, list, origin } = found;
     if operator == "@A" && !list {
         let text = texts.concat().replace('\'', "'\\''");
         return Some(Expansion::text(format!("{}='{text}'", reference.name), origin));
@@ -302,20 +293,12 @@ fn first_letter(text: &str, change: impl Fn(&char) -> char) -> String {
     chars.next().map(|c| change(&c)).into_iter().chain(chars).collect()
 }
 
-/// The value that `${NAME:offset:length}` slices; `first` is the index of the first element, 0 or 1.
-struct Sliced {
-    texts: Vec<String>,
-    list: bool,
-    origin: Origin,
-    first: i64,
-}
-
-/// The result of `${NAME:offset:length}`; `None` when it is unknown.
+/// The result of `${NAME:offset:length}`; `None` when it is unknown. `first` is the index of the first element, 0 or 1.
 fn slice(
     evaluator: &mut Evaluator,
     shell: &mut Shell,
     rest: &str,
-    Sliced { texts, list, origin, first }: Sliced,
+    (Expansion { texts, list, origin }, first): (Expansion, i64),
 ) -> Option<Expansion> {
     let numbers = evaluator.text(shell, rest);
     let mut numbers = numbers.splitn(2, ':');

@@ -133,8 +133,7 @@ impl<'a> Scanner<'a> {
     fn enter_code(&mut self, len: usize, close: char) {
         self.copy(len);
         self.frames.push(Frame::Code { close: Some(close), cases: Vec::new() });
-        self.command_position = true;
-        self.word_start = true;
+        self.begin(true);
     }
 
     /// At `$` or a backquote: enters the expansion that it opens; false when it opens none.
@@ -167,24 +166,16 @@ impl<'a> Scanner<'a> {
     }
 
     fn leave(&mut self) {
-        self.copy(1);
-        self.frames.pop();
-        self.command_position = false;
-        self.word_start = false;
+        self.close();
+        self.begin(false);
     }
 
-    fn quotes(&mut self, c: char) {
-        match c {
-            '"' => {
-                self.copy(1);
-                self.frames.pop();
-            }
-            '\\' => self.copy_escaped(),
-            '$' | '`' if self.expansion() => {}
-            _ => self.copy(c.len_utf8()),
-        }
+    /// States whether a command, and thus a word, may begin here.
+    fn begin(&mut self, may: bool) {
+        (self.command_position, self.word_start) = (may, may);
     }
 
+    /// A character where only escapes and expansions have a meaning, as in a here-document.
     fn document(&mut self, c: char) {
         match c {
             '\\' => self.copy_escaped(),
@@ -193,21 +184,29 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    fn quotes(&mut self, c: char) {
+        if c == '"' { self.close() } else { self.document(c) }
+    }
+
+    /// Copies the character that closes the innermost construct.
+    fn close(&mut self) {
+        self.copy(1);
+        self.frames.pop();
+    }
+
+    /// Copies a double quote that opens a text.
+    fn open_quotes(&mut self) {
+        self.copy(1);
+        self.frames.push(Frame::Quotes);
+    }
+
     fn parameter(&mut self, c: char) {
         let in_quotes = self.frames.len().checked_sub(2).and_then(|below| self.frames.get(below));
         match c {
-            '}' => {
-                self.copy(1);
-                self.frames.pop();
-            }
-            '\\' => self.copy_escaped(),
-            '"' => {
-                self.copy(1);
-                self.frames.push(Frame::Quotes);
-            }
-            '\'' if !matches!(in_quotes, Some(Frame::Quotes | Frame::Document)) => self.single_quotes(0),
-            '$' | '`' if self.expansion() => {}
-            _ => self.copy(c.len_utf8()),
+            '}' => self.close(),
+            '"' => self.open_quotes(),
+            '\'' if !matches!(in_quotes, Some(Frame::Quotes | Frame::Document)) => self.single_quotes(),
+            _ => self.document(c),
         }
     }
 
@@ -221,22 +220,17 @@ impl<'a> Scanner<'a> {
                     self.frames.pop();
                 }
             }
-            '\\' => self.copy_escaped(),
-            '"' => {
-                self.copy(1);
-                self.frames.push(Frame::Quotes);
-            }
-            '\'' => self.single_quotes(0),
-            '$' | '`' if self.expansion() => {}
-            _ => self.copy(c.len_utf8()),
+            '"' => self.open_quotes(),
+            '\'' => self.single_quotes(),
+            _ => self.document(c),
         }
     }
 
-    /// Copies `before` bytes and the single-quoted text that follows them.
-    fn single_quotes(&mut self, before: usize) {
-        let body = self.rest().get(before + 1..).unwrap_or_default();
+    /// Copies a text in single quotes.
+    fn single_quotes(&mut self) {
+        let body = self.rest().get(1..).unwrap_or_default();
         let end = body.find('\'').map_or(body.len(), |end| end + 1);
-        self.copy(before + 1 + end);
+        self.copy(1 + end);
     }
 
     fn code(&mut self, c: char, documents: &mut Vec<HereDocument>) -> Result<(), SyntaxError> {
@@ -252,14 +246,13 @@ impl<'a> Scanner<'a> {
                 self.copy_escaped();
                 self.command_position = false;
             }
-            '\'' => self.single_quotes(0),
+            '\'' => self.single_quotes(),
             '$' if rest.starts_with("$'") => {
                 let len = ansi_c(rest).1;
                 self.copy(len);
             }
             '"' => {
-                self.copy(1);
-                self.frames.push(Frame::Quotes);
+                self.open_quotes();
                 self.command_position = false;
             }
             '$' | '`' if self.expansion() => {}
@@ -283,8 +276,7 @@ impl<'a> Scanner<'a> {
             ')' if self.case() == Some(Case::Pattern) => {
                 self.copy(1);
                 self.set_case(Case::Body);
-                self.command_position = true;
-                self.word_start = true;
+                self.begin(true);
             }
             ')' => {
                 if matches!(self.frames.last(), Some(Frame::Code { close: Some(')'), .. })) {
@@ -293,8 +285,7 @@ impl<'a> Scanner<'a> {
                     self.copy(1);
                 }
                 // `f() {` and `a() (`: a command may follow.
-                self.command_position = true;
-                self.word_start = true;
+                self.begin(true);
             }
             '<' if rest.starts_with("<<<") => {
                 // `<` before it would be a syntax error in bash, too.
@@ -336,8 +327,7 @@ impl<'a> Scanner<'a> {
             if let Some(cases) = self.cases() {
                 cases.pop();
             }
-            self.command_position = false;
-            self.word_start = false;
+            self.begin(false);
             return;
         }
         if rest.starts_with('(') {
@@ -346,8 +336,7 @@ impl<'a> Scanner<'a> {
             self.out.push('(');
         }
         self.set_case(Case::Pattern);
-        self.command_position = false;
-        self.word_start = false;
+        self.begin(false);
     }
 
     /// At the first character of a word.
@@ -417,8 +406,7 @@ impl<'a> Scanner<'a> {
     /// At a line break between commands: the bodies of pending here-documents follow.
     fn line_break(&mut self, documents: &mut [HereDocument]) {
         self.copy(1);
-        self.command_position = true;
-        self.word_start = true;
+        self.begin(true);
         let nested = self.frames.len() > 1;
         for pending in std::mem::take(&mut self.pending) {
             let (body, len) = body(self.rest(), &pending, nested);

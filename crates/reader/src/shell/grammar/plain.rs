@@ -41,21 +41,7 @@ fn words(text: &str) -> Option<Vec<&str>> {
                 start = start.or(Some(at));
             }
             (None, b'=') if start.is_some_and(|start| text.as_bytes().get(start) == Some(&b'-')) => {}
-            (
-                None,
-                b'a'..=b'z'
-                | b'A'..=b'Z'
-                | b'0'..=b'9'
-                | b'-'
-                | b'_'
-                | b'.'
-                | b'/'
-                | b':'
-                | b','
-                | b'+'
-                | b'@'
-                | b'%',
-            ) => {
+            (None, byte) if byte.is_ascii_alphanumeric() || b"-_./:,+@%".contains(&byte) => {
                 start = start.or(Some(at));
             }
             _ => return None,

@@ -14,6 +14,6 @@ mod tasks;
 mod unit;
 mod wrapper;
 
-pub use pairs::{pairs_of_map, pairs_of_words};
+pub use pairs::pairs;
 pub use remote::AnsibleCall;
 pub(crate) use wrapper::quoted;

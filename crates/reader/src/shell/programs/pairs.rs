@@ -1,54 +1,33 @@
 //! Arguments of Ansible: `a=b c='d e'`, JSON, or YAML in one line.
 
-/// The pairs of `a=b c='d e'`.
-pub fn pairs_of_words(text: &str) -> Vec<(String, String)> {
+/// The pairs with this sign between name and value, in the parts of a text that end outside of quotes.
+fn split(text: &str, ends: impl Fn(char) -> bool, sign: char) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
-    let mut word = String::new();
+    let mut part = String::new();
     let mut quote = None;
-    for c in text.chars().chain(std::iter::once(' ')) {
-        match quote {
-            Some(open) if c == open => quote = None,
-            None if c == '"' || c == '\'' => quote = Some(c),
-            None if c.is_whitespace() => {
-                if let Some((name, value)) = word.split_once('=') {
-                    pairs.push((name.to_owned(), value.to_owned()));
-                }
-                word.clear();
+    for c in text.chars().map(Some).chain([None]) {
+        match (quote, c) {
+            (Some(open), Some(c)) if c == open => quote = None,
+            (None, Some(c @ ('"' | '\''))) => quote = Some(c),
+            (None, c) if c.is_none_or(&ends) => {
+                let pair = part.split_once(sign);
+                pairs.extend(pair.map(|(name, value)| (name.to_owned(), value.to_owned())));
+                part.clear();
             }
-            _ => word.push(c),
-        }
-    }
-    pairs
-}
-
-/// The scalar entries of a flat map in JSON or YAML.
-pub fn pairs_of_map(text: &str) -> Vec<(String, String)> {
-    let mut pairs = Vec::new();
-    let mut entry = String::new();
-    let mut quote = None;
-    for c in text.chars().chain(std::iter::once(',')) {
-        match quote {
-            Some(open) if c == open => quote = None,
-            None if c == '"' || c == '\'' => quote = Some(c),
-            None if matches!(c, ',' | '{' | '}' | '[' | ']' | '\n') => {
-                if let Some((name, value)) = entry.split_once(':') {
-                    pairs.push((name.trim().to_owned(), value.trim().to_owned()));
-                }
-                entry.clear();
-            }
-            _ => entry.push(c),
+            (_, c) => part.extend(c),
         }
     }
     pairs
 }
 
 /// The pairs of a text in either form.
-pub(super) fn pairs(text: &str) -> Vec<(String, String)> {
+pub fn pairs(text: &str) -> Vec<(String, String)> {
     let text = text.trim();
     if text.starts_with('{') || (text.contains(": ") && !text.contains('=')) {
-        pairs_of_map(text)
+        let entries = split(text, |c| matches!(c, ',' | '{' | '}' | '[' | ']' | '\n'), ':').into_iter();
+        entries.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned())).collect()
     } else {
-        pairs_of_words(text)
+        split(text, char::is_whitespace, '=')
     }
 }
 

@@ -9,6 +9,7 @@ use crate::shell::host::host_of;
 use crate::shell::options::{Item, Scanner};
 use crate::shell::text::{Field, join};
 
+use super::code::embedded::unquoted;
 use super::pairs;
 use super::wrapper::quoted;
 
@@ -109,9 +110,7 @@ impl<'a> AnsibleCall<'a> {
             let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
             rest = rest.get(end..).unwrap_or_default().trim_start();
         }
-        let quote = rest.chars().next().filter(|first| matches!(first, '"' | '\''));
-        let inside = quote.and_then(|quote| rest.trim_end().strip_prefix(quote)?.strip_suffix(quote));
-        inside.filter(|inside| !inside.contains(['"', '\''])).unwrap_or(rest).to_owned()
+        unquoted(rest.trim_end()).to_owned()
     }
 }
 

@@ -62,13 +62,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
         "mapfile" | "readarray" => map_file(evaluator, shell, invocation),
         "printf" if invocation.word(1) == Some("-v") => {
             if let Some(variable) = invocation.word(2) {
-                let rest: Vec<Field> = invocation
-                    .fields
-                    .iter()
-                    .take(1)
-                    .chain(invocation.fields.iter().skip(3))
-                    .cloned()
-                    .collect();
+                let rest = [invocation.fields.get(..1).unwrap_or_default(), invocation.from(3)].concat();
                 let text = output::of(evaluator, shell, &invocation.with(rest), "printf");
                 shell.set_text(variable, text);
             }
@@ -89,15 +83,10 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
             let text = text.strip_prefix("-- ").unwrap_or(&text).to_owned();
             let (mut inner, stdin) = (shell.clone(), shell.stdin.clone());
             inner.stdin.clone_from(&invocation.stdin);
-            let mut flow = Flow::On;
-            let printed = evaluator.through(shell, invocation, "eval", |this| {
-                let ran = this.run_script(&mut inner, &text);
-                flow = ran.1;
-                ran.0
-            });
+            let ran = evaluator.through(shell, invocation, "eval", |this| this.run_script(&mut inner, &text));
             inner.stdin = stdin;
             *shell = inner;
-            return Some((printed, flow));
+            return Some(ran);
         }
         "compgen" => complete(evaluator, shell, invocation),
         "source" | "." => return Some(source(evaluator, shell, invocation)),
@@ -211,10 +200,8 @@ fn declare(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation
             continue;
         }
         // A word such as `"$name=value"` is an assignment only after expansion.
-        let (name, value) = match field.text.split_once('=') {
-            Some((name, value)) => (name, Some(value)),
-            None => (field.text.as_str(), None),
-        };
+        let parts = field.text.split_once('=');
+        let (name, value) = parts.map_or((field.text.as_str(), None), |(name, value)| (name, Some(value)));
         if !is_known(name) {
             continue;
         }
@@ -326,10 +313,8 @@ fn set(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
         evaluator.here_document(&mut shell.clone(), &prompt);
     }
     let dashes = invocation.fields.iter().position(|field| field.text == "--");
-    let first = match dashes {
-        Some(at) => Some(at + 1),
-        None => invocation.args().position(|field| !field.text.starts_with(['-', '+'])).map(|at| at + 1),
-    };
+    let first = dashes.or_else(|| invocation.args().position(|field| !field.text.starts_with(['-', '+'])));
+    let first = first.map(|at| at + 1);
     // `set -o pipefail` names an option, not an argument.
     let names_option = dashes.is_none()
         && first
@@ -368,13 +353,8 @@ fn source(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation)
 }
 
 fn trap(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
-    let fields = invocation.from(1);
-    let fields = if fields.first().is_some_and(|f| f.text == "--") {
-        fields.get(1..).unwrap_or_default()
-    } else {
-        fields
-    };
-    let [action, signals @ ..] = fields else { return };
+    let at = if invocation.word(1) == Some("--") { 2 } else { 1 };
+    let [action, signals @ ..] = invocation.from(at) else { return };
     if signals.is_empty() || matches!(action.text.as_str(), "" | "-" | "-p" | "-l") {
         return;
     }
@@ -426,26 +406,17 @@ fn descriptor_name(word: &str) -> Option<&str> {
 /// Runs `command name …` or `builtin name …`, which skip functions.
 fn through_command(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -> Option<Ran> {
     let name = invocation.word(0)?.to_owned();
-    let first = invocation.args().position(|field| !field.text.starts_with('-')).map(|at| at + 1);
-    let asks = invocation
-        .args()
-        .take_while(|field| field.text.starts_with('-'))
-        .any(|field| field.text.contains(['v', 'V']));
-    let Some(first) = first.filter(|_| !asks) else {
+    let options: Vec<_> = invocation.args().take_while(|field| field.text.starts_with('-')).collect();
+    let rest = invocation.with(invocation.from(1 + options.len()).to_vec());
+    if rest.fields.is_empty() || options.iter().any(|field| field.text.contains(['v', 'V'])) {
         evaluator.leaf(shell, invocation);
         return Some((output::located(invocation), Flow::On));
-    };
-    let rest = invocation.with(invocation.from(first).to_vec());
+    }
     let mut inner = shell.clone().through(&name);
     inner.functions = Rc::default();
-    let mut flow = Flow::On;
-    let printed = evaluator.through(shell, invocation, name, |this| {
-        let ran = this.run(&mut inner, &rest);
-        flow = ran.1;
-        ran.0
-    });
+    let ran = evaluator.through(shell, invocation, name, |this| this.run(&mut inner, &rest));
     inner.via = std::sync::Arc::clone(&shell.via);
     inner.functions = Rc::clone(&shell.functions);
     *shell = inner;
-    Some((printed, flow))
+    Some(ran)
 }

@@ -325,7 +325,7 @@ fn here(shell: &Shell) -> Shell {
 /// Whether a command may write one of the files that its words name. Rights and mount points are no content, and what a
 /// wrapper runs is a command of its own.
 fn may_write(command: &Command, means: impl Fn(&str) -> bool, catalogue: Catalogue) -> bool {
-    let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+    let texts = command.texts();
     let Some(usage) = catalogue.usage(&texts, &|_| false) else { return !texts.is_empty() };
     let files = usage.form.files.or(usage.program.form.files);
     let copies = |how| matches!(how, FileHow::Copy | FileHow::Move | FileHow::Link | FileHow::Install);

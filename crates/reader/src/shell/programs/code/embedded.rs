@@ -145,7 +145,7 @@ fn without_head<'t>(text: &'t str, head: &str) -> Option<&'t str> {
 }
 
 /// The text without quotes around all of it.
-fn unquoted(text: &str) -> &str {
+pub(crate) fn unquoted(text: &str) -> &str {
     let quote = text.chars().next().filter(|first| matches!(first, '"' | '\''));
     let inside = quote.and_then(|quote| text.strip_prefix(quote)?.strip_suffix(quote));
     inside.filter(|inside| !inside.contains(['"', '\''])).unwrap_or(text)

@@ -27,7 +27,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: La
     if let Some(Code::File(path)) = &code {
         return run_files(evaluator, started, path);
     }
-    let printed = output::of(evaluator, shell, &invocation.with(invocation.fields.clone()), program);
+    let printed = output::of(evaluator, shell, invocation, program);
     let code = match code {
         Some(Code::Text(text)) => Some(text),
         Some(Code::Stdin) => invocation.stdin.clone(),
