@@ -108,13 +108,6 @@ fn read(text: &str, command: &Command, catalogue: Catalogue, actions: &mut Vec<A
 
 /// Adds the actions that the words of a text suggest.
 fn suspect(text: &str, command: &Command, catalogue: Catalogue, actions: &mut Vec<Action>) {
-    let unread = Unread {
-        text: text.to_owned(),
-        maker: false,
-        hosts: command.hosts.clone(),
-        via: command.via.clone(),
-        cwd: command.cwd.clone(),
-        repeats: command.repeats,
-    };
+    let unread = Unread { text: text.to_owned(), ..command.into() };
     super::generous::find_actions(&unread, catalogue, actions);
 }

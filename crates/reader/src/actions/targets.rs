@@ -26,7 +26,7 @@ pub(super) fn act_on(call: &Call<'_>, actions: &mut Vec<Action>) {
             actions.push(call.on_everything(Family::Container, "--all"));
         }
         TargetKind::Container => call.act_on_each(Family::Container, Target::Container, container, actions),
-        TargetKind::Service => call.act_on_each(Family::Program, Target::Service, whole, actions),
+        TargetKind::Service => call.act_on_each(Family::Program, Target::Service, |name| name, actions),
         TargetKind::Project => compose::find_stacks(call, actions),
         TargetKind::Unit => call.act_on_each(Family::Unit, Target::Unit, unit, actions),
         TargetKind::Process => call.act_on_each(Family::Process, Target::Service, process, actions),
@@ -34,7 +34,7 @@ pub(super) fn act_on(call: &Call<'_>, actions: &mut Vec<Action>) {
         TargetKind::Release if generates_name(call) => {
             actions.push(call.action(Family::Helm, Target::Unknown, call.words()));
         }
-        TargetKind::Release => call.act_on_each(Family::Helm, Target::Release, whole, actions),
+        TargetKind::Release => call.act_on_each(Family::Helm, Target::Release, |name| name, actions),
         TargetKind::Compose => compose::find_actions(call, actions),
         TargetKind::Workload => kubectl::find_actions(call, actions),
         TargetKind::Playbook => ansible::find_actions(call, actions),
@@ -48,10 +48,6 @@ pub(super) fn act_on(call: &Call<'_>, actions: &mut Vec<Action>) {
         }
         TargetKind::Nothing => actions.push(without_target(call)),
     }
-}
-
-fn whole(name: &str) -> &str {
-    name
 }
 
 /// A container, or a swarm service, with an optional `=` and a number of replicas.

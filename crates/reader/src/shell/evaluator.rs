@@ -56,7 +56,7 @@ pub(crate) struct Evaluator {
     /// Commands that wait for their input.
     pub sinks: Vec<Sink>,
     nodes: Vec<Vec<Node>>,
-    complaints: Vec<Complaint>,
+    pub complaints: Vec<Complaint>,
     work: usize,
     text: usize,
     /// The function calls in progress, outermost first, with their arguments and the identity of the body.
@@ -91,15 +91,6 @@ impl Evaluator {
         if self.complaints.len() < 32 && !self.complaints.contains(&complaint) {
             self.complaints.push(complaint);
         }
-    }
-
-    pub fn complaint_count(&self) -> usize {
-        self.complaints.len()
-    }
-
-    /// Removes the complaints after the first `count`.
-    pub fn forget_complaints(&mut self, count: usize) {
-        self.complaints.truncate(count);
     }
 
     pub fn spend(&mut self, work: usize) {
@@ -236,20 +227,9 @@ impl Evaluator {
         text.split(between).any(|word| self.catalogue.find(word).is_some_and(Program::acts))
     }
 
-    /// Adds the command whose unknown output would run.
-    pub fn unread_maker(&mut self, shell: &Shell, text: &str) {
-        self.unread_text(shell, text, true);
-    }
-
-    fn unread_text(&mut self, shell: &Shell, text: &str, maker: bool) {
+    /// Adds a text that would run; `maker` is true for the command whose unknown output would run.
+    pub fn unread_text(&mut self, shell: &Shell, text: &str, maker: bool) {
         let text = restore(&self.unknowns.show(text), &self.documents);
-        self.push(Node::Unread(Unread {
-            text,
-            maker,
-            hosts: Arc::clone(&shell.hosts),
-            via: Arc::clone(&shell.via),
-            cwd: shell.cwd.clone(),
-            repeats: shell.repeats,
-        }));
+        self.push(Node::Unread(Unread { text, maker, ..(&Self::command_in(shell)).into() }));
     }
 }

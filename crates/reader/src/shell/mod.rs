@@ -26,4 +26,4 @@ pub use expansion::pattern::glob;
 pub use host::host_of;
 pub use programs::{AnsibleCall, pairs};
 pub use script::{Command, Construct, Mode, Node, Script, Suspicion, Unread};
-pub use text::{Listing, Word};
+pub use text::{Listing, Word, is_name};

@@ -225,6 +225,14 @@ pub struct Unread {
     pub repeats: bool,
 }
 
+/// An empty text where the command runs.
+impl From<&Command> for Unread {
+    fn from(command: &Command) -> Self {
+        let (hosts, via) = (Arc::clone(&command.hosts), Arc::clone(&command.via));
+        Self { hosts, via, cwd: command.cwd.clone(), repeats: command.repeats, ..Self::default() }
+    }
+}
+
 /// The judgement of a suspected command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Suspicion {

@@ -79,13 +79,6 @@ pub(crate) struct Sink {
     pub has_run: bool,
 }
 
-impl Sink {
-    /// Whether this is its path.
-    pub fn is_at(&self, path: &str) -> bool {
-        self.path == path
-    }
-}
-
 /// Aliases. The shell reads a whole line before it runs it, so a definition takes effect on the next line.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Aliases {

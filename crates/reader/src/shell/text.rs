@@ -215,6 +215,12 @@ impl Unknowns {
     }
 }
 
+/// True for the name of a variable.
+pub fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
 /// True when the text contains no mark of an unknown stretch.
 pub(crate) fn is_known(text: &str) -> bool {
     !text.contains(OPEN)

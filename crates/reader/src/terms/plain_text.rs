@@ -64,21 +64,19 @@ pub fn capitalised(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::languages::cases::check_rows;
 
     #[test]
-    fn replaces_hidden_characters_and_marks_truncation() {
-        assert_eq!(plain("a\nb\u{1b}c\u{202e}d\u{200b}e\u{9b}f"), "a b c d e f");
-        assert_eq!(plain_lines("a\nb\u{1b}c"), "a\nb c");
-        assert_eq!(shortened("ab\ncd", 4), "ab c…");
-        assert_eq!(shortened("abcd", 4), "abcd");
-    }
-
-    #[test]
-    fn leaves_out_words_that_do_not_fit() {
-        assert_eq!(first_words("ab cd", 5), "ab cd");
-        assert_eq!(first_words("ab cd ef", 5), "ab cd…");
-        assert_eq!(first_words("ab cdef", 5), "ab…");
-        assert_eq!(first_words("abcdef", 5), "…");
+    fn replaces_hidden_characters_and_leaves_out_words_that_do_not_fit() {
+        check_rows("terms", "plain_texts", |row| {
+            let (how, text) = row.split_once(": ").unwrap();
+            match how {
+                "plain" => plain(text),
+                "lines" => plain_lines(text),
+                "shortened" => shortened(text, 4),
+                _ => first_words(text, 5),
+            }
+        });
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod mail;
 mod web;
 
 use super::line::Line;
-use crate::shell::{Node, Script, Word};
+use crate::shell::{Node, Script, Word, is_name};
 use crate::terms::action::{Action, ActionKind, Family, Target, Verb};
 use crate::terms::message::Recipient;
 
@@ -39,12 +39,7 @@ fn variable(word: &Word) -> Option<String> {
     let unknown = word.unknown.as_ref()?;
     let name = word.text.strip_prefix('$')?;
     let name = name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(name);
-    (unknown.candidates.is_empty() && is_variable(name)).then(|| name.to_owned())
-}
-
-fn is_variable(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    (unknown.candidates.is_empty() && is_name(name)).then(|| name.to_owned())
 }
 
 /// Replaces recipients in variables that the command may set: their values are unknown.

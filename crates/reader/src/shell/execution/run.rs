@@ -115,7 +115,7 @@ impl Evaluator {
                 let text = self.loaded(shell, &text);
                 self.unread(shell, &text);
             }
-            self.unread_maker(shell, text);
+            self.unread_text(shell, text, true);
             return (self.unknowns.plain(shown), Flow::On);
         }
         self.spend(1);

@@ -8,10 +8,11 @@ use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Started;
 use crate::shell::host::host_of;
 use crate::shell::state::Shell;
-use crate::shell::text::{Field, is_known, join};
+use crate::shell::text::{Field, is_known, is_name, join};
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a yes-or-no fact of its own")]
 /// The arguments of a wrapper.
+#[derive(Default)]
 struct Wrapped {
     /// The shell in which the command runs.
     inner: Shell,
@@ -86,14 +87,9 @@ fn own_words(evaluator: &mut Evaluator, started: &Started<'_>, runs: &Runs) -> W
     let inner = if runs.inside { shell.elsewhere() } else { shell.clone() };
     let mut found = Wrapped {
         inner: inner.through(program),
-        command: None,
-        host: None,
-        script: None,
-        split: None,
-        exact: false,
         typed: runs.how == How::Typed,
         is_shell: usage.form.stdin == Stdin::Script,
-        quiet: false,
+        ..Wrapped::default()
     };
     found.inner.repeats |= runs.repeats;
     let skip = runs.after.0.filter(|_| runs.words_need.is_empty() || states(started, &runs.words_need));
@@ -169,12 +165,7 @@ fn states(started: &Started<'_>, options: &[&str]) -> bool {
 
 /// True for `NAME=value`.
 fn is_assignment(word: &str) -> bool {
-    word.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty()
-            && (name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-                || name.starts_with("BASH_FUNC_"))
-            && !name.starts_with(|c: char| c.is_ascii_digit())
-    })
+    word.split_once('=').is_some_and(|(name, _)| is_name(name) || name.starts_with("BASH_FUNC_"))
 }
 
 /// The words in single quotes, separated by blanks.

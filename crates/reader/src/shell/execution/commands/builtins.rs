@@ -11,7 +11,7 @@ use crate::shell::options::{Item, Scanner};
 use crate::shell::programs::quoted;
 use crate::shell::script::Construct;
 use crate::shell::state::{Shell, Value};
-use crate::shell::text::{Field, Origin, is_known, join};
+use crate::shell::text::{Field, Origin, is_known, is_name, join};
 
 /// Maximum number of lines for which `mapfile -C` runs its command.
 const MOST_CALLBACKS: usize = 16;
@@ -232,21 +232,16 @@ fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
             _ => {}
         }
     }
-    let from_shell = invocation.stdin == shell.stdin;
     let line = match &invocation.stdin {
         Some(text) if is_known(text) => {
             let (line, rest) = text.split_once('\n').unwrap_or((text, ""));
-            let line = line.to_owned();
-            if from_shell {
+            if invocation.stdin == shell.stdin {
                 shell.stdin = Some(rest.to_owned());
             }
-            line
+            line.to_owned()
         }
         Some(text) => text.trim_end_matches('\n').to_owned(),
-        None => {
-            let source = format!("${}", names.first().map_or("REPLY", String::as_str));
-            evaluator.unknowns.plain(source)
-        }
+        None => evaluator.unknowns.plain(format!("${}", names.first().map_or("REPLY", String::as_str))),
     };
     let separator = Evaluator::variable_text(shell, "IFS").filter(|ifs| !ifs.is_empty() && is_known(ifs));
     let is_separator = |c: char| separator.as_ref().map_or(c.is_whitespace(), |ifs| ifs.contains(c));
@@ -398,9 +393,7 @@ fn exec(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -
 /// The name in the `{NAME}` before a redirection, the variable that receives the file descriptor.
 fn descriptor_name(word: &str) -> Option<&str> {
     let name = word.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'))?;
-    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    is_name.then_some(name)
+    is_name(name).then_some(name)
 }
 
 /// Runs `command name …` or `builtin name …`, which skip functions.

@@ -6,6 +6,7 @@ use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::expansion::arithmetic::evaluate;
 use crate::shell::script::Construct;
 use crate::shell::state::Shell;
+use crate::shell::text::is_name;
 
 /// Maximum number of rounds that are unrolled.
 const MOST_ROUNDS: usize = 256;
@@ -46,11 +47,6 @@ impl Evaluator {
 fn assign(expression: &str, shell: &mut Shell) -> Option<()> {
     for part in expression.split(',') {
         let part = part.trim();
-        let is_name = |name: &str| {
-            !name.is_empty()
-                && !name.starts_with(|c: char| c.is_ascii_digit())
-                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        };
         let by_one = [("++", 1), ("--", -1)].iter().find_map(|(sign, step)| {
             let name = part.strip_prefix(sign).or_else(|| part.strip_suffix(sign))?;
             Some((name.trim(), *step))

@@ -216,10 +216,10 @@ impl Evaluator {
     /// The text of a file that says more of a command, and is not run by it.
     pub fn read_data(&mut self, shell: &Shell, path: &str) -> Option<String> {
         let path = self.path_of(shell, path).filter(|path| path.starts_with('/'))?;
-        let (reached, complaints) = (self.on_disk.reached.len(), self.complaint_count());
+        let (reached, complaints) = (self.on_disk.reached.len(), self.complaints.len());
         let text = self.read_script(shell, &path);
         self.on_disk.reached.truncate(reached);
-        self.forget_complaints(complaints);
+        self.complaints.truncate(complaints);
         text
     }
 

@@ -64,7 +64,7 @@ impl Evaluator {
             return;
         }
         for redirection in &redirected.files {
-            if self.sinks.iter().any(|sink| sink.is_at(&redirection.marked)) {
+            if self.sinks.iter().any(|sink| sink.path == redirection.marked) {
                 continue;
             }
             if matches!(redirection.mode, Mode::Write | Mode::Append) && redirection.path.text != "/dev/null"
@@ -77,11 +77,8 @@ impl Evaluator {
 
     /// Follows `cp`, `mv`, `install` and `scp` of files whose content is known.
     pub fn copy_files(&mut self, shell: &Shell, invocation: &Invocation, program: &str) {
-        let paths: Vec<&str> = invocation
-            .args()
-            .map(|field| field.text.as_str())
-            .filter(|text| !text.starts_with('-'))
-            .collect();
+        let words = invocation.args().map(|field| field.text.as_str());
+        let paths: Vec<&str> = words.filter(|text| !text.starts_with('-')).collect();
         let Some((target, sources)) = paths.split_last() else { return };
         let (there, target) = match target.split_once(':').filter(|_| program == "scp") {
             Some((host, path)) => {

@@ -67,13 +67,15 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: La
     let mut command = evaluator.command_of(shell, invocation);
     command.through = format!("{program} code");
     let ((), nodes) = evaluator.collected(|this| {
+        let doubt = |this: &mut Evaluator, text: &str| {
+            this.complain(Complaint::Code(program.to_owned()));
+            this.unread(&inner, text);
+        };
         if !suspected.is_empty() {
-            this.complain(Complaint::Code(program.to_string()));
-            this.unread(&inner, &suspected.join("\n"));
+            doubt(this, &suspected.join("\n"));
         }
         if calls.len() > MOST_CALLS {
-            this.complain(Complaint::Code(program.to_string()));
-            this.unread(&inner, &code);
+            doubt(this, &code);
         }
         for call in calls.into_iter().take(MOST_CALLS) {
             if this.exhausted() {
@@ -97,8 +99,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: La
                     this.run_program(&inner, &one);
                 }
                 Call::Unclear => {
-                    this.complain(Complaint::Code(program.to_string()));
-                    this.unread(&inner, &code);
+                    doubt(this, &code);
                     // It may run its words or its input.
                     let words = invocation.texts();
                     let words = words.into_iter().skip(1).filter(|word| *word != code);

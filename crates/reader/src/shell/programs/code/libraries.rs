@@ -100,7 +100,11 @@ pub(crate) fn calls(tokens: &[Token], language: Language) -> Vec<Call> {
 }
 
 fn words<'a>(words: impl IntoIterator<Item = &'a str>) -> Call {
-    Call::Words(words.into_iter().map(|word| vec![Part::Known(word.to_owned())]).collect())
+    Call::Words(words.into_iter().map(known).collect())
+}
+
+fn known(text: &str) -> Vec<Part> {
+    vec![Part::Known(text.to_owned())]
 }
 
 /// The literal texts between the brackets that open at `from`.
@@ -149,7 +153,7 @@ fn named_by_text(tokens: &[Token], at: usize) -> Option<Call> {
 fn script(texts: Vec<&str>) -> Option<Call> {
     match texts.as_slice() {
         [] => None,
-        [one] => Some(Call::Script(vec![Part::Known((*one).to_owned())])),
+        [one] => Some(Call::Script(known(one))),
         _ => Some(words(texts)),
     }
 }
@@ -202,7 +206,6 @@ fn container(tokens: &[Token], at: usize) -> Option<Call> {
         return Some(Call::Script(vec![Part::Known(format!("docker {operation} $(docker ps -q)"))]));
     }
     let target = vec![Part::Unknown("…".to_owned())];
-    let known = |text: &str| vec![Part::Known(text.to_owned())];
     Some(Call::Words(vec![known("docker"), known(operation), target]))
 }
 
@@ -244,23 +247,12 @@ fn request(tokens: &[Token], at: usize) -> Option<Call> {
     }
     let from = at.saturating_sub(6);
     let near = tokens.get(from..(at + 16).min(tokens.len())).unwrap_or_default();
-    let sends = near.iter().any(|token| {
-        let word = name(Some(token)).or_else(|| text(Some(token))).unwrap_or_default();
-        matches!(
-            word.to_ascii_lowercase().as_str(),
-            "post" | "put" | "patch" | "delete" | "curlopt_post" | "curlopt_postfields"
-        )
-    });
-    if !to_engine && !sends {
+    let words = near.iter().filter_map(|token| name(Some(token)).or_else(|| text(Some(token))));
+    let words: Vec<String> = words.map(str::to_ascii_lowercase).collect();
+    if !to_engine && !words.iter().any(|word| starts::SENDING.has(word)) {
         return None;
     }
-    let method = if near.iter().any(|token| {
-        name(Some(token)).or_else(|| text(Some(token))).is_some_and(|word| word.eq_ignore_ascii_case("put"))
-    }) {
-        "PUT"
-    } else {
-        "POST"
-    };
+    let method = if words.iter().any(|word| word == "put") { "PUT" } else { "POST" };
     let mut parts = parts.clone();
     if !is_address {
         // A path, or `http+unix://%2Frun%2Fdocker.sock/containers/…`; the host is that of the connection.
@@ -269,7 +261,6 @@ fn request(tokens: &[Token], at: usize) -> Option<Call> {
         let host = tokens.iter().position(connects).and_then(|at| literals(tokens, at + 1).first().copied());
         parts = vec![Part::Known(format!("http://{}{path}", host.unwrap_or("localhost")))];
     }
-    let known = |text: &str| vec![Part::Known(text.to_owned())];
     Some(Call::Words(vec![known("curl"), known("-X"), known(method), parts]))
 }
 
