@@ -83,7 +83,9 @@ impl<'a> ActingCall<'a> {
         let compiled = installation::in_force(request, warnings);
         let Installation { inventory, policy, .. } = &compiled.installation;
         let mut actions = identity::resolve(actions, inventory, policy.resolve, &engines);
-        actions.iter_mut().for_each(|action| redact_action(action, &request.secrets));
+        for action in &mut actions {
+            redact_action(action, &request.secrets);
+        }
         Self {
             id,
             actions,

@@ -28,7 +28,6 @@ pub fn with<T>(header: &PolicyHeader, request: &Request, ask: impl FnOnce(Screen
 }
 
 /// The scripts of the agent's machine.
-#[expect(clippy::unnecessary_wraps, reason = "the reader can do without files")]
 pub fn disk(request: &Request) -> Option<Rc<dyn Disk>> {
     Some(Rc::new(LocalDisk(request.agent.clone())))
 }

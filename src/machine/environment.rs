@@ -267,6 +267,10 @@ pub mod tests {
     use std::collections::BTreeMap;
 
     /// Checks rows of variables and of settings that `read` makes of them.
+    ///
+    /// # Panics
+    ///
+    /// If a setting differs.
     pub fn check(rows: &str, read: impl Fn(&dyn Fn(&str) -> Option<OsString>) -> Value) {
         type Row = (BTreeMap<String, String>, Map<String, Value>);
         for (variables, settings) in serde_saphyr::from_str::<Vec<Row>>(rows).unwrap() {

@@ -11,7 +11,8 @@ use crate::sandbox::Sandbox;
 #[derive(Default, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Case {
-    case: String,
+    #[serde(rename = "case")]
+    title: String,
     files: BTreeMap<String, Value>,
     origins: Vec<String>,
     servers: serde_json::Map<String, Value>,
@@ -38,13 +39,13 @@ fn listed_servers_are_merged_and_others_reported() {
         let opsctl = std::fs::canonicalize(crate::sandbox::program()).unwrap();
         let named = |text: &str| text.replace(&root, "FOLDER").replace(opsctl.to_str().unwrap(), "OPSCTL");
         let left_out: Vec<String> = case.left_out.iter().map(|line| format!("opsctl: {line}\n")).collect();
-        assert_eq!(named(&run.stderr), left_out.concat(), "{}", case.case);
-        assert_eq!(run.stdout.lines().collect::<Vec<_>>(), case.origins, "{}", case.case);
+        assert_eq!(named(&run.stderr), left_out.concat(), "{}", case.title);
+        assert_eq!(run.stdout.lines().collect::<Vec<_>>(), case.origins, "{}", case.title);
         if case.servers.is_empty() {
-            assert!(!sandbox.path("out.json").exists(), "{}", case.case);
+            assert!(!sandbox.path("out.json").exists(), "{}", case.title);
         } else {
             let written: Value = serde_json::from_str(&named(&sandbox.read("out.json"))).unwrap();
-            assert_eq!(written, json!({"mcpServers": case.servers}), "{}", case.case);
+            assert_eq!(written, json!({"mcpServers": case.servers}), "{}", case.title);
         }
     }
 }

@@ -131,10 +131,10 @@ mod tests {
 
     #[test]
     fn what_prevents_counting_fails_and_what_needs_attention_is_a_warning() {
-        fn rights(missing: &[&str], too_much: &[&str]) -> Option<Rights> {
+        fn rights(missing: &[&str], too_much: &[&str]) -> Rights {
             let [missing, too_much] =
                 [missing, too_much].map(|names| names.iter().map(|name| (*name).to_owned()).collect());
-            Some(Rights { missing, too_much })
+            Rights { missing, too_much }
         }
         let rows: [(Change, Condition, &str); 12] = [
             (|_| (), Condition::Ok, HEALTHY),
@@ -145,7 +145,7 @@ mod tests {
             (|it| it.behind = Some(Some(2.0)), Condition::Failed, "is a standby, 2.0 s behind"),
             (|it| it.version = 22, Condition::Failed, "version 22 of its tables"),
             (|it| it.version = 99, Condition::Failed, "a later release"),
-            (|it| it.rights = rights(&["INSERT on events"], &[]), Condition::Failed, "lacks rights on"),
+            (|it| it.rights = Some(rights(&["INSERT on events"], &[])), Condition::Failed, "lacks rights on"),
             (
                 |it| it.clock_ahead = TimeDelta::milliseconds(-1500),
                 Condition::Warning,
@@ -153,7 +153,7 @@ mod tests {
             ),
             (|it| it.exposes_password = true, Condition::Warning, "without TLS"),
             (
-                |it| it.rights = rights(&[], &["a", "b", "c", "d", "e"]),
+                |it| it.rights = Some(rights(&[], &["a", "b", "c", "d", "e"])),
                 Condition::Warning,
                 "may change or delete history: a, b, c and 2 more",
             ),

@@ -304,5 +304,7 @@ pub fn push_new(list: &mut Vec<String>, text: String) {
 }
 
 fn extend_new(list: &mut Vec<String>, texts: Vec<String>) {
-    texts.into_iter().for_each(|text| push_new(list, text));
+    for text in texts {
+        push_new(list, text);
+    }
 }

@@ -155,11 +155,11 @@ fn is_ansible(file: &Path) -> bool {
 }
 
 /// Whether the name of the file, or of a folder above it, is that of an inventory.
-fn is_inventory(file: &Path, named: &Path, names: &[String]) -> bool {
+fn is_inventory(file: &Path, root: &Path, names: &[String]) -> bool {
     let is_one = |path: &Path| {
         path.file_stem().and_then(|stem| stem.to_str()).is_some_and(|stem| is_one_of(names, stem))
     };
-    is_one(file) || file.ancestors().skip(1).take_while(|folder| folder.starts_with(named)).any(is_one)
+    is_one(file) || file.ancestors().skip(1).take_while(|folder| folder.starts_with(root)).any(is_one)
 }
 
 /// The inventory in a file, with the variables in `host_vars` and `group_vars` beside it.

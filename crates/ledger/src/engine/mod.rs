@@ -73,7 +73,7 @@ impl Connection {
 
     /// A connection that has ended, in the place of one that is in use elsewhere.
     pub(crate) fn ended(place: Place) -> Self {
-        let engine = Engine::Server(Box::new(Server::default()));
+        let engine = Engine::Server(Box::default());
         Self { place, engine, lock_wait: LockWait::default() }
     }
 

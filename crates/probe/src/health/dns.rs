@@ -34,13 +34,12 @@ pub async fn look(name: &DnsName, server: Option<&str>) -> Looked {
 }
 
 async fn at_server(name: &str, server: &str) -> Result<Vec<IpAddr>, Finding> {
-    let ip = match server.parse() {
-        Ok(ip) => ip,
-        Err(_) => {
-            let found = resolve::addresses(server, 53).await.unwrap_or_default();
-            let missing = || Finding::new(State::Unresolved, format!("its server {server} has no address"));
-            *found.first().ok_or_else(missing)?
-        }
+    let ip = if let Ok(ip) = server.parse() {
+        ip
+    } else {
+        let found = resolve::addresses(server, 53).await.unwrap_or_default();
+        let missing = || Finding::new(State::Unresolved, format!("its server {server} has no address"));
+        *found.first().ok_or_else(missing)?
     };
     let config = ResolverConfig::from_name_servers(vec![NameServerConfig::udp_and_tcp(ip)]);
     let mut builder = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());

@@ -23,15 +23,14 @@ pub async fn look(host: &str, port: u16, ends: Instant) -> Looked {
 
 /// Connects to the first address of the host that accepts a connection.
 pub async fn connect(host: &str, port: u16, ends: Instant) -> Result<TcpStream, Finding> {
-    let addresses = match host.parse::<IpAddr>() {
-        Ok(ip) => vec![ip],
-        Err(_) => {
-            let unresolved = |why: &str| Finding::new(State::Unresolved, format!("{host} {why}"));
-            match timeout_at(ends, resolve::addresses(host, port)).await {
-                Ok(Ok(addresses)) if !addresses.is_empty() => addresses,
-                Ok(_) => return Err(unresolved("has no address")),
-                Err(_) => return Err(unresolved("was not resolved in time")),
-            }
+    let addresses = if let Ok(ip) = host.parse::<IpAddr>() {
+        vec![ip]
+    } else {
+        let unresolved = |why: &str| Finding::new(State::Unresolved, format!("{host} {why}"));
+        match timeout_at(ends, resolve::addresses(host, port)).await {
+            Ok(Ok(addresses)) if !addresses.is_empty() => addresses,
+            Ok(_) => return Err(unresolved("has no address")),
+            Err(_) => return Err(unresolved("was not resolved in time")),
         }
     };
     let mut tries = JoinSet::new();

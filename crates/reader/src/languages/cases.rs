@@ -82,7 +82,8 @@ fn only_code_that_is_proved_to_read_reads() {
     check("awk", awk::written);
     check("sed", sed::written);
     check("sql", |text| sql::reading(text, Functions::Listed));
-    let provers: [(&str, fn(&str) -> bool); 6] = [
+    type Prover = fn(&str) -> bool;
+    let provers: [(&str, Prover); 6] = [
         ("flux", flux::only_reads),
         ("mongo", mongo::only_reads),
         ("node", node::is_harmless),

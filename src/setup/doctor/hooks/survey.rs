@@ -61,7 +61,7 @@ pub struct Survey {
 
 /// Determines which hooks run. `mods` are the files that name a mod, `bare` is the variable that disables hooks outside managed settings, if one is set.
 pub fn survey(mut sources: Vec<Source>, mods: Vec<PathBuf>, bare: Option<&str>) -> Survey {
-    let switches = Switches::of(sources.iter().filter(|source| source.ignored.is_none()), bare);
+    let switches = Switches::of(&sources.iter().filter(|source| source.ignored.is_none()), bare);
     for source in &mut sources {
         source.ignored = source.ignored.take().or_else(|| switches.against(&source.scope).map(Ignored::Hook));
     }
@@ -105,7 +105,7 @@ struct Switches {
 }
 
 impl Switches {
-    fn of<'a>(usable: impl DoubleEndedIterator<Item = &'a Source> + Clone, bare: Option<&str>) -> Self {
+    fn of<'a>(usable: &(impl DoubleEndedIterator<Item = &'a Source> + Clone), bare: Option<&str>) -> Self {
         let said = |key: &str, source: &Source| format!("`{key}` in {}", source.file.display());
         let managed = || usable.clone().filter(|source| source.scope == Scope::Managed);
         let switch = |source: &Source| source.settings.get("disableAllHooks").and_then(Value::as_bool);

@@ -218,7 +218,9 @@ fn assigned_names(list: &ast::CompoundList, names: &mut Vec<(String, bool)>, dep
                     }
                 }
                 ast::Command::Compound(compound, _) => {
-                    bodies(compound).into_iter().for_each(|body| assigned_names(body, names, depth + 1));
+                    for body in bodies(compound) {
+                        assigned_names(body, names, depth + 1);
+                    }
                 }
                 _ => {}
             }

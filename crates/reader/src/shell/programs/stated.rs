@@ -25,12 +25,12 @@ pub(super) fn read(
     {
         return None;
     }
-    let stated = match kind {
+    let files = match kind {
         TargetKind::Playbook => playbook(evaluator, started),
         TargetKind::Project => Some(stack(evaluator, started)),
         _ => compose(evaluator, started, command),
     };
-    stated.filter(|stated| !stated.texts.is_empty()).map(Box::new)
+    files.filter(|files| !files.texts.is_empty()).map(Box::new)
 }
 
 fn playbook(evaluator: &mut Evaluator, started: &Started<'_>) -> Option<Stated> {
