@@ -119,7 +119,10 @@ fn variables_below(folder: &Path, found: &mut BTreeSet<String>) {
                 text[at..].split(|c: char| !c.is_ascii_uppercase() && !c.is_ascii_digit() && c != '_').next();
             // A family of names, such as CLAUDEOPS_TIER{n}_MODEL, is written out in the example.
             found.extend(
-                name.filter(|name| !name.ends_with("TIER") || *name == "CLAUDEOPS_TIER").map(str::to_owned),
+                name.filter(|name| {
+                    *name == "CLAUDEOPS_TIER" || !name.ends_with("TIER") && !name.ends_with('_')
+                })
+                .map(str::to_owned),
             );
         }
     }

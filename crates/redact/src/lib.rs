@@ -22,13 +22,7 @@ use opsctl_reader::terms::plain_text;
 use rule::Rule;
 
 #[allow(clippy::unreadable_literal, reason = "the build script writes bare numbers")]
-mod built_in {
-    //! The constants that `build.rs` writes from `rules.yaml`.
-
-    use super::rule::Rule;
-
-    include!(concat!(env!("OUT_DIR"), "/secrets.rs"));
-}
+mod built_in;
 use built_in::{PAIRS, RULES, SELECTORS};
 
 /// The replacement for a secret.

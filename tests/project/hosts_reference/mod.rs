@@ -83,7 +83,7 @@ fn shape() -> Shape {
             let source = std::fs::read_to_string(file.unwrap().path()).unwrap();
             shape.read(&source, |item| match item {
                 Item::Struct(item) => serde(&item.attrs).contains("deny_unknown_fields"),
-                item => matches!(item, Item::Enum(_)),
+                item => matches!(item, Item::Enum(_) | Item::Macro(_)),
             });
         }
     }
@@ -126,6 +126,10 @@ impl Shape {
                 for item in item.mac.parse_body_with(structs).unwrap() {
                     self.add_table(&item, true);
                 }
+            }
+            // `words! { pub enum CHOICE { First = "first", … } }`
+            Item::Macro(item) if item.mac.path.segments.last().is_some_and(|last| last.ident == "words") => {
+                self.add(Item::Enum(item.mac.parse_body().unwrap()));
             }
             Item::Enum(item) if derives_deserialize(&item.attrs) => {
                 let snake = serde(&item.attrs).contains("snake_case");
