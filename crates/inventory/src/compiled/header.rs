@@ -22,9 +22,15 @@ impl From<Compiled> for PolicyHeader {
 }
 
 /// Reads the header of a file with the text of [`Compiled::to_json`]; `None` for any other text.
-pub fn read_header(file: impl BufRead) -> Option<PolicyHeader> {
+pub fn read_header(mut file: impl BufRead) -> Option<PolicyHeader> {
     let (mut tier, mut rules, mut catalogue) = (None, None, Catalogue::default());
-    for line in file.lines().map_while(Result::ok).take(MOST_LINES) {
+    // Hooks read it before every command: one buffer for all lines.
+    let mut line = String::with_capacity(4096);
+    for _ in 0..MOST_LINES {
+        line.clear();
+        if !matches!(file.read_line(&mut line), Ok(1..)) {
+            break;
+        }
         match key_and_value(&line) {
             (END, _) => break,
             ("\"format\"", value) if value.parse() != Ok(FORMAT) => return None,
@@ -37,6 +43,7 @@ pub fn read_header(file: impl BufRead) -> Option<PolicyHeader> {
     let EnforcedRules { rules, deny, effects } = rules?;
     Some(PolicyHeader { tier, rules: Rules { catalogue, ..rules }, deny, effects: Some(effects) })
 }
+
 /// Reads the context windows of models, in tokens by model name or prefix; empty if the header states none.
 pub fn read_windows(file: impl BufRead) -> Vec<(String, u32)> {
     let mut lines = file.lines().map_while(Result::ok).take(MOST_LINES);

@@ -62,6 +62,9 @@ impl Usage {
 
     /// Whether one of these options is given.
     pub fn has(&self, texts: &[&str], options: &[&str]) -> bool {
+        if options.is_empty() {
+            return false;
+        }
         let value = self.value();
         let from = if self.is_mixed() { self.start } else { self.rest };
         let mut items = Scanner::new(texts, from, &value).with_flags(options);

@@ -49,7 +49,8 @@ impl Catalogue {
         let name = base_name(word);
         let own = self.own.iter().find(|program| program.names.contains(&name));
         // The path of an init script identifies it, its name does not.
-        let by_path = || word.contains('/').then(|| by_glob(|pattern| pattern.contains('/'), word)).flatten();
+        let by_path =
+            || (name.len() < word.len()).then(|| by_glob(|pattern| pattern.contains('/'), word)).flatten();
         own.or_else(by_path)
             .or_else(|| built_in_named(name))
             .or_else(|| by_glob(|pattern| !pattern.contains('/'), name))
@@ -84,7 +85,8 @@ pub fn default_rules() -> &'static [DefaultRule] {
 
 /// A program's name without its folder.
 pub fn base_name(word: &str) -> &str {
-    word.rsplit('/').next().unwrap_or(word)
+    let folder = word.bytes().rposition(|byte| byte == b'/').map_or(0, |at| at + 1);
+    word.get(folder..).unwrap_or(word)
 }
 
 fn built_in_named(name: &str) -> Option<&'static Program> {
