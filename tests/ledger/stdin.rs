@@ -43,8 +43,10 @@ fn unclosed(mut hook: Command, write: impl Fn(&mut ChildStdin)) -> (Run, Duratio
 #[test]
 fn every_hook_ends_within_ten_seconds_if_its_input_is_not_closed() {
     thread::scope(|scope| {
-        for event in EVENTS.into_iter().chain(["session-state"]) {
+        for (event, number) in EVENTS.into_iter().chain(["session-state"]).zip(0..) {
             scope.spawn(move || {
+                // They end one after the other, so that each finds a processor for what it records.
+                thread::sleep(number * Duration::from_millis(150));
                 let sandbox = with_policy("closed");
                 let (run, took) = unclosed(sandbox.command(&["hook", event]), |stdin| {
                     stdin.write_all(b"{\"tool_input\":").unwrap();
