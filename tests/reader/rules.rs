@@ -214,6 +214,14 @@ impl LocalMachine for Container {
         Some(value.to_owned())
     }
 
+    fn canonical(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn expand(&self, _: &str) -> Option<Vec<String>> {
+        Some(vec![])
+    }
+
     fn below(&self, folder: &str, _: bool) -> Option<Vec<String>> {
         let files: &[&str] = match folder {
             "/app" => &["/app/README.md", "/app/.env"],

@@ -42,7 +42,7 @@ static OF_PROCESS: LazyLock<Redactor> = LazyLock::new(|| {
 });
 
 thread_local! {
-    /// The secrets of the caller that this thread serves, and the words of [`with_lost_words`]. No verdict depends on them.
+    /// The secrets of the caller that this thread serves, and the words of [`CallerSecrets::lost_by`]. No verdict depends on them.
     static OF_CALLER: RefCell<Redactor> = const { RefCell::new(Redactor::NONE) };
 }
 
@@ -73,26 +73,33 @@ pub fn shortened(text: &str, chars: usize) -> String {
     plain_text::shortened(&self::text(&read), chars)
 }
 
-/// Runs `serve` for a caller with these secrets: [`text`] and [`json`] remove them, too. For texts that are recorded or
-/// reported; a verdict depends on the [`Redactor`] of its request.
-pub fn with_secrets<T>(Redactor { values }: Redactor, serve: impl FnOnce() -> T) -> T {
-    /// What applied before the request applies after it, also after a panic: the thread serves others.
-    struct Before(Redactor);
-    impl Drop for Before {
-        fn drop(&mut self) {
-            OF_CALLER.set(std::mem::take(&mut self.0));
-        }
-    }
-    let before = Before(OF_CALLER.take());
-    OF_CALLER.set(Redactor { values: values.into_iter().chain(before.0.values.iter().cloned()).collect() });
-    serve()
+/// Secrets that [`text`] and [`json`] also remove on this thread, until this is dropped. What applied before then applies
+/// again, also after a panic: the thread serves others.
+#[must_use = "the secrets are removed until this is dropped"]
+pub struct CallerSecrets {
+    before: Redactor,
 }
 
-/// Runs `serve` for a command: [`text`] and [`json`] also remove the words that the command loses with its secrets. Bash
-/// takes the lines of a pasted key as commands, and no rule finds a line in a message that names it.
-pub fn with_lost_words<T>(command: Option<&str>, serve: impl FnOnce() -> T) -> T {
-    let lost = |command| OF_CALLER.with_borrow(|caller| caller.lost_words(command));
-    with_secrets(command.map(lost).unwrap_or_default(), serve)
+impl CallerSecrets {
+    /// The secrets of a caller. For texts that are recorded or reported; a verdict depends on the [`Redactor`] of its request.
+    pub fn of(Redactor { values }: Redactor) -> Self {
+        let before = OF_CALLER.take();
+        OF_CALLER.set(Redactor { values: values.into_iter().chain(before.values.iter().cloned()).collect() });
+        Self { before }
+    }
+
+    /// The words that a command loses with its secrets. Bash takes the lines of a pasted key as commands, and no rule finds a
+    /// line in a message that names it.
+    pub fn lost_by(command: Option<&str>) -> Self {
+        let lost = |command| OF_CALLER.with_borrow(|caller| caller.lost_words(command));
+        Self::of(command.map(lost).unwrap_or_default())
+    }
+}
+
+impl Drop for CallerSecrets {
+    fn drop(&mut self) {
+        OF_CALLER.set(std::mem::take(&mut self.before));
+    }
 }
 
 /// Removes secrets from all strings in a JSON value, including the values of this process's secret variables.
@@ -459,7 +466,8 @@ mod tests {
             (key, "assigns wxyz", "assigns [redacted]"),
             (key, "echo x", "echo x"),
         ] {
-            assert_eq!(with_lost_words(Some(command), || text(part).into_owned()), shown);
+            let _lost = CallerSecrets::lost_by(Some(command));
+            assert_eq!(text(part), shown);
         }
         assert_eq!(text("assigns wxyz"), "assigns wxyz");
     }

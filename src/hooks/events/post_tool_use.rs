@@ -12,6 +12,7 @@ use opsctl_ledger::LedgerError;
 use opsctl_ledger::cooldown::cooldown_edit::{self, Edit};
 use opsctl_policy::decide::BudgetKey;
 use opsctl_policy::model::records::event::{HookCall, ToolCall, ToolResult};
+use opsctl_redact::CallerSecrets;
 
 /// Settles the reservations of the call, records one event per action, and updates `cooldown.json`, which agents read.
 /// Never denies.
@@ -27,9 +28,8 @@ pub fn handle(
     let Some(acting) = ActingCall::after(call, tool, request, &mut warnings) else {
         return deliver(Answer::silent());
     };
-    opsctl_redact::with_lost_words(tool.command.as_deref(), || {
-        deliver(settle(&acting, result, input, request, warnings));
-    });
+    let _lost = CallerSecrets::lost_by(tool.command.as_deref());
+    deliver(settle(&acting, result, input, request, warnings));
 }
 
 fn settle(

@@ -15,6 +15,7 @@ use crate::machine::warning::Warning;
 use opsctl_ledger::LedgerError;
 use opsctl_policy::model::records::event::{HookCall, ToolCall};
 use opsctl_policy::model::records::verdict::Verdict;
+use opsctl_redact::CallerSecrets;
 
 /// Denies the call, or allows it and reserves its budgets. A reservation is committed before the answer, which lets the
 /// command run; a denial is recorded after it, so that a hook that is killed while it records has denied.
@@ -37,9 +38,8 @@ pub fn handle(
     if acting.is_none() && complaints.is_empty() && warnings.is_empty() {
         return deliver(Answer::allow(vec![]));
     }
-    opsctl_redact::with_lost_words(tool.command.as_deref(), || {
-        answer(call, tool, explanation, input, limited.as_ref().unwrap_or(request), deliver);
-    });
+    let _lost = CallerSecrets::lost_by(tool.command.as_deref());
+    answer(call, tool, explanation, input, limited.as_ref().unwrap_or(request), deliver);
 }
 
 /// Answers a call of which there is something to report, and records the verdict.

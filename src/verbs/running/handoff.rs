@@ -163,7 +163,7 @@ fn take(
     let Some(found) = desk.look(from) else { return Ok(FAILED) };
     let now = Utc::now();
     let stated = found.as_ref().ok().and_then(|handoff| handoff.from_session.as_deref());
-    // The id of the session that handed over: the one that the hand-over states, otherwise the latest of its tier.
+    // The session that the hand-over names, otherwise the latest session of the tier.
     let parent = records::latest_run(environment, from, stated, Utc::now()).unwrap_or_else(|error| {
         complain(error);
         None

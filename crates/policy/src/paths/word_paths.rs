@@ -3,8 +3,8 @@
 use opsctl_reader::path::fold;
 use opsctl_reader::shell::{Command, Word};
 
-/// The agent's machine: variables, links and globs. The rules query it and open nothing themselves. Each method has the
-/// answer of a machine of which nothing is known.
+/// The agent's machine: variables, links and globs. The rules query it and open nothing themselves. Where links
+/// lead and what a glob matches, each machine states.
 pub trait LocalMachine {
     /// Begins a new question: what may be looked at for it is limited.
     fn begin(&self) {}
@@ -13,13 +13,9 @@ pub trait LocalMachine {
         None
     }
     /// The path with links and `..` resolved as far as it exists; `None` if it cannot be resolved.
-    fn canonical(&self, _path: &str) -> Option<String> {
-        None
-    }
+    fn canonical(&self, path: &str) -> Option<String>;
     /// The files that a glob matches now; `None` if there are too many.
-    fn expand(&self, _glob: &str) -> Option<Vec<String>> {
-        Some(vec![])
-    }
+    fn expand(&self, glob: &str) -> Option<Vec<String>>;
     /// The files below a folder, as far as they can be looked at; `None` when nothing of it can.
     fn below(&self, _folder: &str, _deep: bool) -> Option<Vec<String>> {
         None
@@ -34,7 +30,15 @@ pub trait LocalMachine {
 #[derive(Debug, Clone, Copy)]
 pub struct UnknownMachine;
 
-impl LocalMachine for UnknownMachine {}
+impl LocalMachine for UnknownMachine {
+    fn canonical(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn expand(&self, _: &str) -> Option<Vec<String>> {
+        Some(vec![])
+    }
+}
 
 /// The files that a word may refer to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

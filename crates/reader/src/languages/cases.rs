@@ -77,12 +77,14 @@ fn check_statements(
     each(cases.changes_accounts, &changes_accounts);
 }
 
+/// Whether code is proved to read.
+type Prover = fn(&str) -> bool;
+
 #[test]
 fn only_code_that_is_proved_to_read_reads() {
     check("awk", awk::written);
     check("sed", sed::written);
     check("sql", |text| sql::reading(text, Functions::Listed));
-    type Prover = fn(&str) -> bool;
     let provers: [(&str, Prover); 6] = [
         ("flux", flux::only_reads),
         ("mongo", mongo::only_reads),

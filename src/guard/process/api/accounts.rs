@@ -90,8 +90,8 @@ impl Accounts {
             book.write();
             book.judge(&session)
         });
-        let gone = "opsctl: the guard is shutting down; try again";
-        checked.await.unwrap_or_else(|| Err((Refusal::Unreachable, gone.to_owned())))
+        let ending = "opsctl: the guard is stopping; try again";
+        checked.await.unwrap_or_else(|| Err((Refusal::Unreachable, ending.to_owned())))
     }
 
     /// The account of a request that is about to be sent.

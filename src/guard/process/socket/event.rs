@@ -28,7 +28,7 @@ use opsctl_ledger::Location;
 use opsctl_policy::model::records::verdict::Reason;
 use opsctl_policy::model::rights::policy::Tier;
 use opsctl_reader::terms::mode::Mode;
-use opsctl_redact::{Redactor, with_secrets};
+use opsctl_redact::{CallerSecrets, Redactor};
 
 /// How long the caller has to answer one question. Engines and the client's transcript take a few seconds.
 const ASK_TIME: Duration = Duration::from_secs(6);
@@ -140,7 +140,8 @@ fn on_behalf(
             secrets: secrets.clone(),
             now: Utc::now(),
         };
-        with_secrets(secrets, || serve(&caller, &request));
+        let _secrets = CallerSecrets::of(secrets);
+        serve(&caller, &request);
     }));
     if served.is_err() {
         // Ignored by a caller that has its answer.
