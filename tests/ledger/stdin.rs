@@ -46,7 +46,7 @@ fn every_hook_ends_within_ten_seconds_if_its_input_is_not_closed() {
         for (event, number) in EVENTS.into_iter().chain(["session-state"]).zip(0..) {
             scope.spawn(move || {
                 // They end one after the other, so that each finds a processor for what it records.
-                thread::sleep(number * Duration::from_millis(150));
+                thread::sleep(number * Duration::from_millis(400));
                 let sandbox = with_policy("closed");
                 let (run, took) = unclosed(sandbox.command(&["hook", event]), |stdin| {
                     stdin.write_all(b"{\"tool_input\":").unwrap();
