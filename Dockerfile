@@ -20,7 +20,7 @@ ARG BASE_IMAGE=debian:bookworm-slim
 # hadolint ignore=DL3006
 FROM ${RUST_IMAGE} AS build
 WORKDIR /src
-COPY Cargo.toml Cargo.lock build.rs hot-path.ld ./
+COPY Cargo.toml Cargo.lock build.rs ./
 # The manifest without its benchmarks, whose sources are not copied.
 RUN sed -i '/^\[\[bench\]\]/,/^$/d' Cargo.toml
 COPY templates templates

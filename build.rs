@@ -1,5 +1,5 @@
-//! Links the program statically, with the functions of a hook next to each other. The client starts it before and after
-//! every command, and most of what a start cost was the dynamic linker: half of the time on a command without an action.
+//! Links the program statically. The client starts it before and after every command, and most of what a start cost was
+//! the dynamic linker: half of the time on a command without an action.
 //!
 //! `-C target-feature=+crt-static` would also do this, but without `--target` it breaks procedural macros, and with it
 //! the program is no longer at `target/release/opsctl`. Instead, this script passes the linker, for the program only,
@@ -8,9 +8,6 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, io};
-
-/// The functions of a hook, for the linker; `benches/layout` writes it.
-const HOT_PATH: &str = "hot-path.ld";
 
 /// The shared libraries that rustc names, and the archives that replace them.
 const LIBRARIES: [(&str, &str); 3] = [
@@ -54,10 +51,6 @@ fn link_statically() -> io::Result<()> {
     // At a fixed address: a program that may be loaded anywhere writes 25,000 addresses into fifty pages at each start,
     // a third of what a hook costs on `ls`. Stack, heap and mappings still have random addresses.
     println!("cargo::rustc-link-arg-bins=-no-pie");
-    if is("PROFILE", "release") {
-        println!("cargo::rerun-if-changed={HOT_PATH}");
-        println!("cargo::rustc-link-arg-bins=-T{}", env::current_dir()?.join(HOT_PATH).display());
-    }
     Ok(())
 }
 
