@@ -29,7 +29,17 @@ pub struct Claimed {
     /// The lines.
     pub text: Vec<u8>,
     path: PathBuf,
-    _lock: File,
+    _lock: Locked,
+}
+
+/// A locked file. A child that another thread has just started may still have it open, so closing it would not unlock it.
+#[derive(Debug)]
+struct Locked(File);
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
 }
 
 impl KeptLines {
@@ -57,7 +67,7 @@ impl KeptLines {
         options.create(true).read(true).append(true).mode(0o600);
         options.custom_flags(OFlags::NONBLOCK.bits().cast_signed());
         for _ in 0..ATTEMPTS {
-            let mut file = options.open(&self.waiting)?;
+            let file = options.open(&self.waiting)?;
             match file.try_lock() {
                 Ok(()) => {}
                 // Another process writes, or has claimed the file, which then has another name.
@@ -67,13 +77,14 @@ impl KeptLines {
                 }
                 Err(TryLockError::Error(error)) => return Err(error),
             }
+            let Locked(file) = &mut Locked(file);
             let metadata = file.metadata()?;
             if !metadata.is_file() {
                 return Err(io::ErrorKind::InvalidInput.into());
             }
             let named = self.waiting.metadata();
             if named.is_ok_and(|named| named.ino() == metadata.ino()) {
-                let break_before = if is_cut_off(&mut file, metadata.len())? { "\n" } else { "" };
+                let break_before = if is_cut_off(file, metadata.len())? { "\n" } else { "" };
                 let written = file.write_all(format!("{break_before}{line}\n").as_bytes());
                 if written.is_err() && file.metadata().is_ok_and(|file| file.len() == 0) {
                     // On a full disk a file can be created but not written.
@@ -95,13 +106,15 @@ impl KeptLines {
         let (mut file, _) = plain_file::open(claimed).ok()?;
         // If the process that delivers it was killed, its lock is gone.
         file.try_lock().ok()?;
+        let mut lock = Locked(file);
+        let Locked(file) = &mut lock;
         // That process may have removed the file since, and a newer one may be in its place.
         if claimed.metadata().ok()?.ino() != file.metadata().ok()?.ino() {
             return None;
         }
         let mut text = Vec::new();
         file.read_to_end(&mut text).ok()?;
-        Some(Claimed { text, path: claimed.clone(), _lock: file })
+        Some(Claimed { text, path: claimed.clone(), _lock: lock })
     }
 }
 
