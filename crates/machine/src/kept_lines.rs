@@ -103,7 +103,7 @@ impl KeptLines {
         if !claimed.exists() && (!waiting.exists() || std::fs::rename(waiting, claimed).is_err()) {
             return None;
         }
-        let (mut file, _) = plain_file::open(claimed).ok()?;
+        let (file, _) = plain_file::open(claimed).ok()?;
         // If the process that delivers it was killed, its lock is gone.
         file.try_lock().ok()?;
         let mut lock = Locked(file);
