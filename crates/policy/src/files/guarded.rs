@@ -35,6 +35,8 @@ pub struct Guarded {
     pub scope: Where,
     /// Whether it is an exception.
     pub excepted: bool,
+    /// Whether it concerns a machine itself, and no container on it.
+    pub spares_containers: bool,
     /// The advice: what to do instead.
     pub instead: &'static str,
 }
@@ -68,7 +70,8 @@ fn listed(
     let defaults = rows.iter().flat_map(|(glob, machines, advice)| {
         let scope = if *machines == "any" { Where::Any } else { Where::Local };
         let globs = placed(glob, &places).into_iter();
-        globs.flat_map(move |glob| guarded(&glob, scope, advice_of(advice), locations, roots))
+        let found = globs.flat_map(move |glob| guarded(&glob, scope, advice_of(advice), locations, roots));
+        found.map(move |guarded| Guarded { spares_containers: *machines == "host", ..guarded })
     });
     let own =
         own.iter().flat_map(|rule| guarded(&rule.glob, rule.scope, advice_of(advice), locations, roots));
@@ -151,5 +154,8 @@ fn guarded(
         });
         globs.extend(real);
     }
-    globs.into_iter().map(|glob| Guarded { glob, scope, excepted, instead }).collect()
+    globs
+        .into_iter()
+        .map(|glob| Guarded { glob, scope, excepted, spares_containers: false, instead })
+        .collect()
 }

@@ -21,16 +21,21 @@ use std::cell::OnceCell;
 use crate::model::records::verdict::Reason;
 use crate::model::rights::rules::{PathRule, Rules};
 use crate::paths::glob;
-use crate::paths::word_paths::{LocalMachine, WordPaths, text_paths};
+use crate::paths::word_paths::{LocalMachine, WordPaths, is_below_new_folder, text_paths};
 pub use access::{Access, Touch};
 pub use code::removed;
 use guarded::{Guarded, Locations};
 use opsctl_reader::catalogue::Catalogue;
+use opsctl_reader::catalogue::program::Program;
 use opsctl_reader::shell::{Command, Construct, Mode, Node, Script, Word};
 use opsctl_reader::terms::plain_text::first_words;
 
+/// Programs that run a command in another root of this machine, which may be its own.
+const SAME_MACHINE: [&str; 3] = ["chroot", "machinectl", "nsenter"];
+
 /// Both lists of guarded files, each created on first use.
 struct Lists<'a> {
+    catalogue: Catalogue,
     locations: &'a dyn Fn() -> Locations,
     rules: &'a Rules,
     machine: &'a dyn LocalMachine,
@@ -46,7 +51,7 @@ pub fn objections(
     machine: &dyn LocalMachine,
 ) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = Vec::new();
-    let lists = Lists::new(locations, rules, machine);
+    let lists = Lists::new(script.catalogue, locations, rules, machine);
     let guard = guarded::guard_socket(machine);
     script.visit(|node| {
         let (Node::Command(command) | Node::Group(Construct::Through(command), _)) = node else { return };
@@ -71,7 +76,7 @@ pub fn tool_objections(
     machine: &dyn LocalMachine,
 ) -> Vec<Reason> {
     let command = Command { cwd: cwd.map(str::to_owned), ..Command::default() };
-    let lists = Lists::new(locations, rules, machine);
+    let lists = Lists::new(Catalogue::default(), locations, rules, machine);
     accesses.iter().filter_map(|access| lists.objection(access, &command)).collect()
 }
 
@@ -105,8 +110,13 @@ pub fn redirected(command: &Command) -> Vec<Access> {
 }
 
 impl<'a> Lists<'a> {
-    fn new(locations: &'a dyn Fn() -> Locations, rules: &'a Rules, machine: &'a dyn LocalMachine) -> Self {
-        Self { locations, rules, machine, protect: OnceCell::new(), secret: OnceCell::new() }
+    fn new(
+        catalogue: Catalogue,
+        locations: &'a dyn Fn() -> Locations,
+        rules: &'a Rules,
+        machine: &'a dyn LocalMachine,
+    ) -> Self {
+        Self { catalogue, locations, rules, machine, protect: OnceCell::new(), secret: OnceCell::new() }
     }
 
     fn protect(&self) -> &[Guarded] {
@@ -158,8 +168,12 @@ impl<'a> Lists<'a> {
         let remote = command.host().is_some();
         let (base, name) = search::parts(access);
         let folder = text_paths(base, access.unknown, command, self.machine);
+        let is_inside = is_in_container(command, base, self.catalogue);
         let found = folder.paths.iter().find_map(|base| {
-            let mut here = self.protect().iter().filter(|guarded| guarded.scope.holds(remote));
+            let mut here = self
+                .protect()
+                .iter()
+                .filter(|guarded| guarded.scope.holds(remote) && !(is_inside && guarded.spares_containers));
             here.find(|guarded| !guarded.excepted && search::may_find(base, name, &guarded.glob, certain))
         })?;
         let text = format!(
@@ -230,7 +244,14 @@ impl<'a> Lists<'a> {
             );
             return Some(Reason::of("secret", text));
         }
+        // What `mktemp` has made is new.
+        if is_below_new_folder(&access.path) {
+            return None;
+        }
         let found = guarding(self.protect(), access, &meant, remote)?;
+        if found.spares_containers && is_in_container(command, &access.path, self.catalogue) {
+            return None;
+        }
         let Guarded { glob, instead, .. } = found;
         let by = by("touched");
         let text = format!(
@@ -238,6 +259,19 @@ impl<'a> Lists<'a> {
         );
         Some(Reason::of("protect", text))
     }
+}
+
+/// Whether a command runs in a container or a guest, where a path is another one than on its machine. A path through
+/// `/proc` may lead out of it.
+fn is_in_container(command: &Command, path: &str, catalogue: Catalogue) -> bool {
+    let encloses = |name: &String| {
+        let mut forms = catalogue.find(name).into_iter().flat_map(Program::forms);
+        forms.any(|form| form.runs.is_some_and(|runs| runs.inside))
+    };
+    command.is_elsewhere
+        && !path.contains("/proc")
+        && !command.via.iter().any(|name| SAME_MACHINE.contains(&name.as_str()))
+        && command.via.iter().any(encloses)
 }
 
 /// The names of secret files that may be in any folder, as a search may find them.

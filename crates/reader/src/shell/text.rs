@@ -179,6 +179,26 @@ impl Unknowns {
         found
     }
 
+    /// The text with each mark replaced by what its program makes it from, where that is known.
+    pub fn sources(&self, text: &str) -> String {
+        self.sources_below(text, 0)
+    }
+
+    fn sources_below(&self, text: &str, depth: usize) -> String {
+        const DEEPEST: usize = 16;
+        if is_known(text) || depth >= DEEPEST {
+            return text.to_owned();
+        }
+        let source = |stretch| match stretch {
+            Stretch::Known(known) => known.to_owned(),
+            Stretch::Mark(index) => {
+                let made_from = self.get(index).and_then(|unknown| unknown.made_from.as_deref());
+                made_from.map_or_else(|| Self::mark_of(index), |text| self.sources_below(text, depth + 1))
+            }
+        };
+        stretches(text).map(source).collect()
+    }
+
     /// The text with each mark replaced by how the stretch is written in the command.
     pub fn show(&self, text: &str) -> String {
         if is_known(text) {

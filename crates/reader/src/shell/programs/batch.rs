@@ -73,7 +73,7 @@ pub(crate) fn xargs(evaluator: &mut Evaluator, started: &Started<'_>) -> String 
     let mut replace: Option<String> = None;
     let mut group: Option<usize> = None;
     let mut delimiter = None;
-    let mut from_file = false;
+    let mut from_file = None;
     let mut by_line = false;
     let command = Scanner::new(texts, 1, &usage.form.valued).up_to_word(|name, value| {
         let value = value.and_then(|at| at.of(texts));
@@ -87,14 +87,18 @@ pub(crate) fn xargs(evaluator: &mut Evaluator, started: &Started<'_>) -> String 
         } else if is(Role::Delimiter) {
             delimiter = value;
         } else if name.is_any(&usage.files().inputs) {
-            from_file = true;
+            from_file = Some(value.unwrap_or_default());
         } else if is(Role::NullDelimited) {
             delimiter = Some("\\0");
         }
     });
     let base = command.map_or(&[][..], |at| invocation.from(at));
     let base = if base.is_empty() { vec![Field::literal("echo")] } else { base.to_vec() };
-    let stdin = invocation.stdin.as_deref().filter(|_| !from_file);
+    let read = match from_file {
+        Some(file) => evaluator.file_content(shell, file),
+        None => invocation.stdin.clone(),
+    };
+    let stdin = read.as_deref();
     let items = items(evaluator, stdin, replace.is_some(), delimiter);
     let mut inner = shell.clone().through("xargs");
     inner.stdin = Some(String::new());
@@ -250,12 +254,12 @@ pub(crate) fn find(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
     let source = format!("$({})", evaluator.unknowns.show(&own));
     let search = search(evaluator, shell, (&expression, texts), is_fd);
     let found = Unknown { source, many: true, found: search, ..Unknown::default() };
-    let printed = evaluator.unknowns.mark(found.clone());
     if runs.is_empty() {
         evaluator.leaf(shell, invocation);
-        return printed;
+        return evaluator.unknowns.mark(found);
     }
     evaluator.through(shell, invocation, "find", |this| {
+        let mut outputs = String::new();
         for (fields, each, elsewhere) in runs {
             let found = this.unknowns.mark(found.clone());
             let mut inner = shell.clone().through("find");
@@ -269,9 +273,11 @@ pub(crate) fn find(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
                 fields.push(Field { text: found, origin: Origin::Printed });
             }
             let one = Invocation::of(fields, None);
-            this.run_program(&inner, &one);
+            outputs.push_str(&this.run_program(&inner, &one));
         }
-        printed
+        // How often a command prints is not known.
+        let made_from = Some(outputs).filter(|text| !text.is_empty());
+        this.unknowns.mark(Unknown { made_from, ..found })
     })
 }
 

@@ -49,6 +49,7 @@ impl Evaluator {
         let started = usage.as_ref().map(|usage| Started { shell, invocation, program, usage, texts });
         let printed = started.as_ref().and_then(|started| self.follow(started)).unwrap_or_else(|| {
             let mut command = self.command_of(shell, invocation);
+            self.forget_changed(shell, invocation, &command, program);
             if let Some(started) = &started {
                 command.stated = stated::read(self, started, &command);
             }
@@ -81,7 +82,14 @@ impl Evaluator {
             How::RunParts => tasks::run_parts(self, started),
             How::Git => git::run(self, started),
             How::Unit => unit::run(self, started),
-            How::Code(language) => interpreter::run(self, started, language),
+            How::Code(language) => {
+                let printed = interpreter::run(self, started, language);
+                if !self.files.is_empty() {
+                    let command = self.command_of(shell, invocation);
+                    self.forget_changed(shell, invocation, &command, started.program);
+                }
+                printed
+            }
             How::Command | How::Joined | How::Typed => return wrapper::run(self, started, runs),
         })
     }

@@ -50,7 +50,7 @@ pub(crate) fn make(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
     let words = Words::of(started, started.usage.rest);
     let inner = evaluator.in_folder(started, words.folder);
     let file = match words.files.first() {
-        Some(file) => evaluator.first_file(&inner, "", &[*file]),
+        Some(file) => evaluator.file_of_tasks(started, &inner, file),
         None => evaluator.first_file(&inner, "", names::MAKEFILES.0),
     };
     let lines = words.lines.iter().map(|line| format!("{line}\n")).collect::<String>();
@@ -101,7 +101,7 @@ pub(crate) fn just(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
     let words = Words::of(started, started.usage.rest);
     let mut inner = evaluator.in_folder(started, words.folder);
     let file = match words.files.first() {
-        Some(file) => evaluator.first_file(&inner, "", &[*file]),
+        Some(file) => evaluator.file_of_tasks(started, &inner, file),
         None => (0..=MOST_PARENTS)
             .find_map(|level| evaluator.first_file(&inner, &"../".repeat(level), names::JUSTFILES.0)),
     };
@@ -152,6 +152,17 @@ impl Evaluator {
         }
         inner.stdin = Some(String::new());
         inner
+    }
+
+    /// A file that an option names, with its path; `-` is standard input.
+    fn file_of_tasks(
+        &mut self,
+        started: &Started<'_>,
+        inner: &Shell,
+        file: &str,
+    ) -> Option<(String, String)> {
+        let reading = Shell { stdin: started.invocation.stdin.clone(), ..inner.clone() };
+        self.first_file(&reading, "", &[if file == "-" { "/dev/stdin" } else { file }])
     }
 
     /// The first of these files that can be read in a folder, with its path.

@@ -130,7 +130,10 @@ impl Evaluator {
             }
             return vec![ScriptFile { path, text, is_written: true }];
         }
-        let Some(disk) = self.disk_of(shell).cloned() else { return vec![] };
+        let Some(disk) = self.disk_of(shell).cloned() else {
+            self.suspect_writers(shell, path);
+            return vec![];
+        };
         self.on_disk.is_doubtful |= shell.is_cwd_doubtful && !path.starts_with('/');
         let found = self.unknowns.only_mark(path).and_then(|unknown| unknown.found.clone());
         let paths = match (found, self.path_of(shell, path)) {
@@ -205,7 +208,11 @@ impl Evaluator {
                 self.spend(1 + text.len() / 256);
                 Some(text)
             }
-            Err(Unreadable::Missing | Unreadable::Binary | Unreadable::Secret) => None,
+            Err(Unreadable::Missing) => {
+                self.suspect_writers(shell, path);
+                None
+            }
+            Err(Unreadable::Binary | Unreadable::Secret) => None,
             Err(why) => {
                 self.complain(Complaint::File { path: short(path), why });
                 None
@@ -215,6 +222,9 @@ impl Evaluator {
 
     /// The text of a file that says more of a command, and is not run by it.
     pub fn read_data(&mut self, shell: &Shell, path: &str) -> Option<String> {
+        if let Some(written) = self.file_content(shell, path) {
+            return Some(self.loaded(shell, &written)).filter(|text| is_known(text));
+        }
         let path = self.path_of(shell, path).filter(|path| path.starts_with('/'))?;
         let (reached, complaints) = (self.on_disk.reached.len(), self.complaints.len());
         let text = self.read_script(shell, &path);
@@ -324,7 +334,7 @@ fn here(shell: &Shell) -> Shell {
 
 /// Whether a command may write one of the files that its words name. Rights and mount points are no content, and what a
 /// wrapper runs is a command of its own.
-fn may_write(command: &Command, means: impl Fn(&str) -> bool, catalogue: Catalogue) -> bool {
+pub(super) fn may_write(command: &Command, means: impl Fn(&str) -> bool, catalogue: Catalogue) -> bool {
     let texts = command.texts();
     let Some(usage) = catalogue.usage(&texts, &|_| false) else { return !texts.is_empty() };
     let files = usage.form.files.or(usage.program.form.files);

@@ -2,6 +2,8 @@
 
 use data_encoding::{BASE64, BASE64_NOPAD, Encoding, HEXLOWER, HEXLOWER_PERMISSIVE};
 
+use super::regex::{Syntax, compile};
+use super::sed;
 use crate::languages::names::shell as names;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Invocation;
@@ -56,16 +58,22 @@ pub(crate) fn of(
             let first = delimiter.chars().next().map(String::from).unwrap_or_default();
             Some(text.lines().collect::<Vec<_>>().join(&first) + "\n")
         }
-        "sed" => substituted(text, args),
+        "sed" | "gsed" => sed::printed(text, args),
+        "grep" | "egrep" | "fgrep" | "ggrep" => selected(text, program, args),
+        "nl" => numbered(text, args),
         "dd" if !args
             .iter()
             .any(|arg| arg.starts_with("if=") || arg.starts_with("of=") || arg.starts_with("conv=")) =>
         {
             Some(text.to_owned())
         }
-        "dos2unix" | "unbuffer" | "stdbuf" | "iconv" | "fold" | "expand" | "fmt" if options_only => {
+        "dos2unix" | "unbuffer" | "stdbuf" | "fold" | "expand" | "unexpand" | "fmt" | "strings"
+            if options_only =>
+        {
             Some(text.to_owned())
         }
+        "iconv" => Some(text.to_owned()),
+        "pr" if args == ["-t"] || args == ["-tT"] => Some(text.to_owned()),
         _ => None,
     }
 }
@@ -91,7 +99,7 @@ fn unpacked(evaluator: &Evaluator, text: &str, program: &str, args: &[&str]) -> 
     packed.made_from.clone().filter(|_| unpacks)
 }
 
-fn each_line(text: &str, change: impl Fn(&str) -> String) -> String {
+fn each_line(text: &str, mut change: impl FnMut(&str) -> String) -> String {
     text.lines().flat_map(|line| [change(line), "\n".to_owned()]).collect()
 }
 
@@ -257,22 +265,86 @@ fn part(text: &str, args: &[&str], is_tail: bool) -> Option<String> {
     Some(pieces.get(skipped.min(pieces.len())..)?.concat())
 }
 
-/// The output of `sed` with one substitution of literal text.
-fn substituted(text: &str, args: &[&str]) -> Option<String> {
-    let [script] = args.strip_prefix(&["-e"]).unwrap_or(args) else { return None };
-    let body = script.strip_prefix('s').filter(|_| is_known(script))?;
-    let mark = body.chars().next().filter(|mark| !mark.is_alphanumeric() && *mark != '\\')?;
-    let mut parts = body.get(mark.len_utf8()..)?.split(mark);
-    let (pattern, replacement, flags) = (parts.next()?, parts.next()?, parts.next()?);
-    let literal = |text: &str| !text.contains(['.', '*', '[', '^', '$', '\\', '&', '\n']);
-    if parts.next().is_some() || pattern.is_empty() || !literal(pattern) || !literal(replacement) {
+/// The lines that `grep` prints of a text; `None` where its options have it print something else.
+fn selected(text: &str, program: &str, args: &[&str]) -> Option<String> {
+    let mut syntax = match program {
+        "egrep" => Syntax::Extended,
+        "fgrep" => Syntax::Fixed,
+        _ => Syntax::Basic,
+    };
+    let (mut patterns, mut letters, mut most) = (Vec::new(), String::new(), usize::MAX);
+    let mut words = args.iter();
+    while let Some(arg) = words.next() {
+        match *arg {
+            "--invert-match" => letters.push('v'),
+            "--ignore-case" => letters.push('i'),
+            "--only-matching" => letters.push('o'),
+            "--extended-regexp" => letters.push('E'),
+            "--fixed-strings" => letters.push('F'),
+            "--line-buffered" | "--color=never" | "--no-filename" | "--text" | "--" => {}
+            _ if arg.starts_with("--") => return None,
+            _ if arg.len() > 1 && arg.starts_with('-') => {
+                let own = arg.get(1..)?;
+                if let Some((front, attached)) = own.split_once(['e', 'm']) {
+                    let value = if attached.is_empty() { words.next()? } else { attached };
+                    letters.push_str(front);
+                    if own.get(front.len()..)?.starts_with('e') {
+                        patterns.push(value);
+                    } else {
+                        most = value.parse().ok()?;
+                    }
+                } else {
+                    letters.push_str(own);
+                }
+            }
+            pattern if patterns.is_empty() => patterns.push(pattern),
+            _ => return None,
+        }
+    }
+    if letters.contains(|c: char| !"vioEFGPxwhasI".contains(c)) || !patterns.iter().all(|one| is_known(one)) {
         return None;
     }
-    match flags {
-        "" => Some(each_line(text, |line| line.replacen(pattern, replacement, 1))),
-        "g" => Some(each_line(text, |line| line.replace(pattern, replacement))),
-        _ => None,
+    for (letter, meant) in [('E', Syntax::Extended), ('F', Syntax::Fixed), ('P', Syntax::Perl)] {
+        if letters.contains(letter) {
+            syntax = meant;
+        }
     }
+    let has = |letter| letters.contains(letter);
+    let patterns = patterns.iter().flat_map(|one| one.split('\n'));
+    let patterns: Vec<_> = patterns.map(|one| compile(one, syntax, has('i'))).collect::<Option<_>>()?;
+    if patterns.is_empty() || (has('w') || has('o') && has('v')) {
+        return None;
+    }
+    let fits = |line: &str| {
+        patterns.iter().any(|pattern| {
+            let mut found = pattern.find_iter(line);
+            found.any(|found| !has('x') || found.len() == line.len())
+        })
+    };
+    let lines = text.lines().filter(|line| fits(line) != has('v')).take(most);
+    if !has('o') {
+        return Some(lines.flat_map(|line| [line, "\n"]).collect());
+    }
+    let [pattern] = patterns.as_slice() else { return None };
+    let found = lines.flat_map(|line| pattern.find_iter(line)).filter(|found| !found.is_empty());
+    Some(found.flat_map(|found| [found.as_str(), "\n"]).collect())
+}
+
+/// The lines of a text with their numbers, as `nl` and `cat -n` print them.
+fn numbered(text: &str, args: &[&str]) -> Option<String> {
+    let all = match args.concat().as_str() {
+        "" => false,
+        "-ba" | "-n" => true,
+        _ => return None,
+    };
+    let mut number = 0_usize;
+    Some(each_line(text, |line| {
+        if line.is_empty() && !all {
+            return " ".repeat(7);
+        }
+        number += 1;
+        format!("{number:>6}\t{line}")
+    }))
 }
 
 /// The text that packed digits hold; `None` where it is no text. What does not fill a byte is left out.

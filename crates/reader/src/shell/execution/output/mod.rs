@@ -5,5 +5,7 @@ pub mod filters;
 pub mod listing;
 pub(crate) mod printed;
 pub mod redirect;
+mod regex;
+mod sed;
 pub mod sinks;
 pub mod written_files;

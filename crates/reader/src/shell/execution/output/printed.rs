@@ -2,6 +2,7 @@
 
 use super::{filters, listing};
 use crate::catalogue::base_name;
+use crate::languages::names::shell as names;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Invocation;
 use crate::shell::grammar::word::ansi_c;
@@ -18,6 +19,8 @@ const LONGEST_INPUT: usize = 64 * 1024;
 
 /// The standard output of a program, with marks for unknown stretches.
 pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, program: &str) -> String {
+    let fed = evaluator.fed_by_files(shell, invocation, program);
+    let invocation = fed.as_ref().unwrap_or(invocation);
     let texts = invocation.texts();
     let args = texts.get(1..).unwrap_or_default();
     match program {
@@ -33,10 +36,26 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
             invocation.stdin.clone()
         }
         "cat" | "pv" => cat(evaluator, shell, invocation, program),
-        "cp" | "mv" | "ln" | "scp" | "install" => {
-            evaluator.copy_files(shell, invocation, program);
+        "cp" | "mv" | "ln" | "scp" | "install" | "rsync" => {
+            let reading = Shell { stdin: invocation.stdin.clone(), ..shell.clone() };
+            evaluator.copy_files(&reading, invocation, program);
             Some(String::new())
         }
+        "mkfifo" | "mknod" => {
+            for field in invocation.args().filter(|field| !field.text.starts_with('-')) {
+                evaluator.store_pipe(shell, &field.text);
+            }
+            Some(String::new())
+        }
+        "dd" => blocks(evaluator, shell, invocation),
+        "split" => {
+            split(evaluator, shell, invocation);
+            Some(String::new())
+        }
+        "date" if matches!(args, [format] if is_known(format) && !format.contains('%')) => {
+            args.concat().strip_prefix('+').map(|text| format!("{text}\n"))
+        }
+        "envsubst" => substituted(evaluator, shell, invocation, args),
         "true" | "false" | ":" | "test" | "[" | "sleep" | "mkdir" | "touch" | "rm" | "chmod" | "chown" => {
             Some(String::new())
         }
@@ -57,8 +76,8 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
             }
             _ => None,
         },
-        "sort" | "uniq" | "shuf" | "nl" | "column" if args.iter().all(|arg| arg.starts_with('-')) => {
-            invocation.stdin.clone().filter(|_| program != "nl")
+        "sort" | "uniq" | "shuf" | "column" if args.iter().all(|arg| arg.starts_with('-')) => {
+            invocation.stdin.clone()
         }
         _ => filters::of(evaluator, invocation, program, args),
     }
@@ -66,13 +85,29 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
 }
 
 /// What a program makes its output from, in case that is run: its input, or the files that its words may name.
-fn made_from(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) -> Option<String> {
+fn made_from(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    program: &str,
+) -> Option<String> {
+    let fits = |text: &String| text.len() < LONGEST_INPUT && !text.is_empty();
     if let Some(text) = &invocation.stdin {
-        return Some(text.clone()).filter(|text| text.len() < LONGEST_INPUT && !text.is_empty());
+        evaluator.spend(text.len() / 1024);
+        // A program that unpacks needs what was packed.
+        let is_packer = names::PACKERS.get(program).is_some();
+        return Some(if is_packer { text.clone() } else { evaluator.unknowns.sources(text) }).filter(fits);
     }
-    let words = invocation.args().filter(|field| !field.text.starts_with('-')).take(MOST_SOURCES);
-    let marks: Vec<String> = words.filter_map(|field| evaluator.file_mark(shell, &field.text)).collect();
-    Some(marks.join("\n")).filter(|marks| !marks.is_empty())
+    // Code is no name of a file.
+    let is_name = |text: &str| !text.starts_with('-') && !text.contains(char::is_whitespace);
+    let words = invocation.args().filter(|field| is_name(&field.text)).take(MOST_SOURCES);
+    let mut texts = Vec::new();
+    for field in words {
+        let content = evaluator.file_content(shell, &field.text);
+        let content = content.map(|text| evaluator.unknowns.sources(&text));
+        texts.extend(content.or_else(|| evaluator.file_mark(shell, &field.text)));
+    }
+    Some(texts.join("\n")).filter(fits)
 }
 
 fn unknown(
@@ -100,7 +135,7 @@ fn unknown(
         Some(before) => format!("{before} | {source}"),
         None => source,
     };
-    let made_from = made_from(evaluator, shell, invocation);
+    let made_from = made_from(evaluator, shell, invocation, program);
     evaluator.unknowns.mark(Unknown {
         source: format!("$({source})"),
         listing,
@@ -276,6 +311,85 @@ fn cat(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, progra
     }
     let source = format!("$({})", evaluator.unknowns.show(&invocation.texts().join(" ")));
     Some(evaluator.unknowns.mark(Unknown { source, many: true, contents: Some(text), ..Unknown::default() }))
+}
+
+/// The output of `dd`, which copies `if=` or its input to `of=` or its output.
+fn blocks(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) -> Option<String> {
+    let texts = invocation.texts();
+    let value = |name: &str| texts.iter().rev().find_map(|word| word.strip_prefix(name));
+    let is_cut = ["conv=", "skip=", "seek=", "count="].into_iter().any(|name| value(name).is_some());
+    let text = match value("if=") {
+        Some(file) => evaluator
+            .file_content(shell, file)
+            .or_else(|| evaluator.file_mark(shell, file))
+            .filter(|_| !is_cut),
+        None => invocation.stdin.clone().filter(|_| !is_cut),
+    };
+    let Some(file) = value("of=") else { return text };
+    if let Some(text) = text {
+        evaluator.store_file(shell, file, &text, false);
+    }
+    Some(String::new())
+}
+
+/// Stores the files that `split` makes of its input. Pieces of another size than lines, and those beyond the last letter,
+/// are in the last file.
+fn split(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) {
+    let Some(text) = invocation.stdin.as_deref().filter(|text| is_known(text)) else { return };
+    let texts = invocation.texts();
+    let Some(usage) = evaluator.catalogue.usage(&texts, &|_| false) else { return };
+    let given = usage.operands(&texts);
+    let value = |option: &str| {
+        given.options.iter().find_map(|(name, at)| at.filter(|_| name.is_any(&[option]))?.of(&texts))
+    };
+    let size = value("-l").or(value("--lines")).and_then(|size| size.parse().ok()).filter(|size| *size > 0);
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let pieces: Vec<String> = lines.chunks(size.unwrap_or(usize::MAX)).map(<[&str]>::concat).collect();
+    let prefix = given.words().filter(|word| *word != "-").last().unwrap_or("x").to_owned();
+    let is_counted = given.options.iter().any(|(name, _)| name.is_any(&["-d", "--numeric-suffixes"]));
+    for (at, piece) in pieces.iter().enumerate() {
+        let letter = u8::try_from(at).ok().filter(|at| *at < 26).map_or('z', |at| char::from(b'a' + at));
+        let name = if is_counted { format!("{prefix}{at:02}") } else { format!("{prefix}a{letter}") };
+        evaluator.store_file(shell, &name, piece, at > 25);
+    }
+}
+
+/// The output of `envsubst`: its input with the values of exported variables, of all or of those that a word names.
+fn substituted(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    args: &[&str],
+) -> Option<String> {
+    let text =
+        invocation.stdin.as_deref().filter(|_| args.len() < 2 && args.iter().all(|arg| is_known(arg)))?;
+    let named = args.first().map(|arg| arg.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')));
+    let named: Option<Vec<&str>> = named.map(Iterator::collect);
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        out.push_str(before);
+        let inside = after.strip_prefix('{');
+        let body = inside.unwrap_or(after);
+        let end = body.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(body.len());
+        let (name, tail) = body.split_at(end);
+        let tail = if inside.is_some() { tail.strip_prefix('}') } else { Some(tail) };
+        let is_chosen = named.as_ref().is_none_or(|named| named.contains(&name));
+        match tail.filter(|_| !name.is_empty() && is_chosen) {
+            Some(tail) => {
+                let exported = shell.get(name).filter(|variable| variable.exported);
+                let value = exported.and_then(|_| Evaluator::variable_text(shell, name));
+                out.push_str(&value.unwrap_or_else(|| evaluator.unknowns.plain(format!("${name}"))));
+                rest = tail;
+            }
+            None => {
+                out.push('$');
+                rest = after;
+            }
+        }
+    }
+    out.push_str(rest);
+    Some(out)
 }
 
 fn seq(args: &[&str]) -> Option<String> {

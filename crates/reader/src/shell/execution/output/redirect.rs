@@ -91,12 +91,17 @@ impl Evaluator {
             IoFileRedirectKind::Append => Mode::Append,
             IoFileRedirectKind::ReadAndWrite => Mode::ReadWrite,
             IoFileRedirectKind::DuplicateInput => {
-                if let IoFileRedirectTarget::Duplicate(word) = target
-                    && fd.is_none_or(|fd| fd == 0)
-                {
+                if let IoFileRedirectTarget::Duplicate(word) = target {
                     let number = self.text(shell, &word.value);
                     let content = self.file_content(shell, &descriptor(number.trim_end_matches('-')));
-                    result.stdin = content.or(result.stdin.take());
+                    match fd.filter(|fd| *fd != 0) {
+                        None => result.stdin = content.or(result.stdin.take()),
+                        Some(fd) => {
+                            if let Some(content) = content {
+                                self.store_file(shell, &descriptor(&fd.to_string()), &content, false);
+                            }
+                        }
+                    }
                 }
                 return;
             }
@@ -143,6 +148,9 @@ impl Evaluator {
                 let content = self.file_content(shell, &text).or_else(|| self.started_by(&text));
                 if let (Some(content), Some(fd)) = (content, fd) {
                     self.store_file(shell, &descriptor(&fd.to_string()), &content, false);
+                }
+                if let Some(fd) = fd.filter(|fd| *fd > 2 && mode == Mode::ReadWrite) {
+                    self.store_file(shell, &format!("{} >", descriptor(&fd.to_string())), &text, false);
                 }
             }
             Mode::Write | Mode::Append if fd.is_some_and(|fd| fd > 2) => {
