@@ -1,12 +1,15 @@
-//! Files that state what a tool does: makefiles, `package.json`, justfiles, settings of git and units state commands, playbooks and
+//! Files that state what a tool does: makefiles, `package.json`, justfiles, Taskfiles, tasks of mise, settings of git and units state commands, playbooks and
 //! compose files targets. Each module turns the text of such a file into lines of shell or names, and opens nothing.
 
 pub mod compose;
 pub mod git;
 pub mod just;
 pub mod make;
+pub mod mise;
 pub mod package;
 pub mod playbook;
+pub mod taskfile;
+mod toml;
 pub mod unit;
 mod value;
 
@@ -25,7 +28,7 @@ pub struct Commands {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{Commands, compose, git, just, make, package, playbook, unit};
+    use super::{Commands, compose, git, just, make, mise, package, playbook, taskfile, unit};
 
     #[derive(serde::Deserialize)]
     struct Row {
@@ -41,6 +44,9 @@ mod tests {
         match tool {
             "make" => make::commands(text, words, &[("HOST".to_owned(), "ie01".to_owned())]),
             "just" => just::commands(text, words),
+            "task" => taskfile::commands(text, words, ""),
+            "mise" => mise::commands(text, first, words.get(1..).unwrap_or_default().join(" ").as_str())
+                .unwrap_or(Commands { is_partial: true, ..Commands::default() }),
             "package" => {
                 package::commands(text, first, words.get(1..).unwrap_or_default().join(" ").as_str())
             }

@@ -55,6 +55,23 @@ impl Map {
         self.iter().rfind(|(known, _)| *known == key).map(|(_, value)| value)
     }
 
+    /// Adds an entry.
+    pub fn insert(&mut self, key: String, value: Value) {
+        self.0.push((key, value));
+    }
+
+    /// The map under a key, a new one if there is nothing; `None` if there is something else.
+    pub fn inner(&mut self, key: &str) -> Option<&mut Self> {
+        let at = self.0.iter().rposition(|(known, _)| *known == key).unwrap_or(self.0.len());
+        if at == self.0.len() {
+            self.insert(key.to_owned(), Value::Map(Self::default()));
+        }
+        match self.0.get_mut(at) {
+            Some((_, Value::Map(inner))) => Some(inner),
+            _ => None,
+        }
+    }
+
     /// The entries.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&str, &Value)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value))

@@ -86,6 +86,8 @@ roles! {
         NamesOutput,
         /// Its value is a file with commands or code.
         ScriptFile,
+        /// Its value is the program that runs commands, or one of its words.
+        Launcher,
         /// Its value is the namespace of a workload.
         Namespace,
         /// Its value is the path of a socket.

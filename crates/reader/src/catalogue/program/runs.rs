@@ -90,6 +90,10 @@ pub enum How {
     Package,
     /// The recipes of a justfile.
     Just,
+    /// The tasks of a Taskfile.
+    Task,
+    /// The tasks of mise.
+    Mise,
     /// Every program in a folder, as for run-parts.
     RunParts,
     /// An alias of git, or its hooks.

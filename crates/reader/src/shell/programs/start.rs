@@ -79,10 +79,15 @@ impl Evaluator {
             How::Make => tasks::make(self, started),
             How::Package => tasks::package(self, started),
             How::Just => tasks::just(self, started),
+            How::Task => tasks::task(self, started),
+            How::Mise => tasks::mise(self, started),
             How::RunParts => tasks::run_parts(self, started),
             How::Git => git::run(self, started),
             How::Unit => unit::run(self, started),
             How::Code(language) => {
+                if let Some(printed) = tasks::script_of_code(self, started) {
+                    return Some(printed);
+                }
                 let printed = interpreter::run(self, started, language);
                 if !self.files.is_empty() {
                     let command = self.command_of(shell, invocation);

@@ -1,9 +1,9 @@
-//! Programs that run what a file in their folder states: `make`, `npm run`, `just`, `run-parts`.
+//! Programs that run what a file in their folder states: `make`, `npm run`, `just`, `task`, `mise run`, `run-parts`.
 
 use std::rc::Rc;
 
 use super::wrapper::quoted;
-use crate::catalogue::program::Role;
+use crate::catalogue::program::{Program, Role};
 use crate::languages::names::manifests as names;
 use crate::manifest::{self, Commands};
 use crate::shell::Complaint;
@@ -82,19 +82,109 @@ pub(crate) fn package(evaluator: &mut Evaluator, started: &Started<'_>) -> Strin
     let name = words.plain.first().copied();
     // yarn and pnpm run a script without `run`, too.
     let name = name.filter(|name| is_run || started.program != "npm" || names::PACKAGE_VERBS.has(name));
+    let at = name.and_then(|name| started.texts.iter().position(|text| *text == name));
+    let script = name.filter(|_| !words.is_idle).zip(at).and_then(|(name, at)| {
+        let name = if name == "t" { "test" } else { name };
+        evaluator.package_script(started, words.folder, (name, at + 1), &["package.json"], true)
+    });
+    script.unwrap_or_else(|| evaluator.plain_program(started))
+}
+
+/// Follows `node --run NAME`, `bun run NAME`, `bun NAME` and `deno task NAME`; `None` for code.
+pub(crate) fn script_of_code(evaluator: &mut Evaluator, started: &Started<'_>) -> Option<String> {
+    let texts = started.texts;
+    let value = |options: &[&str]| {
+        let at = texts.iter().position(|text| options.contains(&text.split('=').next().unwrap_or(text)))?;
+        Some((texts.get(at)?.split_once('=').map(|(_, value)| value).or(texts.get(at + 1).copied())?, at))
+    };
+    let folder = value(&["--cwd"]).map(|(folder, _)| folder);
+    let valued = |text: &str| names::SCRIPT_OPTIONS.has(text);
+    let mut words = texts.iter().enumerate().skip(1).filter(|(at, text)| {
+        !text.starts_with('-') && !texts.get(at - 1).is_some_and(|before| *at > 1 && valued(before))
+    });
+    match started.program {
+        "deno" => {
+            words.next().filter(|(_, text)| **text == "task")?;
+            let (at, name) = words.next()?;
+            let config = value(&["-c", "--config"]).map(|(file, _)| file);
+            let files = config.map_or_else(|| names::DENO_FILES.0.to_vec(), |file| vec![file]);
+            evaluator.package_script(started, folder, (name, at + 1), &files, true)
+        }
+        "bun" => {
+            let (first, name) = words.next()?;
+            let (at, name) = if *name == "run" { words.next()? } else { (first, name) };
+            // What is no script is a file.
+            evaluator.package_script(started, folder, (name, at + 1), &["package.json"], false)
+        }
+        "node" | "nodejs" => {
+            let (name, at) = value(&["--run"])?;
+            let after = if texts.get(at).is_some_and(|text| text.contains('=')) { at + 1 } else { at + 2 };
+            evaluator.package_script(started, None, (name, after), &["package.json"], true)
+        }
+        _ => None,
+    }
+}
+
+pub(crate) fn task(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
+    let words = Words::of(started, started.usage.rest);
     let mut inner = evaluator.in_folder(started, words.folder);
-    let file = name.and_then(|name| Some((name, evaluator.first_file(&inner, "", &["package.json"])?)));
-    let Some((name, (path, text))) = file.filter(|_| !words.is_idle) else {
+    let file = match words.files.first() {
+        Some(file) => evaluator.file_of_tasks(started, &inner, file),
+        None => evaluator.file_above(&inner, names::TASKFILES.0),
+    };
+    let Some((path, text)) = file.filter(|_| !words.is_idle) else {
         return evaluator.plain_program(started);
     };
-    let at = started.texts.iter().position(|text| *text == name).map_or(started.texts.len(), |at| at + 1);
-    let rest = started.invocation.from(at);
-    let arguments: Vec<Field> = rest.iter().filter(|field| field.text != "--").cloned().collect();
-    let name = if name == "t" { "test" } else { name };
-    let commands = manifest::package::commands(&text, name, &quoted(&arguments));
-    // What the package has installed is found before everything else.
-    inner.add_env("PATH", crate::shell::Word::literal("node_modules/.bin:$PATH"));
+    if words.folder.is_none() && !path.starts_with("/dev/") {
+        inner.cwd = inner.follow(path.rsplit_once('/').map_or(".", |(folder, _)| folder));
+    }
+    let dashes = started.texts.iter().position(|text| *text == "--");
+    let rest = dashes.map_or(&[][..], |at| started.invocation.from(at + 1));
+    let own = words.plain.get(..words.plain.len().saturating_sub(rest.len())).unwrap_or_default();
+    let commands = manifest::taskfile::commands(&text, own, &quoted(rest));
     evaluator.run_commands(started, inner, &path, &commands)
+}
+
+/// Follows `mise run NAME`: a task of a file of settings, or a script in a folder of tasks.
+pub(crate) fn mise(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
+    let words = Words::of(started, started.usage.rest);
+    let mut inner = evaluator.in_folder(started, words.folder);
+    let at = words.plain.first().and_then(|name| started.texts.iter().position(|text| text == name));
+    let Some((name, at)) = words.plain.first().zip(at).filter(|_| !words.is_idle) else {
+        return evaluator.plain_program(started);
+    };
+    let rest = started.invocation.from(at + 1);
+    let rest: Vec<Field> = rest.iter().filter(|field| field.text != "--").cloned().collect();
+    let mut tasks = rest.split(|field| field.text == ":::");
+    let mut named = vec![((*name).to_owned(), quoted(tasks.next().unwrap_or_default()))];
+    named.extend(tasks.filter_map(|words| Some((words.first()?.text.clone(), quoted(words.get(1..)?)))));
+    let mut found = Commands::default();
+    let mut path = None;
+    for (name, arguments) in named {
+        let in_file = (0..=MOST_PARENTS).find_map(|level| {
+            names::MISE_FILES.iter().find_map(|file| {
+                let file = evaluator.first_file(&inner, &"../".repeat(level), &[file])?;
+                Some((manifest::mise::commands(&file.1, &name, &arguments)?, file.0))
+            })
+        });
+        let script = |this: &mut Evaluator| {
+            let name = name.replace(':', "/");
+            let files: Vec<String> =
+                names::MISE_FOLDERS.iter().map(|folder| format!("{folder}/{name}")).collect();
+            let paths: Vec<&str> = files.iter().map(String::as_str).collect();
+            let (file, _) = this.first_file(&inner, "", &paths)?;
+            Some((Commands { scripts: vec![format!("./{file} {arguments}")], ..Commands::default() }, file))
+        };
+        let Some((commands, file)) = in_file.or_else(|| script(evaluator)) else { continue };
+        found.scripts.extend(commands.scripts);
+        found.environment.extend(commands.environment);
+        found.is_partial |= commands.is_partial;
+        path.get_or_insert(file);
+    }
+    let Some(path) = path else { return evaluator.plain_program(started) };
+    let above = path.matches("../").count();
+    inner.cwd = inner.follow(&"../".repeat(above)).or(inner.cwd);
+    evaluator.run_commands(started, inner, &path, &found)
 }
 
 pub(crate) fn just(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
@@ -102,9 +192,17 @@ pub(crate) fn just(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
     let mut inner = evaluator.in_folder(started, words.folder);
     let file = match words.files.first() {
         Some(file) => evaluator.file_of_tasks(started, &inner, file),
-        None => (0..=MOST_PARENTS)
-            .find_map(|level| evaluator.first_file(&inner, &"../".repeat(level), names::JUSTFILES.0)),
+        None => evaluator.file_above(&inner, names::JUSTFILES.0),
     };
+    let given = started.usage.operands(started.texts);
+    let shell: Vec<&str> = given.values(Role::Launcher).collect();
+    if shell.first().is_some_and(|name| evaluator.catalogue.find(name).is_some_and(Program::acts)) {
+        // The words of a command, or the lines of a recipe, go to this program.
+        let fields = shell.iter().chain(&words.plain).map(|word| Field::literal(*word)).collect();
+        let one = started.invocation.with(fields);
+        return evaluator
+            .through(started.shell, started.invocation, "just", |this| this.run_program(&inner, &one));
+    }
     let Some((path, text)) = file.filter(|_| !words.is_idle) else {
         return evaluator.plain_program(started);
     };
@@ -152,6 +250,35 @@ impl Evaluator {
         }
         inner.stdin = Some(String::new());
         inner
+    }
+
+    /// The first of these files that can be read in the working directory or above it, with its path.
+    fn file_above(&mut self, shell: &Shell, names: &[&str]) -> Option<(String, String)> {
+        (0..=MOST_PARENTS).find_map(|level| self.first_file(shell, &"../".repeat(level), names))
+    }
+
+    /// Follows a script of a package, with the words from `at` on as its arguments; `None` without a file, or without the
+    /// script where a file needs none.
+    fn package_script(
+        &mut self,
+        started: &Started<'_>,
+        folder: Option<&str>,
+        (name, at): (&str, usize),
+        files: &[&str],
+        is_certain: bool,
+    ) -> Option<String> {
+        let mut inner = self.in_folder(started, folder);
+        let (path, text) = self.file_above(&inner, files)?;
+        let rest = started.invocation.from(at);
+        let arguments: Vec<Field> = rest.iter().filter(|field| field.text != "--").cloned().collect();
+        let commands = manifest::package::commands(&text, name, &quoted(&arguments));
+        if commands.is_partial && !is_certain {
+            return None;
+        }
+        inner.cwd = inner.follow(path.rsplit_once('/').map_or(".", |(folder, _)| folder));
+        // What the package has installed is found before everything else.
+        inner.add_env("PATH", crate::shell::Word::literal("node_modules/.bin:$PATH"));
+        Some(self.run_commands(started, inner, &path, &commands))
     }
 
     /// A file that an option names, with its path; `-` is standard input.

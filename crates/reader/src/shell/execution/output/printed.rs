@@ -375,18 +375,15 @@ fn substituted(
         let (name, tail) = body.split_at(end);
         let tail = if inside.is_some() { tail.strip_prefix('}') } else { Some(tail) };
         let is_chosen = named.as_ref().is_none_or(|named| named.contains(&name));
-        match tail.filter(|_| !name.is_empty() && is_chosen) {
-            Some(tail) => {
-                let exported = shell.get(name).filter(|variable| variable.exported);
-                let value = exported.and_then(|_| Evaluator::variable_text(shell, name));
-                out.push_str(&value.unwrap_or_else(|| evaluator.unknowns.plain(format!("${name}"))));
-                rest = tail;
-            }
-            None => {
-                out.push('$');
-                rest = after;
-            }
-        }
+        let Some(tail) = tail.filter(|_| !name.is_empty() && is_chosen) else {
+            out.push('$');
+            rest = after;
+            continue;
+        };
+        let exported = shell.get(name).filter(|variable| variable.exported);
+        let value = exported.and_then(|_| Evaluator::variable_text(shell, name));
+        out.push_str(&value.unwrap_or_else(|| evaluator.unknowns.plain(format!("${name}"))));
+        rest = tail;
     }
     out.push_str(rest);
     Some(out)

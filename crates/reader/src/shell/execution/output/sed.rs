@@ -171,7 +171,7 @@ fn substituted(
         let whole = found.get(0).map(|whole| (whole.start(), whole.end()));
         let Some((start, stop)) = whole.filter(|_| at + 1 >= nth) else { continue };
         out.push_str(space.get(end..start).unwrap_or_default());
-        replacement.iter().for_each(|piece| out.push_str(piece.text(&found)));
+        out.extend(replacement.iter().map(|piece| piece.text(&found)));
         (end, hit) = (stop, true);
         if !global {
             break;
