@@ -61,23 +61,61 @@ pub fn read_command_on(
     disk: Option<Rc<dyn Disk>>,
 ) -> CommandReading {
     let script = shell::read_on(text, cwd.and_then(Path::to_str), catalogue, disk);
-    let mut actions = Vec::new();
     let mut complaints = script.complaints.clone();
-    script.visit_within(|node, around| match node {
-        Node::Command(command) => {
-            let before = actions.len();
-            find_actions(command, catalogue, &mut actions, &mut complaints);
-            within::place(actions.get_mut(before..).unwrap_or_default(), command, around, catalogue);
-        }
-        Node::Unread(unread) => generous::find_actions(unread, catalogue, &mut actions),
-        // What it runs is not all that it does: `opsctl launch COMMAND`.
-        Node::Group(Construct::Through(command), _) if loosens(command, catalogue) => {
-            find_actions(command, catalogue, &mut actions, &mut complaints);
-        }
-        Node::Group(..) => {}
-    });
+    let mut actions = Vec::new();
+    actions_of(&script.nodes, (catalogue, &mut Vec::new()), &mut actions, &mut complaints);
     message::doubt(text, &script, &mut actions);
     CommandReading { actions, complaints, script }
+}
+
+/// The actions of these nodes, with the constructs around them.
+fn actions_of<'a>(
+    nodes: &'a [Node],
+    (catalogue, around): (Catalogue, &mut Vec<&'a Construct>),
+    actions: &mut Vec<Action>,
+    complaints: &mut Vec<Complaint>,
+) {
+    for node in nodes {
+        match node {
+            Node::Command(command) => {
+                let before = actions.len();
+                find_actions(command, catalogue, actions, complaints);
+                within::place(actions.get_mut(before..).unwrap_or_default(), command, around, catalogue);
+            }
+            Node::Unread(unread) => generous::find_actions(unread, catalogue, actions),
+            Node::Group(construct, children) => {
+                // What it runs is not all that it does: `opsctl launch COMMAND`.
+                if let Construct::Through(command) = construct
+                    && loosens(command, catalogue)
+                {
+                    find_actions(command, catalogue, actions, complaints);
+                }
+                around.push(construct);
+                if *construct == Construct::OneOf {
+                    let before = actions.len();
+                    for child in children {
+                        let mut own = Vec::new();
+                        actions_of(std::slice::from_ref(child), (catalogue, around), &mut own, complaints);
+                        add_missing(actions, before, own);
+                    }
+                } else {
+                    actions_of(children, (catalogue, around), actions, complaints);
+                }
+                around.pop();
+            }
+        }
+    }
+}
+
+/// Adds actions of which only those of one way are carried out: each as often as on the way with the most of them.
+fn add_missing(actions: &mut Vec<Action>, from: usize, more: Vec<Action>) {
+    let mut left: Vec<Action> = actions.get(from..).unwrap_or_default().to_vec();
+    for action in more {
+        match left.iter().position(|known| *known == action) {
+            Some(at) => drop(left.swap_remove(at)),
+            None => actions.push(action),
+        }
+    }
 }
 
 /// Whether a wrapper itself changes the limits of the agent.

@@ -108,8 +108,8 @@ impl Usage {
 impl Catalogue {
     /// Parses a command line up to the end of its verb; `None` for a program that is not in the catalogue.
     ///
-    /// `unknown` states whether a word is wholly unknown. Such a word counts as an option if another word can be the
-    /// verb; otherwise, it counts as the first verb that acts.
+    /// `unknown` states whether a word is wholly unknown. Such a word counts as an option if another word is a verb;
+    /// otherwise, it counts as the first verb that acts.
     pub fn usage(self, texts: &[&str], unknown: &dyn Fn(usize) -> bool) -> Option<Usage> {
         let mut program = self.find(texts.first()?)?;
         let mut start = 1;
@@ -172,7 +172,6 @@ fn select(usage: &mut Usage, texts: &[&str], unknown: &dyn Fn(usize) -> bool) {
         }
     } else if let Some((index, after)) = hidden
         && let Some(verb) = program.verbs.iter().find(|verb| verb.form.does.is_some())
-        && words.is_empty()
     {
         usage.form = &verb.form;
         usage.verb.push(index);

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use brush_parser::ast;
 
 use super::grammar::here::{HereDocument, restore};
+use super::execution::ways::Leaving;
 use super::on_disk::OnDisk;
 use super::script::{Command, Construct, Node, Script, Unread};
 use super::state::{Shell, Sink};
@@ -28,11 +29,12 @@ const MOST_TEXT: usize = 200 * 1024;
 const MOST_LEFT_OUT: usize = 256;
 
 /// How control flow continues after a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// In the order of how much is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Flow {
     On,
-    Break,
     Continue,
+    Break,
     Return,
     Exit,
 }
@@ -42,6 +44,7 @@ pub(crate) type Ran = (String, Flow);
 
 /// The state of one reading.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent yes-or-no facts")]
 pub(crate) struct Evaluator {
     /// The known programs.
     pub catalogue: Catalogue,
@@ -50,11 +53,20 @@ pub(crate) struct Evaluator {
     /// Here-documents, at the indexes that replace them in the text.
     pub documents: Vec<HereDocument>,
     /// Contents of files that the script writes, by host and path.
-    pub files: BTreeMap<String, String>,
+    pub files: Rc<BTreeMap<String, String>>,
     /// The disk of this machine, and what was read from it.
     pub on_disk: OnDisk,
     /// Commands that wait for their input.
     pub sinks: Vec<Sink>,
+    /// Whether the last command succeeded; `None` where that is not certain.
+    pub status: Option<bool>,
+    /// The states with which ways leave the parts in progress.
+    pub leaving: Leaving,
+    /// What was printed on ways that leave a part early while others go on.
+    pub left_early: Vec<String>,
+    /// What traps run, by signal, and whether one is followed at the moment.
+    pub trapped: Vec<(String, Vec<Node>)>,
+    pub in_trap: bool,
     nodes: Vec<Vec<Node>>,
     pub complaints: Vec<Complaint>,
     work: usize,
@@ -146,35 +158,20 @@ impl Evaluator {
         (result, self.nodes.pop().unwrap_or_default())
     }
 
-    /// The output of a loop over `items`, one round for each, as far as the limit on work allows.
-    pub fn rounds<T>(
-        &mut self,
-        items: impl IntoIterator<Item = T>,
-        mut round: impl FnMut(&mut Self, T) -> Ran,
-    ) -> Ran {
-        let mut printed = String::new();
-        for item in items {
-            if self.exhausted() {
-                break;
-            }
-            let (text, flow) = round(self, item);
-            printed.push_str(&text);
-            match flow {
-                Flow::On | Flow::Continue => {}
-                Flow::Break => break,
-                leave => return (printed, leave),
-            }
-        }
-        (printed, Flow::On)
-    }
-
     /// The output of several runs, as far as the limit on work allows.
     pub fn each<T>(
         &mut self,
         items: impl IntoIterator<Item = T>,
         mut run: impl FnMut(&mut Self, T) -> String,
     ) -> String {
-        self.rounds(items, |this, item| (run(this, item), Flow::On)).0
+        let mut printed = String::new();
+        for item in items {
+            if self.exhausted() {
+                break;
+            }
+            printed.push_str(&run(self, item));
+        }
+        printed
     }
 
     /// Whether a node that was found so far meets a condition.

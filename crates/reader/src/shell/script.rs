@@ -57,6 +57,8 @@ pub enum Construct {
     Case,
     /// One way through an `if` or a `case`, or what follows `&&` or `||`.
     Branch(&'static str),
+    /// A command whose words may have one of several values: one of the groups in it runs.
+    OneOf,
     /// A loop, with a note on its rounds.
     Loop(String),
     /// A call of the function of this name.
@@ -81,6 +83,7 @@ impl fmt::Display for Construct {
             Self::Group => f.write_str("group"),
             Self::If => f.write_str("if"),
             Self::Case => f.write_str("case"),
+            Self::OneOf => f.write_str("one of"),
             Self::Branch(which) => f.write_str(which),
             Self::Loop(rounds) => write!(f, "loop, {rounds}"),
             Self::Call(name) => write!(f, "function {name}"),

@@ -39,12 +39,51 @@ impl Value {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A variable of the script.
+#[derive(Debug, Clone)]
 pub(crate) struct Variable {
+    /// Its value; a text that stands for all of them where it has one of several.
     pub value: Value,
     pub origin: Origin,
     pub exported: bool,
+    /// What branches may have left behind, `None` where it is not set; only where these are several.
+    pub choices: Option<Rc<Vec<Option<Variable>>>>,
 }
+
+impl Variable {
+    /// A variable with this value, which is not exported.
+    pub fn of(value: Value, origin: Origin) -> Self {
+        Self { value, origin, exported: false, choices: None }
+    }
+
+    /// Whether both have the same value, or one of the same values.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.exported == other.exported
+            && match (&self.choices, &other.choices) {
+                (None, None) => self.value == other.value,
+                (Some(ours), Some(theirs)) => {
+                    ours.len() == theirs.len()
+                        && ours.iter().all(|one| theirs.iter().any(|other| is_same(one.as_ref(), other.as_ref())))
+                }
+                _ => false,
+            }
+    }
+}
+
+/// Whether both states of a variable are the same.
+pub(crate) fn is_same(one: Option<&Variable>, other: Option<&Variable>) -> bool {
+    match (one, other) {
+        (None, None) => true,
+        (Some(one), Some(other)) => one.is_like(other),
+        _ => false,
+    }
+}
+
+/// The body of a function.
+pub(crate) type Body = Rc<ast::FunctionBody>;
+
+/// Positional parameters; `None` if they are unknown.
+pub(crate) type Args = Option<Rc<Vec<Field>>>;
 
 /// An attribute that `declare` gives to a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +131,9 @@ pub(crate) struct Aliases {
 #[expect(clippy::struct_excessive_bools, reason = "independent yes-or-no facts")]
 pub(crate) struct Shell {
     pub variables: Rc<BTreeMap<String, Variable>>,
-    pub functions: Rc<BTreeMap<String, Rc<ast::FunctionBody>>>,
+    pub functions: Rc<BTreeMap<String, Body>>,
+    /// Functions that branches may have left behind differently: one of these bodies, or none.
+    pub function_choices: Rc<BTreeMap<String, Vec<Option<Body>>>>,
     /// Attributes of variables.
     pub attributes: Rc<BTreeMap<String, Attribute>>,
     /// Where `exec` sends standard output, as a path with marks.
@@ -103,6 +144,8 @@ pub(crate) struct Shell {
     pub args: Rc<Vec<Field>>,
     /// True when the positional parameters are unknown.
     pub args_unknown: bool,
+    /// The positional parameters that branches may have left behind; empty where these are the same.
+    pub args_choices: Rc<Vec<Args>>,
     /// `$0`; `None` for the shell's own name.
     pub name: Option<Rc<str>>,
     /// Names of functions that child shells inherit.
@@ -110,8 +153,12 @@ pub(crate) struct Shell {
     pub aliases: Aliases,
     pub cwd: Option<String>,
     pub old_cwd: Option<String>,
-    /// True when the directory was changed in a part that may not have run: `test -e x && cd there; …`.
-    pub is_cwd_doubtful: bool,
+    /// The directories that branches may have left behind (`test -e x && cd there; …`); empty where these are the same.
+    pub folders: Rc<Vec<Option<String>>>,
+    /// Branches have left something behind differently.
+    pub has_choices: bool,
+    /// Commands of traps, by signal.
+    pub traps: Rc<BTreeMap<String, Vec<String>>>,
     pub hosts: Arc<Vec<String>>,
     pub via: Arc<Vec<String>>,
     /// It runs on another machine or in a container: nothing of this machine's environment is there.
@@ -125,6 +172,10 @@ pub(crate) struct Shell {
     pub locals: Rc<Vec<(String, Option<Variable>)>>,
     /// `execfail`: the script continues when `exec` fails.
     pub outlives_exec: bool,
+    /// `lastpipe`: the last command of a pipeline runs in this shell.
+    pub last_pipes: bool,
+    /// `nocasematch` or `extglob`: patterns match more than their characters say.
+    pub matches_loosely: bool,
     /// The rest of standard input; `None` when it is not part of the text.
     pub stdin: Option<String>,
 }
@@ -144,7 +195,8 @@ impl Shell {
             let text = if let Value::Scalar(text) = &value { text.as_str() } else { "" };
             self.add_env(name, Word::literal(text));
         }
-        Rc::make_mut(&mut self.variables).insert(name.to_owned(), Variable { value, origin, exported });
+        let variable = Variable { exported, ..Variable::of(value, origin) };
+        Rc::make_mut(&mut self.variables).insert(name.to_owned(), variable);
     }
 
     pub fn set_text(&mut self, name: &str, text: impl Into<String>) {
@@ -154,7 +206,9 @@ impl Shell {
     /// Moves the value out and leaves the variable unset.
     pub fn take(&mut self, name: &str) -> Option<Value> {
         let variables = Rc::make_mut(&mut self.variables);
-        variables.get_mut(name).map(|variable| std::mem::replace(&mut variable.value, Value::Unset))
+        let variable = variables.get_mut(name)?;
+        variable.choices = None;
+        Some(std::mem::replace(&mut variable.value, Value::Unset))
     }
 
     /// Resets a variable to its state in another shell.
@@ -186,6 +240,51 @@ impl Shell {
         self.env.len() >= MOST_EXPORTED
     }
 
+    /// Sets the positional parameters.
+    pub fn set_args(&mut self, args: Args) {
+        self.args_unknown = args.is_none();
+        self.args = args.unwrap_or_default();
+        self.args_choices = Rc::default();
+    }
+
+    /// What the positional parameters may be.
+    pub fn possible_args(&self) -> Vec<Args> {
+        if self.args_choices.is_empty() {
+            let is_unknown = self.args_unknown && self.args.is_empty();
+            return vec![(!is_unknown).then(|| Rc::clone(&self.args))];
+        }
+        self.args_choices.to_vec()
+    }
+
+    /// Defines a function.
+    pub fn define(&mut self, name: &str, body: Body) {
+        Rc::make_mut(&mut self.functions).insert(name.to_owned(), body);
+        self.settle(name);
+    }
+
+    /// Removes a function.
+    pub fn undefine(&mut self, name: &str) {
+        Rc::make_mut(&mut self.functions).remove(name);
+        self.settle(name);
+    }
+
+    fn settle(&mut self, function: &str) {
+        if self.function_choices.contains_key(function) {
+            Rc::make_mut(&mut self.function_choices).remove(function);
+        }
+    }
+
+    /// Changes the directory.
+    pub fn enter(&mut self, folder: Option<String>) {
+        self.cwd = folder;
+        self.folders = Rc::default();
+    }
+
+    /// The directories in which it may be.
+    pub fn possible_folders(&self) -> Vec<Option<String>> {
+        if self.folders.is_empty() { vec![self.cwd.clone()] } else { self.folders.to_vec() }
+    }
+
     /// A child process of this shell: inherits only what is exported.
     pub fn child(&self) -> Self {
         let functions = self.functions.iter().filter(|(name, _)| self.exported_functions.contains(name));
@@ -193,8 +292,11 @@ impl Shell {
         Self {
             variables: Rc::new(exported.map(|(k, v)| (k.clone(), v.clone())).collect()),
             functions: Rc::new(functions.map(|(k, v)| (k.clone(), Rc::clone(v))).collect()),
+            function_choices: Rc::default(),
             args: Rc::default(),
             args_unknown: false,
+            args_choices: Rc::default(),
+            traps: Rc::default(),
             name: None,
             aliases: Aliases::default(),
             in_function: false,

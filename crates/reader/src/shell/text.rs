@@ -4,6 +4,8 @@
 //! program) is replaced by a mark. Marks survive quoting, joining and repeated parsing: in
 //! `ssh host "docker restart $NAME"`, the script on the host still contains the mark of `$NAME`.
 
+use std::collections::BTreeMap;
+
 use super::grammar::here::restore;
 use super::marks::{APART, CLOSE, DOCUMENT, OPEN};
 use super::on_disk::Search;
@@ -48,6 +50,8 @@ pub struct Unknown {
     pub(crate) made_from: Option<String>,
     /// True when the text may be any number of words.
     pub(crate) many: bool,
+    /// True for one of the candidates between quotes, which is not split.
+    pub(crate) is_one_word: bool,
     /// The absolute path of the file on this machine that holds the text.
     pub(crate) on_disk: Option<String>,
     /// The search on this machine that lists the files which the text names.
@@ -127,7 +131,11 @@ impl Field {
 
 /// The unknown stretches of one reading. A mark is an index into them.
 #[derive(Debug, Default)]
-pub(crate) struct Unknowns(Vec<Unknown>);
+pub(crate) struct Unknowns {
+    all: Vec<Unknown>,
+    /// Those of which only the source is known, so that the same one is the same text.
+    by_source: BTreeMap<(String, bool), usize>,
+}
 
 /// A piece of text between marks, or the index of a mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,23 +150,32 @@ impl Unknowns {
         if unknown.source.contains([DOCUMENT, APART]) {
             unknown.source = restore(&unknown.source, &[]);
         }
-        let index = self.0.len();
-        self.0.push(unknown);
+        let index = self.all.len();
+        self.all.push(unknown);
         format!("{OPEN}{index}{CLOSE}")
     }
 
     /// Adds an unknown stretch that is written as `source` and returns its mark.
     pub fn plain(&mut self, source: impl Into<String>) -> String {
-        self.mark(Unknown { source: source.into(), ..Unknown::default() })
+        self.named(source.into(), false)
     }
 
     /// Adds an unknown stretch of any number of words that is written as `source` and returns its mark.
     pub fn many(&mut self, source: impl Into<String>) -> String {
-        self.mark(Unknown { source: source.into(), many: true, ..Unknown::default() })
+        self.named(source.into(), true)
+    }
+
+    fn named(&mut self, source: String, many: bool) -> String {
+        let key = (source, many);
+        if let Some(index) = self.by_source.get(&key) {
+            return Self::mark_of(*index);
+        }
+        self.by_source.insert(key.clone(), self.all.len());
+        self.mark(Unknown { source: key.0, many, ..Unknown::default() })
     }
 
     pub fn get(&self, index: usize) -> Option<&Unknown> {
-        self.0.get(index)
+        self.all.get(index)
     }
 
     /// The mark of the stretch at `index`.

@@ -1,7 +1,11 @@
 //! Compound commands: groups and branches.
 
+use std::rc::Rc;
+
 use brush_parser::ast;
 
+use super::conditions::matches;
+use super::ways::Ways;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::script::Construct;
 use crate::shell::state::Shell;
@@ -13,16 +17,21 @@ impl Evaluator {
                 self.inside(Construct::Group, |this| this.list(shell, &group.list))
             }
             ast::CompoundCommand::Subshell(subshell) => {
-                let mut inner = shell.clone();
                 let printed =
-                    self.inside(Construct::Subshell, |this| this.list(&mut inner, &subshell.list).0);
+                    self.inside(Construct::Subshell, |this| this.subshell(shell, &subshell.list));
                 (printed, Flow::On)
             }
             ast::CompoundCommand::IfClause(clause) => {
                 self.inside(Construct::If, |this| this.if_clause(shell, clause))
             }
             ast::CompoundCommand::CaseClause(clause) => {
-                self.inside(Construct::Case, |this| this.case_clause(shell, clause))
+                let text = || clause.cases.iter().flat_map(|case| &case.patterns).fold(
+                    format!("case {}", clause.value.value),
+                    |text, pattern| text + " " + &pattern.value,
+                );
+                self.in_each_way(shell, text, |this, shell| {
+                    this.inside(Construct::Case, |this| this.case_clause(shell, clause))
+                })
             }
             ast::CompoundCommand::ForClause(clause) => {
                 self.looped(shell, |this, shell| this.for_clause(shell, clause))
@@ -34,18 +43,30 @@ impl Evaluator {
                 self.looped(shell, |this, shell| this.arithmetic_for(shell, clause))
             }
             ast::CompoundCommand::Arithmetic(command) => {
-                self.evaluate(shell, &command.expr.value);
-                (String::new(), Flow::On)
+                let text = || command.expr.value.clone();
+                self.in_each_way(shell, text, |this, shell| {
+                    this.evaluate(shell, &command.expr.value);
+                    (String::new(), Flow::On)
+                })
             }
             ast::CompoundCommand::Coprocess(coprocess) => {
-                let mut inner = shell.clone();
                 let list = single(&coprocess.body);
-                self.inside(Construct::Subshell, |this| this.list(&mut inner, &list));
+                self.inside(Construct::Subshell, |this| this.subshell(shell, &list));
                 let name = coprocess.name.as_ref().map_or("COPROC", |name| name.value.as_str());
                 self.start_coprocess(shell, name, list);
                 (String::new(), Flow::On)
             }
         }
+    }
+
+    /// Runs a list in a process of its own and returns its output.
+    pub fn subshell(&mut self, shell: &Shell, list: &ast::CompoundList) -> String {
+        let mut inner = shell.clone();
+        self.apart(|this| {
+            let (printed, _) = this.list(&mut inner, list);
+            this.run_exit_traps(&inner, shell);
+            printed
+        })
     }
 
     /// Runs a loop, which `break` ends.
@@ -70,7 +91,7 @@ impl Evaluator {
         for expression in [&clause.initializer, &clause.condition, &clause.updater].into_iter().flatten() {
             self.evaluate(shell, &expression.value);
         }
-        self.many_rounds(shell, None, &clause.body.list)
+        self.many_rounds(shell, None, None, &clause.body.list)
     }
 
     /// Makes the variables that an arithmetic expression changes unknown.
@@ -93,79 +114,117 @@ impl Evaluator {
     }
 
     fn if_clause(&mut self, shell: &mut Shell, clause: &ast::IfClauseCommand) -> Ran {
-        let mut ways = Ways { printed: self.list(shell, &clause.condition).0, ..Ways::default() };
+        let (mut printed, flow) = self.list(shell, &clause.condition);
+        if flow != Flow::On {
+            return (printed, flow);
+        }
+        let mut ways = Ways::default();
         let mut otherwise = Some(shell.clone());
-        ways.run(self, shell.clone(), "then", &clause.then);
-        for part in clause.elses.iter().flatten() {
+        let mut held = self.status;
+        let first = (&clause.then, None);
+        let further = clause.elses.iter().flatten().map(|part| (&part.body, Some(part.condition.as_ref())));
+        for (body, condition) in std::iter::once(first).chain(further) {
             if self.exhausted() {
                 break;
             }
             let Some(mut state) = otherwise.take() else { break };
-            if let Some(condition) = &part.condition {
-                self.inside(Construct::Branch("elif"), |this| this.list(&mut state, condition));
-                ways.run(self, state.clone(), "then", &part.body);
+            match condition {
+                None => {}
+                Some(None) => {
+                    self.branch(&mut ways, state, "else", body);
+                    break;
+                }
+                Some(Some(condition)) => {
+                    let ran = self.inside(Construct::Branch("elif"), |this| this.list(&mut state, condition));
+                    held = self.status;
+                    if ran.1 != Flow::On {
+                        ways.add(self, state, ran);
+                        break;
+                    }
+                    printed.push_str(&ran.0);
+                }
+            }
+            if held != Some(false) {
+                self.branch(&mut ways, state.clone(), "then", body);
+            }
+            if held != Some(true) {
                 otherwise = Some(state);
-            } else {
-                ways.run(self, state, "else", &part.body);
             }
         }
-        ways.join(self, shell, otherwise)
+        self.status = None;
+        if let Some(state) = otherwise {
+            ways.add(self, state, (String::new(), Flow::On));
+        }
+        let (text, flow) = ways.end(self, shell);
+        printed.push_str(&text);
+        (printed, flow)
+    }
+
+    fn branch(&mut self, ways: &mut Ways, state: Shell, name: &'static str, body: &ast::CompoundList) {
+        ways.run(self, state, |this, state| {
+            this.inside(Construct::Branch(name), |this| this.list(state, body))
+        });
     }
 
     fn case_clause(&mut self, shell: &mut Shell, clause: &ast::CaseClauseCommand) -> Ran {
-        self.text(shell, &clause.value.value);
+        let text = self.text(shell, &clause.value.value);
         let mut ways = Ways::default();
-        let mut has_default = false;
+        // The state before the patterns that follow, and that of the arm before, which falls through.
+        let mut otherwise = Some(shell.clone());
+        let mut falls: Option<Shell> = None;
         for case in &clause.cases {
-            if self.exhausted() {
+            if self.exhausted() || (otherwise.is_none() && falls.is_none()) {
                 break;
             }
-            for pattern in &case.patterns {
-                self.text(shell, &pattern.value);
-                has_default |= pattern.value == "*";
+            let mut start = falls.take();
+            if let Some(mut state) = otherwise.take() {
+                let mut found = Some(false);
+                for pattern in &case.patterns {
+                    let expanded = self.text(&mut state, &pattern.value);
+                    match matches(shell, &text, &pattern.value, &expanded) {
+                        Some(false) => {}
+                        Some(true) if found == Some(false) => {
+                            found = Some(true);
+                            break;
+                        }
+                        _ => found = None,
+                    }
+                    if pattern.value == "*" {
+                        found = Some(true);
+                        break;
+                    }
+                }
+                if found != Some(false) {
+                    self.join_into(&mut start, state.clone());
+                }
+                otherwise = (found != Some(true)).then_some(state);
             }
-            if let Some(body) = &case.cmd {
-                ways.run(self, shell.clone(), "case", body);
+            let Some(state) = start else { continue };
+            let files = Rc::clone(&self.files);
+            let mut end = state.clone();
+            let ran = match &case.cmd {
+                Some(body) => self.inside(Construct::Branch("case"), |this| this.list(&mut end, body)),
+                None => (String::new(), Flow::On),
+            };
+            let falls_through = ran.1 == Flow::On
+                && matches!(case.post_action, ast::CaseItemPostAction::UnconditionallyExecuteNextCaseItem);
+            if falls_through {
+                falls = Some(end.clone());
+            } else if ran.1 == Flow::On
+                && matches!(case.post_action, ast::CaseItemPostAction::ContinueEvaluatingCases)
+            {
+                self.join_into(&mut otherwise, end.clone());
+            }
+            ways.add(self, end, ran);
+            if !falls_through {
+                self.files = files;
             }
         }
-        let otherwise = (!has_default).then(|| shell.clone());
-        ways.join(self, shell, otherwise)
-    }
-}
-
-/// The ways through an `if` or a `case`.
-#[derive(Default)]
-struct Ways {
-    printed: String,
-    /// How control flow continues after the first one.
-    first: Option<Flow>,
-    /// The states after those that continue behind it.
-    states: Vec<Shell>,
-}
-
-impl Ways {
-    /// Follows one way from a state on.
-    fn run(
-        &mut self,
-        evaluator: &mut Evaluator,
-        mut state: Shell,
-        name: &'static str,
-        body: &ast::CompoundList,
-    ) {
-        let (text, flow) = evaluator.inside(Construct::Branch(name), |this| this.list(&mut state, body));
-        self.printed.push_str(&text);
-        self.first.get_or_insert(flow);
-        self.states.extend((flow == Flow::On).then_some(state));
-    }
-
-    /// Merges the ways that continue, and the state of none of them, into `shell`. If none continues, the flow is that of
-    /// the first.
-    fn join(self, evaluator: &mut Evaluator, shell: &mut Shell, otherwise: Option<Shell>) -> Ran {
-        let mut states = self.states.into_iter().chain(otherwise);
-        let Some(state) = states.next() else { return (self.printed, self.first.unwrap_or(Flow::On)) };
-        *shell = state;
-        evaluator.merge(shell, states.collect());
-        (self.printed, Flow::On)
+        self.status = None;
+        for state in otherwise.into_iter().chain(falls) {
+            ways.add(self, state, (String::new(), Flow::On));
+        }
+        ways.end(self, shell)
     }
 }
 

@@ -4,15 +4,22 @@ use std::rc::Rc;
 
 use brush_parser::ast;
 
+use super::output::redirect::Redirected;
+use super::ways::Ways;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
-use crate::shell::script::{Command, Construct, Node};
+use crate::shell::script::{Command, Construct, Node, Redirection};
 use crate::shell::state::Shell;
 
 impl Evaluator {
     pub fn list(&mut self, shell: &mut Shell, list: &ast::CompoundList) -> Ran {
         self.sequence(&list.0, |this, ast::CompoundListItem(and_or, separator)| match separator {
             ast::SeparatorOperator::Sequence => this.and_or(shell, and_or),
-            ast::SeparatorOperator::Async => (this.and_or(&mut shell.clone(), and_or).0, Flow::On),
+            ast::SeparatorOperator::Async => {
+                let mut inner = shell.clone();
+                let (printed, _) = this.apart(|this| this.and_or(&mut inner, and_or));
+                this.status = None;
+                (printed, Flow::On)
+            }
         })
     }
 
@@ -32,53 +39,80 @@ impl Evaluator {
         (printed, Flow::On)
     }
 
+    /// Runs `a && b || c`. Each part begins with the states in which those before it have succeeded, or failed.
     fn and_or(&mut self, shell: &mut Shell, and_or: &ast::AndOrList) -> Ran {
         let (mut printed, flow) = self.pipeline(shell, &and_or.first);
-        if flow != Flow::On {
+        if flow != Flow::On || and_or.additional.is_empty() {
             return (printed, flow);
         }
-        let cwd = shell.cwd.clone().filter(|_| !and_or.additional.is_empty());
+        let mut left = Ways::default();
+        let mut succeeded = (self.status != Some(false)).then(|| shell.clone());
+        let mut failed = (self.status != Some(true)).then(|| shell.clone());
         for next in &and_or.additional {
             if self.exhausted() {
                 break;
             }
-            let mut branch = shell.clone();
-            let (text, flow) = match next {
-                ast::AndOr::And(pipeline) => self.pipeline(&mut branch, pipeline),
-                ast::AndOr::Or(pipeline) => {
-                    self.inside(Construct::Branch("or else"), |this| this.pipeline(&mut branch, pipeline))
-                }
+            let (start, pipeline, after) = match next {
+                ast::AndOr::And(pipeline) => (&mut succeeded, pipeline, None),
+                ast::AndOr::Or(pipeline) => (&mut failed, pipeline, Some("or else")),
             };
-            printed.push_str(&text);
-            if flow == Flow::On {
-                // Assumes success: in `cd there && …`, the directory changes.
-                let succeeds = matches!(next, ast::AndOr::And(_));
-                let cwd = if succeeds { branch.cwd.clone() } else { shell.cwd.clone() };
-                self.merge(shell, vec![branch]);
-                shell.cwd = cwd;
+            let Some(mut state) = start.take() else { continue };
+            let ran = match after {
+                None => self.pipeline(&mut state, pipeline),
+                Some(name) => self.inside(Construct::Branch(name), |this| this.pipeline(&mut state, pipeline)),
+            };
+            if ran.1 != Flow::On {
+                left.add(self, state, ran);
+                continue;
+            }
+            printed.push_str(&ran.0);
+            if self.status != Some(false) {
+                self.join_into(&mut succeeded, state.clone());
+            }
+            if self.status != Some(true) {
+                self.join_into(&mut failed, state);
             }
         }
-        if !and_or.additional.is_empty() && shell.cwd != cwd {
-            shell.is_cwd_doubtful = true;
+        self.status = match (&succeeded, &failed) {
+            (Some(_), None) => Some(true),
+            (None, Some(_)) => Some(false),
+            _ => None,
+        };
+        let status = self.status;
+        for state in succeeded.into_iter().chain(failed) {
+            left.add(self, state, (String::new(), Flow::On));
         }
-        (printed, Flow::On)
+        let (text, flow) = left.end(self, shell);
+        self.status = status;
+        printed.push_str(&text);
+        (printed, flow)
     }
 
     fn pipeline(&mut self, shell: &mut Shell, pipeline: &ast::Pipeline) -> Ran {
         if let [only] = pipeline.seq.as_slice() {
-            return self.command(shell, only);
+            let ran = self.command(shell, only);
+            if pipeline.bang {
+                self.status = self.status.map(|held| !held);
+            }
+            return ran;
         }
+        let last = pipeline.seq.len().saturating_sub(1);
         let printed = self.inside(Construct::Pipeline, |this| {
             let mut flows_on = None;
-            for command in &pipeline.seq {
+            for (index, command) in pipeline.seq.iter().enumerate() {
                 let mut stage = shell.clone();
                 if let Some(text) = flows_on.take() {
                     stage.stdin = Some(text);
                 }
-                flows_on = Some(this.command(&mut stage, command).0);
+                flows_on = Some(this.apart(|this| this.command(&mut stage, command).0));
+                if index == last && shell.last_pipes {
+                    stage.stdin.clone_from(&shell.stdin);
+                    this.join(shell, &stage);
+                }
             }
             flows_on.unwrap_or_default()
         });
+        self.status = None;
         (printed, Flow::On)
     }
 
@@ -92,46 +126,42 @@ impl Evaluator {
             return (self.unknowns.plain("…"), Flow::On);
         }
         self.depth += 1;
+        self.status = None;
         let ran = match command {
-            ast::Command::Simple(simple) => self.simple(shell, simple),
+            ast::Command::Simple(simple) => {
+                let ran = self.in_each_way(
+                    shell,
+                    || simple.to_string(),
+                    |this, shell| this.simple(shell, simple),
+                );
+                if !shell.traps.is_empty() {
+                    self.run_traps(shell);
+                }
+                ran
+            }
             ast::Command::Compound(compound, redirects) => {
                 self.redirected(shell, compound, redirects.as_ref())
             }
             ast::Command::Function(function) => {
-                let name = function.fname.value.clone();
-                Rc::make_mut(&mut shell.functions).insert(name, Rc::new(function.body.clone()));
+                shell.define(&function.fname.value, Rc::new(function.body.clone()));
                 (String::new(), Flow::On)
             }
             ast::Command::ExtendedTest(test, redirects) => {
-                self.redirections(shell, redirects.iter().flat_map(|list| &list.0));
-                self.extended_test(shell, &test.expr);
-                (String::new(), Flow::On)
+                let is_redirected = redirects.is_some();
+                self.in_each_way(
+                    shell,
+                    || test.to_string(),
+                    |this, shell| {
+                        this.redirections(shell, redirects.iter().flat_map(|list| &list.0));
+                        let holds = this.extended_test(shell, &test.expr);
+                        this.status = holds.filter(|_| !is_redirected);
+                        (String::new(), Flow::On)
+                    },
+                )
             }
         };
         self.depth -= 1;
         ran
-    }
-
-    /// Expands the words of a `[[ … ]]`, which may contain command substitutions.
-    fn extended_test(&mut self, shell: &mut Shell, test: &ast::ExtendedTestExpr) {
-        match test {
-            ast::ExtendedTestExpr::And(left, right) | ast::ExtendedTestExpr::Or(left, right) => {
-                self.extended_test(shell, left);
-                self.extended_test(shell, right);
-            }
-            ast::ExtendedTestExpr::Not(inner) | ast::ExtendedTestExpr::Parenthesized(inner) => {
-                self.extended_test(shell, inner);
-            }
-            ast::ExtendedTestExpr::UnaryTest(_, word) => {
-                self.text(shell, &word.value);
-            }
-            ast::ExtendedTestExpr::BinaryTest(_, left, right) => {
-                for word in [left, right] {
-                    let operand = self.text(shell, &word.value);
-                    self.run_subscripts(shell, &operand);
-                }
-            }
-        }
     }
 
     /// Runs a compound command with its redirections.
@@ -144,6 +174,8 @@ impl Evaluator {
         let Some(redirects) = redirects else { return self.compound(shell, compound) };
         let waiting = self.sinks.len();
         let redirected = self.redirections(shell, &redirects.0);
+        // If a file cannot be opened, the command does not run.
+        let without = may_fail(&redirected).then(|| shell.clone());
         if !redirected.files.is_empty() {
             // A command without words represents the files that are opened.
             let files = redirected.files.clone();
@@ -158,6 +190,20 @@ impl Evaluator {
         self.store_output(shell, &redirected, &printed);
         self.feed_files(&redirected, &printed);
         self.run_sinks(waiting);
-        (if redirected.silent { String::new() } else { printed }, flow)
+        let printed = if redirected.silent { String::new() } else { printed };
+        let Some(without) = without else { return (printed, flow) };
+        self.status = None;
+        if flow == Flow::On {
+            self.join(shell, &without);
+        } else {
+            *shell = without;
+        }
+        (printed, Flow::On)
     }
+}
+
+/// Whether a file may not be there, or may not be written.
+pub(crate) fn may_fail(redirected: &Redirected) -> bool {
+    let is_certain = |file: &Redirection| matches!(file.path.text.as_str(), "/dev/null" | "/dev/stdout" | "/dev/stderr");
+    !redirected.files.iter().all(is_certain)
 }

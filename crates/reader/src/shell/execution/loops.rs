@@ -1,8 +1,10 @@
 //! Loops: unrolled when their words are known, otherwise run once and marked as repeating.
 
+use std::rc::Rc;
+
 use brush_parser::ast;
 
-use super::commands::assign::variable;
+use super::ways::Round;
 use crate::shell::Complaint;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::marks::SELECT;
@@ -12,11 +14,21 @@ use crate::shell::text::{Field, Origin, Stretch, Unknown, is_known, stretches};
 
 /// Maximum number of rounds that are unrolled.
 const MOST_ROUNDS: usize = 256;
+/// Maximum number of passes after which a loop that still changes something is given up.
+const MOST_PASSES: usize = 6;
 /// Maximum number of words of a `select` that are followed.
 const MOST_CHOICES: usize = 8;
 
 impl Evaluator {
     pub fn for_clause(&mut self, shell: &mut Shell, clause: &ast::ForClauseCommand) -> Ran {
+        let text = || match &clause.values {
+            Some(words) => words.iter().fold("for".to_owned(), |text, word| text + " " + &word.value),
+            None => "for $@".to_owned(),
+        };
+        self.in_each_way(shell, text, |this, shell| this.for_words(shell, clause))
+    }
+
+    fn for_words(&mut self, shell: &mut Shell, clause: &ast::ForClauseCommand) -> Ran {
         let (name, select) = match clause.variable_name.strip_suffix(SELECT) {
             Some(name) => (name, true),
             None => (clause.variable_name.as_str(), false),
@@ -41,17 +53,17 @@ impl Evaluator {
                 ..Unknown::default()
             };
             let mark = self.unknowns.mark(unknown);
-            return self.many_rounds(shell, Some((name, mark)), &clause.body.list);
+            return self.many_rounds(shell, Some((name, mark)), None, &clause.body.list);
         }
         if fields.len() > MOST_ROUNDS {
             self.beyond_rounds(shell, &fields);
             let unknown = self.unknowns.plain(format!("${name}"));
-            return self.many_rounds(shell, Some((name, unknown)), &clause.body.list);
+            return self.many_rounds(shell, Some((name, unknown)), None, &clause.body.list);
         }
         let rounds =
             if fields.len() == 1 { "1 round".to_owned() } else { format!("{} rounds", fields.len()) };
         self.inside(Construct::Loop(rounds), |this| {
-            this.rounds(fields, |this, field| {
+            this.rounds(shell, fields, |this, shell, field| {
                 if !this.is_many(&field) {
                     shell.set(name, Value::Scalar(field.text), Origin::Listed);
                     return this.list(shell, &clause.body.list);
@@ -62,7 +74,7 @@ impl Evaluator {
                     None if is_known(&field.text) => this.unknowns.plain(field.text),
                     None => field.text,
                 };
-                this.many_rounds(shell, Some((name, text)), &clause.body.list)
+                this.many_rounds(shell, Some((name, text)), None, &clause.body.list)
             })
         })
     }
@@ -92,14 +104,59 @@ impl Evaluator {
                 this.rounds_by_line(shell, condition, &body.list)
             });
         }
-        let both = ast::CompoundList(condition.0.iter().chain(&body.list.0).cloned().collect());
-        let loops_once = body.list.0.iter().any(|item| is_plain_break(&item.0));
-        if loops_once {
-            let (printed, flow) = self
-                .inside(Construct::Loop("left after one round".to_owned()), |this| this.list(shell, &both));
-            return (printed, leave_loop(flow));
+        self.many_rounds(shell, None, Some(condition), &body.list)
+    }
+
+    /// Runs the rounds of a loop one after the other, as far as the limit on work allows.
+    pub fn rounds<T>(
+        &mut self,
+        shell: &mut Shell,
+        items: impl IntoIterator<Item = T>,
+        mut run: impl FnMut(&mut Self, &mut Shell, T) -> Ran,
+    ) -> Ran {
+        let mut printed = String::new();
+        let mut broken = None;
+        let mut flow = Flow::On;
+        for item in items {
+            if self.exhausted() {
+                break;
+            }
+            let (text, left, breaks) = self.round(shell, |this, shell| run(this, shell, item));
+            printed.push_str(&text);
+            if let Some(state) = breaks {
+                self.join_into(&mut broken, state);
+            }
+            flow = left;
+            if flow != Flow::On {
+                break;
+            }
         }
-        self.many_rounds(shell, None, &both)
+        match broken {
+            Some(state) if flow == Flow::On => self.join(shell, &state),
+            Some(state) => {
+                *shell = state;
+                flow = Flow::On;
+            }
+            None => {}
+        }
+        (printed, flow)
+    }
+
+    /// Runs one round. Returns how control flow continues behind it, and the state with which `break` ends the loop.
+    fn round(
+        &mut self,
+        shell: &mut Shell,
+        run: impl FnOnce(&mut Self, &mut Shell) -> Ran,
+    ) -> (String, Flow, Option<Shell>) {
+        self.leaving.loops.push(Round::default());
+        let (printed, flow) = run(self, shell);
+        let Round { breaks, continues } = self.leaving.loops.pop().unwrap_or_default();
+        match continues {
+            Some(state) if flow == Flow::On => self.join(shell, &state),
+            Some(state) => *shell = state,
+            None => return (printed, flow, breaks),
+        }
+        (printed, Flow::On, breaks)
     }
 
     fn rounds_by_line(
@@ -108,70 +165,108 @@ impl Evaluator {
         condition: &ast::CompoundList,
         body: &ast::CompoundList,
     ) -> Ran {
-        let mut printed = String::new();
-        for _ in 0..MOST_ROUNDS {
+        let mut left = MOST_ROUNDS;
+        let lines = std::iter::from_fn(|| {
+            left = left.checked_sub(1)?;
+            Some(())
+        });
+        let (mut printed, flow) = self.rounds(shell, lines, |this, shell, ()| {
             let before = shell.stdin.clone();
-            if self.exhausted() || before.as_deref().is_none_or(str::is_empty) {
-                return (printed, Flow::On);
+            if before.as_deref().is_none_or(str::is_empty) {
+                return (String::new(), Flow::Break);
             }
-            self.list(shell, condition);
-            let (text, flow) = self.list(shell, body);
-            printed.push_str(&text);
-            match flow {
-                Flow::On | Flow::Continue => {}
-                Flow::Break => return (printed, Flow::On),
-                leave => return (printed, leave),
-            }
+            this.list(shell, condition);
             if shell.stdin == before {
-                break;
+                return (String::new(), Flow::Break);
             }
+            this.list(shell, body)
+        });
+        if flow == Flow::Exit || flow == Flow::Return || shell.stdin.as_deref().is_some_and(str::is_empty) {
+            return (printed, leave_loop(flow));
         }
         if let Some(rest) = shell.stdin.clone().filter(|rest| !rest.trim().is_empty()) {
             self.beyond_rounds(shell, &[Field::literal(rest)]);
         }
-        let (text, flow) = self.many_rounds(shell, None, body);
+        let (text, flow) = self.many_rounds(shell, None, Some(condition), body);
         printed.push_str(&text);
         (printed, flow)
     }
 
-    /// Runs a body once and marks it as repeating.
+    /// Follows any number of rounds: from a state on that holds before each of them.
     pub fn many_rounds(
         &mut self,
         shell: &mut Shell,
         variable: Option<(&str, String)>,
+        condition: Option<&ast::CompoundList>,
         body: &ast::CompoundList,
     ) -> Ran {
-        let mut changed = Vec::new();
-        assigned_names(body, &mut changed, 0);
-        let grown: Vec<String> =
-            changed.iter().filter(|(_, grows)| *grows).map(|(name, _)| name.clone()).collect();
-        for (name, _) in changed {
-            // The current value applies to the first round only.
-            if shell.get(&name).is_some_and(|v| v.value.is_known()) {
-                let mark = self.unknowns.plain(format!("${name}"));
-                shell.set_text(&name, mark);
+        let mut start = shell.clone();
+        let files = Rc::clone(&self.files);
+        for pass in 1.. {
+            let mut state = start.clone();
+            let mut ended = None;
+            let mut flow = Flow::On;
+            let (waiting, trapped) = (self.sinks.len(), self.trapped.len());
+            let ((printed, breaks), nodes) = self.collected(|this| {
+                let label = Construct::Loop("any number of rounds".to_owned());
+                this.inside(label, |this| {
+                    let (text, left, breaks) = this.round(&mut state, |this, state| {
+                        state.repeats = true;
+                        let printed = match condition.map(|condition| this.list(state, condition)) {
+                            Some((text, Flow::On)) => text,
+                            Some(left) => return left,
+                            None => String::new(),
+                        };
+                        ended = Some(state.clone());
+                        if let Some((name, text)) = &variable {
+                            state.set(name, Value::Scalar(text.clone()), Origin::Listed);
+                        }
+                        let (text, flow) = this.list(state, body);
+                        (printed + &text, flow)
+                    });
+                    flow = left;
+                    (text, breaks)
+                })
+            });
+            let mut next = start.clone();
+            if flow == Flow::On {
+                self.join(&mut next, &state);
             }
+            if pass > 1 {
+                self.widen(&mut next, &start);
+            }
+            let is_stable = next.is_like(&start);
+            if !is_stable && pass < MOST_PASSES && !self.exhausted() {
+                start = next;
+                self.files = Rc::clone(&files);
+                self.sinks.truncate(waiting);
+                self.trapped.truncate(trapped);
+                continue;
+            }
+            if !is_stable {
+                self.complain(Complaint::LongLoop);
+            }
+            nodes.into_iter().for_each(|node| self.push(node));
+            let repeats = shell.repeats;
+            *shell = ended.unwrap_or_else(|| next.clone());
+            if variable.is_some() || condition.is_none() {
+                self.join(shell, &next);
+            }
+            if let Some(state) = breaks {
+                self.join(shell, &state);
+            }
+            shell.repeats = repeats;
+            self.status = None;
+            let printed = if printed.is_empty() || self.unknowns.only_mark(&printed).is_some() {
+                printed
+            } else {
+                let made_from = Some(printed);
+                self.unknowns.mark(Unknown { source: "…".to_owned(), many: true, made_from, ..Unknown::default() })
+            };
+            // There may be no round at all, so that nothing inside certainly ends the script.
+            return (printed, Flow::On);
         }
-        if let Some((name, text)) = variable {
-            shell.set(name, Value::Scalar(text), Origin::Listed);
-        }
-        let before = std::mem::replace(&mut shell.repeats, true);
-        let (printed, flow) =
-            self.inside(Construct::Loop("any number of rounds".to_owned()), |this| this.list(shell, body));
-        shell.repeats = before;
-        for name in grown {
-            // Each further round adds to it.
-            let source = format!("${name}");
-            let mark = self.unknowns.many(source);
-            shell.set_text(&name, mark);
-        }
-        let printed = if printed.is_empty() || self.unknowns.only_mark(&printed).is_some() {
-            printed
-        } else {
-            self.unknowns.many("…".to_owned())
-        };
-        // There may be no round at all, so `exit` inside is not certain.
-        (printed, if matches!(flow, Flow::Exit | Flow::Return) { Flow::On } else { leave_loop(flow) })
+        (String::new(), Flow::On)
     }
 }
 
@@ -190,67 +285,9 @@ fn reads(condition: &ast::CompoundList) -> bool {
         .any(|item| item.0.first.seq.first().is_some_and(|command| command_name(command) == Some("read")))
 }
 
-fn is_plain_break(and_or: &ast::AndOrList) -> bool {
-    and_or.additional.is_empty()
-        && matches!(and_or.first.seq.as_slice(), [only] if command_name(only) == Some("break"))
-}
-
 fn command_name(command: &ast::Command) -> Option<&str> {
     match command {
         ast::Command::Simple(simple) => simple.word_or_name.as_ref().map(|word| word.value.as_str()),
         _ => None,
-    }
-}
-
-/// Adds the variables that a body assigns, down to eight levels of nesting, and whether it adds to their values.
-fn assigned_names(list: &ast::CompoundList, names: &mut Vec<(String, bool)>, depth: usize) {
-    if depth > 8 || names.len() > 256 {
-        return;
-    }
-    for item in &list.0 {
-        for command in pipelines(&item.0).flat_map(|pipeline| &pipeline.seq) {
-            match command {
-                ast::Command::Simple(simple) if simple.word_or_name.is_none() => {
-                    for part in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
-                        if let ast::CommandPrefixOrSuffixItem::AssignmentWord(assignment, _) = part {
-                            names.push((variable(&assignment.name).to_owned(), assignment.append));
-                        }
-                    }
-                }
-                ast::Command::Compound(compound, _) => {
-                    for body in bodies(compound) {
-                        assigned_names(body, names, depth + 1);
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-}
-
-/// The pipelines of a chain `a && b || c`.
-fn pipelines(and_or: &ast::AndOrList) -> impl Iterator<Item = &ast::Pipeline> {
-    let further = and_or.additional.iter().map(|next| match next {
-        ast::AndOr::And(pipeline) | ast::AndOr::Or(pipeline) => pipeline,
-    });
-    std::iter::once(&and_or.first).chain(further)
-}
-
-/// The commands of a compound command that may change variables of the shell around it, apart from conditions.
-fn bodies(compound: &ast::CompoundCommand) -> Vec<&ast::CompoundList> {
-    match compound {
-        ast::CompoundCommand::BraceGroup(group) => vec![&group.list],
-        ast::CompoundCommand::IfClause(clause) => {
-            let further = clause.elses.iter().flatten().map(|part| &part.body);
-            std::iter::once(&clause.then).chain(further).collect()
-        }
-        ast::CompoundCommand::ForClause(clause) => vec![&clause.body.list],
-        ast::CompoundCommand::WhileClause(clause) | ast::CompoundCommand::UntilClause(clause) => {
-            vec![&clause.1.list]
-        }
-        ast::CompoundCommand::CaseClause(clause) => {
-            clause.cases.iter().filter_map(|case| case.cmd.as_ref()).collect()
-        }
-        _ => vec![],
     }
 }

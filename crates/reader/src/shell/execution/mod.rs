@@ -1,9 +1,13 @@
 //! Follows what the shell does itself: lists, compound commands, functions, builtins, redirections.
 
 pub mod commands;
+mod choices;
 mod compound;
-mod list;
+pub(crate) mod conditions;
+pub(crate) mod join;
+pub(crate) mod list;
 mod loops;
-mod merge;
 pub mod output;
 pub(crate) mod run;
+mod traps;
+pub(crate) mod ways;

@@ -69,7 +69,8 @@ impl Evaluator {
         out.came_from(expansion.origin);
         self.spend(expansion.texts.iter().map(String::len).sum::<usize>() / 64);
         if quoted && !expansion.list {
-            out.push(&expansion.joined(out.separators.as_deref()));
+            let text = expansion.joined(out.separators.as_deref());
+            out.push(&self.as_one_word(text));
             return;
         }
         for (index, text) in expansion.texts.iter().enumerate() {
@@ -84,10 +85,21 @@ impl Evaluator {
         }
     }
 
+    /// The text as one word, as between quotes.
+    fn as_one_word(&mut self, text: String) -> String {
+        match self.unknowns.only_mark(&text) {
+            Some(unknown) if (unknown.many || !unknown.candidates.is_empty()) && !unknown.is_one_word => {
+                let unknown = Unknown { many: false, is_one_word: true, ..unknown.clone() };
+                self.unknowns.mark(unknown)
+            }
+            _ => text,
+        }
+    }
+
     /// Expands a word that is not split: the value of an assignment, a file name, a pattern.
     pub fn text(&mut self, shell: &mut Shell, raw: &str) -> String {
         if raw.contains(['$', '`', '\'', '"', '\\', '~']) {
-            self.join(shell, raw, Rules::Word)
+            self.joined(shell, raw, Rules::Word)
         } else {
             raw.to_owned()
         }
@@ -99,7 +111,7 @@ impl Evaluator {
             return raw.to_owned();
         }
         match lift_document(raw, &mut self.documents) {
-            Ok(lifted) => self.join(shell, &lifted, Rules::HereDocument).replace(APART, ""),
+            Ok(lifted) => self.joined(shell, &lifted, Rules::HereDocument).replace(APART, ""),
             Err(problem) => {
                 self.complain(Complaint::HereDocument(problem));
                 self.unread(shell, raw);
@@ -108,7 +120,7 @@ impl Evaluator {
         }
     }
 
-    fn join(&mut self, shell: &mut Shell, raw: &str, rules: Rules) -> String {
+    fn joined(&mut self, shell: &mut Shell, raw: &str, rules: Rules) -> String {
         let mut joined = String::new();
         for piece in pieces(raw, rules) {
             match piece {
@@ -142,7 +154,7 @@ impl Evaluator {
 
     fn arithmetic(&mut self, shell: &mut Shell, body: &str) -> String {
         let expression = if body.contains(['$', '`']) {
-            self.join(shell, body, Rules::HereDocument)
+            self.joined(shell, body, Rules::HereDocument)
         } else {
             body.to_owned()
         };
@@ -183,7 +195,17 @@ impl Evaluator {
         let is_file =
             body.trim_start().strip_prefix('<').is_some_and(|rest| !rest.starts_with(['<', '(', '&', '>']));
         let script = if is_file { format!("cat {body}") } else { body.to_owned() };
-        let printed = self.inside(Construct::Substitution, |this| this.run_text(&mut shell.clone(), &script));
+        let outer = std::mem::take(&mut self.left_early);
+        let printed = self.inside(Construct::Substitution, |this| {
+            let mut inner = shell.clone();
+            this.apart(|this| {
+                let printed = this.run_text(&mut inner, &script);
+                this.run_exit_traps(&inner, shell);
+                printed
+            })
+        });
+        let early = std::mem::replace(&mut self.left_early, outer);
+        let printed = if early.is_empty() { printed } else { self.unless_left(printed, early) };
         let printed = printed.trim_end_matches('\n');
         if is_known(printed) {
             return printed.to_owned();
@@ -199,9 +221,21 @@ impl Evaluator {
             listing,
             many: true,
             content: None,
-            candidates: vec![],
+            candidates: printed.candidates.iter().map(|text| text.trim_end_matches('\n').to_owned()).collect(),
+            is_one_word: false,
             ..printed
         })
+    }
+
+    /// What a part prints that may end early, after these texts.
+    fn unless_left(&mut self, printed: String, mut early: Vec<String>) -> String {
+        if printed.lines().count() > 1 || !is_known(&printed) {
+            let made_from = Some(early.join("\n") + "\n" + &printed);
+            let source = "…".to_owned();
+            return self.unknowns.mark(Unknown { source, made_from, many: true, ..Unknown::default() });
+        }
+        early.extend([printed, String::new()]);
+        self.one_of(early, "…")
     }
 
     /// The text of a variable; `None` when the script does not set it.

@@ -164,6 +164,12 @@ fn find(shell: &Shell, name: &str, index: Option<&str>) -> Referenced {
     }
 }
 
+/// An expansion that is one of these texts.
+fn one_of(evaluator: &mut Evaluator, body: &str, texts: Vec<String>) -> Expansion {
+    let source = evaluator.unknowns.show(&format!("${{{body}}}"));
+    Expansion::text(evaluator.one_of(texts, &source), Origin::Assigned)
+}
+
 /// Applies the operator of a reference; `None` when the result is unknown.
 fn apply(
     evaluator: &mut Evaluator,
@@ -172,6 +178,7 @@ fn apply(
     found: Referenced,
 ) -> Option<Expansion> {
     let operator = reference.operator;
+    let body = &format!("{}{operator}", reference.name);
     if operator.is_empty() {
         return match found {
             Referenced::Missing => None,
@@ -183,6 +190,8 @@ fn apply(
     let kind = rest.chars().next();
     if let Some(kind @ ('-' | '=' | '?' | '+')) = kind {
         let word = rest.get(1..).unwrap_or_default();
+        // The environment may set it.
+        let is_missing = matches!(found, Referenced::Missing);
         let empty = match &found {
             Referenced::Missing | Referenced::Unset => true,
             Referenced::Texts(Expansion { texts, .. }) => {
@@ -190,13 +199,24 @@ fn apply(
             }
         };
         return match (kind, empty) {
+            ('+', true) if is_missing => {
+                let text = evaluator.text(shell, word);
+                Some(one_of(evaluator, body, vec![String::new(), text]))
+            }
             ('+', true) => Some(Expansion::text(String::new(), Origin::Assigned)),
             ('+', false) | ('-' | '=', true) => {
                 let text = evaluator.text(shell, word);
+                let expansion = if is_missing && kind != '+' {
+                    let own = evaluator.unknowns.many(format!("${}", reference.name));
+                    one_of(evaluator, body, vec![text, own])
+                } else {
+                    Expansion::text(text, Origin::Assigned)
+                };
                 if kind == '=' {
-                    shell.set_text(reference.name, text.clone());
+                    let value = expansion.texts.first().cloned().unwrap_or_default();
+                    evaluator.set_text(shell, reference.name, value);
                 }
-                Some(Expansion::text(text, Origin::Assigned))
+                Some(expansion)
             }
             ('?', true) => {
                 evaluator.text(shell, word);

@@ -7,8 +7,9 @@ use brush_parser::ast::{Assignment, AssignmentName, AssignmentValue};
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::expansion::arithmetic;
-use crate::shell::state::{ALWAYS_SET, Shell, Value};
-use crate::shell::text::{Field, Origin};
+use crate::shell::execution::join::MOST_CHOICES;
+use crate::shell::state::{ALWAYS_SET, Shell, Value, Variable};
+use crate::shell::text::{Field, Origin, Stretch, Unknowns, is_known, stretches};
 
 /// Arrays of bash whose keys are names: of aliases, and of programs that were found in `PATH`.
 const BY_NAME: [&str; 2] = ["BASH_ALIASES", "BASH_CMDS"];
@@ -19,6 +20,12 @@ const MOST_ITEMS: usize = 4096;
 impl Evaluator {
     /// Performs one assignment.
     pub fn assign(&mut self, shell: &mut Shell, assignment: &Assignment) {
+        let value = self.value_of(shell, assignment);
+        self.set_value(shell, assignment, value);
+    }
+
+    /// The value that an assignment gives to its variable.
+    pub fn value_of(&mut self, shell: &mut Shell, assignment: &Assignment) -> Value {
         let (name, key) = match &assignment.name {
             AssignmentName::VariableName(name) => (name, None),
             AssignmentName::ArrayElementName(name, key) => (name, Some(key)),
@@ -77,17 +84,63 @@ impl Evaluator {
                 Value::Array(items)
             }
         };
-        let value = self.bounded_array(shell, value);
-        if let (true, Value::Array(items)) = (BY_NAME.contains(&name.as_str()), &value) {
-            match name.as_str() {
+        self.bounded_array(shell, value)
+    }
+
+    /// Gives a variable its value.
+    pub fn set_value(&mut self, shell: &mut Shell, assignment: &Assignment, value: Value) {
+        let name = variable(&assignment.name);
+        if let (true, Value::Array(items)) = (BY_NAME.contains(&name), &value) {
+            match name {
                 "BASH_ALIASES" => Rc::make_mut(&mut shell.aliases.defined).extend(items.iter().cloned()),
                 _ => items.iter().for_each(|(name, path)| self.rename(shell, path, name)),
             }
         }
-        shell.set(name, value, Origin::Assigned);
-        if ALWAYS_SET.contains(&name.as_str()) || shell.get(name).is_some_and(|variable| variable.exported) {
+        match value {
+            Value::Scalar(text) => self.set_text(shell, name, text),
+            value => shell.set(name, value, Origin::Assigned),
+        }
+        if ALWAYS_SET.contains(&name)
+            || shell.get(name).is_some_and(|variable| variable.exported)
+        {
             self.export(shell, name);
         }
+    }
+
+    /// Gives a variable a text, or one of those that it may be.
+    pub fn set_text(&mut self, shell: &mut Shell, name: &str, text: String) {
+        let several = self.texts_behind(&text);
+        shell.set(name, Value::Scalar(text), Origin::Assigned);
+        if let Some(texts) = several {
+            let exported = shell.get(name).is_some_and(|variable| variable.exported);
+            let of = |text| Variable { exported, ..Variable::of(Value::Scalar(text), Origin::Assigned) };
+            let choices = texts.into_iter().map(|text| Some(of(text))).collect();
+            let variable = self.variable_of(name, choices, shell);
+            let name = shell.referred(name).to_owned();
+            Rc::make_mut(&mut shell.variables).insert(name, variable);
+            shell.has_choices = true;
+        }
+    }
+
+    /// The texts that a text with unknown stretches may be, if these are several and few.
+    fn texts_behind(&self, text: &str) -> Option<Vec<String>> {
+        if is_known(text) {
+            return None;
+        }
+        let mut texts = vec![text.to_owned()];
+        for stretch in stretches(text) {
+            let Stretch::Mark(index) = stretch else { continue };
+            let candidates = &self.unknowns.get(index)?.candidates;
+            if candidates.is_empty() || texts.len() * candidates.len() > MOST_CHOICES {
+                continue;
+            }
+            let mark = Unknowns::mark_of(index);
+            texts = texts
+                .iter()
+                .flat_map(|text| candidates.iter().map(|candidate| text.replace(&mark, candidate)).collect::<Vec<_>>())
+                .collect();
+        }
+        (texts.len() > 1).then_some(texts)
     }
 
     /// Replaces an array of more than [`MOST_ITEMS`] elements with an unknown value.

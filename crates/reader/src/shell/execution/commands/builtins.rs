@@ -5,11 +5,11 @@ use std::rc::Rc;
 use super::invocation::Invocation;
 use crate::languages::names::shell as names;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
+use crate::shell::execution::conditions::holds;
 use crate::shell::execution::output::printed as output;
 use crate::shell::execution::output::redirect::descriptor;
 use crate::shell::options::{Item, Scanner};
 use crate::shell::programs::quoted;
-use crate::shell::script::Construct;
 use crate::shell::state::{Shell, Value};
 use crate::shell::text::{Field, Origin, is_known, is_name, join};
 
@@ -47,12 +47,12 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
     }
     match name {
         "cd" | "pushd" => change_directory(evaluator, shell, invocation),
-        "popd" => shell.cwd = None,
+        "popd" => shell.enter(None),
         "export" | "declare" | "typeset" | "local" | "readonly" => declare(evaluator, shell, invocation),
         "unset" => {
             for field in invocation.args().filter(|field| !field.text.starts_with('-')) {
                 if invocation.word(1) == Some("-f") {
-                    Rc::make_mut(&mut shell.functions).remove(&field.text);
+                    shell.undefine(&field.text);
                 } else {
                     shell.set(&field.text, Value::Unset, Origin::Assigned);
                 }
@@ -75,8 +75,16 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
         }
         "set" => set(evaluator, shell, invocation),
         "shift" => {
-            let count = invocation.word(1).and_then(|count| count.parse().ok()).unwrap_or(1);
-            shell.args = Rc::new(shell.args.iter().skip(count).cloned().collect());
+            let count = invocation.word(1).map_or(Some(1), |count| count.parse::<usize>().ok());
+            let known = shell.possible_args().pop().flatten().filter(|_| shell.args_choices.is_empty());
+            match (known, count) {
+                // It fails where there are not as many, and changes nothing.
+                (Some(args), Some(count)) if count <= args.len() => {
+                    shell.set_args(Some(Rc::new(args.iter().skip(count).cloned().collect())));
+                }
+                (Some(_), Some(_)) => {}
+                _ => shell.set_args(None),
+            }
         }
         "eval" => {
             let text = join(invocation.from(1));
@@ -90,10 +98,16 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
         }
         "compgen" => complete(evaluator, shell, invocation),
         "source" | "." => return Some(source(evaluator, shell, invocation)),
-        "trap" => trap(evaluator, shell, invocation),
+        "trap" => evaluator.trap(shell, invocation),
         "exit" | "return" | "break" | "continue" => {
             evaluator.leaf(shell, invocation);
-            return Some((String::new(), leaves(shell, invocation, name)));
+            let flow = leaves(shell, invocation, name);
+            let levels = invocation.word(1).map_or(Some(1), |levels| levels.parse().ok());
+            evaluator.leave(shell, flow, levels);
+            if flow == Flow::Exit {
+                evaluator.run_exit_traps(shell, &Shell::default());
+            }
+            return Some((String::new(), flow));
         }
         "exec" => return Some(exec(evaluator, shell, invocation)),
         "command" | "builtin" => return through_command(evaluator, shell, invocation),
@@ -106,11 +120,19 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
         "type" | "[" | "test" | ":" | "true" | "false" | "wait" | "jobs" | "bg" | "fg" | "disown"
         | "umask" | "ulimit" | "enable" | "getopts" | "complete" | "bind" => {
             evaluator.leaf(shell, invocation);
+            evaluator.status = match (name, invocation.texts().as_slice()) {
+                (":" | "true", _) => Some(true),
+                ("false", _) => Some(false),
+                ("test", [_, words @ ..]) | ("[", [_, words @ .., "]"]) => holds(words),
+                _ => None,
+            };
             if name == "getopts"
                 && let Some(variable) = invocation.word(2)
             {
-                let mark = evaluator.unknowns.plain(format!("${variable}"));
-                shell.set_text(variable, mark);
+                for name in [variable, "OPTARG", "OPTIND"] {
+                    let mark = evaluator.unknowns.plain(format!("${name}"));
+                    shell.set_text(name, mark);
+                }
             }
             return if name == "type" { Some((output::located(invocation), Flow::On)) } else { quiet };
         }
@@ -127,8 +149,9 @@ fn leaves(shell: &Shell, invocation: &Invocation, name: &str) -> Flow {
         return Flow::On;
     }
     match name {
-        "exit" if words.len() <= 1 => Flow::Exit,
-        "return" if shell.in_function => Flow::Return,
+        // An unknown word may be two, with which it fails.
+        "exit" if words.len() <= 1 && words.iter().all(|word| is_known(&word.text)) => Flow::Exit,
+        "return" if shell.in_function && words.len() <= 1 => Flow::Return,
         "break" if shell.in_loop => Flow::Break,
         "continue" if shell.in_loop => Flow::Continue,
         _ => Flow::On,
@@ -154,9 +177,12 @@ fn alias(shell: &mut Shell, invocation: &Invocation) {
 }
 
 fn shopt(shell: &mut Shell, invocation: &Invocation) {
-    if invocation.texts().contains(&"execfail") {
+    let texts = invocation.texts();
+    if texts.contains(&"execfail") {
         shell.outlives_exec = invocation.word(1) != Some("-u");
     }
+    shell.last_pipes |= texts.contains(&"lastpipe");
+    shell.matches_loosely |= texts.contains(&"nocasematch") || texts.contains(&"extglob");
     let turns = invocation.word(1).filter(|_| invocation.texts().contains(&"expand_aliases"));
     shell.aliases.enabled = match turns {
         Some("-s") => true,
@@ -169,8 +195,7 @@ fn change_directory(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &I
     let mut words = invocation.args().map(|field| field.text.as_str());
     let target = words.rfind(|word| *word == "-" || !word.starts_with(['-', '+']));
     let before = shell.cwd.clone();
-    shell.is_cwd_doubtful &= !target.is_some_and(|dir| dir.starts_with('/'));
-    shell.cwd = match target {
+    let folder = match target {
         Some("-") => shell.old_cwd.clone(),
         Some(dir) if is_known(dir) => shell.follow(dir),
         Some(dir) => {
@@ -182,6 +207,7 @@ fn change_directory(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &I
         }
         None => None,
     };
+    shell.enter(folder);
     shell.old_cwd = before;
 }
 
@@ -316,7 +342,7 @@ fn set(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
             .and_then(|at| invocation.word(at - 1))
             .is_some_and(|before| before.starts_with(['-', '+']) && before.ends_with('o'));
     if let Some(first) = first.filter(|_| !names_option) {
-        shell.args = Rc::new(invocation.from(first).to_vec());
+        shell.set_args(Some(Rc::new(invocation.from(first).to_vec())));
     }
 }
 
@@ -331,33 +357,27 @@ fn source(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation)
         return (String::new(), Flow::On);
     };
     let mut inner = shell.clone();
-    if invocation.fields.len() > 2 {
-        inner.args = Rc::new(invocation.from(2).to_vec());
+    let has_args = invocation.fields.len() > 2;
+    if has_args {
+        inner.set_args(Some(Rc::new(invocation.from(2).to_vec())));
     }
     inner.set_text("BASH_SOURCE", file);
     inner.in_function = true;
-    let printed = evaluator.through(shell, invocation, "source", |this| {
-        this.follow_file(shell, file, &content, |this| this.run_text(&mut inner, &content))
-            .unwrap_or_default()
+    let (printed, _) = evaluator.through(shell, invocation, "source", |this| {
+        this.until_return(&mut inner, |this, inner| {
+            let text = this.follow_file(shell, file, &content, |this| this.run_text(inner, &content));
+            (text.unwrap_or_default(), Flow::On)
+        })
     });
-    inner.args = Rc::clone(&shell.args);
+    if has_args {
+        inner.args = Rc::clone(&shell.args);
+        inner.args_unknown = shell.args_unknown;
+        inner.args_choices = Rc::clone(&shell.args_choices);
+    }
     inner.restore("BASH_SOURCE", shell);
     inner.in_function = shell.in_function;
     *shell = inner;
     (printed, Flow::On)
-}
-
-fn trap(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
-    let at = if invocation.word(1) == Some("--") { 2 } else { 1 };
-    let [action, signals @ ..] = invocation.from(at) else { return };
-    if signals.is_empty() || matches!(action.text.as_str(), "" | "-" | "-p" | "-l") {
-        return;
-    }
-    let signal =
-        signals.iter().map(|field| evaluator.unknowns.show(&field.text)).collect::<Vec<_>>().join(" ");
-    let mut inner = shell.clone();
-    inner.repeats |= signals.iter().any(|field| matches!(field.text.as_str(), "DEBUG" | "ERR" | "RETURN"));
-    evaluator.inside(Construct::Trap(signal), |this| this.run_text(&mut inner, &action.text));
 }
 
 fn exec(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -> Ran {
@@ -407,9 +427,11 @@ fn through_command(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &In
     }
     let mut inner = shell.clone().through(&name);
     inner.functions = Rc::default();
+    inner.function_choices = Rc::default();
     let ran = evaluator.through(shell, invocation, name, |this| this.run(&mut inner, &rest));
     inner.via = std::sync::Arc::clone(&shell.via);
     inner.functions = Rc::clone(&shell.functions);
+    inner.function_choices = Rc::clone(&shell.function_choices);
     *shell = inner;
     Some(ran)
 }

@@ -2,7 +2,7 @@
 
 use brush_parser::ast;
 
-use crate::shell::evaluator::{Evaluator, Flow, Ran};
+use crate::shell::evaluator::{Evaluator, Ran};
 use crate::shell::expansion::arithmetic::evaluate;
 use crate::shell::script::Construct;
 use crate::shell::state::Shell;
@@ -31,15 +31,19 @@ impl Evaluator {
         }
         assign(&start, shell)?;
         let label = if rounds == 1 { "1 round".to_owned() } else { format!("{rounds} rounds") };
-        Some(self.inside(Construct::Loop(label), |this| {
-            this.rounds(0..rounds, |this, _| {
-                let ran = this.list(shell, &clause.body.list);
-                if matches!(ran.1, Flow::On | Flow::Continue) {
+        let ran = self.inside(Construct::Loop(label), |this| {
+            this.rounds(shell, 0..rounds, |this, shell, round| {
+                if round > 0 {
                     assign(&step, shell);
                 }
-                ran
+                this.list(shell, &clause.body.list)
             })
-        }))
+        });
+        // After the last round, unless the loop was left.
+        let mut ended = shell.clone();
+        assign(&step, &mut ended);
+        self.join(shell, &ended);
+        Some(ran)
     }
 }
 

@@ -45,14 +45,17 @@ impl Evaluator {
             return (self.unknowns.plain(format!("$({name})")), Flow::On);
         }
         self.calls.push((name.to_owned(), args, identity));
-        let outer = std::mem::replace(&mut shell.args, Rc::new(invocation.from(1).to_vec()));
+        let outer = (Rc::clone(&shell.args), shell.args_unknown, Rc::clone(&shell.args_choices));
+        shell.set_args(Some(Rc::new(invocation.from(1).to_vec())));
         let stdin = std::mem::replace(&mut shell.stdin, invocation.stdin.clone());
         let locals = std::mem::take(&mut shell.locals);
         let (in_function, in_loop) = (shell.in_function, shell.in_loop);
         (shell.in_function, shell.in_loop) = (true, false);
         let recursed = std::mem::take(&mut self.recursed);
         let ((printed, flow), mut nodes) =
-            self.collected(|this| this.redirected(shell, &body.0, body.1.as_ref()));
+            self.collected(|this| {
+                this.until_return(shell, |this, shell| this.redirected(shell, &body.0, body.1.as_ref()))
+            });
         if self.recursed {
             repeat(&mut nodes);
         }
@@ -67,8 +70,9 @@ impl Evaluator {
         shell.end_locals();
         shell.locals = locals;
         (shell.in_function, shell.in_loop) = (in_function, in_loop);
-        shell.args = outer;
+        (shell.args, shell.args_unknown, shell.args_choices) = outer;
         shell.stdin = stdin;
+        self.status = None;
         (printed, if flow == Flow::Exit { Flow::Exit } else { Flow::On })
     }
 }

@@ -1,5 +1,7 @@
 //! Simple commands: assignments, redirections, and the lookup of the name.
 
+use std::rc::Rc;
+
 use brush_parser::ast::{self, AssignmentName, CommandPrefixOrSuffixItem};
 
 use super::assign::variable;
@@ -7,8 +9,10 @@ use super::invocation::Invocation;
 use super::{attributes, builtins};
 use crate::languages::names::shell as names;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
+use crate::shell::execution::list::may_fail;
+use crate::shell::execution::ways::Ways;
 use crate::shell::script::{Command, Node};
-use crate::shell::state::Shell;
+use crate::shell::state::{Body, Shell};
 use crate::shell::text::{Field, Origin, Stretch, Unknowns, stretches};
 
 impl Evaluator {
@@ -62,7 +66,6 @@ impl Evaluator {
                 }
             }
         }
-        let is_redirected = !redirects.is_empty();
         let redirected = self.redirections(shell, redirects);
         if fields.is_empty() {
             for assignment in assignments {
@@ -81,11 +84,14 @@ impl Evaluator {
             redirections: redirected.files.clone(),
             stdin: redirected.stdin.clone().or_else(|| shell.stdin.clone()),
         };
+        // All values are expanded before the first one is assigned.
+        let values: Vec<_> = declared.iter().map(|assignment| self.value_of(shell, assignment)).collect();
         attributes::declare(shell, &invocation, is_declaration);
         shell.localise(&invocation);
-        for assignment in declared {
-            self.assign(shell, assignment);
+        for (assignment, value) in declared.into_iter().zip(values) {
+            self.set_value(shell, assignment, value);
         }
+        let without = may_fail(&redirected).then(|| shell.clone());
         let (printed, flow) = if assignments.is_empty() {
             self.run_each(shell, &invocation)
         } else {
@@ -106,48 +112,92 @@ impl Evaluator {
             ran
         };
         self.pass_output(shell, (waiting, &invocation, &redirected), &printed);
-        let flow = if is_redirected && may_not_leave(&invocation) { Flow::On } else { flow };
+        if may_fail(&redirected) {
+            self.status = None;
+        }
+        // If a file cannot be opened, the command does not run.
+        let flow = match without {
+            Some(before) if flow != Flow::On => {
+                *shell = before;
+                Flow::On
+            }
+            Some(before) => {
+                self.join(shell, &before);
+                flow
+            }
+            None => flow,
+        };
         (if redirected.silent { String::new() } else { printed }, flow)
     }
 
-    /// Runs the command once for each possible text of a variable that branches set differently.
+    /// Runs the command once for each possible text of an unknown stretch of which these are known.
     fn run_each(&mut self, shell: &mut Shell, invocation: &Invocation) -> Ran {
         let choice =
             invocation.fields.iter().flat_map(|field| stretches(&field.text)).find_map(|s| match s {
                 Stretch::Mark(index) => {
-                    let candidates = &self.unknowns.get(index)?.candidates;
-                    (!candidates.is_empty()).then(|| (index, candidates.clone()))
+                    let unknown = self.unknowns.get(index)?;
+                    (!unknown.candidates.is_empty())
+                        .then(|| (index, unknown.candidates.clone(), unknown.is_one_word))
                 }
                 Stretch::Known(_) => None,
             });
-        let Some((index, candidates)) = choice else { return self.run(shell, invocation) };
-        let mut ran = (String::new(), Flow::On);
-        for candidate in candidates {
+        let Some((index, candidates, is_one_word)) = choice else { return self.run_named(shell, invocation) };
+        let mark = Unknowns::mark_of(index);
+        let ways = candidates.into_iter().map(|candidate| {
+            let mut fields = Vec::with_capacity(invocation.fields.len());
+            for field in &invocation.fields {
+                if field.text == mark && !is_one_word {
+                    // It splits, or disappears when it is empty.
+                    let words = candidate.split_whitespace().map(str::to_owned);
+                    fields.extend(words.map(|text| Field { text, origin: field.origin }));
+                } else {
+                    let text = field.text.replace(&mark, &candidate);
+                    fields.push(Field { text, origin: field.origin });
+                }
+            }
+            Invocation { fields, ..invocation.clone() }
+        });
+        let ways: Vec<Invocation> = ways.collect();
+        self.one_way_of(shell, ways, Self::run_each)
+    }
+
+    /// Runs one of several commands.
+    fn one_way_of(
+        &mut self,
+        shell: &mut Shell,
+        commands: Vec<Invocation>,
+        mut run: impl FnMut(&mut Self, &mut Shell, &Invocation) -> Ran,
+    ) -> Ran {
+        let mut ways = Ways::default();
+        let mut found = Vec::new();
+        for command in commands {
             if self.exhausted() {
                 break;
             }
             self.spend(1);
-            let mut fields = Vec::with_capacity(invocation.fields.len());
-            for field in &invocation.fields {
-                let text: String = stretches(&field.text)
-                    .map(|s| match s {
-                        Stretch::Mark(at) if at == index => candidate.clone(),
-                        Stretch::Mark(at) => Unknowns::mark_of(at),
-                        Stretch::Known(text) => text.to_owned(),
-                    })
-                    .collect();
-                if text == candidate {
-                    // Assumes that the variable is not quoted: it splits, or disappears when it is empty.
-                    let words = text.split_whitespace().map(str::to_owned);
-                    fields.extend(words.map(|text| Field { text, origin: field.origin }));
-                } else {
-                    fields.push(Field { text, origin: field.origin });
-                }
+            let ((), nodes) = self.collected(|this| {
+                ways.run(this, shell.clone(), |this, shell| run(this, shell, &command));
+            });
+            if !found.contains(&nodes) {
+                found.push(nodes);
             }
-            let one = Invocation { fields, ..invocation.clone() };
-            ran = self.run_each(shell, &one);
         }
-        ran
+        self.status = None;
+        self.push_alternatives(found);
+        ways.end(self, shell)
+    }
+
+    /// Runs a command. A name that is unknown and not quoted may be no word at all, and the next word the name.
+    fn run_named(&mut self, shell: &mut Shell, invocation: &Invocation) -> Ran {
+        let may_vanish = invocation.fields.len() > 1
+            && invocation.word(0).and_then(|name| self.unknowns.only_mark(name)).is_some_and(|name| {
+                name.many && name.source.starts_with('$') && !name.source.starts_with("$(") && name.listing.is_none()
+            });
+        if !may_vanish {
+            return self.run(shell, invocation);
+        }
+        let rest = Invocation { fields: invocation.from(1).to_vec(), ..invocation.clone() };
+        self.one_way_of(shell, vec![invocation.clone(), rest], Self::run)
     }
 
     /// Runs words as a command: a function, a builtin or a program.
@@ -169,6 +219,9 @@ impl Evaluator {
     }
 
     fn dispatch(&mut self, shell: &mut Shell, name: &str, invocation: &Invocation) -> Ran {
+        if let Some(bodies) = shell.function_choices.get(name).cloned() {
+            return self.run_one_of(shell, name, bodies, invocation);
+        }
         if let Some(body) = shell.functions.get(name).cloned() {
             return self.call(shell, name, &body, invocation);
         }
@@ -179,6 +232,44 @@ impl Evaluator {
             return ran;
         }
         self.start(shell, invocation)
+    }
+}
+
+impl Evaluator {
+    /// Calls a function of which branches have left behind one of these bodies, or none.
+    fn run_one_of(
+        &mut self,
+        shell: &mut Shell,
+        name: &str,
+        bodies: Vec<Option<Body>>,
+        invocation: &Invocation,
+    ) -> Ran {
+        let before = (Rc::clone(&shell.functions), Rc::clone(&shell.function_choices));
+        let mut ways = Ways::default();
+        let mut found = Vec::new();
+        for body in bodies {
+            let mut narrow = shell.clone();
+            match body {
+                Some(body) => narrow.define(name, body),
+                None => narrow.undefine(name),
+            }
+            let chosen = (Rc::clone(&narrow.functions), Rc::clone(&narrow.function_choices));
+            let ((), nodes) = self.collected(|this| {
+                ways.run(this, narrow, |this, state| {
+                    let ran = this.dispatch(state, name, invocation);
+                    if Rc::ptr_eq(&state.functions, &chosen.0) && Rc::ptr_eq(&state.function_choices, &chosen.1) {
+                        (state.functions, state.function_choices) = before.clone();
+                    }
+                    ran
+                });
+            });
+            if !found.contains(&nodes) {
+                found.push(nodes);
+            }
+        }
+        self.status = None;
+        self.push_alternatives(found);
+        ways.end(self, shell)
     }
 }
 
@@ -206,10 +297,4 @@ fn alias_text(shell: &Shell, simple: &ast::SimpleCommand) -> Option<String> {
         }
     }
     Some(text)
-}
-
-/// Whether a builtin that leaves a part of the script does not run if one of its redirections fails.
-fn may_not_leave(invocation: &Invocation) -> bool {
-    let name = invocation.word(0);
-    matches!(name, Some("exit" | "return" | "break" | "continue" | "command" | "builtin"))
 }

@@ -93,7 +93,7 @@ impl Evaluator {
 
     /// A mark for the content of a file on this machine, which is read when it is run; `None` where the file is elsewhere.
     pub fn file_mark(&mut self, shell: &Shell, path: &str) -> Option<String> {
-        self.disk_of(shell).filter(|_| path.starts_with('/') || !shell.is_cwd_doubtful)?;
+        self.disk_of(shell).filter(|_| path.starts_with('/') || shell.folders.is_empty())?;
         let absolute = self.path_of(shell, path).filter(|path| path.starts_with('/'))?;
         let source = format!("$(< {})", self.unknowns.show(path));
         Some(self.unknowns.mark(Unknown {
@@ -134,7 +134,7 @@ impl Evaluator {
             self.suspect_writers(shell, path);
             return vec![];
         };
-        self.on_disk.is_doubtful |= shell.is_cwd_doubtful && !path.starts_with('/');
+        self.on_disk.is_doubtful |= !shell.folders.is_empty() && !path.starts_with('/');
         let found = self.unknowns.only_mark(path).and_then(|unknown| unknown.found.clone());
         let paths = match (found, self.path_of(shell, path)) {
             (Some(search), _) => self.found_files(&search, &*disk),

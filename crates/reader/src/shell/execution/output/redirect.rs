@@ -29,7 +29,7 @@ impl Evaluator {
             return self.add_sink(shell, subshell.list.clone(), source, false);
         }
         let printed = self
-            .inside(Construct::ProcessSubstitution, |this| this.list(&mut shell.clone(), &subshell.list).0);
+            .inside(Construct::ProcessSubstitution, |this| this.subshell(shell, &subshell.list));
         self.unknowns.mark(Unknown { source, content: Some(printed), ..Unknown::default() })
     }
 

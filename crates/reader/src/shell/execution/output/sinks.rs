@@ -10,7 +10,7 @@ use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Invocation;
 use crate::shell::script::Construct;
 use crate::shell::state::{Shell, Sink, Value};
-use crate::shell::text::Origin;
+use crate::shell::text::{Origin, Unknown};
 
 /// Maximum number of commands that wait for their input.
 const MOST_SINKS: usize = 1024;
@@ -19,7 +19,10 @@ impl Evaluator {
     /// Starts a command that receives what is written to the second descriptor of the array `name`.
     pub fn start_coprocess(&mut self, shell: &mut Shell, name: &str, list: ast::CompoundList) {
         let path = self.add_sink(shell, list, format!("${name}"), true);
-        let [read, write] = [0, 1].map(|index| self.unknowns.plain(format!("${{{name}[{index}]}}")));
+        let [read, write] = [0, 1].map(|index| {
+            let source = format!("${{{name}[{index}]}}");
+            self.unknowns.mark(Unknown { source, ..Unknown::default() })
+        });
         self.store_file(shell, &format!("{} >", descriptor(&write)), &path, false);
         let items = vec![("0".to_owned(), read), ("1".to_owned(), write)];
         shell.set(name, Value::Array(items), Origin::Assigned);
@@ -33,7 +36,8 @@ impl Evaluator {
         source: String,
         has_run: bool,
     ) -> String {
-        let path = self.unknowns.plain(source);
+        // Each has a path of its own.
+        let path = self.unknowns.mark(Unknown { source, ..Unknown::default() });
         if self.sinks.len() >= MOST_SINKS {
             self.complain(Complaint::ManySteps);
             self.leave_out(shell, &list.to_string());
@@ -102,7 +106,7 @@ impl Evaluator {
             }
             let mut shell = sink.shell;
             shell.stdin = Some(sink.input);
-            self.inside(Construct::ProcessSubstitution, |this| this.list(&mut shell, &sink.list));
+            self.inside(Construct::ProcessSubstitution, |this| this.apart(|this| this.list(&mut shell, &sink.list)));
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The contents of files that a script writes, in case it runs them later.
 
+use std::rc::Rc;
+
 use super::disk_files::may_write;
 use super::filters;
 use super::redirect::Redirected;
@@ -61,7 +63,7 @@ impl Evaluator {
         if text.len() > LONGEST || (self.files.len() >= MOST_FILES && !self.files.contains_key(&key)) {
             // It may contain anything; running it causes a complaint.
             let mark = self.unknowns.plain("…");
-            self.files.insert(key, mark);
+            Rc::make_mut(&mut self.files).insert(key, mark);
             return;
         }
         self.spend(1 + text.len() / 64);
@@ -73,7 +75,7 @@ impl Evaluator {
                 self.unread(shell, text);
             }
         }
-        let file = self.files.entry(key).or_default();
+        let file = Rc::make_mut(&mut self.files).entry(key).or_default();
         if !append {
             file.clear();
         }

@@ -1,0 +1,102 @@
+//! Conditions that are certain: bash could not decide them otherwise.
+
+use brush_parser::ast::{BinaryPredicate, ExtendedTestExpr, UnaryPredicate};
+
+use crate::shell::evaluator::Evaluator;
+use crate::shell::expansion::pattern::glob;
+use crate::shell::state::Shell;
+use crate::shell::text::is_known;
+
+/// Characters with which a word is a pattern, or a text in it is quoted.
+const NOT_PLAIN: [char; 8] = ['*', '?', '[', '\\', '\'', '"', '(', '$'];
+
+impl Evaluator {
+    /// Expands the words of a `[[ … ]]`, which may contain command substitutions; what it finds where that is certain.
+    pub fn extended_test(&mut self, shell: &mut Shell, test: &ExtendedTestExpr) -> Option<bool> {
+        match test {
+            ExtendedTestExpr::And(left, right) => {
+                match (self.extended_test(shell, left), self.extended_test(shell, right)) {
+                    (Some(true), Some(true)) => Some(true),
+                    (Some(false), _) | (_, Some(false)) => Some(false),
+                    _ => None,
+                }
+            }
+            ExtendedTestExpr::Or(left, right) => {
+                match (self.extended_test(shell, left), self.extended_test(shell, right)) {
+                    (Some(false), Some(false)) => Some(false),
+                    (Some(true), _) | (_, Some(true)) => Some(true),
+                    _ => None,
+                }
+            }
+            ExtendedTestExpr::Not(inner) => self.extended_test(shell, inner).map(|holds| !holds),
+            ExtendedTestExpr::Parenthesized(inner) => self.extended_test(shell, inner),
+            ExtendedTestExpr::UnaryTest(predicate, word) => {
+                let text = self.text(shell, &word.value);
+                let is_empty = is_known(&text).then_some(text.is_empty())?;
+                match predicate {
+                    UnaryPredicate::StringHasZeroLength => Some(is_empty),
+                    UnaryPredicate::StringHasNonZeroLength => Some(!is_empty),
+                    _ => None,
+                }
+            }
+            ExtendedTestExpr::BinaryTest(predicate, left, right) => {
+                let [left, right] = [left, right].map(|word| {
+                    let operand = self.text(shell, &word.value);
+                    self.run_subscripts(shell, &operand);
+                    (operand, word.value.contains(NOT_PLAIN))
+                });
+                let equals = match predicate {
+                    BinaryPredicate::StringExactlyMatchesPattern
+                    | BinaryPredicate::StringExactlyMatchesString => true,
+                    BinaryPredicate::StringDoesNotExactlyMatchPattern
+                    | BinaryPredicate::StringDoesNotExactlyMatchString => false,
+                    _ => return None,
+                };
+                let is_certain =
+                    is_known(&left.0) && is_known(&right.0) && !right.1 && !shell.matches_loosely;
+                is_certain.then_some((left.0 == right.0) == equals)
+            }
+        }
+    }
+}
+
+/// Whether the words of `test` or `[` hold; `None` where that depends on more than the words.
+pub(crate) fn holds(words: &[&str]) -> Option<bool> {
+    if !words.iter().all(|word| is_known(word)) {
+        return None;
+    }
+    match words {
+        [] => Some(false),
+        ["!", rest @ ..] if !rest.is_empty() => holds(rest).map(|holds| !holds),
+        [text] => Some(!text.is_empty()),
+        ["-n", text] => Some(!text.is_empty()),
+        ["-z", text] => Some(text.is_empty()),
+        [left, "=" | "==", right] => Some(left == right),
+        [left, "!=", right] => Some(left != right),
+        [left, operator, right] => {
+            let (left, right) = (left.trim().parse::<i64>().ok()?, right.trim().parse::<i64>().ok()?);
+            Some(match *operator {
+                "-eq" => left == right,
+                "-ne" => left != right,
+                "-lt" => left < right,
+                "-le" => left <= right,
+                "-gt" => left > right,
+                "-ge" => left >= right,
+                _ => return None,
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Whether a text matches a pattern of `case`; `None` where that is not certain.
+pub(crate) fn matches(shell: &Shell, text: &str, raw: &str, pattern: &str) -> Option<bool> {
+    if raw == "*" {
+        return Some(true);
+    }
+    let is_certain = is_known(text) && is_known(pattern) && !shell.matches_loosely;
+    if !is_certain || raw.contains(['\\', '\'', '"', '(', '$', '`']) && pattern.contains(['*', '?', '[', '\\', '(']) {
+        return None;
+    }
+    Some(if pattern.contains(['(', '[']) { return None } else { glob(pattern, text) })
+}

@@ -1,0 +1,298 @@
+//! The state of a shell where ways come together: what differs may be as on any of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::shell::Complaint;
+use crate::shell::evaluator::Evaluator;
+use crate::shell::state::{Args, Body, Shell, Value, Variable, is_same};
+use crate::shell::text::{Origin, Unknown, Word};
+
+/// Maximum number of values of one variable; beyond it, the value is unknown.
+pub(crate) const MOST_CHOICES: usize = 16;
+
+impl Evaluator {
+    /// Joins the state at the end of another way into `shell`.
+    pub fn join(&mut self, shell: &mut Shell, other: &Shell) {
+        if !Rc::ptr_eq(&other.variables, &shell.variables) {
+            self.join_variables(shell, other);
+        }
+        join_functions(shell, other);
+        join_args(shell, other);
+        if shell.cwd != other.cwd || shell.folders != other.folders {
+            let mut folders = shell.possible_folders();
+            add_new(&mut folders, other.possible_folders());
+            shell.has_choices = true;
+            shell.cwd = None;
+            shell.folders = if folders.len() > MOST_CHOICES { Rc::new(vec![None]) } else { Rc::new(folders) };
+        }
+        if shell.old_cwd != other.old_cwd {
+            shell.old_cwd = None;
+        }
+        if shell.stdin != other.stdin {
+            let texts = [shell.stdin.take(), other.stdin.clone()].into_iter().flatten().collect();
+            shell.stdin = Some(self.one_of(texts, "…"));
+        }
+        self.join_environments(shell, other);
+        extend(&mut shell.attributes, &other.attributes);
+        extend(&mut shell.aliases.defined, &other.aliases.defined);
+        extend(&mut shell.aliases.active, &other.aliases.active);
+        for (signal, commands) in other.traps.iter() {
+            if shell.traps.get(signal) != Some(commands) {
+                add_new(Rc::make_mut(&mut shell.traps).entry(signal.clone()).or_default(), commands.clone());
+            }
+        }
+        if shell.exported_functions != other.exported_functions {
+            let exported = other.exported_functions.to_vec();
+            add_new(Rc::make_mut(&mut shell.exported_functions), exported);
+        }
+        if other.locals.len() > shell.locals.len() {
+            shell.locals = Rc::clone(&other.locals);
+        }
+        shell.output = shell.output.take().or_else(|| other.output.clone());
+        shell.aliases.enabled |= other.aliases.enabled;
+        shell.outlives_exec |= other.outlives_exec;
+        shell.last_pipes |= other.last_pipes;
+        shell.matches_loosely |= other.matches_loosely;
+        shell.repeats |= other.repeats;
+        shell.has_choices |= other.has_choices;
+    }
+
+    /// Joins a state into another one that there may not be yet.
+    pub fn join_into(&mut self, joined: &mut Option<Shell>, other: Shell) {
+        match joined {
+            Some(shell) => self.join(shell, &other),
+            None => *joined = Some(other),
+        }
+    }
+
+    fn join_variables(&mut self, shell: &mut Shell, other: &Shell) {
+        self.spend(1 + other.variables.len() / 16);
+        let ours = Rc::clone(&shell.variables);
+        let names: BTreeSet<&String> = ours.keys().chain(other.variables.keys()).collect();
+        for name in names {
+            let (our, their) = (ours.get(name), other.variables.get(name));
+            if is_same(our, their) {
+                continue;
+            }
+            let mut choices = possible(our);
+            for choice in possible(their) {
+                if !choices.iter().any(|known| is_same(known.as_ref(), choice.as_ref())) {
+                    choices.push(choice);
+                }
+            }
+            let variable = self.variable_of(name, choices, other);
+            shell.has_choices = true;
+            Rc::make_mut(&mut shell.variables).insert(name.clone(), variable);
+        }
+    }
+
+    /// A variable that is as one of these.
+    pub fn variable_of(&mut self, name: &str, choices: Vec<Option<Variable>>, shell: &Shell) -> Variable {
+        let exported = choices.iter().flatten().any(|choice| choice.exported);
+        if choices.len() > MOST_CHOICES {
+            return Variable { exported, ..self.forgotten(name, &choices, shell) };
+        }
+        let mut texts: Vec<String> = Vec::new();
+        for choice in &choices {
+            add_new(&mut texts, self.texts_of(name, choice.as_ref().map(|variable| &variable.value)));
+        }
+        let value = Value::Scalar(self.one_of(texts, &format!("${name}")));
+        Variable { exported, choices: Some(Rc::new(choices)), ..Variable::of(value, Origin::Assigned) }
+    }
+
+    /// A variable that may have any value. The texts that are lost and may act are added as unread text.
+    pub fn forgotten(&mut self, name: &str, choices: &[Option<Variable>], shell: &Shell) -> Variable {
+        let mut lost: Vec<String> = Vec::new();
+        for choice in choices {
+            add_new(&mut lost, self.texts_of(name, choice.as_ref().map(|variable| &variable.value)));
+        }
+        lost.retain(|text| self.mentions_action(text));
+        if !lost.is_empty() {
+            self.complain(Complaint::ManyValues);
+            self.leave_out(shell, &lost.join("\n"));
+        }
+        let value = Value::Scalar(self.unknowns.many(format!("${name}")));
+        let exported = choices.iter().flatten().any(|choice| choice.exported);
+        Variable { exported, ..Variable::of(value, Origin::Assigned) }
+    }
+
+    /// The possible texts of a value; `None` is that of the environment.
+    fn texts_of(&mut self, name: &str, value: Option<&Value>) -> Vec<String> {
+        match value {
+            None => vec![String::new(), self.unknowns.many(format!("${name}"))],
+            Some(Value::Unset) => vec![String::new()],
+            Some(Value::Scalar(text)) => match self.unknowns.only_mark(text) {
+                Some(unknown) if !unknown.candidates.is_empty() => unknown.candidates.clone(),
+                _ => vec![text.clone()],
+            },
+            Some(Value::Array(items)) => {
+                vec![items.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(" ")]
+            }
+        }
+    }
+
+    /// A text that is one of these, written as `source`.
+    pub fn one_of(&mut self, mut texts: Vec<String>, source: &str) -> String {
+        let mut distinct: Vec<String> = Vec::new();
+        add_new(&mut distinct, std::mem::take(&mut texts));
+        if distinct.len() < 2 {
+            return distinct.pop().unwrap_or_default();
+        }
+        let unknown = if distinct.len() > MOST_CHOICES {
+            Unknown { made_from: Some(distinct.join("\n")), many: true, ..Unknown::default() }
+        } else {
+            Unknown { candidates: distinct, ..Unknown::default() }
+        };
+        self.unknowns.mark(Unknown { source: source.to_owned(), ..unknown })
+    }
+
+    /// A variable that is exported with different values is in the environment with each of them.
+    fn join_environments(&mut self, shell: &mut Shell, other: &Shell) {
+        if Arc::ptr_eq(&shell.env, &other.env) || shell.env == other.env {
+            return;
+        }
+        let theirs = other.env.iter().filter(|entry| !shell.env.contains(entry)).cloned();
+        let added: Vec<(String, Word)> = theirs.collect();
+        let env = Arc::make_mut(&mut shell.env);
+        for (name, word) in added {
+            let at = env.iter().position(|(known, _)| *known == name).unwrap_or(env.len());
+            env.insert(at, (name, word));
+        }
+        if shell.has_full_environment() {
+            self.complain(Complaint::ManyValues);
+        }
+    }
+
+    /// Replaces what changes from one round of a loop to the next with unknown values.
+    pub fn widen(&mut self, shell: &mut Shell, before: &Shell) {
+        if !Rc::ptr_eq(&shell.variables, &before.variables) {
+            let now = Rc::clone(&shell.variables);
+            for (name, variable) in now.iter() {
+                if !is_same(Some(variable), before.variables.get(name)) {
+                    let forgotten = self.forgotten(name, &possible(Some(variable)), before);
+                    Rc::make_mut(&mut shell.variables).insert(name.clone(), forgotten);
+                }
+            }
+        }
+        if shell.possible_args() != before.possible_args() {
+            let words = shell.possible_args().into_iter().flatten();
+            let texts: Vec<String> =
+                words.flat_map(|args| args.iter().map(|field| field.text.clone()).collect::<Vec<_>>()).collect();
+            if texts.iter().any(|text| self.mentions_action(text)) {
+                self.complain(Complaint::ManyValues);
+            }
+            shell.set_args(None);
+        }
+        if shell.possible_folders() != before.possible_folders() {
+            shell.enter(None);
+        }
+    }
+}
+
+/// The states in which a variable may be.
+pub(crate) fn possible(variable: Option<&Variable>) -> Vec<Option<Variable>> {
+    match variable {
+        Some(Variable { choices: Some(choices), .. }) => choices.to_vec(),
+        one => vec![one.cloned()],
+    }
+}
+
+fn join_functions(shell: &mut Shell, other: &Shell) {
+    if Rc::ptr_eq(&shell.functions, &other.functions)
+        && Rc::ptr_eq(&shell.function_choices, &other.function_choices)
+    {
+        return;
+    }
+    let names: BTreeSet<String> = shell.functions.keys().chain(other.functions.keys()).cloned().collect();
+    for name in names {
+        let mut bodies = shell.bodies(&name);
+        for body in other.bodies(&name) {
+            if !bodies.iter().any(|known| is_same_body(known.as_ref(), body.as_ref())) {
+                bodies.push(body);
+            }
+        }
+        if let Some(body) = bodies.iter().flatten().next() {
+            Rc::make_mut(&mut shell.functions).insert(name.clone(), Rc::clone(body));
+        }
+        if bodies.len() > 1 {
+            shell.has_choices = true;
+            Rc::make_mut(&mut shell.function_choices).insert(name, bodies);
+        }
+    }
+}
+
+fn join_args(shell: &mut Shell, other: &Shell) {
+    if Rc::ptr_eq(&shell.args, &other.args)
+        && shell.args_unknown == other.args_unknown
+        && Rc::ptr_eq(&shell.args_choices, &other.args_choices)
+    {
+        return;
+    }
+    let mut choices: Vec<Args> = shell.possible_args();
+    add_new(&mut choices, other.possible_args());
+    if choices.len() > 1 {
+        shell.set_args(None);
+        if choices.len() <= MOST_CHOICES {
+            shell.has_choices = true;
+            shell.args_choices = Rc::new(choices);
+        }
+    }
+}
+
+impl Shell {
+    /// What a name may call: one of these functions, or none.
+    pub fn bodies(&self, name: &str) -> Vec<Option<Body>> {
+        match self.function_choices.get(name) {
+            Some(bodies) => bodies.clone(),
+            None => vec![self.functions.get(name).cloned()],
+        }
+    }
+
+    /// Whether both are the same, as far as it changes from one round of a loop to the next.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let names = || self.variables.keys().chain(other.variables.keys());
+        (Rc::ptr_eq(&self.variables, &other.variables)
+            || names().all(|name| is_same(self.variables.get(name), other.variables.get(name))))
+            && self.possible_args() == other.possible_args()
+            && self.possible_folders() == other.possible_folders()
+            && self.has_functions_of(other)
+    }
+
+    fn has_functions_of(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.functions, &other.functions)
+            || self.functions.keys().chain(other.functions.keys()).all(|name| {
+                let (ours, theirs) = (self.bodies(name), other.bodies(name));
+                ours.len() == theirs.len()
+                    && ours.iter().all(|our| theirs.iter().any(|their| is_same_body(our.as_ref(), their.as_ref())))
+            })
+    }
+}
+
+/// Whether both bodies are the same text.
+fn is_same_body(one: Option<&Body>, other: Option<&Body>) -> bool {
+    match (one, other) {
+        (None, None) => true,
+        (Some(one), Some(other)) => Rc::ptr_eq(one, other) || one.to_string() == other.to_string(),
+        _ => false,
+    }
+}
+
+/// Adds what is not in the list.
+fn add_new<T: PartialEq>(list: &mut Vec<T>, more: Vec<T>) {
+    for item in more {
+        if !list.contains(&item) {
+            list.push(item);
+        }
+    }
+}
+
+/// Adds the entries that are missing.
+fn extend<T: Clone>(entries: &mut Rc<BTreeMap<String, T>>, more: &Rc<BTreeMap<String, T>>) {
+    if !Rc::ptr_eq(entries, more) {
+        for (name, value) in more.iter().filter(|(name, _)| !entries.contains_key(*name)).collect::<Vec<_>>() {
+            Rc::make_mut(entries).insert(name.clone(), value.clone());
+        }
+    }
+}

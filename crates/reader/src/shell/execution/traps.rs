@@ -1,0 +1,69 @@
+//! Traps: they are followed with the state in which they are set, and with every later one that leads elsewhere.
+
+use std::rc::Rc;
+
+use super::commands::invocation::Invocation;
+use crate::shell::evaluator::Evaluator;
+use crate::shell::script::{Construct, Node};
+use crate::shell::state::Shell;
+
+/// Signals whose commands run once, at the end of the shell.
+const AT_EXIT: [&str; 2] = ["EXIT", "0"];
+
+impl Evaluator {
+    /// `trap COMMANDS SIGNALS`.
+    pub fn trap(&mut self, shell: &mut Shell, invocation: &Invocation) {
+        let at = if invocation.word(1) == Some("--") { 2 } else { 1 };
+        let [action, signals @ ..] = invocation.from(at) else { return };
+        if signals.is_empty() || matches!(action.text.as_str(), "-p" | "-l") {
+            return;
+        }
+        let commands = if action.text == "-" { "" } else { action.text.as_str() };
+        for signal in signals {
+            let name = self.unknowns.show(&signal.text);
+            if commands.is_empty() {
+                if shell.traps.contains_key(&name) {
+                    Rc::make_mut(&mut shell.traps).remove(&name);
+                }
+            } else {
+                Rc::make_mut(&mut shell.traps).insert(name.clone(), vec![commands.to_owned()]);
+                self.run_trap(shell, &name, commands);
+            }
+        }
+    }
+
+    /// Follows the traps that may run after any command.
+    pub fn run_traps(&mut self, shell: &Shell) {
+        let traps = Rc::clone(&shell.traps);
+        for (signal, commands) in traps.iter().filter(|(signal, _)| !AT_EXIT.contains(&signal.as_str())) {
+            commands.iter().for_each(|commands| self.run_trap(shell, signal, commands));
+        }
+    }
+
+    /// Follows what runs at the end of a shell that began with the traps of `outer`.
+    pub fn run_exit_traps(&mut self, shell: &Shell, outer: &Shell) {
+        for signal in AT_EXIT {
+            let Some(commands) = shell.traps.get(signal) else { continue };
+            if outer.traps.get(signal) != Some(commands) || outer.traps.is_empty() {
+                commands.clone().iter().for_each(|commands| self.run_trap(shell, signal, commands));
+            }
+        }
+    }
+
+    /// Follows the commands of a trap, unless the same was found before.
+    fn run_trap(&mut self, shell: &Shell, signal: &str, commands: &str) {
+        if self.in_trap || self.exhausted() {
+            return;
+        }
+        let mut inner = shell.clone();
+        inner.repeats |= matches!(signal, "DEBUG" | "ERR" | "RETURN");
+        self.in_trap = true;
+        let (_, nodes) = self.collected(|this| this.apart(|this| this.run_text(&mut inner, commands)));
+        self.in_trap = false;
+        let found = (signal.to_owned(), nodes);
+        if !found.1.is_empty() && !self.trapped.contains(&found) {
+            self.trapped.push(found.clone());
+            self.push(Node::Group(Construct::Trap(found.0), found.1));
+        }
+    }
+}

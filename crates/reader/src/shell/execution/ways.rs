@@ -1,0 +1,153 @@
+//! Ways through a part of a script, of which bash takes one. What follows begins with the join of their states.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use crate::shell::evaluator::{Evaluator, Flow, Ran};
+use crate::shell::state::Shell;
+
+/// What the ways through a part have left behind.
+#[derive(Default)]
+pub(crate) struct Ways {
+    /// What those that go on have printed, and those that leave the part.
+    printed: Vec<String>,
+    left: Vec<String>,
+    /// The join of the states of those that go on.
+    state: Option<Shell>,
+    /// The flow of those that leave: that which ends the least.
+    flow: Option<Flow>,
+    files: Vec<Rc<BTreeMap<String, String>>>,
+}
+
+impl Ways {
+    /// Follows one way from a state on.
+    pub fn run(
+        &mut self,
+        evaluator: &mut Evaluator,
+        mut state: Shell,
+        way: impl FnOnce(&mut Evaluator, &mut Shell) -> Ran,
+    ) {
+        let before = Rc::clone(&evaluator.files);
+        let ran = way(evaluator, &mut state);
+        self.add(evaluator, state, ran);
+        evaluator.files = before;
+    }
+
+    /// Adds a way that ends with this state.
+    pub fn add(&mut self, evaluator: &mut Evaluator, state: Shell, (text, flow): Ran) {
+        self.files.push(Rc::clone(&evaluator.files));
+        if flow == Flow::On {
+            self.printed.push(text);
+            evaluator.join_into(&mut self.state, state);
+        } else {
+            self.left.push(text);
+            self.flow = Some(self.flow.map_or(flow, |least| least.min(flow)));
+        }
+    }
+
+    /// Continues with the join of the ways in `shell`.
+    pub fn end(self, evaluator: &mut Evaluator, shell: &mut Shell) -> Ran {
+        let mut files = self.files.into_iter();
+        evaluator.files = files.next().unwrap_or_default();
+        files.for_each(|files| evaluator.join_files(&files));
+        match self.state {
+            Some(state) => {
+                *shell = state;
+                if !self.left.is_empty() {
+                    evaluator.left_early.extend(self.left);
+                }
+                (evaluator.one_of(self.printed, "…"), Flow::On)
+            }
+            None => (evaluator.one_of(self.left, "…"), self.flow.unwrap_or(Flow::On)),
+        }
+    }
+}
+
+/// The states with which ways leave a function, a loop or a subshell early.
+#[derive(Default)]
+pub(crate) struct Leaving {
+    /// By `return`, from the function or the sourced file in progress.
+    pub returns: Vec<Option<Shell>>,
+    /// By `break` and `continue`, from the loops in progress, outermost first.
+    pub loops: Vec<Round>,
+}
+
+/// The states with which a round of a loop ends early.
+#[derive(Default)]
+pub(crate) struct Round {
+    pub breaks: Option<Shell>,
+    pub continues: Option<Shell>,
+}
+
+impl Evaluator {
+    /// Runs a part in a process of its own: it leaves no function and no loop around it.
+    pub fn apart<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = std::mem::take(&mut self.leaving);
+        let result = run(self);
+        self.leaving = outer;
+        result
+    }
+
+    /// Runs a part that `return` ends, and joins the states with which it does.
+    pub fn until_return(&mut self, shell: &mut Shell, run: impl FnOnce(&mut Self, &mut Shell) -> Ran) -> Ran {
+        let loops = std::mem::take(&mut self.leaving.loops);
+        self.leaving.returns.push(None);
+        let (printed, flow) = run(self, shell);
+        let returned = self.leaving.returns.pop().flatten();
+        self.leaving.loops = loops;
+        match returned {
+            None if flow == Flow::Return => (printed, Flow::On),
+            None => (printed, flow),
+            Some(state) => {
+                if flow == Flow::On {
+                    self.join(shell, &state);
+                } else {
+                    *shell = state;
+                }
+                (printed, Flow::On)
+            }
+        }
+    }
+
+    /// Notes the state with which `return`, `break` or `continue` leaves a part. `levels` is the number of loops, `None` if it
+    /// is unknown.
+    pub fn leave(&mut self, shell: &Shell, flow: Flow, levels: Option<usize>) {
+        let Leaving { mut returns, mut loops } = std::mem::take(&mut self.leaving);
+        match flow {
+            Flow::Return => {
+                if let Some(returned) = returns.last_mut() {
+                    self.join_into(returned, shell.clone());
+                }
+            }
+            Flow::Break | Flow::Continue => {
+                let outermost = levels.map_or(0, |levels| loops.len().saturating_sub(levels));
+                for (index, round) in loops.iter_mut().enumerate().skip(outermost) {
+                    let ends = flow == Flow::Break || levels.is_none() || index > outermost;
+                    if ends {
+                        self.join_into(&mut round.breaks, shell.clone());
+                    }
+                    if flow == Flow::Continue {
+                        self.join_into(&mut round.continues, shell.clone());
+                    }
+                }
+            }
+            Flow::On | Flow::Exit => {}
+        }
+        self.leaving = Leaving { returns, loops };
+    }
+
+    /// Joins the files that another way has written into those of this one.
+    fn join_files(&mut self, other: &Rc<BTreeMap<String, String>>) {
+        if Rc::ptr_eq(&self.files, other) {
+            return;
+        }
+        for (path, theirs) in other.iter() {
+            let joined = match self.files.get(path) {
+                Some(ours) if ours == theirs => continue,
+                Some(ours) => self.one_of(vec![ours.clone(), theirs.clone()], "…"),
+                None => theirs.clone(),
+            };
+            Rc::make_mut(&mut self.files).insert(path.clone(), joined);
+        }
+    }
+}
