@@ -313,7 +313,12 @@ impl Writer {
                 self.pick(&["$NAME", "\"$NAME\"", "${NAME}", "\"${NAME}\"", "${NAME:-other}"])
                     .replace("NAME", &name)
             }
-            27 => format!("${{{}:-{word}}}", self.fresh("unset")),
+            27 => {
+                let name = self.fresh("unset");
+                // The environment might set it.
+                before.extend((!self.wild).then(|| format!("{name}=")));
+                format!("${{{name}:-{word}}}")
+            }
             // `echo -e` prints nothing.
             28 if !word.starts_with('-') => format!("$(echo {word})"),
             29 => format!("\"$(printf %s {word})\""),

@@ -44,7 +44,6 @@ pub(crate) type Ran = (String, Flow);
 
 /// The state of one reading.
 #[derive(Default)]
-#[expect(clippy::struct_excessive_bools, reason = "independent yes-or-no facts")]
 pub(crate) struct Evaluator {
     /// The known programs.
     pub catalogue: Catalogue,
@@ -64,9 +63,9 @@ pub(crate) struct Evaluator {
     pub leaving: Leaving,
     /// What was printed on ways that leave a part early while others go on.
     pub left_early: Vec<String>,
-    /// What traps run, by signal, and whether one is followed at the moment.
-    pub trapped: Vec<(String, Vec<Node>)>,
-    pub in_trap: bool,
+    /// What the traps of this shell run, and how many are followed at the moment.
+    pub trapped: Vec<Vec<Node>>,
+    pub traps_around: usize,
     nodes: Vec<Vec<Node>>,
     pub complaints: Vec<Complaint>,
     work: usize,

@@ -25,5 +25,5 @@ pub use execution::run::{read, read_on, read_with};
 pub use expansion::pattern::glob;
 pub use host::host_of;
 pub use programs::{AnsibleCall, pairs};
-pub use script::{Command, Construct, Mode, Node, Script, Suspicion, Unread};
+pub use script::{Command, Construct, INHERITED, Mode, Node, Script, Suspicion, Unread};
 pub use text::{Listing, Word, is_name};

@@ -42,6 +42,9 @@ pub enum Node {
     Unread(Unread),
 }
 
+/// The name of the way with a value that only the environment gives: in `docker restart ${NAME:-web}`, that of `$NAME`.
+pub const INHERITED: &str = "as the environment says";
+
 /// The construct of a group of nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Construct {

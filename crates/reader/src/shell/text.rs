@@ -50,6 +50,8 @@ pub struct Unknown {
     pub(crate) made_from: Option<String>,
     /// True when the text may be any number of words.
     pub(crate) many: bool,
+    /// True for a text that only the environment gives.
+    pub(crate) is_inherited: bool,
     /// True for one of the candidates between quotes, which is not split.
     pub(crate) is_one_word: bool,
     /// The absolute path of the file on this machine that holds the text.

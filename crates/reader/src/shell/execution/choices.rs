@@ -6,8 +6,8 @@ use super::join::possible;
 use super::ways::Ways;
 use crate::shell::evaluator::{Evaluator, Ran};
 use crate::shell::grammar::here::restore;
-use crate::shell::script::{Construct, Node};
-use crate::shell::state::{Args, Shell, Variable, is_same};
+use crate::shell::script::{Construct, INHERITED, Node};
+use crate::shell::state::{Args, Shell, Value, Variable};
 
 /// Maximum number of combinations of values for which a command is followed; what is beyond it has an unknown value.
 const MOST_WAYS: usize = 16;
@@ -57,7 +57,7 @@ impl Evaluator {
             return run(self, shell);
         }
         let mut ways = Ways::default();
-        let mut found: Vec<Vec<Node>> = Vec::new();
+        let mut found = Vec::new();
         let mut status = None;
         for combination in 0..combinations {
             if self.exhausted() {
@@ -66,84 +66,68 @@ impl Evaluator {
             self.spend(1);
             let mut narrow = shell.clone();
             let mut left = combination;
+            let mut is_inherited = false;
             for choice in &choices {
-                self.choose(&mut narrow, choice, left % choice.len());
+                is_inherited |= self.choose(&mut narrow, choice, left % choice.len());
                 left /= choice.len();
             }
-            let ((), nodes) = self.collected(|this| {
-                ways.run(this, narrow.clone(), |this, state| {
-                    let ran = run(this, state);
-                    for choice in &choices {
-                        reopen(state, choice, &narrow, shell);
-                    }
-                    ran
-                });
-            });
+            let ((), nodes) = self.collected(|this| ways.run(this, narrow, &mut run));
             status = Some(status.map_or(self.status, |before| if before == self.status { before } else { None }));
-            if !found.contains(&nodes) {
-                found.push(nodes);
-            }
+            found.push((is_inherited, nodes));
         }
         self.status = status.flatten();
         self.push_alternatives(found);
         ways.end(self, shell)
     }
 
-    /// Adds lists of nodes of which one runs.
-    pub fn push_alternatives(&mut self, mut found: Vec<Vec<Node>>) {
-        if found.len() < 2 {
-            found.into_iter().flatten().for_each(|node| self.push(node));
+    /// Adds lists of nodes of which one runs; those with `true` are of a value that only the environment gives.
+    pub fn push_alternatives(&mut self, found: Vec<(bool, Vec<Node>)>) {
+        let mut distinct: Vec<(bool, Vec<Node>)> = Vec::new();
+        for (is_inherited, nodes) in found {
+            match distinct.iter_mut().find(|(_, known)| *known == nodes) {
+                Some((known, _)) => *known &= is_inherited,
+                None => distinct.push((is_inherited, nodes)),
+            }
+        }
+        if let [(_, nodes)] = distinct.as_mut_slice() {
+            std::mem::take(nodes).into_iter().for_each(|node| self.push(node));
             return;
         }
-        found.retain(|nodes| !nodes.is_empty());
-        let ways = found.into_iter().map(|nodes| Node::Group(Construct::Branch("either"), nodes)).collect();
+        distinct.retain(|(_, nodes)| !nodes.is_empty());
+        let ways = distinct.into_iter().map(|(is_inherited, nodes)| {
+            Node::Group(Construct::Branch(if is_inherited { INHERITED } else { "either" }), nodes)
+        });
+        let ways = ways.collect();
         self.push(Node::Group(Construct::OneOf, ways));
     }
 
-    fn choose(&mut self, shell: &mut Shell, choice: &Choice, index: usize) {
+    /// Chooses one; true if that is the value that only the environment gives.
+    fn choose(&mut self, shell: &mut Shell, choice: &Choice, index: usize) -> bool {
         match choice {
             Choice::Variable(name, choices) => match choices.get(index).cloned().flatten() {
                 Some(variable) => {
+                    let is_inherited = self.is_inherited(&variable.value);
                     let exported = variable.exported;
                     Rc::make_mut(&mut shell.variables).insert(name.clone(), variable);
                     if exported {
                         self.export(shell, name);
                     }
+                    return is_inherited;
                 }
-                None => drop(Rc::make_mut(&mut shell.variables).remove(name)),
+                None => {
+                    Rc::make_mut(&mut shell.variables).remove(name);
+                    return true;
+                }
             },
             Choice::Args(choices) => shell.set_args(choices.get(index).cloned().flatten()),
             Choice::Folder(choices) => shell.enter(choices.get(index).cloned().flatten()),
         }
+        false
     }
-}
 
-/// What a part did not change may again be one of several.
-fn reopen(state: &mut Shell, choice: &Choice, chosen: &Shell, before: &Shell) {
-    match choice {
-        Choice::Variable(name, _) => {
-            if is_same(state.variables.get(name), chosen.variables.get(name))
-                && let Some(variable) = before.variables.get(name)
-            {
-                Rc::make_mut(&mut state.variables).insert(name.clone(), variable.clone());
-            }
-        }
-        Choice::Args(_) => {
-            if state.possible_args() == chosen.possible_args() {
-                state.args = Rc::clone(&before.args);
-                state.args_unknown = before.args_unknown;
-                state.args_choices = Rc::clone(&before.args_choices);
-            }
-        }
-        Choice::Folder(_) => {
-            if state.possible_folders() == chosen.possible_folders() {
-                state.cwd.clone_from(&before.cwd);
-                state.folders = Rc::clone(&before.folders);
-            }
-        }
-    }
-    if state.env == chosen.env {
-        state.env = std::sync::Arc::clone(&before.env);
+    fn is_inherited(&self, value: &Value) -> bool {
+        let Value::Scalar(text) = value else { return false };
+        self.unknowns.only_mark(text).is_some_and(|unknown| unknown.is_inherited)
     }
 }
 

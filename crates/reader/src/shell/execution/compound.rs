@@ -181,7 +181,9 @@ impl Evaluator {
                 let mut found = Some(false);
                 for pattern in &case.patterns {
                     let expanded = self.text(&mut state, &pattern.value);
-                    match matches(shell, &text, &pattern.value, &expanded) {
+                    let is_fixed = !clause.value.value.contains('$');
+                    let matched = matches(shell, &text, &pattern.value, &expanded);
+                    match matched.filter(|_| !is_fixed || pattern.value == "*") {
                         Some(false) => {}
                         Some(true) if found == Some(false) => {
                             found = Some(true);

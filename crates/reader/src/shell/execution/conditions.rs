@@ -1,4 +1,5 @@
-//! Conditions that are certain: bash could not decide them otherwise.
+//! Conditions that are certain: bash could not decide them otherwise. Those in which no variable stands are left open, because
+//! what is written for one way alone (`if false; then …`) may be there to mislead; so both ways are read.
 
 use brush_parser::ast::{BinaryPredicate, ExtendedTestExpr, UnaryPredicate};
 
@@ -32,7 +33,7 @@ impl Evaluator {
             ExtendedTestExpr::Parenthesized(inner) => self.extended_test(shell, inner),
             ExtendedTestExpr::UnaryTest(predicate, word) => {
                 let text = self.text(shell, &word.value);
-                let is_empty = is_known(&text).then_some(text.is_empty())?;
+                let is_empty = (is_known(&text) && word.value.contains('$')).then_some(text.is_empty())?;
                 match predicate {
                     UnaryPredicate::StringHasZeroLength => Some(is_empty),
                     UnaryPredicate::StringHasNonZeroLength => Some(!is_empty),
@@ -40,6 +41,7 @@ impl Evaluator {
                 }
             }
             ExtendedTestExpr::BinaryTest(predicate, left, right) => {
+                let depends = left.value.contains('$') || right.value.contains('$');
                 let [left, right] = [left, right].map(|word| {
                     let operand = self.text(shell, &word.value);
                     self.run_subscripts(shell, &operand);
@@ -52,8 +54,8 @@ impl Evaluator {
                     | BinaryPredicate::StringDoesNotExactlyMatchString => false,
                     _ => return None,
                 };
-                let is_certain =
-                    is_known(&left.0) && is_known(&right.0) && !right.1 && !shell.matches_loosely;
+                let is_certain = depends
+                    && is_known(&left.0) && is_known(&right.0) && !right.1 && !shell.matches_loosely;
                 is_certain.then_some((left.0 == right.0) == equals)
             }
         }

@@ -92,6 +92,7 @@ impl Evaluator {
     pub fn variable_of(&mut self, name: &str, choices: Vec<Option<Variable>>, shell: &Shell) -> Variable {
         let exported = choices.iter().flatten().any(|choice| choice.exported);
         if choices.len() > MOST_CHOICES {
+            self.complain(Complaint::ManyValues);
             return Variable { exported, ..self.forgotten(name, &choices, shell) };
         }
         let mut texts: Vec<String> = Vec::new();

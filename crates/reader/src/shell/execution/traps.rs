@@ -10,6 +10,9 @@ use crate::shell::state::Shell;
 /// Signals whose commands run once, at the end of the shell.
 const AT_EXIT: [&str; 2] = ["EXIT", "0"];
 
+/// Maximum number of traps that are followed inside of each other.
+const DEEPEST: usize = 4;
+
 impl Evaluator {
     /// `trap COMMANDS SIGNALS`.
     pub fn trap(&mut self, shell: &mut Shell, invocation: &Invocation) {
@@ -19,16 +22,18 @@ impl Evaluator {
             return;
         }
         let commands = if action.text == "-" { "" } else { action.text.as_str() };
-        for signal in signals {
-            let name = self.unknowns.show(&signal.text);
+        let names: Vec<String> = signals.iter().map(|signal| self.unknowns.show(&signal.text)).collect();
+        for name in &names {
             if commands.is_empty() {
-                if shell.traps.contains_key(&name) {
-                    Rc::make_mut(&mut shell.traps).remove(&name);
+                if shell.traps.contains_key(name) {
+                    Rc::make_mut(&mut shell.traps).remove(name);
                 }
             } else {
                 Rc::make_mut(&mut shell.traps).insert(name.clone(), vec![commands.to_owned()]);
-                self.run_trap(shell, &name, commands);
             }
+        }
+        if !commands.is_empty() {
+            self.run_trap(shell, &names.join(" "), commands);
         }
     }
 
@@ -52,18 +57,17 @@ impl Evaluator {
 
     /// Follows the commands of a trap, unless the same was found before.
     fn run_trap(&mut self, shell: &Shell, signal: &str, commands: &str) {
-        if self.in_trap || self.exhausted() {
+        if self.traps_around >= DEEPEST || self.exhausted() {
             return;
         }
         let mut inner = shell.clone();
-        inner.repeats |= matches!(signal, "DEBUG" | "ERR" | "RETURN");
-        self.in_trap = true;
+        inner.repeats |= signal.split(' ').any(|signal| matches!(signal, "DEBUG" | "ERR" | "RETURN"));
+        self.traps_around += 1;
         let (_, nodes) = self.collected(|this| this.apart(|this| this.run_text(&mut inner, commands)));
-        self.in_trap = false;
-        let found = (signal.to_owned(), nodes);
-        if !found.1.is_empty() && !self.trapped.contains(&found) {
-            self.trapped.push(found.clone());
-            self.push(Node::Group(Construct::Trap(found.0), found.1));
+        self.traps_around -= 1;
+        if !nodes.is_empty() && !self.trapped.contains(&nodes) {
+            self.trapped.push(nodes.clone());
+            self.push(Node::Group(Construct::Trap(signal.to_owned()), nodes));
         }
     }
 }

@@ -82,9 +82,9 @@ pub(crate) struct Round {
 impl Evaluator {
     /// Runs a part in a process of its own: it leaves no function and no loop around it.
     pub fn apart<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
-        let outer = std::mem::take(&mut self.leaving);
+        let outer = (std::mem::take(&mut self.leaving), std::mem::take(&mut self.trapped));
         let result = run(self);
-        self.leaving = outer;
+        (self.leaving, self.trapped) = outer;
         result
     }
 

@@ -5,7 +5,7 @@ use super::{arithmetic, pattern};
 use crate::shell::evaluator::Evaluator;
 use crate::shell::grammar::word::ansi_c;
 use crate::shell::state::{Shell, Value};
-use crate::shell::text::{Origin, is_known};
+use crate::shell::text::{Origin, Unknown, is_known};
 
 /// Maximum length in bytes of values and patterns for `#`, `%` and `/`, which take quadratic time.
 const LONGEST_TRIMMED: usize = 4096;
@@ -54,7 +54,9 @@ pub(crate) fn expand(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -
         };
         let source = evaluator.unknowns.show(&source);
         let mark = evaluator.unknowns.many(source);
-        Expansion::text(mark, Origin::Assigned)
+        // `"$@"` is any number of words.
+        let list = reference(body).is_some_and(|r| r.name == "@" || r.index == Some("@"));
+        Expansion { list, ..Expansion::text(mark, Origin::Assigned) }
     };
     if let Some(of) = body.strip_prefix('#')
         && !of.is_empty()
@@ -207,7 +209,9 @@ fn apply(
             ('+', false) | ('-' | '=', true) => {
                 let text = evaluator.text(shell, word);
                 let expansion = if is_missing && kind != '+' {
-                    let own = evaluator.unknowns.many(format!("${}", reference.name));
+                    let source = format!("${}", reference.name);
+                    let own = Unknown { source, many: true, is_inherited: true, ..Unknown::default() };
+                    let own = evaluator.unknowns.mark(own);
                     one_of(evaluator, body, vec![text, own])
                 } else {
                     Expansion::text(text, Origin::Assigned)

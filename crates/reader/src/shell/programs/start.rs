@@ -100,7 +100,7 @@ impl Evaluator {
     }
 
     /// The shell that `$SHELL` and `$BASH` name, if the script does not set them.
-    fn own_shell(&self, name: &str) -> Option<&'static str> {
+    pub fn own_shell(&self, name: &str) -> Option<&'static str> {
         let unknown = if is_all_unknown(name) { self.unknowns.only_mark(name)? } else { return None };
         matches!(unknown.source.as_str(), "$SHELL" | "${SHELL}" | "$BASH" | "${BASH}").then_some("bash")
     }

@@ -1,7 +1,5 @@
 //! Simple commands: assignments, redirections, and the lookup of the name.
 
-use std::rc::Rc;
-
 use brush_parser::ast::{self, AssignmentName, CommandPrefixOrSuffixItem};
 
 use super::assign::variable;
@@ -144,6 +142,7 @@ impl Evaluator {
         let Some((index, candidates, is_one_word)) = choice else { return self.run_named(shell, invocation) };
         let mark = Unknowns::mark_of(index);
         let ways = candidates.into_iter().map(|candidate| {
+            let is_inherited = self.unknowns.only_mark(&candidate).is_some_and(|unknown| unknown.is_inherited);
             let mut fields = Vec::with_capacity(invocation.fields.len());
             for field in &invocation.fields {
                 if field.text == mark && !is_one_word {
@@ -155,9 +154,9 @@ impl Evaluator {
                     fields.push(Field { text, origin: field.origin });
                 }
             }
-            Invocation { fields, ..invocation.clone() }
+            (is_inherited, Invocation { fields, ..invocation.clone() })
         });
-        let ways: Vec<Invocation> = ways.collect();
+        let ways: Vec<(bool, Invocation)> = ways.collect();
         self.one_way_of(shell, ways, Self::run_each)
     }
 
@@ -165,12 +164,12 @@ impl Evaluator {
     fn one_way_of(
         &mut self,
         shell: &mut Shell,
-        commands: Vec<Invocation>,
+        commands: Vec<(bool, Invocation)>,
         mut run: impl FnMut(&mut Self, &mut Shell, &Invocation) -> Ran,
     ) -> Ran {
         let mut ways = Ways::default();
         let mut found = Vec::new();
-        for command in commands {
+        for (is_inherited, command) in commands {
             if self.exhausted() {
                 break;
             }
@@ -178,9 +177,7 @@ impl Evaluator {
             let ((), nodes) = self.collected(|this| {
                 ways.run(this, shell.clone(), |this, shell| run(this, shell, &command));
             });
-            if !found.contains(&nodes) {
-                found.push(nodes);
-            }
+            found.push((is_inherited, nodes));
         }
         self.status = None;
         self.push_alternatives(found);
@@ -193,11 +190,11 @@ impl Evaluator {
             && invocation.word(0).and_then(|name| self.unknowns.only_mark(name)).is_some_and(|name| {
                 name.many && name.source.starts_with('$') && !name.source.starts_with("$(") && name.listing.is_none()
             });
-        if !may_vanish {
+        if !may_vanish || invocation.word(0).is_some_and(|name| self.own_shell(name).is_some()) {
             return self.run(shell, invocation);
         }
         let rest = Invocation { fields: invocation.from(1).to_vec(), ..invocation.clone() };
-        self.one_way_of(shell, vec![invocation.clone(), rest], Self::run)
+        self.one_way_of(shell, vec![(false, invocation.clone()), (false, rest)], Self::run)
     }
 
     /// Runs words as a command: a function, a builtin or a program.
@@ -244,7 +241,6 @@ impl Evaluator {
         bodies: Vec<Option<Body>>,
         invocation: &Invocation,
     ) -> Ran {
-        let before = (Rc::clone(&shell.functions), Rc::clone(&shell.function_choices));
         let mut ways = Ways::default();
         let mut found = Vec::new();
         for body in bodies {
@@ -253,19 +249,10 @@ impl Evaluator {
                 Some(body) => narrow.define(name, body),
                 None => narrow.undefine(name),
             }
-            let chosen = (Rc::clone(&narrow.functions), Rc::clone(&narrow.function_choices));
             let ((), nodes) = self.collected(|this| {
-                ways.run(this, narrow, |this, state| {
-                    let ran = this.dispatch(state, name, invocation);
-                    if Rc::ptr_eq(&state.functions, &chosen.0) && Rc::ptr_eq(&state.function_choices, &chosen.1) {
-                        (state.functions, state.function_choices) = before.clone();
-                    }
-                    ran
-                });
+                ways.run(this, narrow, |this, state| this.dispatch(state, name, invocation));
             });
-            if !found.contains(&nodes) {
-                found.push(nodes);
-            }
+            found.push((false, nodes));
         }
         self.status = None;
         self.push_alternatives(found);
