@@ -1,0 +1,254 @@
+//! The search for programs that are read as less than they run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{env, fs, thread};
+
+use crate::forms::Form;
+use crate::generator::{inputs, program};
+use crate::judge::{Failure, Reading, acts, failures, unmatched};
+use crate::kept::Row;
+use crate::program::Tree;
+use crate::shrink::{smallest, smallest_input};
+use crate::words::{NAMES, VALUES};
+use crate::world::{Call, Input, World};
+
+/// How many of 1000 programs may be taken for less than they are.
+const MOST_UNSOUND: u64 = 60;
+/// How many of 1000 programs that do not act may be read as acting.
+const MOST_IMPRECISE: u64 = 800;
+
+/// What was counted.
+#[derive(Default)]
+struct Counts {
+    programs: u64,
+    runs: u64,
+    endless: u64,
+    acted: u64,
+    failed: BTreeMap<Failure, u64>,
+    /// Programs none of whose runs acted, and how many of them are read as acting.
+    idle: u64,
+    idle_read_as_acting: u64,
+    idle_denied: u64,
+    reading: Duration,
+    running: Duration,
+}
+
+/// A program that failed, in its smallest form.
+struct Found {
+    failure: Failure,
+    seed: u64,
+    kind: String,
+    shown: String,
+    row: Row,
+}
+
+/// The program with its variables, services and numbers replaced, so that similar programs are equal.
+fn kind_of(text: &str) -> String {
+    let mut kind = String::new();
+    for word in text.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
+        let end = word.len() - usize::from(word.ends_with(|c: char| !c.is_ascii_alphanumeric()));
+        let (name, rest) = word.split_at(end);
+        kind.push_str(match name {
+            _ if NAMES.contains(&name) => "V",
+            "x" | "start" | "stop" | "restart" => "w",
+            _ if VALUES.contains(&name) && name != "docker" && name != "echo" => "w",
+            _ if name.len() == 1 => "n",
+            _ => name,
+        });
+        kind.push_str(rest);
+    }
+    kind
+}
+
+fn number(name: &str) -> Option<u64> {
+    env::var(name).ok().and_then(|text| text.parse().ok())
+}
+
+/// Reads a program for an input, runs it, and returns how the reading is less.
+pub fn judged(world: &World, text: &str, form: Form, input: &Input) -> Option<(String, Reading, Vec<Call>)> {
+    let (command, files) = form.command(text, &input.args, &world.here());
+    let reading = Reading::of(&command, &world.here(), &files);
+    let calls = world.run(&command, input, &files)?;
+    Some((command, reading, calls))
+}
+
+fn one(
+    world: &World,
+    seed: u64,
+    counts: &mut Counts,
+    shrinks: &mut dyn FnMut(&Failure) -> bool,
+) -> Vec<Found> {
+    let (tree, form) = (program(seed), Form::of(seed));
+    let text = tree.text();
+    let mut readings: BTreeMap<String, Reading> = BTreeMap::new();
+    let mut failed: BTreeMap<Failure, Input> = BTreeMap::new();
+    let mut acted = false;
+    counts.programs += 1;
+    for input in inputs(seed) {
+        let (command, files) = form.command(&text, &input.args, &world.here());
+        let began = Instant::now();
+        let calls = world.run(&command, &input, &files);
+        counts.running += began.elapsed();
+        let Some(calls) = calls else {
+            counts.endless += 1;
+            continue;
+        };
+        counts.runs += 1;
+        acted |= acts(&calls);
+        let reading =
+            readings.entry(command).or_insert_with_key(|command| Reading::of(command, &world.here(), &files));
+        counts.reading += began.elapsed();
+        for failure in failures(reading, &calls) {
+            failed.entry(failure).or_insert_with(|| input.clone());
+        }
+    }
+    if acted {
+        counts.acted += 1;
+    } else {
+        counts.idle += 1;
+        counts.idle_read_as_acting += u64::from(readings.values().any(Reading::acts));
+        counts.idle_denied += u64::from(readings.values().any(|reading| !reading.is_allowed()));
+    }
+    let mut found = Vec::new();
+    for (failure, input) in failed {
+        *counts.failed.entry(failure.clone()).or_default() += 1;
+        if shrinks(&failure) {
+            let fails = |tree: &Tree| {
+                let judged = judged(world, &tree.text(), form, &input);
+                judged.is_some_and(|(_, reading, calls)| failures(&reading, &calls).contains(&failure))
+            };
+            let tree = smallest(tree.clone(), fails);
+            let input = smallest_input(input, |input| {
+                let judged = judged(world, &tree.text(), form, input);
+                judged.is_some_and(|(_, reading, calls)| failures(&reading, &calls).contains(&failure))
+            });
+            let Some((_, reading, calls)) = judged(world, &tree.text(), form, &input) else { continue };
+            let ran: Vec<String> = calls.iter().map(|call| call.join(" ")).collect();
+            let missing: Vec<String> =
+                unmatched(&reading, &calls).iter().map(|call| call.join(" ")).collect();
+            let kind = kind_of(&tree.text());
+            let shown = format!(
+                "{}\n  {}\n  ran: {}\n  missing: {}\n  reading:\n    {}",
+                tree.text(),
+                input.shown(),
+                ran.join(" ; "),
+                missing.join(" ; "),
+                reading.shown().replace('\n', "\n    "),
+            );
+            let row = Row { program: tree.text(), form, input, open: true };
+            found.push(Found { failure, seed, kind, shown, row });
+        }
+    }
+    found
+}
+
+#[test]
+fn what_a_generated_program_runs_is_in_its_reading() {
+    let first = number("SEED").unwrap_or_else(|| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
+        u64::try_from(now % 1_000_000_000).unwrap() * 1000
+    });
+    let most = number("PROGRAMS").unwrap_or(300);
+    let seconds = number("SECONDS").unwrap_or(if env::var_os("PROGRAMS").is_some() { 1_000_000 } else { 20 });
+    let most_shown = number("SHRINK").unwrap_or(20);
+    let began = Instant::now();
+    let (next, all) = (AtomicU64::new(0), Mutex::new((Counts::default(), Vec::<Found>::new())));
+    let shrunk = Mutex::new(BTreeMap::<Failure, u64>::new());
+    let workers = thread::available_parallelism().map_or(2, usize::from).min(4);
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                let world = World::new();
+                let mut counts = Counts::default();
+                let mut found = Vec::new();
+                let mut shrinks = |failure: &Failure| {
+                    let mut shrunk = shrunk.lock().unwrap_or_else(PoisonError::into_inner);
+                    let count = shrunk.entry(failure.clone()).or_default();
+                    *count += 1;
+                    *count <= most_shown
+                };
+                while began.elapsed() < Duration::from_secs(seconds) {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    if index >= most {
+                        break;
+                    }
+                    found.extend(one(&world, first + index, &mut counts, &mut shrinks));
+                }
+                let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+                all.0.add(counts);
+                all.1.extend(found);
+            });
+        }
+    });
+    let (counts, mut found) = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.sort_by(|a, b| (&a.failure, a.kind.len()).cmp(&(&b.failure, b.kind.len())));
+    let mut shown = BTreeSet::new();
+    let mut kept = String::new();
+    for Found { failure, seed, kind, shown: text, row } in &found {
+        if shown.insert((failure, kind)) {
+            println!("---- {failure:?}, seed {seed}, {:?}\n{text}\n", row.form);
+            kept += &(serde_json::to_string(row).unwrap() + "\n");
+        }
+    }
+    if let Some(path) = env::var_os("KEEP") {
+        fs::write(path, kept).unwrap();
+    }
+    counts.print(first, began.elapsed());
+    let unsound: u64 =
+        counts.failed.iter().filter(|(failure, _)| failure.is_unsound()).map(|(_, count)| count).sum();
+    let per_mille = |count: u64, of: u64| count * 1000 / of.max(1);
+    assert!(
+        per_mille(unsound, counts.programs) <= MOST_UNSOUND,
+        "{unsound} programs that the guard takes for less than they are; SEED={first}"
+    );
+    assert!(
+        per_mille(counts.idle_read_as_acting, counts.idle) <= MOST_IMPRECISE,
+        "{} of {} programs that do not act are read as acting; SEED={first}",
+        counts.idle_read_as_acting,
+        counts.idle
+    );
+}
+
+impl Counts {
+    fn add(&mut self, other: Self) {
+        self.programs += other.programs;
+        self.runs += other.runs;
+        self.endless += other.endless;
+        self.acted += other.acted;
+        self.idle += other.idle;
+        self.idle_read_as_acting += other.idle_read_as_acting;
+        self.idle_denied += other.idle_denied;
+        self.reading += other.reading;
+        self.running += other.running;
+        for (failure, count) in other.failed {
+            *self.failed.entry(failure).or_default() += count;
+        }
+    }
+
+    fn print(&self, first: u64, took: Duration) {
+        let Self {
+            programs,
+            runs,
+            endless,
+            acted,
+            failed,
+            idle,
+            idle_read_as_acting,
+            idle_denied,
+            reading,
+            running,
+        } = self;
+        let per_second = u128::from(*programs) * 1000 / took.as_millis().max(1);
+        println!(
+            "SEED={first}: {programs} programs, {runs} runs ({endless} ended by force) in {took:.1?}: {per_second} per second"
+        );
+        println!("{running:.1?} in bash, {reading:.1?} in the reader, of all workers together");
+        println!("{acted} acted; failed: {failed:?}");
+        println!(
+            "{idle} did not act: {idle_read_as_acting} of them are read as acting, {idle_denied} denied at tier 1"
+        );
+    }
+}
