@@ -14,7 +14,7 @@ use opsctl_policy::paths::word_paths::UnknownMachine;
 use opsctl_policy::screen::{Screen, Screened};
 use opsctl_reader::shell::disk::Disk;
 use opsctl_reader::shell::{self, Construct, Node, Word};
-use opsctl_reader::terms::action::ActionKind;
+use opsctl_reader::terms::action::{ActionKind, Target};
 use opsctl_reader::terms::effect::Effect;
 
 use crate::action_summary::ActionSummary;
@@ -30,7 +30,6 @@ pub struct Reading {
     pub effect: Effect,
     /// True where every part of the text was read.
     pub is_complete: bool,
-    here: String,
 }
 
 impl Reading {
@@ -52,7 +51,7 @@ impl Reading {
         let mut is_complete = screened.reading.complaints.is_empty();
         screened.reading.script.visit(|node| is_complete &= !matches!(node, Node::Unread(_)));
         let effect = strongest(&screened.effects);
-        Self { screened, effect, is_complete, here: here.file_name().unwrap().to_string_lossy().into_owned() }
+        Self { screened, effect, is_complete }
     }
 
     /// Whether it is read as one that acts.
@@ -178,7 +177,10 @@ fn counts_fewer(reading: &Reading, calls: &[Call]) -> bool {
             _ if action.kind != ActionKind::Restart => {}
             // How many services a word of unknown words names is not known, and it has no budget that it could exceed.
             None => unresolved += usize::MAX / 1024,
-            Some(name) if name == reading.here => *counted.entry(PROJECT.to_owned()).or_default() += weight,
+            // The log does not state the folder of a project.
+            Some(_) if matches!(action.target, Target::ComposeProject(_)) => {
+                *counted.entry(PROJECT.to_owned()).or_default() += weight;
+            }
             Some(name) => *counted.entry(name).or_default() += weight,
         }
     }

@@ -63,7 +63,9 @@ impl Variable {
                 (None, None) => self.value == other.value,
                 (Some(ours), Some(theirs)) => {
                     ours.len() == theirs.len()
-                        && ours.iter().all(|one| theirs.iter().any(|other| is_same(one.as_ref(), other.as_ref())))
+                        && ours
+                            .iter()
+                            .all(|one| theirs.iter().any(|other| is_same(one.as_ref(), other.as_ref())))
                 }
                 _ => false,
             }

@@ -72,7 +72,8 @@ impl Evaluator {
                 left /= choice.len();
             }
             let ((), nodes) = self.collected(|this| ways.run(this, narrow, &mut run));
-            status = Some(status.map_or(self.status, |before| if before == self.status { before } else { None }));
+            status =
+                Some(status.map_or(self.status, |before| if before == self.status { before } else { None }));
             found.push((is_inherited, nodes));
         }
         self.status = status.flatten();

@@ -17,18 +17,22 @@ impl Evaluator {
                 self.inside(Construct::Group, |this| this.list(shell, &group.list))
             }
             ast::CompoundCommand::Subshell(subshell) => {
-                let printed =
-                    self.inside(Construct::Subshell, |this| this.subshell(shell, &subshell.list));
+                let printed = self.inside(Construct::Subshell, |this| this.subshell(shell, &subshell.list));
                 (printed, Flow::On)
             }
             ast::CompoundCommand::IfClause(clause) => {
                 self.inside(Construct::If, |this| this.if_clause(shell, clause))
             }
             ast::CompoundCommand::CaseClause(clause) => {
-                let text = || clause.cases.iter().flat_map(|case| &case.patterns).fold(
-                    format!("case {}", clause.value.value),
-                    |text, pattern| text + " " + &pattern.value,
-                );
+                let text = || {
+                    clause
+                        .cases
+                        .iter()
+                        .flat_map(|case| &case.patterns)
+                        .fold(format!("case {}", clause.value.value), |text, pattern| {
+                            text + " " + &pattern.value
+                        })
+                };
                 self.in_each_way(shell, text, |this, shell| {
                     this.inside(Construct::Case, |this| this.case_clause(shell, clause))
                 })

@@ -54,8 +54,8 @@ impl Evaluator {
                     | BinaryPredicate::StringDoesNotExactlyMatchString => false,
                     _ => return None,
                 };
-                let is_certain = depends
-                    && is_known(&left.0) && is_known(&right.0) && !right.1 && !shell.matches_loosely;
+                let is_certain =
+                    depends && is_known(&left.0) && is_known(&right.0) && !right.1 && !shell.matches_loosely;
                 is_certain.then_some((left.0 == right.0) == equals)
             }
         }
@@ -97,7 +97,9 @@ pub(crate) fn matches(shell: &Shell, text: &str, raw: &str, pattern: &str) -> Op
         return Some(true);
     }
     let is_certain = is_known(text) && is_known(pattern) && !shell.matches_loosely;
-    if !is_certain || raw.contains(['\\', '\'', '"', '(', '$', '`']) && pattern.contains(['*', '?', '[', '\\', '(']) {
+    if !is_certain
+        || raw.contains(['\\', '\'', '"', '(', '$', '`']) && pattern.contains(['*', '?', '[', '\\', '('])
+    {
         return None;
     }
     Some(if pattern.contains(['(', '[']) { return None } else { glob(pattern, text) })

@@ -179,8 +179,9 @@ impl Evaluator {
         }
         if shell.possible_args() != before.possible_args() {
             let words = shell.possible_args().into_iter().flatten();
-            let texts: Vec<String> =
-                words.flat_map(|args| args.iter().map(|field| field.text.clone()).collect::<Vec<_>>()).collect();
+            let texts: Vec<String> = words
+                .flat_map(|args| args.iter().map(|field| field.text.clone()).collect::<Vec<_>>())
+                .collect();
             if texts.iter().any(|text| self.mentions_action(text)) {
                 self.complain(Complaint::ManyValues);
             }
@@ -266,7 +267,9 @@ impl Shell {
             || self.functions.keys().chain(other.functions.keys()).all(|name| {
                 let (ours, theirs) = (self.bodies(name), other.bodies(name));
                 ours.len() == theirs.len()
-                    && ours.iter().all(|our| theirs.iter().any(|their| is_same_body(our.as_ref(), their.as_ref())))
+                    && ours
+                        .iter()
+                        .all(|our| theirs.iter().any(|their| is_same_body(our.as_ref(), their.as_ref())))
             })
     }
 }
@@ -292,7 +295,8 @@ fn add_new<T: PartialEq>(list: &mut Vec<T>, more: Vec<T>) {
 /// Adds the entries that are missing.
 fn extend<T: Clone>(entries: &mut Rc<BTreeMap<String, T>>, more: &Rc<BTreeMap<String, T>>) {
     if !Rc::ptr_eq(entries, more) {
-        for (name, value) in more.iter().filter(|(name, _)| !entries.contains_key(*name)).collect::<Vec<_>>() {
+        for (name, value) in more.iter().filter(|(name, _)| !entries.contains_key(*name)).collect::<Vec<_>>()
+        {
             Rc::make_mut(entries).insert(name.clone(), value.clone());
         }
     }

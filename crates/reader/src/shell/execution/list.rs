@@ -59,7 +59,9 @@ impl Evaluator {
             let Some(mut state) = start.take() else { continue };
             let ran = match after {
                 None => self.pipeline(&mut state, pipeline),
-                Some(name) => self.inside(Construct::Branch(name), |this| this.pipeline(&mut state, pipeline)),
+                Some(name) => {
+                    self.inside(Construct::Branch(name), |this| this.pipeline(&mut state, pipeline))
+                }
             };
             if ran.1 != Flow::On {
                 left.add(self, state, ran);
@@ -129,11 +131,8 @@ impl Evaluator {
         self.status = None;
         let ran = match command {
             ast::Command::Simple(simple) => {
-                let ran = self.in_each_way(
-                    shell,
-                    || simple.to_string(),
-                    |this, shell| this.simple(shell, simple),
-                );
+                let ran =
+                    self.in_each_way(shell, || simple.to_string(), |this, shell| this.simple(shell, simple));
                 if !shell.traps.is_empty() {
                     self.run_traps(shell);
                 }
@@ -204,6 +203,7 @@ impl Evaluator {
 
 /// Whether a file may not be there, or may not be written.
 pub(crate) fn may_fail(redirected: &Redirected) -> bool {
-    let is_certain = |file: &Redirection| matches!(file.path.text.as_str(), "/dev/null" | "/dev/stdout" | "/dev/stderr");
+    let is_certain =
+        |file: &Redirection| matches!(file.path.text.as_str(), "/dev/null" | "/dev/stdout" | "/dev/stderr");
     !redirected.files.iter().all(is_certain)
 }

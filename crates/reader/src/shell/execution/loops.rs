@@ -261,7 +261,12 @@ impl Evaluator {
                 printed
             } else {
                 let made_from = Some(printed);
-                self.unknowns.mark(Unknown { source: "…".to_owned(), many: true, made_from, ..Unknown::default() })
+                self.unknowns.mark(Unknown {
+                    source: "…".to_owned(),
+                    many: true,
+                    made_from,
+                    ..Unknown::default()
+                })
             };
             // There may be no round at all, so that nothing inside certainly ends the script.
             return (printed, Flow::On);

@@ -1,7 +1,7 @@
 //! Follows what the shell does itself: lists, compound commands, functions, builtins, redirections.
 
-pub mod commands;
 mod choices;
+pub mod commands;
 mod compound;
 pub(crate) mod conditions;
 pub(crate) mod join;

@@ -221,7 +221,11 @@ impl Evaluator {
             listing,
             many: true,
             content: None,
-            candidates: printed.candidates.iter().map(|text| text.trim_end_matches('\n').to_owned()).collect(),
+            candidates: printed
+                .candidates
+                .iter()
+                .map(|text| text.trim_end_matches('\n').to_owned())
+                .collect(),
             is_one_word: false,
             ..printed
         })

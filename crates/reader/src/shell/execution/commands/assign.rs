@@ -6,8 +6,8 @@ use brush_parser::ast::{Assignment, AssignmentName, AssignmentValue};
 
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
-use crate::shell::expansion::arithmetic;
 use crate::shell::execution::join::MOST_CHOICES;
+use crate::shell::expansion::arithmetic;
 use crate::shell::state::{ALWAYS_SET, Shell, Value, Variable};
 use crate::shell::text::{Field, Origin, Stretch, Unknowns, is_known, stretches};
 
@@ -100,9 +100,7 @@ impl Evaluator {
             Value::Scalar(text) => self.set_text(shell, name, text),
             value => shell.set(name, value, Origin::Assigned),
         }
-        if ALWAYS_SET.contains(&name)
-            || shell.get(name).is_some_and(|variable| variable.exported)
-        {
+        if ALWAYS_SET.contains(&name) || shell.get(name).is_some_and(|variable| variable.exported) {
             self.export(shell, name);
         }
     }
@@ -137,7 +135,9 @@ impl Evaluator {
             let mark = Unknowns::mark_of(index);
             texts = texts
                 .iter()
-                .flat_map(|text| candidates.iter().map(|candidate| text.replace(&mark, candidate)).collect::<Vec<_>>())
+                .flat_map(|text| {
+                    candidates.iter().map(|candidate| text.replace(&mark, candidate)).collect::<Vec<_>>()
+                })
                 .collect();
         }
         (texts.len() > 1).then_some(texts)

@@ -52,10 +52,9 @@ impl Evaluator {
         let (in_function, in_loop) = (shell.in_function, shell.in_loop);
         (shell.in_function, shell.in_loop) = (true, false);
         let recursed = std::mem::take(&mut self.recursed);
-        let ((printed, flow), mut nodes) =
-            self.collected(|this| {
-                this.until_return(shell, |this, shell| this.redirected(shell, &body.0, body.1.as_ref()))
-            });
+        let ((printed, flow), mut nodes) = self.collected(|this| {
+            this.until_return(shell, |this, shell| this.redirected(shell, &body.0, body.1.as_ref()))
+        });
         if self.recursed {
             repeat(&mut nodes);
         }

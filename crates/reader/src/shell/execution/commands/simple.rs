@@ -142,7 +142,8 @@ impl Evaluator {
         let Some((index, candidates, is_one_word)) = choice else { return self.run_named(shell, invocation) };
         let mark = Unknowns::mark_of(index);
         let ways = candidates.into_iter().map(|candidate| {
-            let is_inherited = self.unknowns.only_mark(&candidate).is_some_and(|unknown| unknown.is_inherited);
+            let is_inherited =
+                self.unknowns.only_mark(&candidate).is_some_and(|unknown| unknown.is_inherited);
             let mut fields = Vec::with_capacity(invocation.fields.len());
             for field in &invocation.fields {
                 if field.text == mark && !is_one_word {
@@ -188,7 +189,10 @@ impl Evaluator {
     fn run_named(&mut self, shell: &mut Shell, invocation: &Invocation) -> Ran {
         let may_vanish = invocation.fields.len() > 1
             && invocation.word(0).and_then(|name| self.unknowns.only_mark(name)).is_some_and(|name| {
-                name.many && name.source.starts_with('$') && !name.source.starts_with("$(") && name.listing.is_none()
+                name.many
+                    && name.source.starts_with('$')
+                    && !name.source.starts_with("$(")
+                    && name.listing.is_none()
             });
         if !may_vanish || invocation.word(0).is_some_and(|name| self.own_shell(name).is_some()) {
             return self.run(shell, invocation);

@@ -28,8 +28,8 @@ impl Evaluator {
         if matches!(kind, ast::ProcessSubstitutionKind::Write) {
             return self.add_sink(shell, subshell.list.clone(), source, false);
         }
-        let printed = self
-            .inside(Construct::ProcessSubstitution, |this| this.subshell(shell, &subshell.list));
+        let printed =
+            self.inside(Construct::ProcessSubstitution, |this| this.subshell(shell, &subshell.list));
         self.unknowns.mark(Unknown { source, content: Some(printed), ..Unknown::default() })
     }
 

@@ -106,7 +106,9 @@ impl Evaluator {
             }
             let mut shell = sink.shell;
             shell.stdin = Some(sink.input);
-            self.inside(Construct::ProcessSubstitution, |this| this.apart(|this| this.list(&mut shell, &sink.list)));
+            self.inside(Construct::ProcessSubstitution, |this| {
+                this.apart(|this| this.list(&mut shell, &sink.list))
+            });
         }
     }
 }
