@@ -184,6 +184,13 @@ fn find_actions(
     let named = program.unknown.is_none() || program.suffix().contains('/');
     let line = Line::new(command, catalogue);
     let is_described = targets::find_actions(&line, actions);
+    let has_unknown = command.words.iter().skip(1).any(|word| word.unknown.is_some());
+    if let Some(usage) = has_unknown.then(|| line.usage()).flatten() {
+        let mut verb = usage.verb.iter().filter_map(|index| command.words.get(*index));
+        if let Some(verb) = verb.find(|word| word.unknown.is_some()) {
+            complaints.push(Complaint::Verb { program: program.text.clone(), verb: verb.text.clone() });
+        }
+    }
     if actions.len() > before {
         return;
     }

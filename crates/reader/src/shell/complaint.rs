@@ -17,6 +17,8 @@ pub enum Complaint {
     Code(String),
     #[error("which program `{0}` is cannot be determined")]
     Program(String),
+    #[error("what `{program}` does cannot be determined: `{verb}` is unknown")]
+    Verb { program: String, verb: String },
     #[error("a brace expansion is too long")]
     LongBraces,
     #[error("an array grows beyond what can be followed")]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use brush_parser::ast;
 
-use super::text::{Field, Origin, Word, is_known};
+use super::text::{Field, Origin, Word};
 use crate::path::fold;
 
 /// Variables that every environment has, or that the shell itself evaluates: an assignment takes effect without `export`.
@@ -26,17 +26,6 @@ pub(crate) enum Value {
     Scalar(String),
     /// Keys and values; the keys of an indexed array count from 0.
     Array(Vec<(String, String)>),
-}
-
-impl Value {
-    /// True when the value contains no marks.
-    pub fn is_known(&self) -> bool {
-        match self {
-            Self::Unset => true,
-            Self::Scalar(text) => is_known(text),
-            Self::Array(items) => items.iter().all(|(_, text)| is_known(text)),
-        }
-    }
 }
 
 /// A variable of the script.

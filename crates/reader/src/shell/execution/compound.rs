@@ -9,6 +9,7 @@ use super::ways::Ways;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::script::Construct;
 use crate::shell::state::Shell;
+use crate::shell::text::is_name;
 
 impl Evaluator {
     pub fn compound(&mut self, shell: &mut Shell, compound: &ast::CompoundCommand) -> Ran {
@@ -100,20 +101,24 @@ impl Evaluator {
 
     /// Makes the variables that an arithmetic expression changes unknown.
     pub fn forget_assigned(&mut self, shell: &mut Shell, expression: &str) {
-        let mut rest = expression;
-        while let Some(start) = rest.find(|c: char| c.is_ascii_alphabetic() || c == '_') {
-            let word = rest.get(start..).unwrap_or_default();
-            let end = word.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(word.len());
-            let (name, after) = word.split_at(end);
-            let changes =
-                expression.contains(['=']) || expression.contains("++") || expression.contains("--");
-            if changes && shell.get(name).is_some_and(|variable| variable.value.is_known())
-                || after.trim_start().starts_with('=')
-            {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let mut at = 0;
+        while let Some(start) = expression.get(at..).and_then(|rest| rest.find(is_part)) {
+            let (before, rest) = expression.split_at(at + start);
+            let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+            let (name, after) = rest.split_at(end);
+            at += start + end;
+            // `a[i] = 1` changes the array.
+            let after = after.strip_prefix('[').map_or(after, |rest| rest.split_once(']').map_or(rest, |(_, rest)| rest));
+            let (before, after) = (before.trim_end(), after.trim_start());
+            let operator = after.trim_start_matches(['+', '-', '*', '/', '%', '<', '>', '&', '^', '|']);
+            let assigns = operator.starts_with('=') && !operator.starts_with("==") && !after.starts_with(">=")
+                && !after.starts_with("<=");
+            let steps = ["++", "--"].iter().any(|sign| before.ends_with(sign) || after.starts_with(sign));
+            if (assigns || steps) && is_name(name) {
                 let mark = self.unknowns.plain(format!("${name}"));
                 shell.set_text(name, mark);
             }
-            rest = after;
         }
     }
 

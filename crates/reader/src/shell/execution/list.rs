@@ -106,7 +106,10 @@ impl Evaluator {
                 if let Some(text) = flows_on.take() {
                     stage.stdin = Some(text);
                 }
-                flows_on = Some(this.apart(|this| this.command(&mut stage, command).0));
+                let outer = std::mem::take(&mut this.left_early);
+                let printed = this.apart(|this| this.command(&mut stage, command).0);
+                let early = std::mem::replace(&mut this.left_early, outer);
+                flows_on = Some(if early.is_empty() { printed } else { this.unless_left(printed, early) });
                 if index == last && shell.last_pipes {
                     stage.stdin.clone_from(&shell.stdin);
                     this.join(shell, &stage);

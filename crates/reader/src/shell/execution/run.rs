@@ -11,7 +11,8 @@ use crate::shell::grammar::parse::parse;
 use crate::shell::marks::without_marks;
 use crate::shell::script::{Node, Script};
 use crate::shell::state::{Shell, Value};
-use crate::shell::text::is_known;
+use crate::shell::execution::ways::Ways;
+use crate::shell::text::{Stretch, Unknowns, is_known, stretches};
 use crate::terms::plain_text::first_words;
 
 /// Maximum number of attempts to parse parts of a text that cannot be parsed as a whole.
@@ -92,9 +93,41 @@ impl Evaluator {
         self.has_node(|node| matches!(node, Node::Command(command) if command.texts() == words))
     }
 
-    /// Runs a text as a script in the given shell and returns its output.
+    /// Runs a text as the script of a shell of its own and returns its output.
     pub fn run_text(&mut self, shell: &mut Shell, text: &str) -> String {
-        self.run_script(shell, text).0
+        self.apart(|this| {
+            let (printed, _) = this.run_script(shell, text);
+            this.run_exit_traps(shell, &Shell::default());
+            printed
+        })
+    }
+
+    /// Runs a text that may be one of several: once for each.
+    fn run_each_text(&mut self, shell: &mut Shell, text: &str) -> Option<Ran> {
+        let index = stretches(text).find_map(|stretch| match stretch {
+            Stretch::Mark(index) => {
+                self.unknowns.get(index).is_some_and(|unknown| !unknown.candidates.is_empty()).then_some(index)
+            }
+            Stretch::Known(_) => None,
+        })?;
+        let candidates = self.unknowns.get(index)?.candidates.clone();
+        let mark = Unknowns::mark_of(index);
+        let mut ways = Ways::default();
+        let mut found = Vec::new();
+        for candidate in candidates {
+            if self.exhausted() {
+                break;
+            }
+            let is_inherited = self.unknowns.only_mark(&candidate).is_some_and(|unknown| unknown.is_inherited);
+            let text = text.replace(&mark, &candidate);
+            let ((), nodes) = self.collected(|this| {
+                ways.run(this, shell.clone(), |this, shell| this.run_script(shell, &text));
+            });
+            found.push((is_inherited, nodes));
+        }
+        self.status = None;
+        self.push_alternatives(found);
+        Some(ways.end(self, shell))
     }
 
     pub fn run_script(&mut self, shell: &mut Shell, text: &str) -> Ran {
@@ -106,6 +139,11 @@ impl Evaluator {
             if loaded != text {
                 return self.run_script(shell, &loaded);
             }
+        }
+        if !is_known(text)
+            && let Some(ran) = self.run_each_text(shell, text)
+        {
+            return ran;
         }
         if self.unknowns.only_mark(text).is_some() {
             let shown = self.unknowns.show(text.trim());

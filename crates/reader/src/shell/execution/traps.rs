@@ -62,8 +62,10 @@ impl Evaluator {
         }
         let mut inner = shell.clone();
         inner.repeats |= signal.split(' ').any(|signal| matches!(signal, "DEBUG" | "ERR" | "RETURN"));
+        // It is not set off by its own commands.
+        Rc::make_mut(&mut inner.traps).retain(|name, _| !signal.split(' ').any(|own| own == name));
         self.traps_around += 1;
-        let (_, nodes) = self.collected(|this| this.apart(|this| this.run_text(&mut inner, commands)));
+        let (_, nodes) = self.collected(|this| this.apart(|this| this.run_script(&mut inner, commands)));
         self.traps_around -= 1;
         if !nodes.is_empty() && !self.trapped.contains(&nodes) {
             self.trapped.push(nodes.clone());

@@ -40,7 +40,13 @@ impl Evaluator {
     fn split(&mut self, shell: &mut Shell, raw: &str) -> Vec<Field> {
         let separators = Self::variable_text(shell, "IFS").filter(|own| is_known(own));
         let mut out = Splitter { fields: Vec::new(), current: None, origin: Origin::Literal, separators };
+        // `"$@"` without parameters is no word.
+        let (mut has_list, mut has_more) = (false, false);
         for piece in pieces(raw, Rules::Word) {
+            has_more |= match &piece {
+                Piece::Text { text, .. } => !text.is_empty(),
+                piece => !matches!(piece, Piece::Parameter { .. }),
+            };
             match piece {
                 Piece::Text { text, .. } => out.push(&text),
                 Piece::Tilde => {
@@ -49,6 +55,9 @@ impl Evaluator {
                 }
                 Piece::Parameter { body, quoted } => {
                     let expansion = self.parameter(shell, body);
+                    let is_empty = quoted && expansion.list && expansion.texts.is_empty();
+                    has_list |= is_empty;
+                    has_more |= !is_empty;
                     self.place(&mut out, expansion, quoted);
                 }
                 Piece::Command { body, quoted } => {
@@ -60,6 +69,9 @@ impl Evaluator {
                     self.place(&mut out, Expansion::text(text, Origin::Assigned), quoted);
                 }
             }
+        }
+        if has_list && !has_more {
+            return vec![];
         }
         out.finish_field();
         out.fields
@@ -164,6 +176,7 @@ impl Evaluator {
         {
             return value.to_string();
         }
+        self.forget_assigned(shell, &expression);
         self.unknowns.plain(format!("$(({}))", self.unknowns.show(&expression)))
     }
 
@@ -199,7 +212,7 @@ impl Evaluator {
         let printed = self.inside(Construct::Substitution, |this| {
             let mut inner = shell.clone();
             this.apart(|this| {
-                let printed = this.run_text(&mut inner, &script);
+                let (printed, _) = this.run_script(&mut inner, &script);
                 this.run_exit_traps(&inner, shell);
                 printed
             })
@@ -232,7 +245,7 @@ impl Evaluator {
     }
 
     /// What a part prints that may end early, after these texts.
-    fn unless_left(&mut self, printed: String, mut early: Vec<String>) -> String {
+    pub fn unless_left(&mut self, printed: String, mut early: Vec<String>) -> String {
         if printed.lines().count() > 1 || !is_known(&printed) {
             let made_from = Some(early.join("\n") + "\n" + &printed);
             let source = "…".to_owned();

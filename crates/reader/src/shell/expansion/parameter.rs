@@ -95,7 +95,10 @@ fn indirect(evaluator: &mut Evaluator, shell: &mut Shell, of: &str) -> Option<Ex
     }
     if target.operator == "*" || target.operator == "@" {
         let names = shell.variables.keys().filter(|name| name.starts_with(target.name));
-        return Some(Expansion { texts: names.cloned().collect(), list: true, origin: Origin::Assigned });
+        let mut texts: Vec<String> = names.cloned().collect();
+        // The environment has others.
+        texts.push(evaluator.unknowns.many(format!("${{!{of}}}")));
+        return Some(Expansion { texts, list: true, origin: Origin::Assigned });
     }
     let Referenced::Texts(named) = find(shell, target.name, target.index) else { return None };
     let name = named.texts.first().filter(|name| is_known(name))?;
@@ -184,6 +187,9 @@ fn apply(
     if operator.is_empty() {
         return match found {
             Referenced::Missing => None,
+            Referenced::Unset if reference.index == Some("@") => {
+                Some(Expansion { texts: vec![], list: true, origin: Origin::Assigned })
+            }
             Referenced::Unset => Some(Expansion::text(String::new(), Origin::Assigned)),
             Referenced::Texts(found) => Some(found),
         };
@@ -232,7 +238,14 @@ fn apply(
             },
         };
     }
-    let Referenced::Texts(found) = found else { return None };
+    let Referenced::Texts(found) = found else {
+        // An offset is evaluated also where there is nothing to cut.
+        if colon {
+            let numbers = evaluator.text(shell, rest);
+            evaluator.run_subscripts(shell, &numbers);
+        }
+        return None;
+    };
     if colon {
         let first = i64::from(matches!(reference.name, "@" | "*"));
         return slice(evaluator, shell, rest, (found, first));
@@ -325,6 +338,7 @@ fn slice(
     (Expansion { texts, list, origin }, first): (Expansion, i64),
 ) -> Option<Expansion> {
     let numbers = evaluator.text(shell, rest);
+    evaluator.run_subscripts(shell, &numbers);
     let mut numbers = numbers.splitn(2, ':');
     let offset = arithmetic::evaluate(numbers.next()?, shell)?;
     let length = match numbers.next() {

@@ -172,7 +172,7 @@ impl Evaluator {
     pub fn rename(&mut self, shell: &mut Shell, path: &str, name: &str) {
         // A function is found before any program.
         if !path.contains('\'') {
-            self.run_text(shell, &format!("{name}() {{ '{path}' \"$@\"; }}"));
+            self.run_script(shell, &format!("{name}() {{ '{path}' \"$@\"; }}"));
         }
     }
 

@@ -365,7 +365,7 @@ fn source(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation)
     inner.in_function = true;
     let (printed, _) = evaluator.through(shell, invocation, "source", |this| {
         this.until_return(&mut inner, |this, inner| {
-            let text = this.follow_file(shell, file, &content, |this| this.run_text(inner, &content));
+            let text = this.follow_file(shell, file, &content, |this| this.run_script(inner, &content).0);
             (text.unwrap_or_default(), Flow::On)
         })
     });

@@ -24,7 +24,7 @@ impl Evaluator {
             return;
         }
         if let Some(text) = self.script_file(shell, &path) {
-            self.follow_file(&shell.clone(), &path, &text, |this| this.run_text(shell, &text));
+            self.follow_file(&shell.clone(), &path, &text, |this| this.run_script(shell, &text).0);
         }
     }
 
@@ -36,7 +36,7 @@ impl Evaluator {
             self.disk_of(shell).filter(|_| is_known(name) && !skips).and_then(|disk| disk.function(name));
         let Some(body) = body.filter(|body| body.trim_start().starts_with("()")) else { return false };
         let mut defined = shell.clone();
-        self.run_text(&mut defined, &format!("{name} {body}"));
+        self.run_script(&mut defined, &format!("{name} {body}"));
         shell.functions = defined.functions;
         shell.functions.contains_key(name)
     }
