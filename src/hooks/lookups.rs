@@ -32,6 +32,7 @@ pub fn answer(question: &Lookup, request: &Request) -> Value {
         Lookup::Variable(name) => value(disk.variable(name)),
         Lookup::Function(name) => value(disk.function(name)),
         Lookup::Script(path) => value(disk.read(path)),
+        Lookup::ComposeVariables(path) => value(disk.compose_variables(path)),
         Lookup::Folder(path) => value(disk.list(path)),
         Lookup::Canonical(path) => value(machine.canonical(path)),
         Lookup::Expand(pattern) => value(machine.expand(pattern)),

@@ -32,6 +32,21 @@ impl Disk for LocalDisk {
         if script.text.len() > 3 * LONGEST_SCRIPT { Err(Unreadable::TooLarge) } else { Ok(script) }
     }
 
+    fn compose_variables(&self, path: &str) -> String {
+        let here = || {
+            let (real, _) = resolve(Path::new(path)).ok()?;
+            let is_virtual = VIRTUAL.iter().any(|folder| real.starts_with(folder));
+            let text = read_text(&real).ok().filter(|_| !is_virtual)?;
+            Some(
+                text.lines()
+                    .filter(|line| line.starts_with("COMPOSE_"))
+                    .flat_map(|line| [line, "\n"])
+                    .collect(),
+            )
+        };
+        self.0.find(|| Lookup::ComposeVariables(path.to_owned()), here).unwrap_or_default()
+    }
+
     fn list(&self, path: &str) -> Vec<Entry> {
         let entries = self.0.find(|| Lookup::Folder(path.to_owned()), || Some(entries(path)));
         entries.unwrap_or_default().into_iter().take(LONGEST_LISTING).collect()

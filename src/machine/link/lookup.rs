@@ -12,6 +12,8 @@ pub enum Lookup {
     Function(String),
     /// The text of a script.
     Script(String),
+    /// The lines of an environment file that set variables of compose.
+    ComposeVariables(String),
     /// The entries of a folder.
     Folder(String),
     /// A path with its links resolved.

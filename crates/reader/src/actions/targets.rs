@@ -7,6 +7,7 @@ use super::platforms::{ansible, compose, engine_api, forge_api, guest, kubectl};
 use super::request::Request;
 use crate::catalogue::base_name;
 use crate::catalogue::program::TargetKind;
+use crate::languages::names::shell as names;
 use crate::shell::Word;
 use crate::terms::action::{Action, ActionKind, Family, Target};
 
@@ -29,6 +30,14 @@ pub(super) fn act_on(call: &Call<'_>, actions: &mut Vec<Action>) {
         TargetKind::Service => call.act_on_each(Family::Program, Target::Service, |name| name, actions),
         TargetKind::Project => compose::find_stacks(call, actions),
         TargetKind::Unit => call.act_on_each(Family::Unit, Target::Unit, unit, actions),
+        TargetKind::Process if call.targets().iter().any(|word| owner(word).is_some()) => {
+            let is_reload = call.line.texts().iter().any(|text| names::RELOAD_SIGNALS.has(text));
+            let owners = call.targets().into_iter().filter(|_| !is_reload);
+            for (family, target) in owners.filter_map(|word| owner(&word)) {
+                let evidence = call.evidence(target.name().unwrap_or_default());
+                actions.push(call.action(family, target, evidence));
+            }
+        }
         TargetKind::Process => call.act_on_each(Family::Process, Target::Service, process, actions),
         TargetKind::Guest => guest::find_actions(call, actions),
         TargetKind::Release if generates_name(call) => {
@@ -66,6 +75,32 @@ fn process(name: &str) -> &str {
     let name = name.trim_end_matches('/');
     let group = name.split(':').next().unwrap_or(name);
     base_name(group)
+}
+
+/// What a process belongs to whose id a word looks up: `$(docker inspect -f '{{.State.Pid}}' NAME)`, `$(cat /run/UNIT.pid)`.
+fn owner(word: &Word) -> Option<(Family, Target)> {
+    let unknown = word.unknown.as_ref().filter(|_| word.prefix().is_empty())?;
+    let source = unknown.source.strip_prefix("$(")?.strip_suffix(')')?;
+    let mut words = source.split('|').next()?.split_whitespace();
+    let program = base_name(words.next()?);
+    let is_name = |word: &&str| !word.starts_with(['-', '.']) && !word.contains(['{', '}', '=']);
+    let names: Vec<&str> = words.filter(is_name).collect();
+    let last = names.last()?;
+    match (program, names.as_slice()) {
+        ("docker" | "podman", ["inspect", _, ..] | ["container", "inspect", _, ..]) => {
+            Some((Family::Container, Target::Container((*last).to_owned())))
+        }
+        ("docker" | "podman", ["top", name, ..] | ["container", "top", name, ..]) => {
+            Some((Family::Container, Target::Container((*name).to_owned())))
+        }
+        ("systemctl", ["show", _, ..]) if *last != "MainPID" => {
+            Some((Family::Unit, Target::Unit(unit(last).to_owned())))
+        }
+        ("cat" | "<", [.., file]) => {
+            Some((Family::Unit, Target::Unit(base_name(file).strip_suffix(".pid")?.to_owned())))
+        }
+        _ => None,
+    }
 }
 
 /// `helm install --generate-name CHART`: with a generated name the only word is the chart.

@@ -58,7 +58,7 @@ mod tests {
             "units" => lines(vec![playbook::manages_unit(text, first).to_string()]),
             _ => {
                 let files: Vec<String> = text.split("---\n").map(str::to_owned).collect();
-                let project = compose::project(&files);
+                let project = compose::project(&files, &[]);
                 let services =
                     project.services.iter().map(|(name, own)| format!("{name}: {}", own.join(" ")));
                 lines(project.name.clone().into_iter().chain(services).collect())

@@ -17,6 +17,9 @@ pub trait Disk {
     /// # Errors
     /// States why the file cannot be read as text.
     fn read(&self, path: &str) -> Result<DiskFile, Unreadable>;
+    /// The lines of an environment file that set variables of compose, `COMPOSE_…`; its other lines may hold secrets. Empty if
+    /// it cannot be read. `path` is absolute.
+    fn compose_variables(&self, path: &str) -> String;
     /// The entries of a folder, sorted by name; empty if it cannot be listed. `path` is absolute.
     fn list(&self, path: &str) -> Vec<Entry>;
     /// The value of a variable in the environment of the client's shell.

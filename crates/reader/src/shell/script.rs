@@ -212,6 +212,12 @@ pub struct Stated {
     pub folder: Option<String>,
     /// The texts of the files, in the order in which they are merged.
     pub texts: Vec<String>,
+    /// The texts of files whose services these extend.
+    pub bases: Vec<String>,
+    /// The name of a compose project in its environment file.
+    pub project: Option<String>,
+    /// True for a file that the same text writes.
+    pub is_written: bool,
 }
 
 /// Text that would run as a script but cannot be read.

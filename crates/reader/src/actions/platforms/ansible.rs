@@ -19,9 +19,14 @@ pub(in crate::actions) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action
     let tag = if tags.next().is_some() { None } else { tag };
     for word in call.targets() {
         let file = word.known().map(base_name);
-        let guessed = file.and_then(guess).or_else(|| file.and(tag).map(str::to_owned));
+        // The name of a file that the same text writes says less than what is in it.
+        let content = |is_written: bool| {
+            let files = call.line.command.stated.as_ref().filter(|files| files.is_written == is_written);
+            playbook::service(files?.texts.first()?)
+        };
         let guessed =
-            guessed.or_else(|| playbook::service(call.line.command.stated.as_ref()?.texts.first()?));
+            content(true).or_else(|| file.and_then(guess)).or_else(|| file.and(tag).map(str::to_owned));
+        let guessed = guessed.or_else(|| content(false));
         let evidence = file.map_or_else(|| call.words(), |file| call.evidence(file));
         let playbook = Playbook { file: file.map(str::to_owned), stated: stated.clone(), guessed };
         actions.push(call.action(Family::Ansible, Target::Playbook(playbook), evidence));

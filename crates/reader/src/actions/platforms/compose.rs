@@ -9,7 +9,7 @@ use crate::terms::action::{Action, Family, Target};
 
 pub(in crate::actions) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
     let files = call.line.command.stated.as_deref();
-    let stated = files.map(|files| compose::project(&files.texts)).unwrap_or_default();
+    let stated = files.map(|files| compose::project(&files.texts, &files.bases)).unwrap_or_default();
     let under_all_names = |(name, containers): (String, Vec<String>)| [vec![name], containers].concat();
     let project = project(call, stated.name, files.and_then(|files| files.folder.as_deref()));
     if call.own.positionals.is_empty() {
@@ -41,8 +41,11 @@ pub(in crate::actions) fn find_stacks(call: &Call<'_>, actions: &mut Vec<Action>
     let first = actions.len();
     call.act_on_each(Family::Container, Target::ComposeProject, |name| name, actions);
     let Some(files) = call.line.command.stated.as_deref() else { return };
-    let services: Vec<Vec<String>> =
-        compose::project(&files.texts).services.into_iter().map(|(name, _)| vec![name]).collect();
+    let services: Vec<Vec<String>> = compose::project(&files.texts, &files.bases)
+        .services
+        .into_iter()
+        .map(|(name, _)| vec![name])
+        .collect();
     for action in actions.iter_mut().skip(first) {
         action.reference.below.clone_from(&services);
     }
@@ -58,6 +61,9 @@ fn project(call: &Call<'_>, stated: Option<String>, found: Option<&str>) -> Opti
     }
     if let Some(name) = command.variable("COMPOSE_PROJECT_NAME").filter(|name| !name.text.is_empty()) {
         return name.known().map(str::to_owned);
+    }
+    if let Some(name) = command.stated.as_ref().and_then(|files| files.project.clone()) {
+        return Some(name);
     }
     if stated.is_some() {
         return stated;

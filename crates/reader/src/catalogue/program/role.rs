@@ -68,6 +68,8 @@ roles! {
         Manifests,
         /// Its value is the name of a project.
         Project,
+        /// Its value is a file with variables of the environment.
+        Environment,
         /// Its value states variables.
         Variables,
         /// Its value is a list of tags.
@@ -82,6 +84,10 @@ roles! {
         Hosts,
         /// Its value separates the items of a list.
         Delimiter,
+        /// Its value separates the columns of an item.
+        Columns,
+        /// Its value states that the first item of a list is its name.
+        Header,
         /// Its value is the only file, which is not named after an address.
         NamesOutput,
         /// Its value is a file with commands or code.

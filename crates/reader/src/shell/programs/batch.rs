@@ -1,30 +1,31 @@
 //! Programs that run a command for each item that they read or find: `xargs`, `parallel`, `find`.
 
-use super::wrapper::quoted;
 use crate::catalogue::expression::Expression;
 use crate::catalogue::program::{How, Role};
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::{Invocation, Started};
-use crate::shell::host::host_of;
 use crate::shell::on_disk::Search;
 use crate::shell::options::Scanner;
 use crate::shell::state::Shell;
 use crate::shell::text::{Field, Origin, Unknown, is_known, join};
 
 /// Maximum number of runs that are followed.
-const MOST_RUNS: usize = 256;
-/// Maximum number of combinations of the items of several lists.
-const MOST_ROWS: usize = 16_384;
+pub(super) const MOST_RUNS: usize = 256;
 
 /// The items that are appended or inserted.
-enum Items {
+pub(super) enum Items {
     Known(Vec<String>),
     /// A mark for all items.
     Unknown(String),
 }
 
-fn items(evaluator: &mut Evaluator, text: Option<&str>, by_line: bool, delimiter: Option<&str>) -> Items {
+pub(super) fn items(
+    evaluator: &mut Evaluator,
+    text: Option<&str>,
+    by_line: bool,
+    delimiter: Option<&str>,
+) -> Items {
     let Some(text) = text else { return Items::Unknown(evaluator.unknowns.many("{}")) };
     if !is_known(text) {
         // Known words next to a mark are separate items.
@@ -136,7 +137,7 @@ pub(crate) fn xargs(evaluator: &mut Evaluator, started: &Started<'_>) -> String 
 
 impl Evaluator {
     /// Adds the runs beyond [`MOST_RUNS`] as unread text.
-    fn beyond(&mut self, shell: &Shell, runs: &[Vec<Field>]) {
+    pub(super) fn beyond(&mut self, shell: &Shell, runs: &[Vec<Field>]) {
         if runs.is_empty() {
             return;
         }
@@ -154,89 +155,6 @@ fn append(base: &[Field], items: &[String]) -> Vec<Field> {
 fn put(base: &[Field], replace: &str, item: &str) -> Vec<Field> {
     let put = |field: &Field| Field { text: field.text.replace(replace, item), origin: field.origin };
     base.iter().map(put).collect()
-}
-
-pub(crate) fn parallel(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
-    let Started { shell, invocation, usage, texts, .. } = *started;
-    let sources = texts.iter().position(|word| word.starts_with(":::")).unwrap_or(texts.len());
-    let own = texts.get(..sources).unwrap_or_default();
-    let mut inner = shell.clone().through("parallel").child();
-    let mut hosts = Vec::new();
-    let mut quotes = false;
-    let command = Scanner::new(own, 1, &usage.form.valued).up_to_word(|name, at| {
-        if name.is_any(&usage.role(Role::Hosts)) {
-            let login = at.and_then(|at| at.of(own)).unwrap_or_default();
-            if let Some(host) = host_of(login).filter(|_| login != ":") {
-                hosts.push(evaluator.unknowns.show(&host));
-            }
-        }
-        quotes |= name.is_any(&usage.role(Role::Quotes));
-    });
-    let command = command.unwrap_or(sources);
-    for host in hosts {
-        inner = inner.on_host(host);
-    }
-    let template = if quotes {
-        quoted(invocation.fields.get(command..sources).unwrap_or_default())
-    } else {
-        own.get(command..).unwrap_or_default().join(" ")
-    };
-    let lists: Vec<Vec<String>> = texts
-        .get(sources..)
-        .unwrap_or_default()
-        .split(|word| word.starts_with(":::"))
-        .skip(1)
-        .map(|list| list.iter().map(|word| (*word).to_owned()).collect())
-        .collect();
-    let unknown_file = texts.get(sources).is_some_and(|word| word.starts_with("::::"));
-    let rows = if lists.is_empty() || unknown_file {
-        match items(evaluator, invocation.stdin.as_deref().filter(|_| !unknown_file), true, None) {
-            Items::Known(items) => items.into_iter().map(|item| vec![item]).collect(),
-            Items::Unknown(mark) => {
-                inner.repeats = true;
-                vec![vec![mark]]
-            }
-        }
-    } else {
-        product(&lists)
-    };
-    evaluator.through(shell, invocation, "parallel", |this| {
-        let beyond = rows.get(MOST_RUNS..).unwrap_or_default().iter();
-        let beyond: Vec<Vec<Field>> = beyond.map(|row| vec![Field::literal(fill(&template, row))]).collect();
-        this.beyond(&inner, &beyond);
-        this.each(rows.iter().take(MOST_RUNS), |this, row| {
-            this.run_text(&mut inner.clone(), &fill(&template, row))
-        })
-    })
-}
-
-/// The combinations of one item from each list, at most [`MOST_ROWS`]; the last list varies fastest.
-fn product(lists: &[Vec<String>]) -> Vec<Vec<String>> {
-    let mut rows = vec![Vec::new()];
-    for list in lists {
-        rows = rows
-            .iter()
-            .flat_map(|row: &Vec<String>| {
-                list.iter()
-                    .map(move |item| row.iter().cloned().chain(std::iter::once(item.clone())).collect())
-            })
-            .take(MOST_ROWS)
-            .collect();
-    }
-    rows
-}
-
-/// A template with the items in their places, or at the end when it has no place for them.
-fn fill(template: &str, row: &[String]) -> String {
-    let all = row.join(" ");
-    if template.trim().is_empty() {
-        return all;
-    }
-    let mut script = template.replace("{}", &all);
-    for (index, item) in row.iter().enumerate() {
-        script = script.replace(&format!("{{{}}}", index + 1), item);
-    }
-    if script == template { format!("{template} {all}") } else { script }
 }
 
 /// Follows `find … -exec command {} \;` and `fd -x command`.

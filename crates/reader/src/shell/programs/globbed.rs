@@ -17,13 +17,14 @@ pub(crate) fn is_pattern(name: &str) -> bool {
     name.contains(['*', '?']) || (name.contains('[') && name.contains(']') && name.len() > 2)
 }
 
-/// Follows a command with each program that its name may mean and that acts or runs others; false when there is none.
+/// Follows a command with each program that its name may mean and that acts, runs others or is denied in some form; false when there is none.
 pub(crate) fn run(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) -> bool {
     let pattern = invocation.word(0).unwrap_or_default().to_owned();
     let wanted = base_name(&pattern);
     let programs = evaluator.catalogue.programs();
-    let followed =
-        programs.filter(|program| program.acts() || program.forms().any(|form| form.runs.is_some()));
+    let followed = programs.filter(|program| {
+        program.acts() || !program.never.is_empty() || program.forms().any(|form| form.runs.is_some())
+    });
     let names: Vec<&str> = followed
         .filter_map(|program| program.names.iter().copied().find(|name| glob(wanted, name)))
         .collect();

@@ -5,6 +5,7 @@ pub mod code;
 mod git;
 mod globbed;
 mod pairs;
+mod parallel;
 mod remote;
 mod script_file;
 mod shell_program;

@@ -1,7 +1,7 @@
 //! Chooses how to follow a program: as a shell, an interpreter, a wrapper, or a plain command.
 
 use super::code::{embedded, interpreter, sed_commands};
-use super::{batch, git, globbed, remote, shell_program, stated, tasks, unit, wrapper};
+use super::{batch, git, globbed, parallel, remote, shell_program, stated, tasks, unit, wrapper};
 use crate::catalogue::base_name;
 use crate::catalogue::program::{Check, How};
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
@@ -74,7 +74,7 @@ impl Evaluator {
             How::Ssh => remote::run(self, started),
             How::Ansible => remote::ansible(self, started),
             How::Xargs => batch::xargs(self, started),
-            How::Parallel => batch::parallel(self, started),
+            How::Parallel => parallel::parallel(self, started),
             How::Find | How::Fd => batch::find(self, started),
             How::Make => tasks::make(self, started),
             How::Package => tasks::package(self, started),

@@ -194,7 +194,15 @@ pub(crate) fn just(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
         Some(file) => evaluator.file_of_tasks(started, &inner, file),
         None => evaluator.file_above(&inner, names::JUSTFILES.0),
     };
-    let given = started.usage.operands(started.texts);
+    let texts = started.texts;
+    if let Some(at) = texts.iter().position(|text| matches!(*text, "-c" | "--command"))
+        && !texts.contains(&"--shell")
+    {
+        let one = started.invocation.with(started.invocation.from(at + 1).to_vec());
+        return evaluator
+            .through(started.shell, started.invocation, "just", |this| this.run_program(&inner, &one));
+    }
+    let given = started.usage.operands(texts);
     let shell: Vec<&str> = given.values(Role::Launcher).collect();
     if shell.first().is_some_and(|name| evaluator.catalogue.find(name).is_some_and(Program::acts)) {
         // The words of a command, or the lines of a recipe, go to this program.

@@ -233,6 +233,16 @@ impl Evaluator {
         text
     }
 
+    /// The lines of an environment file that set variables of compose.
+    pub fn compose_variables(&mut self, shell: &Shell, path: &str) -> String {
+        if let Some(written) = self.file_content(shell, path) {
+            return self.loaded(shell, &written);
+        }
+        let path = self.path_of(shell, path).filter(|path| path.starts_with('/'));
+        let disk = self.disk_of(shell).cloned();
+        path.zip(disk).map_or_else(String::new, |(path, disk)| disk.compose_variables(&path))
+    }
+
     /// Follows the text of a file, unless it is the text that is being followed already.
     pub fn follow_file<T>(
         &mut self,

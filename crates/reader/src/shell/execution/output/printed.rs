@@ -98,11 +98,16 @@ fn made_from(
         let is_packer = names::PACKERS.get(program).is_some();
         return Some(if is_packer { text.clone() } else { evaluator.unknowns.sources(text) }).filter(fits);
     }
-    // Code is no name of a file.
-    let is_name = |text: &str| !text.starts_with('-') && !text.contains(char::is_whitespace);
-    let words = invocation.args().filter(|field| is_name(&field.text)).take(MOST_SOURCES);
+    let words = invocation.args().filter(|field| !field.text.starts_with('-')).take(MOST_SOURCES);
     let mut texts = Vec::new();
     for field in words {
+        // Code is no name of a file; it may be nothing but the text: `yq -n '"docker restart web"'`.
+        if field.text.contains(char::is_whitespace) {
+            let text = field.text.trim_matches(['"', '\'']);
+            let program = text.split_whitespace().next().unwrap_or_default();
+            texts.extend(Some(text.to_owned()).filter(|_| evaluator.mentions_action(program)));
+            continue;
+        }
         let content = evaluator.file_content(shell, &field.text);
         let content = content.map(|text| evaluator.unknowns.sources(&text));
         texts.extend(content.or_else(|| evaluator.file_mark(shell, &field.text)));
