@@ -109,10 +109,14 @@ impl Evaluator {
             let (name, after) = rest.split_at(end);
             at += start + end;
             // `a[i] = 1` changes the array.
-            let after = after.strip_prefix('[').map_or(after, |rest| rest.split_once(']').map_or(rest, |(_, rest)| rest));
+            let after = after
+                .strip_prefix('[')
+                .map_or(after, |rest| rest.split_once(']').map_or(rest, |(_, rest)| rest));
             let (before, after) = (before.trim_end(), after.trim_start());
             let operator = after.trim_start_matches(['+', '-', '*', '/', '%', '<', '>', '&', '^', '|']);
-            let assigns = operator.starts_with('=') && !operator.starts_with("==") && !after.starts_with(">=")
+            let assigns = operator.starts_with('=')
+                && !operator.starts_with("==")
+                && !after.starts_with(">=")
                 && !after.starts_with("<=");
             let steps = ["++", "--"].iter().any(|sign| before.ends_with(sign) || after.starts_with(sign));
             if (assigns || steps) && is_name(name) {

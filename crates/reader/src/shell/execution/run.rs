@@ -7,11 +7,11 @@ use crate::languages::names::shell as names;
 use crate::shell::Complaint;
 use crate::shell::disk::Disk;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
+use crate::shell::execution::ways::Ways;
 use crate::shell::grammar::parse::parse;
 use crate::shell::marks::without_marks;
 use crate::shell::script::{Node, Script};
 use crate::shell::state::{Shell, Value};
-use crate::shell::execution::ways::Ways;
 use crate::shell::text::{Stretch, Unknowns, is_known, stretches};
 use crate::terms::plain_text::first_words;
 
@@ -105,9 +105,11 @@ impl Evaluator {
     /// Runs a text that may be one of several: once for each.
     fn run_each_text(&mut self, shell: &mut Shell, text: &str) -> Option<Ran> {
         let index = stretches(text).find_map(|stretch| match stretch {
-            Stretch::Mark(index) => {
-                self.unknowns.get(index).is_some_and(|unknown| !unknown.candidates.is_empty()).then_some(index)
-            }
+            Stretch::Mark(index) => self
+                .unknowns
+                .get(index)
+                .is_some_and(|unknown| !unknown.candidates.is_empty())
+                .then_some(index),
             Stretch::Known(_) => None,
         })?;
         let candidates = self.unknowns.get(index)?.candidates.clone();
@@ -118,7 +120,8 @@ impl Evaluator {
             if self.exhausted() {
                 break;
             }
-            let is_inherited = self.unknowns.only_mark(&candidate).is_some_and(|unknown| unknown.is_inherited);
+            let is_inherited =
+                self.unknowns.only_mark(&candidate).is_some_and(|unknown| unknown.is_inherited);
             let text = text.replace(&mark, &candidate);
             let ((), nodes) = self.collected(|this| {
                 ways.run(this, shell.clone(), |this, shell| this.run_script(shell, &text));

@@ -105,7 +105,8 @@ fn made_from(
         if field.text.contains(char::is_whitespace) {
             let text = field.text.trim_matches(['"', '\'']);
             let program = text.split_whitespace().next().unwrap_or_default();
-            texts.extend(Some(text.to_owned()).filter(|_| evaluator.mentions_action(program)));
+            let is_name = !program.contains('/') && evaluator.mentions_action(program);
+            texts.extend(Some(text.to_owned()).filter(|_| is_name));
             continue;
         }
         let content = evaluator.file_content(shell, &field.text);
