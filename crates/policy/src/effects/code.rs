@@ -5,7 +5,7 @@
 use super::proof::{Proof, READS};
 use super::reason::Why;
 use opsctl_reader::catalogue::program::Language;
-use opsctl_reader::languages::{names, node, perl, python};
+use opsctl_reader::languages::{names, node, perl, plain_words, python};
 use opsctl_reader::shell::{Command, Word};
 use opsctl_reader::terms::effect::Effect;
 
@@ -22,7 +22,8 @@ pub fn effect(command: &Command, language: Language, as_program: &dyn Fn(usize) 
     let code = match language {
         Language::Python | Language::Node => code(command, &texts, language),
         Language::Perl => perl_code(command, &texts),
-        Language::Php => php(&texts),
+        Language::Php => php(&texts).or_else(|| code(command, &texts, language)),
+        Language::Ruby => code(command, &texts, language),
         _ => None,
     };
     let harmless = match code {
@@ -30,10 +31,10 @@ pub fn effect(command: &Command, language: Language, as_program: &dyn Fn(usize) 
         Some(Code::Looks) => true,
         Some(Code::Module(at)) => return as_program(at),
         Some(Code::Runs(code)) => match language {
-            Language::Python => python::is_harmless(&code),
-            Language::Node => node::is_harmless(&code),
-            Language::Perl => perl::is_harmless(&code),
-            _ => false,
+            Language::Python => python::is_harmless(&code, command.is_followed),
+            Language::Node => node::is_harmless(&code, command.is_followed),
+            Language::Perl => perl::is_harmless(&code, command.is_followed),
+            language => plain_words::is_harmless(&code, language, command.is_followed),
         },
     };
     if harmless { READS } else { unknown }
@@ -47,14 +48,15 @@ fn php(texts: &[&str]) -> Option<Code> {
     }
 }
 
-/// The code of a command line of Python or Node.js.
+/// The code of a command line, except in Perl.
 fn code(command: &Command, texts: &[&str], language: Language) -> Option<Code> {
-    use names::{node, python};
+    use names::{node, php, python, ruby};
     let is_python = language == Language::Python;
-    let (gives, harmless, valued) = if is_python {
-        (python::CODE_OPTIONS, python::HARMLESS_OPTIONS, python::VALUED_OPTIONS)
-    } else {
-        (node::CODE_OPTIONS, node::HARMLESS_OPTIONS, node::VALUED_OPTIONS)
+    let (gives, harmless, valued) = match language {
+        Language::Python => (python::CODE_OPTIONS, python::HARMLESS_OPTIONS, python::VALUED_OPTIONS),
+        Language::Ruby => (ruby::CODE_OPTIONS, ruby::HARMLESS_OPTIONS, ruby::VALUED_OPTIONS),
+        Language::Php => (php::CODE_OPTIONS, php::HARMLESS_OPTIONS, php::VALUED_OPTIONS),
+        _ => (node::CODE_OPTIONS, node::HARMLESS_OPTIONS, node::VALUED_OPTIONS),
     };
     let mut at = 1;
     while let Some(text) = texts.get(at) {
@@ -69,9 +71,16 @@ fn code(command: &Command, texts: &[&str], language: Language) -> Option<Code> {
                     _ => None,
                 };
             }
-            "--check" | "-c" if !is_python && at + 1 == texts.len() => return Some(Code::Looks),
+            "--check" | "-c" if language == Language::Node && at + 1 == texts.len() => {
+                return Some(Code::Looks);
+            }
             "-" if at == texts.len() => break,
-            option if gives.has(option) => return known(command.words.get(at)),
+            option if gives.has(option) => {
+                // Other interpreters than Python take options behind the code, with more code.
+                let later = texts.get(at + 1..).unwrap_or_default();
+                let has_more = !is_python && later.iter().any(|text| text.starts_with('-'));
+                return if has_more { None } else { known(command.words.get(at)) };
+            }
             option if harmless.has(option) => {}
             option if valued.has(option) => at += 1,
             _ => return None,

@@ -38,7 +38,7 @@ pub fn effect(
         _ => Functions::BuiltIn,
     };
     let written = |script: &Word| match (check, script.known()?) {
-        (Check::AwkProgram, script) => awk::written(script),
+        (Check::AwkProgram, script) => awk::written(script, command.is_followed),
         (Check::Mongo, script) => mongo::only_reads(script).then(Vec::new),
         (Check::Flux, script) => flux::only_reads(&script.to_lowercase()).then(Vec::new),
         (_, script) => sql::reading(script, functions),

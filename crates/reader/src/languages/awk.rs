@@ -18,8 +18,9 @@ pub fn is_filter(command: &str) -> bool {
             }))
 }
 
-/// The files that a program writes; `None` where it may run a command, or is not understood.
-pub fn written(program: &str) -> Option<Vec<String>> {
+/// The files that a program writes; `None` where it may run a command, or is not understood. With `starts`, it may run
+/// commands, which are judged apart.
+pub fn written(program: &str, starts: bool) -> Option<Vec<String>> {
     let tokens = clear_tokens(program, Language::Awk)?;
     let mut files = Vec::new();
     // Depth of brackets, and that at which the statement prints.
@@ -30,7 +31,7 @@ pub fn written(program: &str) -> Option<Vec<String>> {
         let ends =
             |token: Option<&Token>| matches!(token, None | Some(Token::Line | Token::Symbol(';' | '}')));
         match token {
-            Token::Name(name) if name == "system" => return None,
+            Token::Name(name) if name == "system" && !starts => return None,
             Token::Symbol('@') => return None,
             Token::Name(name) if name == "print" || name == "printf" => prints = Some(depth),
             Token::Symbol('(' | '[') => depth += 1,
@@ -43,7 +44,7 @@ pub fn written(program: &str) -> Option<Vec<String>> {
                 Some(Token::Text(file)) if ends(after(2)) => files.push(file.raw.clone()),
                 _ => return None,
             },
-            Token::Symbol('|') => {
+            Token::Symbol('|') if !starts => {
                 let starts = at.checked_sub(2).and_then(|at| tokens.get(at));
                 let alone = matches!(starts, None | Some(Token::Line | Token::Symbol('{' | '}' | ';' | '(')));
                 match (before, after(1)) {

@@ -11,6 +11,7 @@ pub mod mongo;
 pub mod names;
 pub mod node;
 pub mod perl;
+pub mod plain_words;
 pub mod python;
 pub mod redis;
 pub mod sed;

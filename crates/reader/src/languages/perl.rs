@@ -4,17 +4,27 @@ use super::lexer::{Token, clear_tokens};
 use super::names::perl;
 use crate::catalogue::program::Language;
 
-/// Whether code only computes and prints.
-pub fn is_harmless(code: &str) -> bool {
+/// Whether code only computes and prints. With `starts`, it may start commands, which are judged apart.
+pub fn is_harmless(code: &str, starts: bool) -> bool {
     let Some(tokens) = clear_tokens(code, Language::Perl) else { return false };
     let tokens: Vec<Token> = tokens.into_iter().filter(|token| *token != Token::Line).collect();
-    let mut reader = Reader { tokens: &tokens, variables: vec![], open: vec![], closed_lookup: false };
+    let own = tokens.windows(2).filter_map(|pair| match pair {
+        [Token::Name(word), Token::Name(name)] if word == "sub" => Some(name.as_str()),
+        _ => None,
+    });
+    let own = own.collect();
+    let mut reader =
+        Reader { tokens: &tokens, starts, own, variables: vec![], open: vec![], closed_lookup: false };
     (0..tokens.len()).all(|at| reader.is_fine(at))
 }
 
 /// Reads the tokens of code one after the other.
 struct Reader<'a> {
     tokens: &'a [Token],
+    /// All commands that the code starts are determined.
+    starts: bool,
+    /// Functions that the code defines.
+    own: Vec<&'a str>,
     /// For each token that was read, whether it is the name of a variable.
     variables: Vec<bool>,
     /// For each open brace, whether it looks up a key: `$h{name}`.
@@ -59,7 +69,7 @@ impl<'a> Reader<'a> {
         let next = |count: usize| tokens.get(at + count);
         let is_next = |symbol: char| next(1).is_some_and(|token| token.is(symbol));
         match token {
-            Token::Shell(_) => false,
+            Token::Shell(_) => self.starts,
             // `$x`, `@{$x}`; a deeper name is not known.
             Token::Symbol('$' | '@') => self.names_variable(at),
             Token::Symbol('%') if self.expects_value(at) => self.names_variable(at),
@@ -95,7 +105,22 @@ impl<'a> Reader<'a> {
                 let tests = matches!(name.as_str(), "e" | "f" | "d" | "r" | "w" | "z" | "l")
                     && self.before(at, 1).is_some_and(|token| token.is('-'))
                     && self.expects_value(at - 1);
-                is_key || tests || perl::WORDS.has(name)
+                let is_own = name == "sub" || self.own.contains(&name.as_str());
+                // `use strict;`.
+                let is_pragma = match name.as_str() {
+                    "use" => {
+                        matches!(next(1).and_then(Token::name), Some("strict" | "warnings"))
+                            && next(2).is_none_or(|one| one.is(';'))
+                    }
+                    "strict" | "warnings" => self.before(at, 1).and_then(Token::name) == Some("use"),
+                    _ => false,
+                };
+                is_key
+                    || tests
+                    || is_own
+                    || is_pragma
+                    || perl::WORDS.has(name)
+                    || (self.starts && perl::STARTING.has(name))
             }
             _ => true,
         }

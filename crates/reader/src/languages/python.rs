@@ -4,22 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::files::opens_any;
 use super::lexer::{Token, clear_tokens};
-use super::names::{Names, python};
+use super::names::{python, starts};
 use crate::catalogue::program::Language;
-
-/// What of a module may be used.
-fn allowed(module: &str) -> Option<Names> {
-    python::MODULES.get(module)
-}
-
-fn allows(module: &str, attribute: &str) -> bool {
-    allowed(module)
-        .is_some_and(|names| names.has(attribute) || (names.allow(attribute) && !attribute.starts_with("__")))
-}
 
 /// Names that imports bind.
 #[derive(Default)]
 struct Imports {
+    /// All commands that the code starts are determined.
+    starts: bool,
     /// Modules by the name that stands for them.
     modules: BTreeMap<String, String>,
     /// Packages that were imported for one of their modules: `urllib` for `urllib.parse`.
@@ -28,10 +20,10 @@ struct Imports {
     names: BTreeSet<String>,
 }
 
-/// Whether code only computes and prints.
-pub fn is_harmless(code: &str) -> bool {
+/// Whether code only computes and prints. With `starts`, it may start commands, which are judged apart.
+pub fn is_harmless(code: &str, starts: bool) -> bool {
     let Some(tokens) = clear_tokens(code, Language::Python) else { return false };
-    let mut imports = Imports::default();
+    let mut imports = Imports { starts, ..Imports::default() };
     let mut rest = Vec::new();
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
@@ -82,6 +74,26 @@ fn opens_any_file(tokens: &[&Token]) -> bool {
 }
 
 impl Imports {
+    /// Whether a name may be that of a function which starts programs, and is passed on: `map(x.system, …)`.
+    fn is_starter(&self, name: &str) -> bool {
+        let owners = starts::OWNERS.get(name);
+        starts::CALLS.has(name) && owners.is_none()
+    }
+
+    /// Whether a module may be loaded.
+    fn allowed(&self, module: &str) -> Option<()> {
+        let is_known = python::MODULES.get(module).is_some();
+        (is_known || (self.starts && python::STARTING.get(module).is_some())).then_some(())
+    }
+
+    /// Whether a name of a module may be used.
+    fn allows(&self, module: &str, attribute: &str) -> bool {
+        let is_plain = !attribute.starts_with('_') && !python::INNER.has(attribute);
+        let known = python::MODULES.get(module);
+        known.is_some_and(|names| names.has(attribute) || (names.allow(attribute) && is_plain))
+            || (self.starts && python::STARTING.get(module).is_some_and(|names| names.has(attribute)))
+    }
+
     /// Reads an import statement; `None` where it imports something else than harmless modules.
     fn bind(&mut self, line: &[Token]) -> Option<()> {
         let mut words = line.iter().filter(|token| !token.is('(') && !token.is(')'));
@@ -98,16 +110,16 @@ impl Imports {
             let name = dotted(part.get(..alias.unwrap_or(part.len()))?)?;
             let bound = alias.and_then(|at| part.get(at + 1)?.name()).map(str::to_owned);
             match &module {
-                Some(module) if allows(module, &name) && name != "open" => {
+                Some(module) if self.allows(module, &name) && name != "open" => {
                     self.names.insert(bound.unwrap_or(name));
                 }
                 Some(module) => {
                     let whole = format!("{module}.{name}");
-                    allowed(&whole)?;
+                    self.allowed(&whole)?;
                     self.modules.insert(bound.unwrap_or(name), whole);
                 }
                 None => {
-                    allowed(&name)?;
+                    self.allowed(&name)?;
                     match (bound, name.split_once('.')) {
                         (Some(bound), _) => self.modules.insert(bound, name),
                         (None, Some(("os", _))) => self.modules.insert("os".to_owned(), "os".to_owned()),
@@ -139,7 +151,7 @@ fn local_functions(tokens: &[&Token]) -> BTreeSet<String> {
     for (at, token) in tokens.iter().enumerate() {
         let next = |count: usize| tokens.get(at + count).copied();
         match token.name() {
-            Some("def") => names.extend(next(1).and_then(Token::name).map(str::to_owned)),
+            Some("def" | "class") => names.extend(next(1).and_then(Token::name).map(str::to_owned)),
             Some(name)
                 if next(1).is_some_and(|one| one.is('='))
                     && next(2).and_then(Token::name) == Some("lambda") =>
@@ -174,12 +186,14 @@ fn is_fine(
         Token::Name(name) => {
             let name = name.as_str();
             if python::FORBIDDEN.has(name)
-                || (name.starts_with("__") && !matches!(name, "__name__" | "__version__" | "__file__"))
+                || (name.starts_with("__")
+                    && !matches!(name, "__name__" | "__version__" | "__file__" | "__init__"))
             {
                 return false;
             }
             if before.is_some_and(|token| token.is('.')) {
-                return is_attribute_fine(tokens, at, imports, called, risky);
+                let is_local = called && local.contains(name) && starts_with_self(tokens, at);
+                return is_local || is_attribute_fine(tokens, at, imports, called, risky);
             }
             let is_module = imports.modules.contains_key(name) || imports.packages.contains_key(name);
             if is_module {
@@ -208,7 +222,7 @@ fn is_attribute_fine(tokens: &[&Token], at: usize, imports: &Imports, called: bo
     let dotted_owner = at.checked_sub(3).and_then(|at| tokens.get(at)).is_some_and(|token| token.is('.'));
     if let Some(owner) = owner.filter(|_| !dotted_owner) {
         if let Some(module) = imports.modules.get(owner) {
-            return allows(module, name)
+            return imports.allows(module, name)
                 && (name != "open" || (called && opens_to_read(tokens, at + 2, true)));
         }
         if let Some(whole) = imports.packages.get(owner) {
@@ -222,7 +236,7 @@ fn is_attribute_fine(tokens: &[&Token], at: usize, imports: &Imports, called: bo
         start.and_then(|start| imports.packages.get(start))
     });
     if let Some(whole) = in_package {
-        return whole.split('.').any(|part| part == name) || allows(whole, name);
+        return whole.split('.').any(|part| part == name) || imports.allows(whole, name);
     }
     match name {
         "open" => called && opens_to_read(tokens, at + 2, false),
@@ -230,8 +244,15 @@ fn is_attribute_fine(tokens: &[&Token], at: usize, imports: &Imports, called: bo
             // `sys.stdout.write` prints.
             name == "write" && matches!(owner, Some("stdout" | "stderr"))
         }
-        _ => !called || python::METHODS.has(name),
+        _ if !called => !imports.is_starter(name),
+        _ => python::METHODS.has(name) || (imports.starts && python::STARTING_METHODS.has(name)),
     }
+}
+
+/// Whether a method belongs to an object of the code itself: `self.show()`, `Box("a").show()`.
+fn starts_with_self(tokens: &[&Token], at: usize) -> bool {
+    let owner = at.checked_sub(2).and_then(|at| tokens.get(at));
+    owner.is_some_and(|owner| owner.is(')') || owner.name().is_some_and(|name| name != "os"))
 }
 
 /// Whether the arguments from an index on open a file to read it. The first one is its path, unless a path opens itself.

@@ -79,6 +79,13 @@ impl Interpolation {
             })
         };
         while let Some((at, open)) = first(rest) {
+            // `{{` of Python is a brace.
+            if self == Self::Braces && rest.get(at..).is_some_and(|inside| inside.starts_with("{{")) {
+                let (before, after) = rest.split_at(at + 1);
+                parts.push(Part::Known(before.to_owned()));
+                rest = after.get(1..).unwrap_or_default();
+                continue;
+            }
             if at > 0 {
                 parts.push(Part::Known(rest.get(..at).unwrap_or_default().to_owned()));
             }

@@ -150,6 +150,8 @@ pub struct Command {
     pub stated: Option<Box<Stated>>,
     /// True where its program is a script whose text stands below it in the tree.
     pub is_script: bool,
+    /// For code of another language: true where all commands that it starts were determined, and stand below it in the tree.
+    pub is_followed: bool,
 }
 
 impl Command {

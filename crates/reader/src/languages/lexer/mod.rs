@@ -53,6 +53,13 @@ pub fn clear_tokens(code: &str, language: Language) -> Option<Vec<Token>> {
     (doubts == 0).then_some(tokens)
 }
 
+/// The tokens of code without those of expressions in texts, and where each of them begins.
+pub fn located_tokens(code: &str, language: Language) -> (Vec<Token>, Vec<usize>) {
+    let mut lexer = Lexer::new(code, language);
+    lexer.read();
+    (lexer.tokens, lexer.starts)
+}
+
 /// The number of ambiguous places after which patterns and quote operators are not read.
 const MOST_DOUBTS: usize = 64;
 
@@ -61,6 +68,8 @@ struct Lexer<'a> {
     code: &'a str,
     rest: &'a str,
     tokens: Vec<Token>,
+    /// Where each token begins in the code.
+    starts: Vec<usize>,
     /// The tokens of expressions in texts; they follow the others.
     inner: Vec<Token>,
     /// The number of ambiguous places.
@@ -73,11 +82,17 @@ struct Lexer<'a> {
 
 impl<'a> Lexer<'a> {
     fn new(code: &'a str, language: Language) -> Self {
-        let (tokens, inner, heads) = (vec![], vec![], vec![]);
-        Self { language, code, rest: code, tokens, inner, doubts: 0, heads, closed_head: false }
+        let (tokens, starts, inner, heads) = (vec![], vec![], vec![], vec![]);
+        Self { language, code, rest: code, tokens, starts, inner, doubts: 0, heads, closed_head: false }
     }
 
     fn run(mut self) -> (Vec<Token>, usize) {
+        self.read();
+        self.tokens.append(&mut self.inner);
+        (self.tokens, self.doubts)
+    }
+
+    fn read(&mut self) {
         while let Some(c) = self.rest.chars().next() {
             let after = self.rest.get(c.len_utf8()..).unwrap_or_default();
             let before = self.rest;
@@ -85,10 +100,10 @@ impl<'a> Lexer<'a> {
                 self.rest = before;
                 self.plain(c, after);
             }
+            self.starts.resize(self.tokens.len(), self.code.len() - before.len());
         }
         self.tokens.push(Token::Line);
-        self.tokens.append(&mut self.inner);
-        (self.tokens, self.doubts)
+        self.starts.push(self.code.len());
     }
 
     fn is_script(&self) -> bool {
@@ -113,7 +128,7 @@ impl<'a> Lexer<'a> {
     fn comment(&mut self) -> bool {
         let begins = |text: &str| self.rest.starts_with(text);
         let rest = match self.language {
-            Language::Node | Language::Deno if begins("/*") && self.may_search() => {
+            Language::Node | Language::Deno | Language::Php if begins("/*") && self.may_search() => {
                 let end = self.rest.get(2..).and_then(|text| text.split_once("*/"));
                 let Some((_, after)) = end else {
                     self.doubt();
@@ -123,6 +138,13 @@ impl<'a> Lexer<'a> {
                 return true;
             }
             Language::Node | Language::Deno => begins("//"),
+            Language::Php if begins("<?") || begins("?>") => {
+                let tag =
+                    ["<?php", "<?=", "<?", "?>"].into_iter().find(|tag| begins(tag)).unwrap_or_default();
+                self.rest = self.rest.get(tag.len()..).unwrap_or_default();
+                return true;
+            }
+            Language::Php => begins("//") || begins("#"),
             Language::Lua => begins("--") && !begins("--["),
             _ => begins("#"),
         };

@@ -87,7 +87,9 @@ impl<'a> Lexer<'a> {
             "qq" => self.text(Text::plain(body, Interpolation::Hash), rest),
             "qx" => self.push(Token::Shell(Text::plain(body, Interpolation::Hash)), rest),
             "qw" => {
+                self.tokens.push(Token::Symbol('('));
                 self.words(body);
+                self.tokens.push(Token::Symbol(')'));
                 self.rest = rest;
                 Some(())
             }

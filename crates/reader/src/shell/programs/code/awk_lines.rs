@@ -46,15 +46,14 @@ fn filled(parts: &[Part], line: &[String]) -> Vec<Part> {
 }
 
 /// The calls of awk for each line of its input.
-pub(crate) fn for_each_line(calls: Vec<Call>, lines: &[Vec<String>]) -> Vec<Call> {
-    let has_field = |parts: &Vec<Part>| parts.iter().any(|part| matches!(part, Part::Unknown(_)));
-    let each = |call: Call| match call {
-        Call::Script(parts) if has_field(&parts) => {
-            lines.iter().map(|line| Call::Script(filled(&parts, line))).collect()
-        }
-        call => vec![call],
+pub(crate) fn for_each_line(call: Call, lines: &[Vec<String>]) -> Vec<Call> {
+    let each = |parts: &[Part]| -> Vec<Call> {
+        lines.iter().map(|line| Call::Script(filled(parts, line))).collect()
     };
-    calls.into_iter().flat_map(each).collect()
+    match call {
+        Call::Script(parts) => each(&parts),
+        call => vec![call],
+    }
 }
 
 /// What `{print "docker restart " $1}` prints; `None` for any other program.

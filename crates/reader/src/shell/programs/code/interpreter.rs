@@ -1,10 +1,11 @@
 //! Interpreters of other languages: follows the commands that their code starts.
 
 use super::awk_lines;
-use super::interpreter_calls::{Call, find_calls, tokens_of};
-use super::libraries;
+use super::evaluation::Found;
+use super::interpreter_calls::Call;
+use super::reading::Reading;
 use crate::catalogue::options::At;
-use crate::catalogue::program::{Language, Program};
+use crate::catalogue::program::Language;
 use crate::languages::names::awk;
 use crate::languages::sources::Sources;
 use crate::languages::text::Part;
@@ -13,17 +14,23 @@ use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::{Invocation, Started};
 use crate::shell::execution::output::printed as output;
 use crate::shell::script::{Construct, Node};
+use crate::shell::state::Shell;
 use crate::shell::text::{Field, Origin};
 
 /// Maximum number of calls in one piece of code that are followed.
 const MOST_CALLS: usize = 256;
+/// Maximum number of pieces of code on one command line.
+const MOST_TEXTS: usize = 64;
 
 pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: Language) -> String {
     let Started { shell, invocation, program, .. } = *started;
     let (code, loops) = match language {
-        Language::Awk => (code_of_awk(started), true),
+        Language::Awk => (code_of_awk(started), false),
         _ => code_of(invocation, language),
     };
+    for path in loaded_files(invocation, language) {
+        drop(run_files(evaluator, started, &path));
+    }
     if let Some(Code::File(path)) = &code {
         return run_files(evaluator, started, path);
     }
@@ -38,22 +45,11 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: La
         evaluator.leaf(shell, invocation);
         return printed;
     };
-    let loops = loops && !code.contains("BEGIN");
     evaluator.spend(code.len() / 64);
-    let catalogue = evaluator.catalogue;
-    let acts = |word: &str| catalogue.find(word).is_some_and(Program::acts);
-    let mut tokens = tokens_of(&code, language);
-    libraries::rename(&mut tokens);
-    let mut calls = find_calls(&tokens, language);
-    calls.extend(libraries::calls(&tokens, language));
-    let suspected = libraries::suspected(&tokens, &calls, &acts);
     let lines = if language == Language::Awk { awk_lines::lines(invocation) } else { None };
     let printed = lines.as_deref().and_then(|lines| awk_lines::printed(&code, lines)).unwrap_or(printed);
-    calls = match lines {
-        Some(lines) => awk_lines::for_each_line(calls, &lines),
-        None => calls,
-    };
-    if calls.is_empty() && suspected.is_empty() {
+    let reading = Reading::of(&code, language, evaluator.catalogue);
+    if reading.is_empty() {
         evaluator.leaf(shell, invocation);
         return printed;
     }
@@ -66,45 +62,67 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: La
         || code.contains("forEach");
     let mut command = evaluator.command_of(shell, invocation);
     command.through = format!("{program} code");
+    command.is_followed = reading.is_followed();
     let ((), nodes) = evaluator.collected(|this| {
         let doubt = |this: &mut Evaluator, text: &str| {
             this.complain(Complaint::Code(program.to_owned()));
             this.unread(&inner, text);
         };
-        if !suspected.is_empty() {
-            doubt(this, &suspected.join("\n"));
+        if !reading.suspected.is_empty() {
+            doubt(this, &reading.suspected.join("\n"));
         }
-        if calls.len() > MOST_CALLS {
+        if reading.is_unclear {
+            doubt(this, &reading.rest);
+            // It may run its words or its input.
+            let words = invocation.texts();
+            let words = words.into_iter().skip(1).filter(|word| *word != code);
+            let input = invocation.stdin.as_deref().filter(|input| *input != code);
+            let words: Vec<&str> = words.chain(input).collect();
+            this.unread(&inner, &words.join("\n"));
+        }
+        if reading.found.len() > MOST_CALLS {
             doubt(this, &code);
         }
-        for call in calls.into_iter().take(MOST_CALLS) {
+        for found in reading.found.into_iter().take(MOST_CALLS) {
             if this.exhausted() {
                 break;
             }
+            if found.is_suspected {
+                this.complain(Complaint::Code(program.to_owned()));
+            }
             let mut inner = inner.clone();
-            match call {
-                Call::Script(parts) => {
-                    let (text, whole) = this.assemble(&parts);
-                    inner.repeats |= !whole && code_loops;
-                    this.run_text(&mut inner, &text);
+            let calls = match lines.as_deref().filter(|_| found.repeats) {
+                // What awk does for each line, it does once for each of the known ones.
+                Some(lines) => awk_lines::for_each_line(found.call.clone(), lines),
+                None => {
+                    inner.repeats |= found.repeats;
+                    vec![found.call.clone()]
                 }
-                Call::Words(words) => {
-                    let mut fields = Vec::new();
-                    for parts in &words {
-                        let (text, whole) = this.assemble(parts);
-                        inner.repeats |= !whole && code_loops;
-                        fields.push(Field { text, origin: Origin::Literal });
+            };
+            this.environment_of(&mut inner, &found);
+            let input = found.input.as_ref().map(|parts| this.assemble(parts).0);
+            inner.stdin.clone_from(&input);
+            for call in calls {
+                let loops = found.is_guessed && code_loops;
+                match call {
+                    Call::Script(parts) => {
+                        let (text, whole) = this.assemble(&parts);
+                        let mut inner = inner.clone();
+                        inner.repeats |= !whole && loops;
+                        this.run_text(&mut inner, &text);
                     }
-                    let one = Invocation::of(fields, None);
-                    this.run_program(&inner, &one);
-                }
-                Call::Unclear => {
-                    doubt(this, &code);
-                    // It may run its words or its input.
-                    let words = invocation.texts();
-                    let words = words.into_iter().skip(1).filter(|word| *word != code);
-                    let words: Vec<&str> = words.chain(invocation.stdin.as_deref()).collect();
-                    this.unread(&inner, &words.join("\n"));
+                    Call::Words(words) => {
+                        let mut fields = Vec::new();
+                        let mut inner = inner.clone();
+                        for parts in &words {
+                            let (text, whole) = this.assemble(parts);
+                            inner.repeats |= !whole && loops;
+                            fields.push(Field { text, origin: Origin::Literal });
+                        }
+                        let one = Invocation::of(fields, input.clone());
+                        this.run_program(&inner, &one);
+                    }
+                    Call::Unclear => {}
                 }
             }
         }
@@ -159,12 +177,62 @@ fn code_of_awk(started: &Started<'_>) -> Option<Code> {
 
 /// Where the code of an interpreter is, and whether it runs for each line of input.
 fn code_of(invocation: &Invocation, language: Language) -> (Option<Code>, bool) {
+    let mut texts: Vec<String> = Vec::new();
+    let mut at = 1;
+    let (code, loops) = loop {
+        match code_from(invocation, language, &mut at) {
+            // Perl, Ruby, Node.js and lua take several pieces of code.
+            (Some(Code::Text(text)), loops) if language != Language::Python => {
+                texts.push(text);
+                let is_option =
+                    invocation.word(at).is_some_and(|word| word.starts_with('-') && word.len() > 1);
+                if !is_option || texts.len() > MOST_TEXTS {
+                    break (None, loops);
+                }
+            }
+            (code, loops) => break (code, loops),
+        }
+    };
+    if texts.is_empty() { (code, loops) } else { (Some(Code::Text(texts.join("\n"))), loops) }
+}
+
+/// The files that options of Node.js and Ruby load before the code: `-r ./x.js`, `--import=./x.mjs`.
+fn loaded_files(invocation: &Invocation, language: Language) -> Vec<String> {
+    let options: &[&str] = match language {
+        Language::Node | Language::Deno => {
+            &["-r", "--require", "--import", "--loader", "--experimental-loader", "--preload"]
+        }
+        Language::Ruby => &["-r"],
+        Language::Lua => &["-l"],
+        Language::Php => &["-B", "--process-begin"],
+        _ => &[],
+    };
+    let mut files = Vec::new();
+    for (at, word) in invocation.texts().into_iter().enumerate().skip(1) {
+        let attached = options.iter().find_map(|option| {
+            let rest = word.strip_prefix(option)?;
+            if option.len() == 2 { Some(rest) } else { rest.strip_prefix('=') }
+        });
+        let file = match attached {
+            _ if options.contains(&word) => invocation.word(at + 1),
+            attached => attached,
+        };
+        files.extend(file.filter(|file| file.starts_with(['.', '/'])).map(str::to_owned));
+        if !word.starts_with('-') && files.is_empty() {
+            break;
+        }
+    }
+    files
+}
+
+/// Where the next piece of code is, from a word on.
+fn code_from(invocation: &Invocation, language: Language, next_word: &mut usize) -> (Option<Code>, bool) {
     let (php, lua) = (language == Language::Php, language == Language::Lua);
     let deno = language == Language::Deno;
-    let mut at = 1;
+    let at = next_word;
     let mut evaluates = false;
-    while let Some(word) = invocation.word(at) {
-        at += 1;
+    while let Some(word) = invocation.word(*at) {
+        *at += 1;
         if word == "-" {
             return (Some(Code::Stdin), false);
         }
@@ -185,7 +253,10 @@ fn code_of(invocation: &Invocation, language: Language) -> (Option<Code>, bool) 
             }
             return (Some(Code::File(word.to_owned())), false);
         };
-        let next = || invocation.word(at).map(|text| Code::Text(text.to_owned()));
+        let mut next = || {
+            *at += 1;
+            invocation.word(*at - 1).map(|text| Code::Text(text.to_owned()))
+        };
         match letters {
             "-eval" | "-print" => return (next(), false),
             _ if letters.starts_with("-eval=")
@@ -197,10 +268,11 @@ fn code_of(invocation: &Invocation, language: Language) -> (Option<Code>, bool) 
             }
             "-run" if php => return (next(), false),
             "m" => return (None, false),
-            "d" | "c" | "z" | "F" if php => at += 1,
-            "f" if php => return (invocation.word(at).map(|file| Code::File(file.to_owned())), false),
-            "l" | "W" if lua => at += 1,
-            "W" | "X" | "I" | "r" if !php => at += 1,
+            "d" | "c" | "z" | "F" if php => *at += 1,
+            "f" if php => return (invocation.word(*at).map(|file| Code::File(file.to_owned())), false),
+            "l" | "W" if lua => *at += 1,
+            "-require" | "-import" | "-loader" | "-experimental-loader" | "-preload" => *at += 1,
+            "W" | "X" | "I" | "r" if !php => *at += 1,
             _ if matches!(language, Language::Perl | Language::Ruby)
                 && letters.starts_with(['r', 'M', 'm', 'I']) => {}
             _ if letters.starts_with('-') => {}
@@ -228,6 +300,21 @@ fn code_of(invocation: &Invocation, language: Language) -> (Option<Code>, bool) 
 }
 
 impl Evaluator {
+    /// Gives a shell the variables and the working directory that a call states.
+    fn environment_of(&mut self, shell: &mut Shell, found: &Found) {
+        for (name, value) in &found.env {
+            let (text, _) = self.assemble(value);
+            let word = self.unknowns.word(&Field { text: text.clone(), origin: Origin::Literal });
+            shell.set_text(name, text);
+            shell.export(name);
+            shell.add_env(name, word);
+        }
+        if let Some(folder) = &found.cwd {
+            let (text, whole) = self.assemble(folder);
+            shell.cwd = if whole { shell.follow(&text) } else { None };
+        }
+    }
+
     fn assemble(&mut self, parts: &[Part]) -> (String, bool) {
         let mut whole = true;
         let text = parts

@@ -7,7 +7,7 @@ use crate::languages::names::starts;
 use crate::languages::text::{Interpolation, Part, Text};
 
 /// What a call starts.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Call {
     /// A shell script.
     Script(Vec<Part>),
@@ -20,19 +20,26 @@ pub(crate) enum Call {
 /// The tokens of code in which calls are searched: fields of awk are unknown texts, and a line break ends a statement only
 /// in languages that call without brackets.
 pub(crate) fn tokens_of(code: &str, language: Language) -> Vec<Token> {
-    let lines = matches!(language, Language::Perl | Language::Ruby);
-    let tokens = tokens(code, language).into_iter().filter(|token| lines || *token != Token::Line);
-    let known = |token| match token {
-        Token::Field(field) => Token::Text(Text { raw: String::new(), parts: vec![Part::Unknown(field)] }),
-        token => token,
-    };
-    tokens.map(known).collect()
+    numbered_tokens_of(code, language).into_iter().map(|(_, token)| token).collect()
 }
 
-/// The calls that start a program or a shell.
-pub(crate) fn find_calls(tokens: &[Token], language: Language) -> Vec<Call> {
+/// The tokens of code in which calls are searched, each with its index among all tokens.
+pub(crate) fn numbered_tokens_of(code: &str, language: Language) -> Vec<(usize, Token)> {
+    let lines = matches!(language, Language::Perl | Language::Ruby);
+    let tokens = tokens(code, language).into_iter().enumerate();
+    let known = |(at, token)| match token {
+        Token::Field(field) => {
+            (at, Token::Text(Text { raw: String::new(), parts: vec![Part::Unknown(field)] }))
+        }
+        token => (at, token),
+    };
+    tokens.filter(|(_, token)| lines || *token != Token::Line).map(known).collect()
+}
+
+/// The calls that start a program or a shell, of those at the indexes that are left.
+pub(crate) fn find_calls(tokens: &[Token], language: Language, is_left: &dyn Fn(usize) -> bool) -> Vec<Call> {
     let mut calls = Vec::new();
-    for (at, token) in tokens.iter().enumerate() {
+    for (at, token) in tokens.iter().enumerate().filter(|(at, _)| is_left(*at)) {
         match token {
             Token::Shell(text) => calls.push(Call::Script(text.parts.clone())),
             Token::Name(name) if starts::CALLS.has(name) && starts_something(tokens, at, name) => {

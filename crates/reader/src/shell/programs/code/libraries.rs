@@ -86,10 +86,10 @@ pub(crate) fn rename(tokens: &mut [Token]) {
     }
 }
 
-/// The calls of libraries, as the commands that do the same.
-pub(crate) fn calls(tokens: &[Token], language: Language) -> Vec<Call> {
+/// The calls of libraries at the indexes that are left, as the commands that do the same.
+pub(crate) fn calls(tokens: &[Token], language: Language, is_left: &dyn Fn(usize) -> bool) -> Vec<Call> {
     let mut found = Vec::new();
-    for at in 0..tokens.len() {
+    for at in (0..tokens.len()).filter(|at| is_left(*at)) {
         found.extend(named_by_text(tokens, at));
         found.extend(opened(tokens, at, language));
         found.extend(container(tokens, at));
@@ -266,7 +266,12 @@ fn request(tokens: &[Token], at: usize) -> Option<Call> {
 
 /// The literal texts, and the lists of texts, that code may run in a way that is not followed: those that begin with
 /// the name of a program and are neither printed nor part of `calls`.
-pub(crate) fn suspected(tokens: &[Token], calls: &[Call], is_program: &dyn Fn(&str) -> bool) -> Vec<String> {
+pub(crate) fn suspected(
+    tokens: &[Token],
+    calls: &[Call],
+    is_program: &dyn Fn(&str) -> bool,
+    is_left: &dyn Fn(usize) -> bool,
+) -> Vec<String> {
     let parts = |call: &Call| match call {
         // A name alone is not the whole command: `spawn({file: "docker", args: […]})`.
         Call::Script(parts) if matches!(parts.as_slice(), [Part::Known(text)] if is_program(text)) => vec![],
@@ -289,7 +294,7 @@ pub(crate) fn suspected(tokens: &[Token], calls: &[Call], is_program: &dyn Fn(&s
             }
             Token::Symbol(')') => drop(callers.pop()),
             // `sh.docker("restart", …)`.
-            Token::Name(word) if is_program(word) && is(tokens.get(at + 1), '(') => {
+            Token::Name(word) if is_program(word) && is(tokens.get(at + 1), '(') && is_left(at) => {
                 let given = literals(tokens, at + 1);
                 if !given.is_empty() {
                     found.push(std::iter::once(word.as_str()).chain(given).collect::<Vec<_>>().join(" "));
@@ -299,7 +304,9 @@ pub(crate) fn suspected(tokens: &[Token], calls: &[Call], is_program: &dyn Fn(&s
             Token::Name(word) if matches!(word.as_str(), "import" | "require" | "use") => {
                 calls_something = true;
             }
-            Token::Text(Text { parts, .. }) if !parts.iter().all(|part| read.contains(part)) => {
+            Token::Text(Text { parts, .. })
+                if is_left(at) && !parts.iter().all(|part| read.contains(part)) =>
+            {
                 // `print "…"` without brackets, `x == "…"`.
                 let caller = name(before).or(callers.last().copied().filter(|caller| !caller.is_empty()));
                 let compared =

@@ -2,7 +2,9 @@
 
 pub mod awk_lines;
 pub mod embedded;
+mod evaluation;
 pub mod interpreter;
 pub mod interpreter_calls;
 pub mod libraries;
+mod reading;
 pub mod sed_commands;

@@ -1,0 +1,294 @@
+//! Functions that code defines, and their calls.
+
+use std::rc::Rc;
+
+use super::statements::Range;
+use super::value::{Function, Parameter, Takes, Value};
+use super::{DEEPEST, Evaluator};
+use crate::catalogue::program::Language;
+use crate::languages::lexer::Token;
+
+/// The maximum number of calls of one function within each other that are followed.
+const MOST_NESTED: usize = 8;
+
+/// Names of the object whose method runs, which are no parameters.
+const SELF: [&str; 2] = ["self", "cls"];
+
+impl Evaluator<'_> {
+    /// `def name(parameters): body`, `function name(parameters) { body }`, `sub name { body }`.
+    pub(super) fn definition(&mut self) {
+        let column = self.column(self.at);
+        self.at += 1;
+        // `def self.name` of Ruby.
+        if self.is(1, '.') {
+            self.at += 2;
+        }
+        let Some(name) = self.name(0) else { return };
+        self.handle(self.at);
+        self.at += 1;
+        let function = self.function(name.clone(), column);
+        self.methods.insert(name.clone(), Rc::clone(&function));
+        self.bind(&name, Value::Function(function), true);
+    }
+
+    /// The function whose parameters and body stand here.
+    pub(super) fn function(&mut self, name: String, column: usize) -> Rc<Function> {
+        let mut parameters = vec![];
+        if self.is(0, '(') {
+            let close = self.closing(self.at);
+            parameters = self.parameters(self.at + 1, close);
+            self.at = (close + 1).min(self.end);
+        } else if self.language == Language::Ruby {
+            let end = self.statement_end(self.at);
+            parameters = self.parameters(self.at, end);
+            self.at = end;
+        }
+        if self.language != Language::Python && self.language != Language::Ruby {
+            // The type of what it returns.
+            let at = self.find(self.at, |token| token.is('{') || token.is(';'));
+            self.at = at;
+        } else if self.language == Language::Python {
+            self.at = self.find(self.at, |token| token.is(':'));
+        }
+        let body = self.body(column);
+        self.define(name, parameters, body, false)
+    }
+
+    pub(super) fn define(
+        &mut self,
+        name: String,
+        parameters: Vec<Parameter>,
+        body: Range,
+        is_expression: bool,
+    ) -> Rc<Function> {
+        let unit = Rc::clone(&self.unit);
+        let function = Rc::new(Function { name, parameters, is_expression, unit, body, given: vec![] });
+        if !self.defined.contains(&function) {
+            self.defined.push(Rc::clone(&function));
+        }
+        function
+    }
+
+    /// The parameters between two places.
+    pub(super) fn parameters(&self, from: usize, to: usize) -> Vec<Parameter> {
+        let mut parameters = Vec::new();
+        let mut at = from;
+        while at < to {
+            let end = self.find(at, |token| token.is(',')).min(to);
+            parameters.extend(self.parameter(at, end));
+            at = end + 1;
+        }
+        parameters
+    }
+
+    fn parameter(&self, from: usize, to: usize) -> Option<Parameter> {
+        let equals = self.find(from, |token| token.is('=')).min(to);
+        let head = self.unit.tokens.get(from..equals)?;
+        let is = |at: usize, symbol| head.get(at).is_some_and(|token: &Token| token.is(symbol));
+        let takes = match () {
+            () if is(0, '*') && is(1, '*') => Takes::Named,
+            () if is(0, '*') || (is(0, '.') && is(1, '.')) => Takes::Rest,
+            () if is(0, '{') => Takes::Fields,
+            () if is(0, '[') || is(0, '(') => Takes::Elements,
+            () => Takes::One,
+        };
+        let names = match takes {
+            Takes::Fields | Takes::Elements => self.names(from, equals),
+            _ => {
+                // `string $name` of PHP, `&block` of Ruby, `name: type` of Python.
+                let dollar = head.iter().position(|token| token.is('$'));
+                vec![head.get(dollar.unwrap_or_default()..)?.iter().find_map(Token::name)?.to_owned()]
+            }
+        };
+        let default = (equals < to).then_some((equals + 1, to));
+        Some(Parameter { names, takes, default })
+    }
+
+    /// `class Name: body`.
+    pub(super) fn class(&mut self) {
+        let column = self.column(self.at);
+        self.at += 1;
+        let name = self.name(0).unwrap_or_default();
+        self.at += 1;
+        let body = match self.language {
+            Language::Python => {
+                self.at = self.find(self.at, |token| token.is(':'));
+                self.body(column)
+            }
+            Language::Ruby => {
+                self.at = self.statement_end(self.at);
+                self.body(column)
+            }
+            _ => {
+                self.at = self.find(self.at, |token| token.is('{'));
+                self.body(column)
+            }
+        };
+        let is_script = matches!(self.language, Language::Node | Language::Deno);
+        let before = self.defined.len();
+        self.scopes.push(std::collections::BTreeMap::new());
+        self.within(body, |this| {
+            if is_script {
+                this.members();
+            } else {
+                this.statements();
+            }
+        });
+        let fields = self.scopes.pop().unwrap_or_default();
+        let constructor = self.defined.iter().skip(before).find(|function| {
+            matches!(function.name.as_str(), "__init__" | "constructor" | "initialize" | "__construct")
+        });
+        if let Some(constructor) = constructor.cloned() {
+            self.methods.insert(name.clone(), constructor);
+        }
+        for (field, value) in fields {
+            if !matches!(value, Value::Function(_)) {
+                self.bind(&format!("self.{field}"), value.clone(), true);
+                self.bind(&format!("this.{field}"), value.clone(), true);
+                self.bind(&format!("{name}.{field}"), value, true);
+            }
+        }
+        self.bind(&name.clone(), Value::Path(name), true);
+    }
+
+    /// The methods of a class of JavaScript.
+    fn members(&mut self) {
+        while self.at < self.end && self.spend() {
+            let is_method = self.is(1, '(') && matches!(self.token(0), Some(Token::Name(_)));
+            if is_method && let Some(name) = self.name(0) {
+                self.handle(self.at);
+                self.at += 1;
+                let function = self.function(name.clone(), 0);
+                self.methods.insert(name, function);
+            } else if let Some(name) = self.name(0).filter(|_| self.is(1, '=')) {
+                self.at += 2;
+                let value = self.expression();
+                self.bind(&name, value, true);
+            } else {
+                self.at += 1;
+            }
+        }
+    }
+
+    /// Calls a function that the code defines. With `is_open`, it may be called with anything, any number of times.
+    pub(super) fn call_function(
+        &mut self,
+        function: &Rc<Function>,
+        arguments: Vec<Value>,
+        named: Vec<(String, Value)>,
+        is_open: bool,
+    ) -> Value {
+        if !self.called.contains(function) {
+            self.called.push(Rc::clone(function));
+        }
+        let nested = self.calls.iter().filter(|call| *call == function).count();
+        let is_known = !arguments.is_empty() && arguments.iter().all(|value| value.known().is_some());
+        if nested > 0 && (nested >= MOST_NESTED || !is_known) {
+            // What it starts then, it starts any number of times, with other values.
+            self.recurses = true;
+            self.is_complete = false;
+            return Value::unknown();
+        }
+        if self.calls.len() >= DEEPEST {
+            self.is_complete = false;
+            return Value::unknown();
+        }
+        let arguments: Vec<Value> = function.given.iter().cloned().chain(arguments).collect();
+        self.calls.push(Rc::clone(function));
+        self.scopes.push(std::collections::BTreeMap::new());
+        let unit = std::mem::replace(&mut self.unit, Rc::clone(&function.unit));
+        let returned = std::mem::take(&mut self.returned);
+        let has_returned = std::mem::take(&mut self.has_returned);
+        let depth = std::mem::take(&mut self.depth);
+        self.bind_arguments(function, arguments, named, is_open);
+        let value = self.within(function.body, |this| {
+            if function.is_expression {
+                return this.expression();
+            }
+            this.statements();
+            let is_certain = this.has_returned;
+            let mut values = std::mem::take(&mut this.returned);
+            if !is_certain {
+                values.push(Value::Path("None".to_owned()));
+            }
+            // Perl and Ruby return the last value, which is not followed.
+            if !is_certain && matches!(this.language, Language::Perl | Language::Ruby) {
+                return Value::unknown();
+            }
+            Value::several(values)
+        });
+        self.unit = unit;
+        self.depth = depth;
+        self.returned = returned;
+        self.has_returned = has_returned;
+        self.scopes.pop();
+        self.calls.pop();
+        value
+    }
+
+    fn bind_arguments(
+        &mut self,
+        function: &Rc<Function>,
+        arguments: Vec<Value>,
+        named: Vec<(String, Value)>,
+        is_open: bool,
+    ) {
+        if self.language == Language::Perl {
+            let value = if is_open { Value::Unknown("@_".to_owned()) } else { Value::List(arguments) };
+            self.bind("@_", value, true);
+            return;
+        }
+        let mut left = arguments.into_iter();
+        let is_method = function
+            .parameters
+            .first()
+            .and_then(|first| first.names.first())
+            .is_some_and(|name| SELF.contains(&name.as_str()));
+        let mut named = named;
+        for (at, parameter) in function.parameters.iter().enumerate() {
+            let first = parameter.names.first().cloned().unwrap_or_default();
+            if at == 0 && is_method {
+                self.bind(&first, Value::Path("self".to_owned()), true);
+                continue;
+            }
+            let unknown = || Value::Unknown(first.clone());
+            match parameter.takes {
+                Takes::Rest => {
+                    let rest = if is_open { unknown() } else { Value::List(left.by_ref().collect()) };
+                    self.bind(&first, rest, true);
+                }
+                Takes::Named => {
+                    let rest = if is_open { unknown() } else { Value::Table(std::mem::take(&mut named)) };
+                    self.bind(&first, rest, true);
+                }
+                Takes::One | Takes::Elements | Takes::Fields => {
+                    let by_name = named.iter().position(|(name, _)| *name == first);
+                    let given = left.next().or_else(|| by_name.map(|at| named.remove(at).1));
+                    let value = match (given, parameter.default) {
+                        (Some(value), _) => value,
+                        (None, _) if is_open => unknown(),
+                        (None, Some(range)) => self.within(range, |this| {
+                            this.brackets = 1;
+                            this.expression()
+                        }),
+                        (None, None) => unknown(),
+                    };
+                    if parameter.takes == Takes::Fields {
+                        for name in &parameter.names {
+                            let field = value.at(&Value::text(name.clone()));
+                            let path = Value::Path(name.clone());
+                            let value = field.unwrap_or(if matches!(value, Value::Table(_)) {
+                                Value::unknown()
+                            } else {
+                                path
+                            });
+                            self.bind(name, value, true);
+                        }
+                    } else {
+                        self.bind_all(&parameter.names, &value);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! Follows code of other languages as far as its values are constant, and finds the commands that it starts.
+//!
+//! One evaluator for all languages: it walks the tokens, binds names to values, runs both ways of a condition that is not
+//! certain, and calls the functions that the code defines. What it does not understand is skipped and left to the search for
+//! calls in [`interpreter_calls`](super::interpreter_calls): `handled` states which calls were followed.
+
+mod calls;
+mod expressions;
+mod functions;
+mod methods;
+mod statements;
+mod tokens;
+mod value;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use super::interpreter_calls::Call;
+use crate::catalogue::program::Language;
+use crate::languages::lexer::{Token, located_tokens};
+use crate::languages::text::Part;
+use value::{Function, Value};
+
+/// The maximum number of tokens that are evaluated.
+const MOST_STEPS: usize = 60_000;
+/// The maximum number of rounds of a loop that are followed.
+const MOST_ROUNDS: usize = 64;
+/// The maximum nesting of calls and expressions.
+const DEEPEST: usize = 24;
+/// The maximum number of calls that are found.
+const MOST_FOUND: usize = 256;
+
+/// The tokens of one piece of code.
+#[derive(Debug, Default)]
+pub(crate) struct Unit {
+    code: String,
+    tokens: Vec<Token>,
+    starts: Vec<usize>,
+}
+
+/// A call that starts a program, with what its options state.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Found {
+    pub call: Call,
+    /// It may run any number of times.
+    pub repeats: bool,
+    /// Variables that it sets for the program.
+    pub env: Vec<(String, Vec<Part>)>,
+    /// The working directory of the program.
+    pub cwd: Option<Vec<Part>>,
+    /// Its standard input.
+    pub input: Option<Vec<Part>>,
+    /// The text is only given to a function that may start it.
+    pub is_suspected: bool,
+    /// It was found by its words alone.
+    pub is_guessed: bool,
+}
+
+/// What following the code brought.
+pub(crate) struct Followed {
+    pub found: Vec<Found>,
+    /// The indexes of tokens whose calls were followed.
+    pub handled: BTreeSet<usize>,
+    /// Whether nothing was skipped.
+    pub is_complete: bool,
+}
+
+struct Evaluator<'a> {
+    language: Language,
+    main: Rc<Unit>,
+    unit: Rc<Unit>,
+    /// The next token, and the end of those that may be read.
+    at: usize,
+    end: usize,
+    /// The number of open brackets, in which line breaks have no meaning.
+    brackets: usize,
+    /// Values of names, those of the innermost function last.
+    scopes: Vec<BTreeMap<String, Value>>,
+    /// Names that functions share with the outermost scope.
+    shared: BTreeSet<String>,
+    /// The methods of classes.
+    methods: BTreeMap<String, Rc<Function>>,
+    /// Functions that were defined, and those of them that were called.
+    defined: Vec<Rc<Function>>,
+    called: Vec<Rc<Function>>,
+    /// The calls in progress.
+    calls: Vec<Rc<Function>>,
+    found: Vec<Found>,
+    handled: BTreeSet<usize>,
+    /// The number of loops of unknown length around the current place.
+    loops: usize,
+    steps: usize,
+    depth: usize,
+    returned: Vec<Value>,
+    has_returned: bool,
+    is_complete: bool,
+    recurses: bool,
+    /// Whether a word is the name of a program that acts.
+    is_program: &'a dyn Fn(&str) -> bool,
+    mentions_engine: bool,
+    /// The address of a connection or an engine that the code opened.
+    connection: Option<Value>,
+    /// Variables that the code set for programs that start later.
+    environment: Vec<(String, Vec<Part>)>,
+    /// The host on which later commands run.
+    remote: Option<Value>,
+}
+
+/// Follows code. `given` are its arguments.
+pub(crate) fn follow(
+    code: &str,
+    language: Language,
+    variables: Vec<(String, String)>,
+    is_program: &dyn Fn(&str) -> bool,
+) -> Followed {
+    let unit = Rc::new(Unit::new(code, language));
+    let names_engine =
+        |name: &str| ["docker", "podman"].iter().any(|engine| name.to_ascii_lowercase().contains(engine));
+    let mentions_engine = unit.tokens.iter().any(|token| match token {
+        Token::Name(name) => names_engine(name),
+        // `require("dockerode")`.
+        Token::Text(text) => {
+            text.literal().is_some_and(|text| names_engine(text) && !text.contains(' ') && text != "docker")
+        }
+        _ => false,
+    });
+    let globals = variables.into_iter().map(|(name, text)| (name, Value::text(text))).collect();
+    let mut evaluator = Evaluator {
+        language,
+        at: 0,
+        end: unit.tokens.len(),
+        main: Rc::clone(&unit),
+        unit,
+        brackets: 0,
+        scopes: vec![globals],
+        shared: BTreeSet::new(),
+        methods: BTreeMap::new(),
+        defined: vec![],
+        called: vec![],
+        calls: vec![],
+        found: vec![],
+        handled: BTreeSet::new(),
+        loops: 0,
+        steps: 0,
+        depth: 0,
+        returned: vec![],
+        has_returned: false,
+        is_complete: true,
+        recurses: false,
+        is_program,
+        mentions_engine,
+        connection: None,
+        environment: vec![],
+        remote: None,
+    };
+    evaluator.statements();
+    evaluator.call_the_rest();
+    let (steps, recurses) = (evaluator.steps, evaluator.recurses);
+    let mut found = evaluator.found;
+    if recurses {
+        found.iter_mut().for_each(|found| found.repeats = true);
+    }
+    let is_complete = evaluator.is_complete && steps < MOST_STEPS && found.len() < MOST_FOUND;
+    // Past the limits, a call may have other values than those that were found.
+    let handled =
+        if steps < MOST_STEPS && found.len() < MOST_FOUND { evaluator.handled } else { BTreeSet::new() };
+    Followed { found, handled, is_complete }
+}
+
+impl Unit {
+    fn new(code: &str, language: Language) -> Self {
+        let (tokens, starts) = located_tokens(code, language);
+        Self { code: code.to_owned(), tokens, starts }
+    }
+}
+
+impl Evaluator<'_> {
+    /// Calls the functions that nothing called, with unknown arguments: something else may.
+    fn call_the_rest(&mut self) {
+        for at in 0..64 {
+            let Some(function) = self.defined.get(at).cloned() else { break };
+            if !self.called.contains(&function) {
+                self.call_function(&function, vec![], vec![], true);
+            }
+        }
+    }
+
+    /// Counts work; false past the limit.
+    fn spend(&mut self) -> bool {
+        self.steps += 1;
+        self.steps < MOST_STEPS
+    }
+
+    /// States that the call at an index of the current tokens was followed.
+    fn handle(&mut self, at: usize) {
+        if Rc::ptr_eq(&self.unit, &self.main) {
+            self.handled.insert(at);
+        }
+    }
+
+    fn lookup(&self, name: &str) -> Option<&Value> {
+        self.scopes.iter().rev().find_map(|scope| scope.get(name))
+    }
+
+    /// Binds a name. `declares` states that the name is new where it stands.
+    fn bind(&mut self, name: &str, value: Value, declares: bool) {
+        let innermost = self.scopes.len() - 1;
+        let place = self.scopes.iter().rposition(|scope| scope.contains_key(name));
+        let is_own = matches!(self.language, Language::Python | Language::Php);
+        match place {
+            // A closure, or a variable of its own: either may be meant.
+            Some(place) if place < innermost && !declares && !name.contains('.') => {
+                let is_shared = self.shared.contains(name);
+                if is_shared || !is_own {
+                    let old = self.scopes.get(place).and_then(|scope| scope.get(name)).cloned();
+                    let value = if is_shared {
+                        value.clone()
+                    } else {
+                        Value::several(old.into_iter().chain([value.clone()]))
+                    };
+                    if let Some(scope) = self.scopes.get_mut(place) {
+                        scope.insert(name.to_owned(), value);
+                    }
+                    return;
+                }
+            }
+            _ => {}
+        }
+        let scope = if name.contains('.') || self.shared.contains(name) { 0 } else { innermost };
+        if let Some(scope) = self.scopes.get_mut(scope) {
+            scope.insert(name.to_owned(), value);
+        }
+    }
+
+    /// Forgets the values of all names that have this list or table: it may have changed.
+    fn forget(&mut self, value: &Value) {
+        if !matches!(value, Value::List(_) | Value::Table(_) | Value::Several(_)) {
+            return;
+        }
+        for own in self.scopes.iter_mut().flat_map(BTreeMap::values_mut) {
+            if own == value || contains(own, value) {
+                *own = Value::unknown();
+            }
+        }
+    }
+
+    /// Forgets the values of all names that have this text: it may have changed.
+    fn forget_text(&mut self, value: &Value) {
+        for own in self.scopes.iter_mut().flat_map(BTreeMap::values_mut) {
+            if own == value {
+                *own = Value::unknown();
+            }
+        }
+    }
+
+    /// Replaces a list by another one wherever it is bound.
+    fn replace(&mut self, old: &Value, new: &Value) {
+        let equal = self.scopes.iter().flat_map(BTreeMap::values).filter(|own| *own == old).count();
+        // Two lists may be equal and not the same.
+        let new = if equal > 1 { Value::several([old.clone(), new.clone()]) } else { new.clone() };
+        for own in self.scopes.iter_mut().flat_map(BTreeMap::values_mut) {
+            if own == old {
+                *own = new.clone();
+            } else if contains(own, old) {
+                *own = Value::unknown();
+            }
+        }
+    }
+
+    /// The state after either of two ways.
+    fn join(&mut self, other: Vec<BTreeMap<String, Value>>) {
+        for (own, other) in self.scopes.iter_mut().zip(other) {
+            for (name, value) in other {
+                match own.get_mut(&name) {
+                    Some(mine) if *mine != value => {
+                        *mine = Value::several([mine.clone(), value]);
+                    }
+                    Some(_) => {}
+                    None => drop(own.insert(name, value)),
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, call: Call) {
+        self.add_found(Found {
+            call,
+            repeats: self.loops > 0,
+            env: vec![],
+            cwd: None,
+            input: None,
+            is_suspected: false,
+            is_guessed: false,
+        });
+    }
+
+    fn add_found(&mut self, mut found: Found) {
+        if found.call != Call::Unclear {
+            found.env.splice(0..0, self.environment.iter().cloned());
+        }
+        // Another round of a loop whose length is unknown.
+        if self.found.len() < MOST_FOUND && !(found.repeats && self.found.contains(&found)) {
+            self.found.push(found);
+        }
+    }
+}
+
+/// Whether a value contains another one.
+fn contains(value: &Value, inner: &Value) -> bool {
+    match value {
+        Value::List(items) | Value::Several(items) => {
+            items.iter().any(|one| one == inner || contains(one, inner))
+        }
+        Value::Table(rows) => rows.iter().any(|(_, one)| one == inner || contains(one, inner)),
+        _ => false,
+    }
+}

@@ -1,0 +1,146 @@
+//! The place of the evaluator in the tokens.
+
+use super::Evaluator;
+use crate::catalogue::program::Language;
+use crate::languages::lexer::Token;
+
+impl Evaluator<'_> {
+    /// Whether line breaks end a statement of this language.
+    pub(super) fn has_lines(&self) -> bool {
+        !matches!(self.language, Language::Perl | Language::Php)
+    }
+
+    /// The token at a distance from the current place.
+    pub(super) fn token(&self, ahead: usize) -> Option<&Token> {
+        self.unit.tokens.get(self.at + ahead).filter(|_| self.at + ahead < self.end)
+    }
+
+    /// Skips line breaks without a meaning.
+    pub(super) fn skip_breaks(&mut self) {
+        if self.brackets > 0 || !self.has_lines() {
+            self.skip_lines();
+        }
+    }
+
+    pub(super) fn skip_lines(&mut self) {
+        while self.token(0) == Some(&Token::Line) {
+            self.at += 1;
+        }
+    }
+
+    pub(super) fn is(&self, ahead: usize, symbol: char) -> bool {
+        self.token(ahead).is_some_and(|token| token.is(symbol))
+    }
+
+    /// Whether these symbols stand here, one directly after the other.
+    pub(super) fn are(&self, symbols: &str) -> bool {
+        symbols.chars().enumerate().all(|(ahead, symbol)| self.is(ahead, symbol))
+    }
+
+    /// Skips a symbol, if it stands here.
+    pub(super) fn take(&mut self, symbol: char) -> bool {
+        let stands = self.is(0, symbol);
+        self.at += usize::from(stands);
+        stands
+    }
+
+    pub(super) fn name(&self, ahead: usize) -> Option<String> {
+        self.token(ahead).and_then(Token::name).map(str::to_owned)
+    }
+
+    pub(super) fn is_name(&self, ahead: usize, name: &str) -> bool {
+        self.token(ahead).and_then(Token::name) == Some(name)
+    }
+
+    /// Skips a name, if it stands here.
+    pub(super) fn take_name(&mut self, name: &str) -> bool {
+        let stands = self.is_name(0, name);
+        self.at += usize::from(stands);
+        stands
+    }
+
+    /// The index of the bracket that closes the one at an index, or the end.
+    pub(super) fn closing(&self, open: usize) -> usize {
+        let mut depth = 0_usize;
+        for at in open..self.end {
+            match self.unit.tokens.get(at) {
+                Some(Token::Symbol('(' | '[' | '{')) => depth += 1,
+                Some(Token::Symbol(')' | ']' | '}')) => {
+                    depth = depth.saturating_sub(1);
+                    if depth == 0 {
+                        return at;
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.end
+    }
+
+    /// The first index from here on, outside brackets, at which a token fits, or a bracket closes that does not open here.
+    pub(super) fn find(&self, from: usize, fits: impl Fn(&Token) -> bool) -> usize {
+        let mut at = from;
+        while let Some(token) = self.unit.tokens.get(at).filter(|_| at < self.end) {
+            if fits(token) {
+                return at;
+            }
+            match token {
+                Token::Symbol('(' | '[' | '{') => at = self.closing(at) + 1,
+                Token::Symbol(')' | ']' | '}') => return at,
+                _ => at += 1,
+            }
+        }
+        self.end
+    }
+
+    /// The end of the statement that begins at an index.
+    pub(super) fn statement_end(&self, from: usize) -> usize {
+        let lines = self.has_lines();
+        self.find(from, |token| token.is(';') || (lines && *token == Token::Line))
+    }
+
+    /// Skips to an index. What is assigned on the way is unknown.
+    pub(super) fn skip_to(&mut self, to: usize) {
+        let to = to.min(self.end);
+        if self.at < to {
+            self.is_complete = false;
+            for at in self.at..to {
+                let name = self.unit.tokens.get(at).and_then(Token::name).map(str::to_owned);
+                let sets =
+                    (1..=3).any(|ahead| self.unit.tokens.get(at + ahead).is_some_and(|token| token.is('=')));
+                if let Some(name) = name.filter(|_| sets) {
+                    for scope in &mut self.scopes {
+                        for key in [name.clone(), format!("@{name}")] {
+                            if let Some(value) = scope.get_mut(&key) {
+                                *value = super::value::Value::unknown();
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        self.at = self.at.max(to);
+    }
+
+    /// The column of a token in its line.
+    pub(super) fn column(&self, at: usize) -> usize {
+        let start = self.unit.starts.get(at).copied().unwrap_or_default();
+        let before = self.unit.code.get(..start).unwrap_or_default();
+        start - before.rfind('\n').map_or(0, |line| line + 1)
+    }
+
+    /// The code of the token here.
+    pub(super) fn source(&self) -> &str {
+        let start = |at: usize| self.unit.starts.get(at).copied().unwrap_or(self.unit.code.len());
+        self.unit.code.get(start(self.at)..start(self.at + 1)).unwrap_or_default().trim()
+    }
+
+    /// Evaluates a range of tokens, and returns to the current place.
+    pub(super) fn within<T>(&mut self, range: (usize, usize), run: impl FnOnce(&mut Self) -> T) -> T {
+        let before = (self.at, self.end, self.brackets);
+        (self.at, self.end, self.brackets) = (range.0, range.1, 0);
+        let result = run(self);
+        (self.at, self.end, self.brackets) = before;
+        result
+    }
+}

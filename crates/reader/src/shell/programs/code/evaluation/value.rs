@@ -1,0 +1,217 @@
+//! Values of code, as far as they are constant.
+
+use std::rc::Rc;
+
+use super::Unit;
+use crate::languages::text::{Part, Text};
+
+/// The maximum number of values that one name may have.
+const MOST_VALUES: usize = 4;
+
+/// The value of an expression.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Value {
+    /// A text, in known and unknown pieces.
+    Text(Vec<Part>),
+    Number(i64),
+    List(Vec<Self>),
+    Table(Vec<(String, Self)>),
+    Function(Rc<Function>),
+    /// A name that the code does not define, with its module or object: `subprocess.run`.
+    Path(String),
+    /// The result of a call that is not followed: its function, and its arguments.
+    Result(Rc<(String, Vec<Self>)>),
+    /// One of several.
+    Several(Vec<Self>),
+    Unknown(String),
+}
+
+/// A function that the code defines.
+#[derive(Debug)]
+pub(crate) struct Function {
+    pub name: String,
+    pub parameters: Vec<Parameter>,
+    /// Its body is one expression.
+    pub is_expression: bool,
+    pub unit: Rc<Unit>,
+    pub body: (usize, usize),
+    /// The arguments of `functools.partial`, which precede the others.
+    pub given: Vec<Value>,
+}
+
+impl PartialEq for Function {
+    fn eq(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.unit, &other.unit) && self.body == other.body && self.given == other.given
+    }
+}
+
+/// A parameter of a function.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Parameter {
+    /// The names of its parts: one, unless it takes a list or a table apart.
+    pub names: Vec<String>,
+    pub takes: Takes,
+    pub default: Option<(usize, usize)>,
+}
+
+/// What a parameter takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Takes {
+    One,
+    /// The rest of the arguments.
+    Rest,
+    /// Arguments with names.
+    Named,
+    /// A list of as many elements as it has names.
+    Elements,
+    /// A table with these keys.
+    Fields,
+}
+
+impl Value {
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(vec![Part::Known(text.into())])
+    }
+
+    pub fn unknown() -> Self {
+        Self::Unknown("…".to_owned())
+    }
+
+    /// A literal text whose escapes were resolved as the language does.
+    pub fn is_exact(text: &Text) -> bool {
+        if text.raw.contains('\u{1}') {
+            return false;
+        }
+        if matches!(text.parts.as_slice(), [Part::Known(known)] if *known == text.raw) {
+            return true;
+        }
+        let mut chars = text.raw.chars();
+        while let Some(c) = chars.next() {
+            if c == '\\' && chars.next().is_some_and(|c| c.is_ascii_alphanumeric() && !matches!(c, 'n' | 't'))
+            {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The text, if all of it is known.
+    pub fn known(&self) -> Option<String> {
+        if let Self::Number(number) = self {
+            return Some(number.to_string());
+        }
+        let Self::Text(parts) = self else { return None };
+        let known = |part: &Part| if let Part::Known(text) = part { Some(text.clone()) } else { None };
+        parts.iter().map(known).collect()
+    }
+
+    pub fn number(&self) -> Option<i64> {
+        self.known()?.parse().ok()
+    }
+
+    /// The pieces of a text, or of any other value as an unknown text.
+    pub fn parts(&self) -> Vec<Part> {
+        match self {
+            Self::Text(parts) => parts.clone(),
+            Self::Number(number) => vec![Part::Known(number.to_string())],
+            Self::Path(path) => vec![Part::Unknown(path.clone())],
+            Self::Unknown(source) => vec![Part::Unknown(source.clone())],
+            _ => vec![Part::Unknown("…".to_owned())],
+        }
+    }
+
+    /// Two texts, one after the other.
+    pub fn joined(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::List(one), Self::List(two)) => Self::List(one.iter().chain(two).cloned().collect()),
+            (Self::Several(each), other) => Self::several(each.iter().map(|one| one.joined(other))),
+            (one, Self::Several(each)) => Self::several(each.iter().map(|other| one.joined(other))),
+            (Self::Text(_), _) | (_, Self::Text(_)) => {
+                Self::Text(merged(self.parts().into_iter().chain(other.parts())))
+            }
+            _ => Self::unknown(),
+        }
+    }
+
+    /// One of these values.
+    pub fn several(values: impl IntoIterator<Item = Self>) -> Self {
+        let mut all: Vec<Self> = Vec::new();
+        for value in values {
+            let each = if let Self::Several(each) = value { each } else { vec![value] };
+            for one in each {
+                if !all.contains(&one) {
+                    all.push(one);
+                }
+            }
+        }
+        match all.len() {
+            1 => all.pop().unwrap_or_else(Self::unknown),
+            2..=MOST_VALUES => Self::Several(all),
+            _ => Self::unknown(),
+        }
+    }
+
+    /// Each of its values.
+    pub fn each(&self) -> Vec<Self> {
+        if let Self::Several(each) = self { each.clone() } else { vec![self.clone()] }
+    }
+
+    /// Whether a condition on this value holds, if that is certain.
+    pub fn truth(&self) -> Option<bool> {
+        match self {
+            Self::Text(_) | Self::Number(_) => self.known().map(|text| !matches!(text.as_str(), "" | "0")),
+            Self::List(items) => Some(!items.is_empty()),
+            Self::Path(path) => match path.as_str() {
+                "True" | "true" => Some(true),
+                "False" | "false" | "None" | "null" | "undefined" | "nil" => Some(false),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The elements of a list, or of a range as numbers.
+    pub fn items(&self) -> Option<Vec<Self>> {
+        match self {
+            Self::List(items) => Some(items.clone()),
+            Self::Table(rows) => Some(rows.iter().map(|(key, _)| Self::text(key.clone())).collect()),
+            _ => None,
+        }
+    }
+
+    /// The element at an index or a key.
+    pub fn at(&self, key: &Self) -> Option<Self> {
+        match self {
+            Self::List(items) => {
+                let at = key.number()?;
+                let at = if at < 0 { at + i64::try_from(items.len()).ok()? } else { at };
+                items.get(usize::try_from(at).ok()?).cloned()
+            }
+            Self::Table(rows) => {
+                let key = key.known()?;
+                rows.iter().rev().find(|(own, _)| *own == key).map(|(_, value)| value.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it contains a function, or a name that may be one.
+    pub fn is_callable(&self) -> bool {
+        matches!(self, Self::Function(_) | Self::Path(_))
+    }
+}
+
+/// Adjacent known pieces as one.
+pub(crate) fn merged(parts: impl IntoIterator<Item = Part>) -> Vec<Part> {
+    let mut merged: Vec<Part> = Vec::new();
+    for part in parts {
+        match (merged.last_mut(), part) {
+            (Some(Part::Known(before)), Part::Known(text)) => before.push_str(&text),
+            (_, part) => merged.push(part),
+        }
+    }
+    if merged.is_empty() {
+        merged.push(Part::Known(String::new()));
+    }
+    merged
+}

@@ -1,0 +1,130 @@
+//! The reading of one piece of code: the commands that it starts, as far as they can be determined.
+
+use super::evaluation::{Followed, Found, follow};
+use super::interpreter_calls::{Call, find_calls, numbered_tokens_of};
+use super::libraries;
+use crate::catalogue::Catalogue;
+use crate::catalogue::program::{Language, Program};
+use crate::languages::lexer::{Token, clear_tokens, located_tokens};
+use crate::languages::text::{Part, Text};
+
+/// What a piece of code starts.
+pub(crate) struct Reading {
+    pub found: Vec<Found>,
+    /// Texts that it may run in a way that is not followed.
+    pub suspected: Vec<String>,
+    /// Whether it runs what cannot be determined.
+    pub is_unclear: bool,
+    /// Its texts, one line for each statement, without those that are part of what was found.
+    pub rest: String,
+    is_complete: bool,
+}
+
+impl Reading {
+    /// Reads code: follows its values, and searches what is left for calls by their names.
+    pub fn of(code: &str, language: Language, catalogue: Catalogue) -> Self {
+        let acts = |word: &str| catalogue.find(word).is_some_and(Program::acts);
+        let Followed { mut found, handled, is_complete } = follow(code, language, vec![], &acts);
+        let count = located_tokens(code, language).0.len();
+        let (indexes, mut tokens): (Vec<usize>, Vec<Token>) =
+            numbered_tokens_of(code, language).into_iter().unzip();
+        let written: Vec<String> = found.iter().map(|found| shown(&found.call)).collect();
+        let is_written = |text: &str| written.iter().any(|own| own.contains(text));
+        let is_left = |at: usize| match (indexes.get(at), tokens.get(at)) {
+            (Some(index), _) if handled.contains(index) => false,
+            (Some(index), _) if is_complete && *index >= count => false,
+            (_, Some(Token::Text(text))) => {
+                let known =
+                    |part: &Part| if let Part::Known(text) = part { Some(text.clone()) } else { None };
+                let longest = text.parts.iter().filter_map(known).max_by_key(String::len).unwrap_or_default();
+                longest.trim().is_empty() || !is_written(longest.trim())
+            }
+            _ => true,
+        };
+        let left: Vec<bool> = (0..tokens.len()).map(is_left).collect();
+        let is_left = |at: usize| left.get(at).copied().unwrap_or(true);
+        libraries::rename(&mut tokens);
+        let mut calls = find_calls(&tokens, language, &is_left);
+        calls.extend(libraries::calls(&tokens, language, &is_left));
+        let is_followed = is_complete && calls.is_empty();
+        let is_unclear =
+            calls.contains(&Call::Unclear) || found.iter().any(|found| found.call == Call::Unclear);
+        let mut suspected = libraries::suspected(&tokens, &calls, &acts, &is_left);
+        suspected.retain(|text| !is_written(text.trim()));
+        if is_followed && !is_unclear {
+            suspected.clear();
+        }
+        let rest = if is_unclear { rest(code, language, &is_written) } else { String::new() };
+        found.retain(|found| found.call != Call::Unclear);
+        let guessed = calls.into_iter().filter(|call| *call != Call::Unclear);
+        found.extend(guessed.map(|call| Found {
+            call,
+            repeats: false,
+            env: vec![],
+            cwd: None,
+            input: None,
+            is_suspected: false,
+            is_guessed: true,
+        }));
+        let is_complete = is_followed && clear_tokens(code, language).is_some();
+        Self { found, suspected, is_unclear, rest, is_complete }
+    }
+
+    /// Whether it starts nothing, as far as can be seen.
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty() && self.suspected.is_empty() && !self.is_unclear
+    }
+
+    /// Whether all that it starts was determined from its values.
+    pub fn is_followed(&self) -> bool {
+        let is_sure = |found: &Found| !found.is_suspected && !found.is_guessed;
+        self.is_complete && !self.is_unclear && self.suspected.is_empty() && self.found.iter().all(is_sure)
+    }
+}
+
+/// The words of a call, with unknown parts as written.
+fn shown(call: &Call) -> String {
+    let text = |parts: &Vec<Part>| -> String {
+        parts
+            .iter()
+            .map(|part| match part {
+                Part::Known(text) => text.as_str(),
+                Part::Unknown(_) => "\0",
+            })
+            .collect()
+    };
+    match call {
+        Call::Script(parts) => text(parts),
+        Call::Words(words) => words.iter().map(text).collect::<Vec<_>>().join(" "),
+        Call::Unclear => String::new(),
+    }
+}
+
+/// The texts of code, one line for each statement, with what is computed as an unknown word.
+fn rest(code: &str, language: Language, is_written: &dyn Fn(&str) -> bool) -> String {
+    let (tokens, _) = located_tokens(code, language);
+    let mut lines = vec![String::new()];
+    let mut before: Option<&Token> = None;
+    for token in &tokens {
+        let Some(line) = lines.last_mut() else { break };
+        match token {
+            Token::Text(Text { parts, .. }) | Token::Shell(Text { parts, .. }) => {
+                for part in parts {
+                    line.push_str(match part {
+                        Part::Known(text) => text,
+                        Part::Unknown(_) => "$…",
+                    });
+                }
+                line.push(' ');
+            }
+            Token::Name(_) if before.is_some_and(|token| token.is(',') || token.is('+')) => {
+                line.push_str("$… ")
+            }
+            Token::Line | Token::Symbol(';') => lines.push(String::new()),
+            _ => {}
+        }
+        before = Some(token);
+    }
+    lines.retain(|line| !line.trim().is_empty() && !is_written(line.trim()));
+    lines.join("\n")
+}
