@@ -232,6 +232,14 @@ fn compose_files_state_the_project_and_its_services() {
         ("/opt/stack/compose.override.yml", "services: {cache: {}}\n"),
         ("/opt/plain/compose.yaml", "services: {app: {}}\n"),
         ("/opt/other.yml", "services: {api: {container_name: sonarr}}\n"),
+        (
+            "/opt/parts/compose.yaml",
+            "include: [a/x.yml, {path: b.yml}]\nservices: {web: {extends: {file: base.yml, service: app}}}\n",
+        ),
+        ("/opt/parts/a/x.yml", "include: [y.yml]\nservices: {one: {}}\n"),
+        ("/opt/parts/a/y.yml", "include: [x.yml]\nservices: {two: {}}\n"),
+        ("/opt/parts/b.yml", "services: {three: {}}\n"),
+        ("/opt/parts/base.yml", "services: {app: {container_name: jellyfin}}\n"),
     ]);
     let project = |name: &str| Target::ComposeProject(name.to_owned());
     let all = "web jellyfin, db, cache";
@@ -247,6 +255,8 @@ fn compose_files_state_the_project_and_its_services() {
         ("cd /opt/stack; docker compose restart job", Target::ComposeService("job".into()), ""),
         ("ssh ie01 'cd /opt/stack; docker compose restart'", project("stack"), ""),
         ("cd /opt; docker compose restart", project("opt"), ""),
+        ("cd /opt/parts; docker compose restart web", Target::ComposeService("web".into()), "web jellyfin"),
+        ("cd /opt/parts; docker compose restart", project("parts"), "web jellyfin, one, three, two"),
     ] {
         let reading = read(command, &disk);
         let [action] = reading.actions.as_slice() else { panic!("{command}: {:?}", reading.actions) };

@@ -11,7 +11,7 @@ pub mod playbook;
 pub mod taskfile;
 mod toml;
 pub mod unit;
-mod value;
+pub(crate) mod value;
 
 /// The commands that a tool runs for what it is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -2,6 +2,7 @@
 
 pub mod disk_files;
 pub mod filters;
+mod jq;
 pub mod listing;
 pub(crate) mod printed;
 pub mod redirect;

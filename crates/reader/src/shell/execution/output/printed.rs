@@ -1,6 +1,6 @@
 //! The output of programs, as far as it follows from their words and their input.
 
-use super::{filters, listing};
+use super::{filters, jq, listing};
 use crate::catalogue::base_name;
 use crate::languages::names::shell as names;
 use crate::shell::evaluator::Evaluator;
@@ -55,6 +55,7 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
         "date" if matches!(args, [format] if is_known(format) && !format.contains('%')) => {
             args.concat().strip_prefix('+').map(|text| format!("{text}\n"))
         }
+        "jq" | "yq" => jq::printed(invocation.stdin.as_deref(), args, program == "yq"),
         "envsubst" => substituted(evaluator, shell, invocation, args),
         "true" | "false" | ":" | "test" | "[" | "sleep" | "mkdir" | "touch" | "rm" | "chmod" | "chown" => {
             Some(String::new())
