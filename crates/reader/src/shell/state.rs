@@ -163,6 +163,8 @@ pub(crate) struct Shell {
     pub locals: Rc<Vec<(String, Option<Variable>)>>,
     /// `execfail`: the script continues when `exec` fails.
     pub outlives_exec: bool,
+    /// The next name is no function: `command NAME`.
+    pub skips_functions: bool,
     /// `lastpipe`: the last command of a pipeline runs in this shell.
     pub last_pipes: bool,
     /// `nocasematch` or `extglob`: patterns match more than their characters say.

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use brush_parser::ast;
 
-use super::ways::Round;
+use super::ways::{Round, Ways};
 use crate::shell::Complaint;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::marks::SELECT;
@@ -25,7 +25,16 @@ impl Evaluator {
             Some(words) => words.iter().fold("for".to_owned(), |text, word| text + " " + &word.value),
             None => "for $@".to_owned(),
         };
-        self.in_each_way(shell, text, |this, shell| this.for_words(shell, clause))
+        self.in_each_way(shell, text, |this, shell| {
+            if clause.values.is_some() {
+                return this.for_words(shell, clause);
+            }
+            // The parser gives the same for `for x`, over the parameters, and `for x in`, over nothing.
+            let mut ways = Ways::default();
+            ways.add(this, shell.clone(), (String::new(), Flow::On));
+            ways.run(this, shell.clone(), |this, shell| this.for_words(shell, clause));
+            ways.end(this, shell)
+        })
     }
 
     fn for_words(&mut self, shell: &mut Shell, clause: &ast::ForClauseCommand) -> Ran {

@@ -5,7 +5,7 @@ use super::{arithmetic, pattern};
 use crate::shell::evaluator::Evaluator;
 use crate::shell::grammar::word::ansi_c;
 use crate::shell::state::{Shell, Value};
-use crate::shell::text::{Origin, Unknown, is_known};
+use crate::shell::text::{Origin, Stretch, Unknown, is_known, stretches};
 
 /// Maximum length in bytes of values and patterns for `#`, `%` and `/`, which take quadratic time.
 const LONGEST_TRIMMED: usize = 4096;
@@ -169,6 +169,21 @@ fn find(shell: &Shell, name: &str, index: Option<&str>) -> Referenced {
     }
 }
 
+/// Whether what a reference finds counts as unset; with `colon`, the empty text does. `None` where that is not certain.
+fn is_unset(found: &Referenced, colon: bool) -> Option<bool> {
+    match found {
+        // The environment may set it.
+        Referenced::Missing => None,
+        Referenced::Unset => Some(true),
+        Referenced::Texts(Expansion { texts, .. }) if texts.is_empty() => Some(true),
+        Referenced::Texts(_) if !colon => Some(false),
+        Referenced::Texts(Expansion { texts, .. }) => {
+            let has_known = texts.iter().flat_map(|text| stretches(text)).any(|s| matches!(s, Stretch::Known(_)));
+            if texts.iter().all(String::is_empty) { Some(true) } else { has_known.then_some(false) }
+        }
+    }
+}
+
 /// An expansion that is one of these texts.
 fn one_of(evaluator: &mut Evaluator, body: &str, texts: Vec<String>) -> Expansion {
     let source = evaluator.unknowns.show(&format!("${{{body}}}"));
@@ -198,45 +213,36 @@ fn apply(
     let kind = rest.chars().next();
     if let Some(kind @ ('-' | '=' | '?' | '+')) = kind {
         let word = rest.get(1..).unwrap_or_default();
-        // The environment may set it.
-        let is_missing = matches!(found, Referenced::Missing);
-        let empty = match &found {
-            Referenced::Missing | Referenced::Unset => true,
-            Referenced::Texts(Expansion { texts, .. }) => {
-                texts.is_empty() || (colon && texts.iter().all(String::is_empty))
+        let unset = is_unset(&found, colon);
+        if kind == '+' && unset == Some(true) {
+            return Some(Expansion::text(String::new(), Origin::Assigned));
+        }
+        if kind != '+' && unset == Some(false) {
+            return if let Referenced::Texts(found) = found { Some(found) } else { None };
+        }
+        let text = evaluator.text(shell, word);
+        if kind == '?' {
+            return None;
+        }
+        let other = match found {
+            _ if unset.is_some() => None,
+            _ if kind == '+' => Some(String::new()),
+            Referenced::Texts(found) => Some(found.joined(None)),
+            _ => {
+                let source = format!("${}", reference.name);
+                let own = Unknown { source, many: true, is_inherited: true, ..Unknown::default() };
+                Some(evaluator.unknowns.mark(own))
             }
         };
-        return match (kind, empty) {
-            ('+', true) if is_missing => {
-                let text = evaluator.text(shell, word);
-                Some(one_of(evaluator, body, vec![String::new(), text]))
-            }
-            ('+', true) => Some(Expansion::text(String::new(), Origin::Assigned)),
-            ('+', false) | ('-' | '=', true) => {
-                let text = evaluator.text(shell, word);
-                let expansion = if is_missing && kind != '+' {
-                    let source = format!("${}", reference.name);
-                    let own = Unknown { source, many: true, is_inherited: true, ..Unknown::default() };
-                    let own = evaluator.unknowns.mark(own);
-                    one_of(evaluator, body, vec![text, own])
-                } else {
-                    Expansion::text(text, Origin::Assigned)
-                };
-                if kind == '=' {
-                    let value = expansion.texts.first().cloned().unwrap_or_default();
-                    evaluator.set_text(shell, reference.name, value);
-                }
-                Some(expansion)
-            }
-            ('?', true) => {
-                evaluator.text(shell, word);
-                None
-            }
-            _ => match found {
-                Referenced::Texts(found) => Some(found),
-                _ => None,
-            },
+        let expansion = match other {
+            Some(other) => one_of(evaluator, body, vec![text, other]),
+            None => Expansion::text(text, Origin::Assigned),
         };
+        if kind == '=' {
+            let value = expansion.texts.first().cloned().unwrap_or_default();
+            evaluator.set_text(shell, reference.name, value);
+        }
+        return Some(expansion);
     }
     let Referenced::Texts(found) = found else {
         // An offset is evaluated also where there is nothing to cut.

@@ -426,12 +426,9 @@ fn through_command(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &In
         return Some((output::located(invocation), Flow::On));
     }
     let mut inner = shell.clone().through(&name);
-    inner.functions = Rc::default();
-    inner.function_choices = Rc::default();
+    inner.skips_functions = true;
     let ran = evaluator.through(shell, invocation, name, |this| this.run(&mut inner, &rest));
     inner.via = std::sync::Arc::clone(&shell.via);
-    inner.functions = Rc::clone(&shell.functions);
-    inner.function_choices = Rc::clone(&shell.function_choices);
     *shell = inner;
     Some(ran)
 }
