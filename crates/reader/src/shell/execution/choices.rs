@@ -91,7 +91,9 @@ impl Evaluator {
             }
         }
         if let [(_, nodes)] = distinct.as_mut_slice() {
-            std::mem::take(nodes).into_iter().for_each(|node| self.push(node));
+            for node in std::mem::take(nodes) {
+                self.push(node);
+            }
             return;
         }
         distinct.retain(|(_, nodes)| !nodes.is_empty());
@@ -105,21 +107,19 @@ impl Evaluator {
     /// Chooses one; true if that is the value that only the environment gives.
     fn choose(&mut self, shell: &mut Shell, choice: &Choice, index: usize) -> bool {
         match choice {
-            Choice::Variable(name, choices) => match choices.get(index).cloned().flatten() {
-                Some(variable) => {
-                    let is_inherited = self.is_inherited(&variable.value);
-                    let exported = variable.exported;
-                    Rc::make_mut(&mut shell.variables).insert(name.clone(), variable);
-                    if exported {
-                        self.export(shell, name);
-                    }
-                    return is_inherited;
-                }
-                None => {
+            Choice::Variable(name, choices) => {
+                let Some(variable) = choices.get(index).cloned().flatten() else {
                     Rc::make_mut(&mut shell.variables).remove(name);
                     return true;
+                };
+                let is_inherited = self.is_inherited(&variable.value);
+                let exported = variable.exported;
+                Rc::make_mut(&mut shell.variables).insert(name.clone(), variable);
+                if exported {
+                    self.export(shell, name);
                 }
-            },
+                return is_inherited;
+            }
             Choice::Args(choices) => shell.set_args(choices.get(index).cloned().flatten()),
             Choice::Folder(choices) => shell.enter(choices.get(index).cloned().flatten()),
         }

@@ -32,8 +32,9 @@ impl Evaluator {
             ExtendedTestExpr::Not(inner) => self.extended_test(shell, inner).map(|holds| !holds),
             ExtendedTestExpr::Parenthesized(inner) => self.extended_test(shell, inner),
             ExtendedTestExpr::UnaryTest(predicate, word) => {
-                let text = self.text(shell, &word.value);
-                let is_empty = (is_known(&text) && word.value.contains('$')).then_some(text.is_empty())?;
+                let operand = self.text(shell, &word.value);
+                let depends = is_known(&operand) && word.value.contains('$');
+                let is_empty = depends.then_some(operand.is_empty())?;
                 match predicate {
                     UnaryPredicate::StringHasZeroLength => Some(is_empty),
                     UnaryPredicate::StringHasNonZeroLength => Some(!is_empty),
@@ -70,8 +71,7 @@ pub(crate) fn holds(words: &[&str]) -> Option<bool> {
     match words {
         [] => Some(false),
         ["!", rest @ ..] if !rest.is_empty() => holds(rest).map(|holds| !holds),
-        [text] => Some(!text.is_empty()),
-        ["-n", text] => Some(!text.is_empty()),
+        [text] | ["-n", text] => Some(!text.is_empty()),
         ["-z", text] => Some(text.is_empty()),
         [left, "=" | "==", right] => Some(left == right),
         [left, "!=", right] => Some(left != right),

@@ -193,14 +193,8 @@ impl Evaluator {
         self.feed_files(&redirected, &printed);
         self.run_sinks(waiting);
         let printed = if redirected.silent { String::new() } else { printed };
-        let Some(without) = without else { return (printed, flow) };
-        self.status = None;
-        if flow == Flow::On {
-            self.join(shell, &without);
-        } else {
-            *shell = without;
-        }
-        (printed, Flow::On)
+        let flow = self.unless_it_fails(shell, without, flow);
+        (printed, flow)
     }
 }
 

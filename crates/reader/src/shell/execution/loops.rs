@@ -62,12 +62,12 @@ impl Evaluator {
                 ..Unknown::default()
             };
             let mark = self.unknowns.mark(unknown);
-            return self.many_rounds(shell, Some((name, mark)), None, &clause.body.list);
+            return self.many_rounds(shell, Some((name, &mark)), None, &clause.body.list);
         }
         if fields.len() > MOST_ROUNDS {
             self.beyond_rounds(shell, &fields);
             let unknown = self.unknowns.plain(format!("${name}"));
-            return self.many_rounds(shell, Some((name, unknown)), None, &clause.body.list);
+            return self.many_rounds(shell, Some((name, &unknown)), None, &clause.body.list);
         }
         let rounds =
             if fields.len() == 1 { "1 round".to_owned() } else { format!("{} rounds", fields.len()) };
@@ -83,7 +83,7 @@ impl Evaluator {
                     None if is_known(&field.text) => this.unknowns.plain(field.text),
                     None => field.text,
                 };
-                this.many_rounds(shell, Some((name, text)), None, &clause.body.list)
+                this.many_rounds(shell, Some((name, &text)), None, &clause.body.list)
             })
         })
     }
@@ -205,7 +205,7 @@ impl Evaluator {
     pub fn many_rounds(
         &mut self,
         shell: &mut Shell,
-        variable: Option<(&str, String)>,
+        variable: Option<(&str, &str)>,
         condition: Option<&ast::CompoundList>,
         body: &ast::CompoundList,
     ) -> Ran {
@@ -228,7 +228,7 @@ impl Evaluator {
                         };
                         ended = Some(state.clone());
                         if let Some((name, text)) = &variable {
-                            state.set(name, Value::Scalar(text.clone()), Origin::Listed);
+                            state.set(name, Value::Scalar((*text).to_owned()), Origin::Listed);
                         }
                         let (text, flow) = this.list(state, body);
                         (printed + &text, flow)
@@ -255,7 +255,9 @@ impl Evaluator {
             if !is_stable {
                 self.complain(Complaint::LongLoop);
             }
-            nodes.into_iter().for_each(|node| self.push(node));
+            for node in nodes {
+                self.push(node);
+            }
             let repeats = shell.repeats;
             *shell = ended.unwrap_or_else(|| next.clone());
             if variable.is_some() || condition.is_none() {

@@ -41,7 +41,9 @@ impl Evaluator {
     pub fn run_traps(&mut self, shell: &Shell) {
         let traps = Rc::clone(&shell.traps);
         for (signal, commands) in traps.iter().filter(|(signal, _)| !AT_EXIT.contains(&signal.as_str())) {
-            commands.iter().for_each(|commands| self.run_trap(shell, signal, commands));
+            for commands in commands {
+                self.run_trap(shell, signal, commands);
+            }
         }
     }
 
@@ -50,7 +52,9 @@ impl Evaluator {
         for signal in AT_EXIT {
             let Some(commands) = shell.traps.get(signal) else { continue };
             if outer.traps.get(signal) != Some(commands) || outer.traps.is_empty() {
-                commands.clone().iter().for_each(|commands| self.run_trap(shell, signal, commands));
+                for commands in commands.clone() {
+                    self.run_trap(shell, signal, &commands);
+                }
             }
         }
     }

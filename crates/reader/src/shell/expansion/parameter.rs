@@ -178,7 +178,8 @@ fn is_unset(found: &Referenced, colon: bool) -> Option<bool> {
         Referenced::Texts(Expansion { texts, .. }) if texts.is_empty() => Some(true),
         Referenced::Texts(_) if !colon => Some(false),
         Referenced::Texts(Expansion { texts, .. }) => {
-            let has_known = texts.iter().flat_map(|text| stretches(text)).any(|s| matches!(s, Stretch::Known(_)));
+            let has_known =
+                texts.iter().flat_map(|text| stretches(text)).any(|s| matches!(s, Stretch::Known(_)));
             if texts.iter().all(String::is_empty) { Some(true) } else { has_known.then_some(false) }
         }
     }

@@ -110,22 +110,20 @@ impl Evaluator {
             ran
         };
         self.pass_output(shell, (waiting, &invocation, &redirected), &printed);
-        if may_fail(&redirected) {
-            self.status = None;
-        }
-        // If a file cannot be opened, the command does not run.
-        let flow = match without {
-            Some(before) if flow != Flow::On => {
-                *shell = before;
-                Flow::On
-            }
-            Some(before) => {
-                self.join(shell, &before);
-                flow
-            }
-            None => flow,
-        };
+        let flow = self.unless_it_fails(shell, without, flow);
         (if redirected.silent { String::new() } else { printed }, flow)
+    }
+
+    /// Where control continues, if the state without the command is given: a file that cannot be opened keeps it from running.
+    pub fn unless_it_fails(&mut self, shell: &mut Shell, without: Option<Shell>, flow: Flow) -> Flow {
+        let Some(without) = without else { return flow };
+        self.status = None;
+        if flow == Flow::On {
+            self.join(shell, &without);
+        } else {
+            *shell = without;
+        }
+        Flow::On
     }
 
     /// Runs the command once for each possible text of an unknown stretch of which these are known.
