@@ -282,6 +282,9 @@ fn change(evaluator: &mut Evaluator, shell: &mut Shell, operator: &str, text: &s
     let trims = ["##", "%%", "#", "%"].into_iter().find(|sign| operator.starts_with(*sign));
     if let Some(sign) = trims {
         let pattern = argument(sign.len())?;
+        if pattern.windows(2).any(|pair| matches!(pair, ['?' | '*' | '+' | '@' | '!', '('])) {
+            return None;
+        }
         let chars: Vec<char> = text.chars().collect();
         let is_front = sign.starts_with('#');
         let fits = |at: &usize| {
@@ -316,7 +319,7 @@ fn change(evaluator: &mut Evaluator, shell: &mut Shell, operator: &str, text: &s
     let (pattern, replacement) = body.split_once('/').unwrap_or((body, ""));
     let pattern = evaluator.text(shell, pattern);
     let replacement = evaluator.text(shell, replacement);
-    if pattern.contains(['*', '?', '[', '\\']) || pattern.is_empty() || !is_known(&pattern) {
+    if pattern.contains(['*', '?', '[', '\\', '(']) || pattern.is_empty() || !is_known(&pattern) {
         return None;
     }
     if let Some(start) = pattern.strip_prefix('#').filter(|_| !all) {

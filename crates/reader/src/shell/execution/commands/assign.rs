@@ -105,6 +105,19 @@ impl Evaluator {
         }
     }
 
+    /// Gives a text to the variable or the element of an array that a word names: `a[2]`.
+    pub fn set_element(&mut self, shell: &mut Shell, name: &str, text: String) {
+        let Some((name, key)) = name.strip_suffix(']').and_then(|name| name.split_once('[')) else {
+            return self.set_text(shell, name, text);
+        };
+        let mut items = match shell.take(name) {
+            Some(Value::Array(items)) => items,
+            _ => Vec::new(),
+        };
+        put(&mut items, key.to_owned(), text);
+        shell.set(name, Value::Array(items), Origin::Assigned);
+    }
+
     /// Gives a variable a text, or one of those that it may be.
     pub fn set_text(&mut self, shell: &mut Shell, name: &str, text: String) {
         let several = self.texts_behind(&text);

@@ -64,7 +64,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
             if let Some(variable) = invocation.word(2) {
                 let rest = [invocation.fields.get(..1).unwrap_or_default(), invocation.from(3)].concat();
                 let text = output::of(evaluator, shell, &invocation.with(rest), "printf");
-                shell.set_text(variable, text);
+                evaluator.set_element(shell, variable, text);
             }
         }
         "let" => {

@@ -17,6 +17,11 @@ const DEEPEST_CALLS: usize = 16;
 const MOST_CALLS: usize = 512;
 
 impl Evaluator {
+    /// Whether a function is in progress in this shell.
+    pub fn is_in_function(&self, shell: &Shell) -> bool {
+        shell.in_function && !self.calls.is_empty()
+    }
+
     pub fn call(
         &mut self,
         shell: &mut Shell,

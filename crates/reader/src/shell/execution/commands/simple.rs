@@ -40,7 +40,9 @@ impl Evaluator {
         if let Some(name) = &simple.word_or_name {
             fields.extend(self.fields(shell, &name.value));
         }
-        let is_declaration = fields.first().is_some_and(|name| names::DECLARING.has(&name.text));
+        // Elsewhere, it fails and assigns nothing.
+        let fails = fields.first().is_some_and(|name| name.text == "local") && !self.is_in_function(shell);
+        let is_declaration = !fails && fields.first().is_some_and(|name| names::DECLARING.has(&name.text));
         for item in suffix {
             if self.exhausted() {
                 break;
@@ -82,6 +84,10 @@ impl Evaluator {
             redirections: redirected.files.clone(),
             stdin: redirected.stdin.clone().or_else(|| shell.stdin.clone()),
         };
+        if fails {
+            self.leaf(shell, &invocation);
+            return (String::new(), Flow::On);
+        }
         // All values are expanded before the first one is assigned.
         let values: Vec<_> = declared.iter().map(|assignment| self.value_of(shell, assignment)).collect();
         attributes::declare(shell, &invocation, is_declaration);
