@@ -157,6 +157,7 @@ fn what_a_generated_program_runs_is_in_its_reading() {
     let began = Instant::now();
     let (next, all) = (AtomicU64::new(0), Mutex::new((Counts::default(), Vec::<Found>::new())));
     let shrunk = Mutex::new(BTreeMap::<Failure, u64>::new());
+    let kinds = Mutex::new(BTreeSet::new());
     let workers = thread::available_parallelism().map_or(2, usize::from).min(4);
     thread::scope(|scope| {
         for _ in 0..workers {
@@ -175,7 +176,16 @@ fn what_a_generated_program_runs_is_in_its_reading() {
                     if index >= most {
                         break;
                     }
-                    found.extend(one(&world, first + index, &mut counts, &mut shrinks));
+                    for new in one(&world, first + index, &mut counts, &mut shrinks) {
+                        let mut kinds = kinds.lock().unwrap_or_else(PoisonError::into_inner);
+                        if kinds.insert((new.failure.clone(), new.kind.clone())) {
+                            println!(
+                                "---- {:?}, seed {}, {:?}\n{}\n",
+                                new.failure, new.seed, new.row.form, new.shown
+                            );
+                            found.push(new);
+                        }
+                    }
                 }
                 let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
                 all.0.add(counts);
@@ -185,15 +195,9 @@ fn what_a_generated_program_runs_is_in_its_reading() {
     });
     let (counts, mut found) = all.into_inner().unwrap_or_else(PoisonError::into_inner);
     found.sort_by(|a, b| (&a.failure, a.kind.len()).cmp(&(&b.failure, b.kind.len())));
-    let mut shown = BTreeSet::new();
-    let mut kept = String::new();
-    for Found { failure, seed, kind, shown: text, row } in &found {
-        if shown.insert((failure, kind)) {
-            println!("---- {failure:?}, seed {seed}, {:?}\n{text}\n", row.form);
-            kept += &(serde_json::to_string(row).unwrap() + "\n");
-        }
-    }
     if let Some(path) = env::var_os("KEEP") {
+        let kept: String =
+            found.iter().map(|found| serde_json::to_string(&found.row).unwrap() + "\n").collect();
         fs::write(path, kept).unwrap();
     }
     counts.print(first, began.elapsed());
