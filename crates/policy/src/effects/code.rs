@@ -121,6 +121,9 @@ fn perl_code(command: &Command, texts: &[&str]) -> Option<Code> {
     // An argument may be a command: `perl -ne … 'reboot |'`.
     let is_file = |text: &&str| !text.contains('|') && !text.starts_with(['<', '>', '+', ' ']);
     let files = texts.get(at..).unwrap_or_default();
+    if code.is_empty() && matches!(files, [] | ["-"]) {
+        return known(command.stdin.as_ref());
+    }
     (!code.is_empty() && files.iter().all(is_file)).then(|| Code::Runs(code.join("\n")))
 }
 

@@ -131,12 +131,15 @@ fn is_fine(tokens: &[Token], at: usize, names: &Known<'_>) -> bool {
     let called = next(1).is_some_and(|token| token.is('('));
     let dotted = before(1).is_some_and(|token| token.is('.'));
     match token {
+        // `(async () => { … })();`.
+        Token::Symbol('(') if *starts && next(1).is_some_and(|one| one.is(')')) => true,
         Token::Symbol('(') => !before(1).is_some_and(|token| token.is(')') || token.is(']') || token.is('}')),
         Token::Text(text) => !node::FORBIDDEN.has(&text.raw) && !text.raw.contains('\u{1}'),
         Token::Shell(_) => false,
         Token::Name(name) => {
             let name = name.as_str();
-            if node::FORBIDDEN.has(name) || name.contains('\\') {
+            let is_around = *starts && node::STARTING_KEYWORDS.has(name);
+            if (node::FORBIDDEN.has(name) && !is_around) || name.contains('\\') {
                 return false;
             }
             let member =

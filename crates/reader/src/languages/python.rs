@@ -185,7 +185,7 @@ fn is_fine(
         Token::Text(text) => !text.raw.contains("__") || text.raw == "__main__",
         Token::Name(name) => {
             let name = name.as_str();
-            if python::FORBIDDEN.has(name)
+            if (python::FORBIDDEN.has(name) && !(imports.starts && python::STARTING_KEYWORDS.has(name)))
                 || (name.starts_with("__")
                     && !matches!(name, "__name__" | "__version__" | "__file__" | "__init__"))
             {

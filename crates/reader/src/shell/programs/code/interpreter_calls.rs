@@ -53,7 +53,8 @@ pub(crate) fn find_calls(tokens: &[Token], language: Language, is_left: &dyn Fn(
                     let from = if parens { at + 2 } else { at + 1 };
                     // The later arguments are a mode or a place for the output.
                     let script_first = matches!(language, Language::Php | Language::Lua) || name == "popen";
-                    calls.push(arguments(tokens, from, parens, script_first));
+                    let computes = matches!(language, Language::Perl | Language::Ruby);
+                    calls.push(arguments(tokens, from, parens, script_first, computes));
                 }
             }
             // awk: `command | getline`, `print … | command`.
@@ -124,7 +125,7 @@ fn starts_something(tokens: &[Token], at: usize, name: &str) -> bool {
 }
 
 /// What a call whose arguments start at `from` starts.
-fn arguments(tokens: &[Token], from: usize, parens: bool, script_first: bool) -> Call {
+fn arguments(tokens: &[Token], from: usize, parens: bool, script_first: bool, computes: bool) -> Call {
     let mut depth = 0_i32;
     let mut words: Vec<Vec<Part>> = Vec::new();
     let mut word: Vec<Part> = Vec::new();
@@ -133,7 +134,9 @@ fn arguments(tokens: &[Token], from: usize, parens: bool, script_first: bool) ->
     let mut keyword = false;
     let mut joined = false;
     let mut formats = false;
+    let mut before: Option<&Token> = None;
     for token in tokens.get(from..).unwrap_or_default() {
+        let last = before.replace(token);
         match token {
             Token::Symbol(')' | ']' | '}')
                 if depth == 0 && (parens || !matches!(token, Token::Symbol(')'))) =>
@@ -164,6 +167,8 @@ fn arguments(tokens: &[Token], from: usize, parens: bool, script_first: bool) ->
             Token::Symbol('=' | ':') if depth == 0 => keyword = true,
             // Keyword arguments and option objects are not part of the command.
             _ if list_done || keyword => {}
+            // A function without brackets: `system(reverse "…")`.
+            Token::Text(_) if computes && matches!(last, Some(Token::Name(_))) => return Call::Unclear,
             Token::Text(text) | Token::Shell(text) => {
                 word.extend(text.parts.iter().cloned());
                 joined = true;

@@ -1,9 +1,8 @@
-//! Functions that code defines, and their calls.
+//! Functions that code defines and their calls, and imports.
 
 use std::rc::Rc;
 
-use super::statements::Range;
-use super::value::{Function, Parameter, Takes, Value};
+use super::value::{Function, Parameter, Range, Takes, Value};
 use super::{DEEPEST, Evaluator};
 use crate::catalogue::program::Language;
 use crate::languages::lexer::Token;
@@ -290,5 +289,80 @@ impl Evaluator<'_> {
                 }
             }
         }
+    }
+
+    pub(super) fn import(&mut self) {
+        let end = self.statement_end(self.at);
+        if !self.is_python() {
+            self.import_of_script(end);
+            return;
+        }
+        let is_from = self.is_name(0, "from");
+        self.at += 1;
+        let dotted = |this: &mut Self| {
+            let mut path = String::new();
+            while let Some(Token::Name(_) | Token::Symbol('.')) = this.token(0) {
+                let word = this.name(0);
+                if matches!(word.as_deref(), Some("import" | "as")) {
+                    break;
+                }
+                path.push_str(word.as_deref().unwrap_or("."));
+                this.at += 1;
+            }
+            path
+        };
+        let module = if is_from { Some(dotted(self)) } else { None };
+        self.take_name("import");
+        while self.at < end {
+            if !matches!(self.token(0), Some(Token::Name(_))) {
+                self.at += 1;
+                continue;
+            }
+            let path = dotted(self);
+            let alias = if self.take_name("as") { self.name(0) } else { None };
+            self.at += usize::from(alias.is_some());
+            let first = path.split('.').next().unwrap_or_default().to_owned();
+            let value = match (&module, &alias) {
+                (Some(module), _) => format!("{module}.{path}"),
+                (None, Some(_)) => path,
+                (None, None) => first.clone(),
+            };
+            self.bind(&alias.unwrap_or(first), Value::Path(value), true);
+        }
+    }
+
+    /// `import {execSync as x} from 'child_process'`.
+    pub(super) fn import_of_script(&mut self, end: usize) {
+        let tokens = self.unit.tokens.get(self.at..end).unwrap_or_default();
+        let module = tokens.iter().rev().find_map(|token| match token {
+            Token::Text(text) => text.literal().map(str::to_owned),
+            _ => None,
+        });
+        let module = module.map(|module| module.trim_start_matches("node:").to_owned()).unwrap_or_default();
+        let mut bound: Vec<(String, String)> = Vec::new();
+        let mut is_inside = false;
+        let mut at = 1;
+        while let Some(token) = tokens.get(at) {
+            match token {
+                Token::Symbol('{') => is_inside = true,
+                Token::Symbol('}') => is_inside = false,
+                Token::Name(name) if name == "from" => break,
+                Token::Name(name) if name == "as" => {
+                    if let (Some(Token::Name(other)), Some(last)) = (tokens.get(at + 1), bound.last_mut()) {
+                        last.0.clone_from(other);
+                        at += 1;
+                    }
+                }
+                Token::Name(name) if is_inside => bound.push((name.clone(), format!("{module}.{name}"))),
+                Token::Name(name) => bound.push((name.clone(), module.clone())),
+                Token::Symbol('*') => bound.push((String::new(), module.clone())),
+                _ => {}
+            }
+            at += 1;
+        }
+        for (name, path) in bound {
+            self.bind(&name, Value::Path(path), true);
+        }
+        self.at = end;
     }
 }

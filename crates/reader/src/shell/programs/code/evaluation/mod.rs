@@ -4,10 +4,17 @@
 //! certain, and calls the functions that the code defines. What it does not understand is skipped and left to the search for
 //! calls in [`interpreter_calls`](super::interpreter_calls): `handled` states which calls were followed.
 
+mod assignments;
+mod brackets;
 mod calls;
+mod clients;
 mod expressions;
 mod functions;
+mod loops;
+mod members;
 mod methods;
+mod primary;
+mod starting;
 mod statements;
 mod tokens;
 mod value;
@@ -17,9 +24,9 @@ use std::rc::Rc;
 
 use super::interpreter_calls::Call;
 use crate::catalogue::program::Language;
-use crate::languages::lexer::{Token, located_tokens};
+use crate::languages::lexer::Token;
 use crate::languages::text::Part;
-use value::{Function, Value};
+use value::{Function, Unit, Value};
 
 /// The maximum number of tokens that are evaluated.
 const MOST_STEPS: usize = 60_000;
@@ -29,14 +36,6 @@ const MOST_ROUNDS: usize = 64;
 const DEEPEST: usize = 24;
 /// The maximum number of calls that are found.
 const MOST_FOUND: usize = 256;
-
-/// The tokens of one piece of code.
-#[derive(Debug, Default)]
-pub(crate) struct Unit {
-    code: String,
-    tokens: Vec<Token>,
-    starts: Vec<usize>,
-}
 
 /// A call that starts a program, with what its options state.
 #[derive(Debug, PartialEq)]
@@ -165,13 +164,6 @@ pub(crate) fn follow(
     let handled =
         if steps < MOST_STEPS && found.len() < MOST_FOUND { evaluator.handled } else { BTreeSet::new() };
     Followed { found, handled, is_complete }
-}
-
-impl Unit {
-    fn new(code: &str, language: Language) -> Self {
-        let (tokens, starts) = located_tokens(code, language);
-        Self { code: code.to_owned(), tokens, starts }
-    }
 }
 
 impl Evaluator<'_> {

@@ -1,6 +1,7 @@
-//! The place of the evaluator in the tokens.
+//! The place of the evaluator in the tokens, and the ranges of constructs.
 
 use super::Evaluator;
+use super::value::{Range, Value};
 use crate::catalogue::program::Language;
 use crate::languages::lexer::Token;
 
@@ -112,7 +113,7 @@ impl Evaluator<'_> {
                     for scope in &mut self.scopes {
                         for key in [name.clone(), format!("@{name}")] {
                             if let Some(value) = scope.get_mut(&key) {
-                                *value = super::value::Value::unknown();
+                                *value = Value::unknown();
                             }
                         }
                     }
@@ -142,5 +143,121 @@ impl Evaluator<'_> {
         let result = run(self);
         (self.at, self.end, self.brackets) = before;
         result
+    }
+
+    /// The body of a construct whose head ends here, and the place behind it.
+    pub(super) fn body(&mut self, column: usize) -> Range {
+        if self.is_python() {
+            let at = self.find(self.at, |token| token.is(':') || *token == Token::Line);
+            self.skip_to(at);
+            self.take(':');
+            if self.token(0) != Some(&Token::Line) {
+                let end = self.find(self.at, |token| *token == Token::Line);
+                let range = (self.at, end);
+                self.at = end;
+                return range;
+            }
+            self.skip_lines();
+            let start = self.at;
+            if self.at >= self.end || self.column(start) <= column {
+                return (start, start);
+            }
+            let mut at = start;
+            loop {
+                at = self.find(at, |token| *token == Token::Line);
+                let mut next = at;
+                while self.unit.tokens.get(next) == Some(&Token::Line) {
+                    next += 1;
+                }
+                if next >= self.end || at >= self.end || self.column(next) <= column || next == at {
+                    let end = next.max(at + 1).min(self.end).max(start);
+                    let end = if at >= self.end { self.end } else { end };
+                    self.at = end;
+                    return (start, end);
+                }
+                at = next;
+            }
+        }
+        if self.is_ruby() {
+            let start = self.at;
+            let end = self.end_of_ruby(start);
+            self.at = end + 1;
+            return (start, end);
+        }
+        self.skip_lines();
+        if self.is(0, '{') {
+            let range = (self.at + 1, self.closing(self.at));
+            self.at = (range.1 + 1).min(self.end);
+            return range;
+        }
+        let range = (self.at, self.single_end(self.at));
+        self.at = range.1;
+        range
+    }
+
+    /// The end of a statement without braces that may have a head: `if (x) for (…) y();`.
+    pub(super) fn single_end(&self, from: usize) -> usize {
+        let token = |at: usize| self.unit.tokens.get(at);
+        if matches!(token(from).and_then(Token::name), Some("if" | "for" | "while" | "foreach")) {
+            let next = self.closing(from + 1) + 1;
+            return match token(next) {
+                Some(Token::Symbol('{')) => self.closing(next) + 1,
+                _ => self.single_end(next),
+            }
+            .min(self.end);
+        }
+        self.statement_end(from)
+    }
+
+    /// The index of the `end` of Ruby that closes what is open at an index.
+    pub(super) fn end_of_ruby(&self, from: usize) -> usize {
+        let mut depth = 0_usize;
+        for at in from..self.end {
+            let before = at.checked_sub(1).and_then(|at| self.unit.tokens.get(at));
+            let starts = at == from
+                || before.is_none_or(|token| {
+                    matches!(token, Token::Line | Token::Symbol(';' | '=' | '(' | '{' | '|' | '['))
+                })
+                || matches!(before.and_then(Token::name), Some("then" | "do" | "else" | "begin"));
+            match self.unit.tokens.get(at).and_then(Token::name) {
+                Some("def" | "class" | "module" | "begin" | "case" | "do") => depth += 1,
+                // `while x do` has one `end`.
+                Some("if" | "unless" | "for" | "while" | "until") if starts => {
+                    depth += 1;
+                    let line = self.find(at + 1, |token| *token == Token::Line || token.is(';'));
+                    let has_do =
+                        (at..line).any(|at| self.unit.tokens.get(at).and_then(Token::name) == Some("do"));
+                    let is_loop =
+                        !matches!(self.unit.tokens.get(at).and_then(Token::name), Some("if" | "unless"));
+                    depth -= usize::from(has_do && is_loop);
+                }
+                Some("end") if depth == 0 => return at,
+                Some("end") => depth -= 1,
+                _ => {}
+            }
+        }
+        self.end
+    }
+
+    /// The names of variables in a range.
+    pub(super) fn names(&self, from: usize, to: usize) -> Vec<String> {
+        let tokens = self.unit.tokens.get(from..to.min(self.end)).unwrap_or_default();
+        let names = tokens.iter().filter_map(Token::name);
+        names
+            .filter(|name| !matches!(*name, "const" | "let" | "var" | "my" | "our" | "local"))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// Gives names the value, or each the element at its place.
+    pub(super) fn bind_all(&mut self, names: &[String], value: &Value) {
+        if let [name] = names {
+            return self.bind(name, value.clone(), true);
+        }
+        let items = value.items().filter(|items| items.len() == names.len());
+        for (at, name) in names.iter().enumerate() {
+            let item = items.as_ref().and_then(|items| items.get(at)).cloned();
+            self.bind(name, item.unwrap_or_else(Value::unknown), true);
+        }
     }
 }

@@ -2,11 +2,30 @@
 
 use std::rc::Rc;
 
-use super::Unit;
+use crate::catalogue::program::Language;
+use crate::languages::lexer::{Token, located_tokens};
 use crate::languages::text::{Part, Text};
 
 /// The maximum number of values that one name may have.
 const MOST_VALUES: usize = 4;
+
+/// A range of tokens.
+pub(crate) type Range = (usize, usize);
+
+/// The tokens of one piece of code.
+#[derive(Debug, Default)]
+pub(crate) struct Unit {
+    pub code: String,
+    pub tokens: Vec<Token>,
+    pub starts: Vec<usize>,
+}
+
+impl Unit {
+    pub fn new(code: &str, language: Language) -> Self {
+        let (tokens, starts) = located_tokens(code, language);
+        Self { code: code.to_owned(), tokens, starts }
+    }
+}
 
 /// The value of an expression.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,0 +1,301 @@
+//! Assignments to names, fields and elements.
+
+use super::Evaluator;
+use super::value::{Takes, Value};
+use crate::catalogue::program::Language;
+use crate::languages::lexer::Token;
+use crate::shell::programs::code::interpreter_calls::Call;
+
+impl Evaluator<'_> {
+    pub(super) fn assigned(&mut self) -> Value {
+        let from = self.at;
+        if let Some(value) = self.taken_apart() {
+            return value;
+        }
+        let declares =
+            matches!(self.name(0).as_deref(), Some("my" | "our" | "local" | "const" | "let" | "var"));
+        let value = self.choice();
+        self.skip_breaks();
+        let to = self.at;
+        // `x: type = value` of Python.
+        if self.language == Language::Python && self.brackets == 0 && self.is(0, ':') && to == from + 1 {
+            let equals = self.find(to, |token| token.is('=') || *token == Token::Line);
+            if self.unit.tokens.get(equals).is_some_and(|token| token.is('='))
+                && equals < self.end
+                && !self.is(1, '=')
+            {
+                self.at = equals;
+            }
+        }
+        if self.is(0, ':') && self.is(1, '=') {
+            self.at += 1;
+        }
+        if self.is(0, '=') && !self.is(1, '=') && !self.is(1, '>') && !self.is(1, '~') {
+            self.at += 1;
+            self.skip_lines();
+            let new = if self.brackets == 0 && self.language == Language::Python {
+                let end = self.statement_end(self.at);
+                self.list_until(end)
+            } else {
+                self.expression()
+            };
+            self.assign((from, to), new.clone(), declares);
+            return new;
+        }
+        // `+=`, `.=`, `<<=`, `||=`.
+        let operator = match self.token(0) {
+            Some(Token::Symbol(symbol @ ('+' | '.' | '-' | '*' | '/' | '%' | '|' | '?')))
+                if self.is(1, '=') =>
+            {
+                Some((*symbol, 2))
+            }
+            Some(Token::Operator("||" | "&&")) if self.is(1, '=') => Some(('|', 2)),
+            _ => None,
+        };
+        if let Some((operator, length)) = operator {
+            self.at += length;
+            self.skip_lines();
+            let other = self.expression();
+            let other = if matches!(value, Value::List(_)) && operator == '+' {
+                other.items().map_or_else(Value::unknown, Value::List)
+            } else {
+                other
+            };
+            let new = match operator {
+                '+' | '.' => self.sum(&value, &other),
+                _ => Value::unknown(),
+            };
+            // A list grows wherever it is bound.
+            if matches!(value, Value::List(_)) {
+                self.replace(&value, &new);
+            }
+            self.assign((from, to), new.clone(), false);
+            return new;
+        }
+        if matches!(self.token(0), Some(Token::Operator("++" | "--"))) {
+            let step = if self.token(0) == Some(&Token::Operator("++")) { 1 } else { -1 };
+            self.at += 1;
+            let new = value
+                .number()
+                .map_or_else(Value::unknown, |number| Value::Number(number.saturating_add(step)));
+            self.assign((from, to), new, false);
+            return value;
+        }
+        value
+    }
+
+    /// `const {a: b} = …`, `const [a, ...b] = …`, `my ($a, $b) = …`.
+    pub(super) fn taken_apart(&mut self) -> Option<Value> {
+        let from = self.at;
+        let skipped = usize::from(matches!(
+            self.name(0).as_deref(),
+            Some("my" | "our" | "local" | "const" | "let" | "var")
+        ));
+        let open = from + skipped;
+        let token = self.unit.tokens.get(open).filter(|_| open < self.end)?;
+        // `a, b = …`.
+        if self.language != Language::Perl
+            && skipped == 0
+            && matches!(token, Token::Name(_))
+            && self.is(1, ',')
+            && self.brackets == 0
+        {
+            let end = self.statement_end(from);
+            let equals = self.find(from, |token| token.is('=')).min(end);
+            let is_list = (from..equals).all(|at| {
+                matches!(
+                    self.unit.tokens.get(at),
+                    Some(Token::Name(_) | Token::Symbol(',' | '*' | '.' | '(' | ')'))
+                )
+            });
+            if equals >= end
+                || !is_list
+                || self.unit.tokens.get(equals + 1).is_some_and(|token| token.is('='))
+            {
+                return None;
+            }
+            let has_field = (from..equals).any(|at| {
+                self.unit
+                    .tokens
+                    .get(at)
+                    .is_some_and(|token| !matches!(token, Token::Name(_) | Token::Symbol(',')))
+            });
+            let names = self.names(from, equals);
+            self.at = equals + 1;
+            let value = self.list_until(end);
+            self.bind_all(&names, &if has_field { Value::unknown() } else { value.clone() });
+            return Some(value);
+        }
+        if !matches!(token, Token::Symbol('{' | '[' | '('))
+            || (skipped == 0 && self.language != Language::Perl)
+        {
+            return None;
+        }
+        let close = self.closing(open);
+        if !self.unit.tokens.get(close + 1).is_some_and(|token| token.is('='))
+            || self.unit.tokens.get(close + 2).is_some_and(|token| token.is('=') || token.is('~'))
+        {
+            return None;
+        }
+        let is_table = token.is('{');
+        let mut targets: Vec<(String, String, Takes)> = Vec::new();
+        let mut at = open + 1;
+        while at < close {
+            let end = self.find(at, |token| token.is(',')).min(close);
+            let part = self.unit.tokens.get(at..end).unwrap_or_default();
+            let names: Vec<&str> = part.iter().filter_map(Token::name).collect();
+            let is_rest = part.iter().any(|token| token.is('.') || token.is('@') || token.is('*'));
+            if let Some(key) = names.first() {
+                let has_colon = part.iter().any(|token| token.is(':'));
+                let name = names.get(usize::from(has_colon)).unwrap_or(key);
+                let name = if is_rest && self.language == Language::Perl {
+                    format!("@{name}")
+                } else {
+                    (*name).to_owned()
+                };
+                targets.push(((*key).to_owned(), name, if is_rest { Takes::Rest } else { Takes::One }));
+            }
+            at = end + 1;
+        }
+        self.at = close + 2;
+        self.skip_lines();
+        let value = self.expression();
+        for (at, (key, name, takes)) in targets.iter().enumerate() {
+            let field = match (&value, takes) {
+                (Value::List(items), Takes::Rest) => {
+                    Some(Value::List(items.iter().skip(at).cloned().collect()))
+                }
+                (Value::List(items), _) if !is_table => items.get(at).cloned(),
+                (Value::Table(_), Takes::One) => value.at(&Value::text(key.clone())),
+                (Value::Path(path), Takes::One) if is_table => Some(Value::Path(format!("{path}.{key}"))),
+                _ => None,
+            };
+            self.bind(name, field.unwrap_or_else(Value::unknown), true);
+        }
+        Some(value)
+    }
+
+    /// Assigns to the name, the field or the element that stands in a range.
+    pub(super) fn assign(&mut self, range: (usize, usize), value: Value, declares: bool) {
+        let tokens: Vec<Token> = self.unit.tokens.get(range.0..range.1).unwrap_or_default().to_vec();
+        let mut names: Vec<String> = Vec::new();
+        let mut sign = "";
+        let mut has_index = false;
+        for (at, token) in tokens.iter().enumerate() {
+            match token {
+                Token::Name(name) if self.is_before(name) => {}
+                Token::Name(name) => names.push(name.clone()),
+                Token::Symbol('@' | '%') if self.language == Language::Perl => sign = "@",
+                Token::Symbol('@') if self.language == Language::Ruby => names.push("self".to_owned()),
+                Token::Symbol('[' | '{') => {
+                    has_index = at > 0;
+                    break;
+                }
+                _ => {}
+            }
+        }
+        if self.language == Language::Ruby && names.first().is_some_and(|name| name == "self") {
+            names.dedup();
+        }
+        // `$this->name` of PHP.
+        let path = names.join(".");
+        if path.is_empty() {
+            return;
+        }
+        if let Some(name) = path.strip_prefix("process.env.") {
+            let name = name.to_owned();
+            return self.set_variable(Some(name), &value);
+        }
+        if has_index {
+            // `environ["PATH"] = …` changes what is started.
+            if path.ends_with("environ") || path.ends_with("process.env") || path == "ENV" || path == "_ENV" {
+                let index = tokens
+                    .iter()
+                    .position(|token| matches!(token, Token::Symbol('[' | '{')))
+                    .unwrap_or_default();
+                let key = self.within((range.0 + index + 1, range.1.saturating_sub(1)), |this| {
+                    this.brackets = 1;
+                    this.key()
+                });
+                self.set_variable(key.known(), &value);
+                return;
+            }
+            let keys =
+                if self.language == Language::Perl { vec![format!("@{path}"), path] } else { vec![path] };
+            for path in keys {
+                if let Some(old) = self.lookup(&path).cloned() {
+                    let index = tokens.iter().position(|token| matches!(token, Token::Symbol('[' | '{')));
+                    let new =
+                        index.and_then(|index| self.with_element(&old, (range.0 + index, range.1), &value));
+                    let new = new.unwrap_or_else(Value::unknown);
+                    self.replace(&old, &new);
+                    self.bind(&path, new, false);
+                }
+            }
+            return;
+        }
+        let path = format!("{sign}{path}");
+        let value = match value {
+            // An array or a hash of Perl.
+            Value::List(items)
+                if sign == "@" && items.len() % 2 == 0 && tokens.iter().any(|token| token.is('%')) =>
+            {
+                let pairs =
+                    items.chunks(2).filter_map(|pair| Some((pair.first()?.known()?, pair.get(1)?.clone())));
+                Value::Table(pairs.collect())
+            }
+            Value::List(_) | Value::Table(_) | Value::Unknown(_) | Value::Several(_) => value,
+            value if sign == "@" && matches!(value, Value::Text(_)) => Value::List(vec![value]),
+            value => value,
+        };
+        // Objects of one class share these names here.
+        let is_field = ["self.", "this."].iter().any(|prefix| path.starts_with(prefix));
+        let old = self.lookup(&path).cloned().filter(|_| is_field);
+        let value = Value::several(old.into_iter().chain([value]));
+        self.bind(&path, value, declares);
+    }
+
+    /// Sets a variable of the environment, which the programs get that start later.
+    pub(super) fn set_variable(&mut self, name: Option<String>, value: &Value) {
+        match name {
+            Some(name) => self.environment.push((name, value.parts())),
+            None => {
+                self.is_complete = false;
+                self.add(Call::Unclear);
+            }
+        }
+    }
+
+    /// A list or a table with another value at the index that stands in a range.
+    pub(super) fn with_element(
+        &mut self,
+        old: &Value,
+        index: (usize, usize),
+        value: &Value,
+    ) -> Option<Value> {
+        let close = self.closing(index.0);
+        if close + 1 != index.1 {
+            return None;
+        }
+        let key = self.within((index.0 + 1, close), |this| {
+            this.brackets = 1;
+            this.key()
+        });
+        match old {
+            Value::List(items) => {
+                let at = key.number()?;
+                let at = if at < 0 { at + i64::try_from(items.len()).ok()? } else { at };
+                let mut items = items.clone();
+                *items.get_mut(usize::try_from(at).ok()?)? = value.clone();
+                Some(Value::List(items))
+            }
+            Value::Table(rows) => {
+                let key = key.known()?;
+                let mut rows: Vec<_> = rows.iter().filter(|(own, _)| *own != key).cloned().collect();
+                rows.push((key, value.clone()));
+                Some(Value::Table(rows))
+            }
+            _ => None,
+        }
+    }
+}

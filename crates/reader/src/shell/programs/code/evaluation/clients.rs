@@ -1,0 +1,190 @@
+//! Libraries: clients of container engines, connections to other hosts, requests.
+
+use std::rc::Rc;
+
+use super::Evaluator;
+use super::methods::Arguments;
+use super::starting::{has_known, known, shown};
+use super::value::Value;
+use crate::catalogue::program::Language;
+use crate::languages::names::starts;
+use crate::languages::text::Part;
+use crate::shell::programs::code::interpreter_calls::Call;
+
+impl Evaluator<'_> {
+    /// A method of a library: of a container, of a connection, of an HTTP client.
+    pub(super) fn library(&mut self, receiver: &Value, own: &str, arguments: Arguments, at: usize) -> Value {
+        let path = match receiver {
+            Value::Path(path) => format!("{path}.{own}"),
+            Value::Result(result) => format!("{}.{own}", result.0),
+            _ => own.to_owned(),
+        };
+        if let Some(function) = self.methods.get(own).cloned() {
+            self.handle(at);
+            return self.call_function(&function, arguments.values, arguments.named, false);
+        }
+        if let Some(value) = arguments.option("base_url").or_else(|| arguments.option("host")) {
+            self.connection = Some(value);
+        } else if own.ends_with("Connection") && matches!(self.language, Language::Python) {
+            self.connection = arguments.values.first().cloned();
+        }
+        if own == "connect" {
+            self.remote = arguments.option("hostname").or_else(|| arguments.values.first().cloned());
+        }
+        if self.remote_command(receiver, own, &arguments)
+            || self.engine(receiver, own, &arguments)
+            || self.request(own, &arguments)
+            || self.unit_or_pod(own, &arguments)
+        {
+            self.handle(at);
+        } else if starts::CALLS.has(own)
+            && starts::OWNERS.get(own).is_none()
+            && !(own == "exec" && self.language == Language::Node)
+            && !matches!(receiver, Value::Path(_))
+        {
+            return self.start(own, &arguments, at);
+        } else if let ("then", Value::Path(_), Some(function @ Value::Function(_))) =
+            (own, receiver, arguments.values.first())
+        {
+            // `import("child_process").then(m => …)`.
+            let arguments = Arguments { values: vec![receiver.clone()], named: vec![] };
+            return self.call(&function.clone(), arguments, at);
+        } else {
+            self.give(own, &arguments);
+        }
+        let values =
+            arguments.values.into_iter().chain(arguments.named.into_iter().map(|(_, value)| value)).collect();
+        Value::Result(Rc::new((path, values)))
+    }
+
+    /// `Connection("host").run("…")`, `client.exec_command("…")`.
+    pub(super) fn remote_command(&mut self, receiver: &Value, own: &str, arguments: &Arguments) -> bool {
+        let host = match receiver {
+            Value::Result(result) if result.0.ends_with("Connection") && starts::REMOTE.has(own) => {
+                result.1.first().cloned()
+            }
+            _ if own == "exec_command" => self.remote.clone(),
+            _ => return false,
+        };
+        let host = host.unwrap_or_else(Value::unknown);
+        for command in arguments.first().each() {
+            self.add(Call::Words(vec![known("ssh"), host.parts(), command.parts()]));
+        }
+        true
+    }
+
+    /// Methods of a container in the clients of container engines.
+    pub(super) fn engine(&mut self, receiver: &Value, own: &str, arguments: &Arguments) -> bool {
+        let verb = match own {
+            "remove" => "rm",
+            _ if starts::OPERATIONS.has(own) => own,
+            _ => return false,
+        };
+        if !self.mentions_engine {
+            return false;
+        }
+        let name = match receiver {
+            Value::Result(result)
+                if result.0.rsplit('.').next().is_some_and(|last| starts::GETTERS.has(last)) =>
+            {
+                result.1.first().cloned()
+            }
+            _ => None,
+        };
+        let given =
+            arguments.values.first().filter(|value| matches!(value, Value::Text(_) | Value::Several(_)));
+        let Some(name) = name.or_else(|| given.cloned()) else {
+            if verb == "rm" && !matches!(receiver, Value::Unknown(_)) {
+                return false;
+            }
+            // All containers, where nothing names one.
+            self.add(Call::Words(vec![known("docker"), known(verb), vec![Part::Unknown("…".to_owned())]]));
+            return true;
+        };
+        let host = self
+            .connection
+            .as_ref()
+            .filter(|value| value.known().is_none_or(|text| !text.starts_with("unix")));
+        let host: Vec<Vec<Part>> =
+            host.map(|host| vec![known("-H"), host.parts()]).into_iter().flatten().collect();
+        let force = if verb == "rm" { Some(known("-f")) } else { None };
+        for name in name.each() {
+            let words = std::iter::once(known("docker")).chain(host.clone()).chain([known(verb)]);
+            let call = Call::Words(words.chain(force.clone()).chain([name.parts()]).collect());
+            self.add(call);
+        }
+        true
+    }
+
+    /// A request that changes something: to a container engine by its path, elsewhere by its method.
+    pub(super) fn request(&mut self, own: &str, arguments: &Arguments) -> bool {
+        let fields = |value: &Value| match value {
+            Value::Table(rows) => rows.iter().map(|(_, value)| value.clone()).collect(),
+            value => vec![value.clone()],
+        };
+        let named = arguments.named.iter().map(|(_, value)| value);
+        let texts: Vec<Value> =
+            arguments.values.iter().chain(named).flat_map(fields).flat_map(|value| value.each()).collect();
+        let mut words: Vec<String> =
+            texts.iter().filter_map(Value::known).map(|text| text.to_ascii_lowercase()).collect();
+        words.push(own.to_ascii_lowercase());
+        let has_data = arguments.option("data").or_else(|| arguments.option("body")).is_some();
+        let sends = has_data || words.iter().any(|word| starts::SENDING.has(word));
+        let method = if words.iter().any(|word| word == "put") {
+            "PUT"
+        } else if words.iter().any(|word| word == "delete") {
+            "DELETE"
+        } else {
+            "POST"
+        };
+        let mut found = false;
+        for text in texts {
+            let parts = text.parts();
+            let whole = shown(&parts);
+            let to_engine = whole.split_once("/containers/").is_some_and(|(_, path)| {
+                let operation = path.split(['?', '#']).next().and_then(|path| path.rsplit_once('/'));
+                operation.is_some_and(|(_, operation)| starts::OPERATIONS.has(operation))
+            });
+            let is_address = whole.starts_with("http://") || whole.starts_with("https://");
+            if !to_engine && !(is_address && sends) {
+                continue;
+            }
+            let parts = if is_address || !has_known(&parts) {
+                parts
+            } else {
+                // A path, or `http+unix://%2Frun%2Fdocker.sock/containers/…`; the host is that of the connection.
+                let start = whole.find("/containers/").unwrap_or_default();
+                let host =
+                    self.connection.as_ref().and_then(Value::known).unwrap_or_else(|| "localhost".to_owned());
+                let host = host.trim_start_matches("http://").trim_start_matches("tcp://").to_owned();
+                let host = if host.starts_with("unix") { "localhost".to_owned() } else { host };
+                let mut left = start;
+                let rest = parts.iter().filter_map(|part| {
+                    let (Part::Known(text) | Part::Unknown(text)) = part;
+                    let skipped = left.min(text.len());
+                    left -= skipped;
+                    let text = text.get(skipped..).filter(|text| !text.is_empty())?.to_owned();
+                    Some(if matches!(part, Part::Known(_)) { Part::Known(text) } else { Part::Unknown(text) })
+                });
+                std::iter::once(Part::Known(format!("http://{host}"))).chain(rest).collect()
+            };
+            self.add(Call::Words(vec![known("curl"), known("-X"), known(method), parts]));
+            found = true;
+        }
+        found
+    }
+
+    pub(super) fn unit_or_pod(&mut self, own: &str, arguments: &Arguments) -> bool {
+        let Some(given) = arguments.values.iter().find(|value| matches!(value, Value::Text(_))) else {
+            return false;
+        };
+        let (program, verbs) = match (starts::UNIT_CALLS.get(own), starts::CLUSTER_CALLS.get_prefix(own)) {
+            (Some(verbs), _) => ("systemctl", verbs),
+            (_, Some(verbs)) => ("kubectl", verbs),
+            _ => return false,
+        };
+        let words = std::iter::once(program).chain(verbs.iter()).map(known).chain([given.parts()]);
+        self.add(Call::Words(words.collect()));
+        true
+    }
+}

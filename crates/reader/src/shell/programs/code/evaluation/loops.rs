@@ -1,0 +1,209 @@
+//! Loops.
+
+use super::value::{Range, Value};
+use super::{Evaluator, MOST_ROUNDS};
+use crate::catalogue::program::Language;
+use crate::languages::lexer::Token;
+
+impl Evaluator<'_> {
+    pub(super) fn loop_over(&mut self) {
+        let column = self.column(self.at);
+        self.at += 1;
+        self.take_name("await");
+        let close = if self.is(0, '(') { Some(self.closing(self.at)) } else { None };
+        let is_head = |token: &Token| matches!(token.name(), Some("in" | "of" | "as"));
+        // `for x in y`, `for (const x of y)`, `foreach ($list as $x)`.
+        if self.is_python() || self.is_ruby() || self.language == Language::Lua {
+            let at = self.find(self.at, is_head);
+            let names = self.names(self.at, at);
+            self.at = at + 1;
+            let value = self.list_until(self.end);
+            let range = self.body(column);
+            return self.rounds(&names, &value, range, false);
+        }
+        if self.language == Language::Perl {
+            let open = self.find(self.at, |token| token.is('(') || token.is('{') || token.is(';'));
+            let semicolons = (open..self.closing(open))
+                .filter(|at| self.unit.tokens.get(*at).is_some_and(|token| token.is(';')))
+                .count();
+            if semicolons < 2 {
+                let names = self.names(self.at, open);
+                let names = if names.is_empty() { vec!["_".to_owned()] } else { names };
+                let close = self.closing(open);
+                let value = self.within((open + 1, close), |this| {
+                    this.brackets = 1;
+                    this.flat_list()
+                });
+                self.at = (close + 1).min(self.end);
+                let range = self.body(column);
+                return self.rounds(&names, &value, range, false);
+            }
+            self.at = open;
+        }
+        let close = close.unwrap_or_else(|| self.closing(self.at));
+        let open = self.at;
+        let inner = (open + 1, close);
+        let at = self.within(inner, |this| this.find(this.at, is_head));
+        if at < close {
+            let is_php = self.language == Language::Php;
+            let (names, list) =
+                if is_php { ((at + 1, close), (open + 1, at)) } else { ((open + 1, at), (at + 1, close)) };
+            let names = self.names(names.0, names.1);
+            let value = self.within(list, |this| {
+                this.brackets = 1;
+                this.expression()
+            });
+            self.at = close + 1;
+            let range = self.body(column);
+            // `for (x in list)` of JavaScript and awk gives keys.
+            let is_keys = self.unit.tokens.get(at).and_then(Token::name) == Some("in");
+            let value = match (&value, is_keys) {
+                (Value::List(items), true) => {
+                    Value::List((0..items.len()).map(|at| Value::text(at.to_string())).collect())
+                }
+                (Value::Table(rows), false) if is_php && names.len() < 2 => {
+                    Value::List(rows.iter().map(|(_, value)| value.clone()).collect())
+                }
+                (Value::Table(rows), false) if is_php => Value::List(
+                    rows.iter()
+                        .map(|(key, value)| Value::List(vec![Value::text(key.clone()), value.clone()]))
+                        .collect(),
+                ),
+                (Value::List(items), false) if is_php && names.len() > 1 => Value::List(
+                    items
+                        .iter()
+                        .enumerate()
+                        .map(|(at, value)| Value::List(vec![Value::text(at.to_string()), value.clone()]))
+                        .collect(),
+                ),
+                _ => value,
+            };
+            return self.rounds(&names, &value, range, false);
+        }
+        self.counted(inner, close, column);
+    }
+
+    /// `for (i = 0; i < n; i++)`.
+    pub(super) fn counted(&mut self, inner: Range, close: usize, column: usize) {
+        let ends = self.within(inner, |this| {
+            let one = this.find(this.at, |token| token.is(';'));
+            (one, this.find(one + 1, |token| token.is(';')))
+        });
+        self.within((inner.0, ends.0), |this| {
+            this.brackets = 1;
+            while this.at < this.end {
+                let before = this.at;
+                this.expression();
+                if !this.take(',') || this.at == before {
+                    break;
+                }
+            }
+        });
+        let condition = (ends.0 + 1, ends.1);
+        let step = (ends.1 + 1, close);
+        self.at = close + 1;
+        let body = self.body(column);
+        for _ in 0..MOST_ROUNDS {
+            let holds = self.within(condition, |this| {
+                this.brackets = 1;
+                this.expression().truth()
+            });
+            match holds {
+                Some(false) => return,
+                None => break,
+                Some(true) => {}
+            }
+            self.within(body, Self::statements);
+            if self.has_returned || !self.spend() {
+                return;
+            }
+            self.within(step, |this| {
+                this.brackets = 1;
+                this.expression();
+            });
+        }
+        self.repeated(body);
+    }
+
+    pub(super) fn loop_while(&mut self) {
+        let column = self.column(self.at);
+        let head = self.at;
+        for _ in 0..MOST_ROUNDS {
+            self.at = head;
+            let found = self.found.len();
+            let holds = self.condition();
+            let body = self.body(column);
+            // awk runs the command of `getline` once, unless the loop closes it.
+            let closes = self.language != Language::Awk
+                || self.names(body.0, body.1).iter().any(|name| name == "close");
+            if closes && holds.is_none() {
+                self.found.iter_mut().skip(found).for_each(|found| found.repeats = true);
+            }
+            match holds {
+                Some(false) => return,
+                Some(true) if self.spend() => self.within(body, Self::statements),
+                _ => return self.repeated(body),
+            }
+            if self.has_returned {
+                return;
+            }
+        }
+        let body = (head, self.at);
+        self.is_complete = false;
+        self.repeated(body);
+    }
+
+    /// Runs a body that may run any number of times: what it changes is unknown.
+    pub(super) fn repeated(&mut self, body: Range) {
+        self.loops += 1;
+        let before = self.scopes.clone();
+        self.within(body, Self::statements);
+        self.has_returned = false;
+        let mut has_changed = false;
+        for (own, old) in self.scopes.iter_mut().zip(&before) {
+            for (name, value) in own {
+                if old.get(name).is_some_and(|old| old != value) {
+                    *value = Value::unknown();
+                    has_changed = true;
+                }
+            }
+        }
+        if has_changed {
+            self.within(body, Self::statements);
+            self.has_returned = false;
+            for (own, old) in self.scopes.iter_mut().zip(&before) {
+                for (name, value) in own {
+                    if old.get(name).is_some_and(|old| old != value) {
+                        *value = Value::unknown();
+                    }
+                }
+            }
+        }
+        self.join(before);
+        self.loops -= 1;
+    }
+
+    /// Runs a body for each element of a list.
+    pub(super) fn rounds(&mut self, names: &[String], list: &Value, body: Range, flattens: bool) {
+        match list.items().filter(|items| items.len() <= MOST_ROUNDS) {
+            Some(items) => {
+                for item in items {
+                    let inner = if flattens { item.items() } else { None };
+                    for item in inner.unwrap_or_else(|| vec![item]) {
+                        self.bind_all(names, &item);
+                        self.within(body, Self::statements);
+                        if self.has_returned || !self.spend() {
+                            return;
+                        }
+                    }
+                }
+            }
+            None => {
+                for name in names {
+                    self.bind(name, Value::Unknown(name.clone()), true);
+                }
+                self.repeated(body);
+            }
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! Texts, variables, functions without names, and other values that an expression consists of.
+
+use std::rc::Rc;
+
+use super::Evaluator;
+use super::expressions::ENDS;
+use super::value::{Parameter, Takes, Unit, Value, merged};
+use crate::catalogue::program::Language;
+use crate::languages::lexer::Token;
+use crate::languages::names::starts;
+use crate::languages::text::{Part, Text};
+
+impl Evaluator<'_> {
+    /// The value of a text with what it interpolates.
+    pub(super) fn text(&mut self, text: &Text) -> Value {
+        if !Value::is_exact(text) {
+            return Value::unknown();
+        }
+        let mut parts = Vec::new();
+        for part in &text.parts {
+            match part {
+                Part::Known(known) => parts.push(Part::Known(known.clone())),
+                Part::Unknown(source) => parts.extend(self.interpolated(source).parts()),
+            }
+        }
+        Value::Text(merged(parts))
+    }
+
+    /// The value of an expression in a text, as written with its braces.
+    pub(super) fn interpolated(&mut self, source: &str) -> Value {
+        let inner = source
+            .strip_prefix("#{")
+            .or_else(|| source.strip_prefix("${"))
+            .or_else(|| source.strip_prefix('{'))
+            .and_then(|inner| inner.strip_suffix('}'));
+        let is_sigil = matches!(self.language, Language::Perl | Language::Php);
+        let code = match inner {
+            Some(name) if is_sigil && !name.starts_with('$') => format!("${name}"),
+            Some(code) => code.to_owned(),
+            None => source.to_owned(),
+        };
+        let unit = Rc::new(Unit::new(&code, self.language));
+        let end = unit.tokens.len().saturating_sub(1);
+        let before = std::mem::replace(&mut self.unit, unit);
+        let value = self.within((0, end), |this| {
+            this.brackets = 1;
+            let value = this.expression();
+            // `{x!r:>10}`.
+            if this.at < this.end { Value::unknown() } else { value }
+        });
+        self.unit = before;
+        match value {
+            Value::Text(_) | Value::Several(_) | Value::Number(_) => value,
+            _ => Value::Unknown(source.to_owned()),
+        }
+    }
+
+    pub(super) fn primary(&mut self) -> Value {
+        let Some(token) = self.token(0).cloned() else { return Value::unknown() };
+        match token {
+            Token::Text(text) => {
+                self.handle(self.at);
+                self.at += 1;
+                let mut value = self.text(&text);
+                if self.language == Language::Python {
+                    self.skip_breaks();
+                    while let Some(Token::Text(text)) = self.token(0).cloned() {
+                        self.handle(self.at);
+                        self.at += 1;
+                        let next = self.text(&text);
+                        value = value.joined(&next);
+                        self.skip_breaks();
+                    }
+                }
+                value
+            }
+            Token::Shell(text) => {
+                let at = self.at;
+                self.at += 1;
+                let value = self.text(&text);
+                self.start_script(&value, at);
+                Value::Result(Rc::new((String::new(), vec![])))
+            }
+            Token::Value => {
+                let number = self.source().to_owned();
+                self.at += 1;
+                let is_number = number.chars().all(|c| c.is_ascii_digit());
+                number.parse().ok().filter(|_| is_number).map_or_else(Value::unknown, Value::Number)
+            }
+            Token::Field(field) => {
+                self.at += 1;
+                Value::Unknown(field)
+            }
+            Token::Symbol('(') => self.parenthesised(),
+            Token::Symbol('[') => self.bracketed('['),
+            Token::Symbol('{') => self.table(),
+            Token::Symbol('$' | '@' | '%')
+                if matches!(self.language, Language::Perl | Language::Php | Language::Ruby) =>
+            {
+                self.variable()
+            }
+            Token::Symbol('*') => {
+                // `*list`.
+                self.at += 1;
+                if self.take('*') {
+                    return self.unary();
+                }
+                let value = self.unary();
+                value.items().map_or_else(Value::unknown, Value::List)
+            }
+            Token::Symbol('.') if self.are("...") => {
+                self.at += 3;
+                self.unary()
+            }
+            Token::Symbol('-') if self.is(1, '>') && self.language == Language::Ruby => {
+                self.at += 2;
+                self.block_of_ruby(true).unwrap_or_else(Value::unknown)
+            }
+            // `:symbol`, `&:symbol`.
+            Token::Symbol(':') => {
+                self.at += 1;
+                let name = self.name(0).unwrap_or_default();
+                self.at += usize::from(!name.is_empty());
+                Value::text(name)
+            }
+            Token::Name(name) => self.named(&name),
+            _ => Value::unknown(),
+        }
+    }
+
+    /// A variable with a sign: `$x`, `@x`, `$x[0]`, `$x{key}`.
+    pub(super) fn variable(&mut self) -> Value {
+        let is_list = !self.is(0, '$');
+        let from = self.at;
+        self.at += 1;
+        // `@$x`, `@{$x}`, `$#x`.
+        if self.is(0, '$') {
+            return self.variable();
+        }
+        if self.is(0, '{') {
+            let close = self.closing(self.at);
+            let value = if matches!(self.token(1), Some(Token::Name(_))) && self.at + 2 == close {
+                let name = self.name(1).unwrap_or_default();
+                self.lookup(&name).cloned().unwrap_or(Value::Unknown(format!("${name}")))
+            } else {
+                self.within((self.at + 1, close), |this| {
+                    this.brackets = 1;
+                    this.expression()
+                })
+            };
+            self.at = (close + 1).min(self.end);
+            return value;
+        }
+        let Some(name) = self.name(0) else {
+            self.at = from + 1;
+            return Value::unknown();
+        };
+        self.at += 1;
+        let name = match self.language {
+            Language::Ruby => format!("self.{name}"),
+            Language::Perl
+                if is_list
+                    || ((self.is(0, '[') || self.is(0, '{'))
+                        && self.lookup(&format!("@{name}")).is_some()) =>
+            {
+                format!("@{name}")
+            }
+            _ => name,
+        };
+        // The lines and fields of awk, and the arguments of a script, are known to the caller.
+        self.lookup(&name).cloned().unwrap_or(Value::Unknown(if self.language == Language::Ruby {
+            name
+        } else {
+            format!("${name}")
+        }))
+    }
+
+    pub(super) fn named(&mut self, name: &str) -> Value {
+        match name {
+            "lambda" if self.language == Language::Python => {
+                self.at += 1;
+                let colon = self.find(self.at, |token| token.is(':'));
+                let parameters = self.parameters(self.at, colon);
+                self.at = (colon + 1).min(self.end);
+                return self.arrow(parameters);
+            }
+            "function" | "sub" | "fn" if self.is(1, '(') || self.is(1, '{') => {
+                self.at += 1;
+                if name == "fn" {
+                    let close = self.closing(self.at);
+                    let parameters = self.parameters(self.at + 1, close);
+                    self.at = (close + 3).min(self.end);
+                    return self.arrow(parameters);
+                }
+                let function = self.function(String::new(), 0);
+                return Value::Function(function);
+            }
+            "function" if self.is(2, '(') => {
+                self.at += 2;
+                return Value::Function(self.function(String::new(), 0));
+            }
+            "async" => {
+                self.at += 1;
+                return self.primary();
+            }
+            "push" | "unshift" if self.language == Language::Perl => {
+                return self.push_of_perl(name == "push");
+            }
+            "shift" if self.language == Language::Perl => {
+                self.at += 1;
+                let is_call = self.is(0, '(');
+                let close = if is_call { self.closing(self.at) + 1 } else { self.at };
+                let names = if is_call { self.names(self.at, close) } else { vec![] };
+                self.at = close.min(self.end);
+                if self.is(0, '@') {
+                    let is_own = self.is_name(1, "_");
+                    let list = self.variable();
+                    if !is_own {
+                        self.forget(&list);
+                        return Value::unknown();
+                    }
+                }
+                return if names.iter().all(|name| name == "_") { self.shift() } else { Value::unknown() };
+            }
+            "lambda" | "proc" if self.language == Language::Ruby => {
+                self.at += 1;
+                return self.block_of_ruby(false).unwrap_or_else(Value::unknown);
+            }
+            _ => {}
+        }
+        let is_script = matches!(self.language, Language::Node | Language::Deno);
+        if is_script && self.is(1, '=') && self.is(2, '>') {
+            self.at += 3;
+            let parameter = Parameter { names: vec![name.to_owned()], takes: Takes::One, default: None };
+            return self.arrow(vec![parameter]);
+        }
+        if ENDS.contains(&name) && !self.is(1, '(') {
+            return Value::unknown();
+        }
+        self.at += 1;
+        let known = self.lookup(name).cloned();
+        known.unwrap_or_else(|| Value::Path(name.to_owned()))
+    }
+
+    /// `push @list, …`.
+    pub(super) fn push_of_perl(&mut self, is_last: bool) -> Value {
+        self.at += 1;
+        let close = if self.is(0, '(') { self.closing(self.at) } else { self.statement_end(self.at) };
+        self.take('(');
+        let range = (self.at, close);
+        let list = self.within(range, |this| {
+            this.brackets = 1;
+            let name = this.is(0, '@').then(|| this.name(1)).flatten();
+            let old = this.variable();
+            this.take(',');
+            let more = this.flat_list();
+            (name, old, more)
+        });
+        self.at = close.min(self.end);
+        self.take(')');
+        let (name, old, more) = list;
+        let old = if let Value::Unknown(_) = old { Value::List(vec![]) } else { old };
+        let new = if is_last { old.joined(&more) } else { more.joined(&old) };
+        self.replace(&old, &new);
+        if let Some(name) = name {
+            // An array that nothing set is empty.
+            self.bind(&format!("@{name}"), new.clone(), false);
+        }
+        new
+    }
+
+    /// The function whose body stands here: an expression or a block.
+    pub(super) fn arrow(&mut self, parameters: Vec<Parameter>) -> Value {
+        self.skip_lines();
+        if self.is(0, '{') && self.language != Language::Python {
+            let close = self.closing(self.at);
+            let body = (self.at + 1, close);
+            self.at = (close + 1).min(self.end);
+            return Value::Function(self.define(String::new(), parameters, body, false));
+        }
+        let lines = self.brackets == 0;
+        let end =
+            self.find(self.at, |token| token.is(',') || token.is(';') || (lines && *token == Token::Line));
+        let body = (self.at, end);
+        self.at = end;
+        Value::Function(self.define(String::new(), parameters, body, true))
+    }
+
+    /// `{ |x| … }` or `do |x| … end`, or the parameters of `->(x)` before it.
+    pub(super) fn block_of_ruby(&mut self, is_arrow: bool) -> Option<Value> {
+        let mut parameters = vec![];
+        if is_arrow && self.is(0, '(') {
+            let close = self.closing(self.at);
+            parameters = self.parameters(self.at + 1, close);
+            self.at = (close + 1).min(self.end);
+        }
+        let is_brace = self.is(0, '{');
+        if !is_brace && !self.is_name(0, "do") {
+            return None;
+        }
+        let open = self.at;
+        self.at += 1;
+        if self.is(0, '|') {
+            let close = self.find(self.at + 1, |token| token.is('|'));
+            parameters = self.parameters(self.at + 1, close);
+            self.at = (close + 1).min(self.end);
+        }
+        let end = if is_brace { self.closing(open) } else { self.end_of_ruby(self.at) };
+        let body = (self.at, end);
+        self.at = (end + 1).min(self.end);
+        Some(Value::Function(self.define(String::new(), parameters, body, false)))
+    }
+
+    /// Whether a call without brackets may begin here: `system "…"`.
+    pub(super) fn begins_arguments(&self, path: &str) -> bool {
+        let own = path.rsplit('.').next().unwrap_or_default();
+        let before =
+            self.at.checked_sub(1).and_then(|at| self.unit.starts.get(at)).copied().unwrap_or_default();
+        let here = self.unit.starts.get(self.at).copied().unwrap_or_default();
+        let gap = self.unit.code.get(before..here).unwrap_or_default();
+        let apart = gap.ends_with([' ', '\n']) || gap.is_empty();
+        match self.language {
+            Language::Perl | Language::Ruby => {
+                apart
+                    && match self.token(0) {
+                        Some(Token::Text(_) | Token::Shell(_)) => true,
+                        Some(Token::Symbol('$' | '@' | '\\' | ':' | '%')) => {
+                            self.language == Language::Perl || starts::CALLS.has(own) || self.is(0, ':')
+                        }
+                        Some(Token::Symbol('[' | '*')) => starts::CALLS.has(own),
+                        Some(Token::Name(name)) => {
+                            !ENDS.contains(&name.as_str())
+                                && !matches!(name.as_str(), "x" | "eq" | "ne" | "lt" | "gt" | "cmp")
+                        }
+                        _ => false,
+                    }
+            }
+            Language::Lua => matches!(self.token(0), Some(Token::Text(_))),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! Calls that start programs, or may.
+
+use std::rc::Rc;
+
+use super::methods::Arguments;
+use super::value::{Value, merged};
+use super::{Evaluator, Found};
+use crate::catalogue::program::Language;
+use crate::languages::names::{node, perl, php, python, ruby, starts};
+use crate::languages::text::Part;
+use crate::shell::programs::code::interpreter_calls::Call;
+
+/// The maximum number of commands that one call may start, where its arguments have several values.
+const MOST_WAYS: usize = 8;
+
+/// A known text.
+pub(super) fn known(text: &str) -> Vec<Part> {
+    vec![Part::Known(text.to_owned())]
+}
+
+/// The text of the known pieces.
+pub(super) fn shown(parts: &[Part]) -> String {
+    parts
+        .iter()
+        .map(|part| match part {
+            Part::Known(text) | Part::Unknown(text) => text.as_str(),
+        })
+        .collect()
+}
+
+/// Whether a piece is known.
+pub(super) fn has_known(parts: &[Part]) -> bool {
+    parts.iter().any(|part| matches!(part, Part::Known(text) if !text.trim().is_empty()))
+}
+
+impl Evaluator<'_> {
+    /// A text that a shell runs.
+    pub(super) fn start_script(&mut self, value: &Value, at: usize) {
+        self.handle(at);
+        for value in value.each() {
+            let parts = value.parts();
+            self.add(if has_known(&parts) { Call::Script(parts) } else { Call::Unclear });
+        }
+    }
+
+    /// `open(F, "command|")`, `open(F, "-|", "command", …)` and `open("|command")` of Perl and Ruby.
+    pub(super) fn open(&mut self, arguments: &Arguments) {
+        let texts: Vec<Option<String>> = arguments.values.iter().map(Value::known).collect();
+        let mode = texts.iter().position(|text| matches!(text.as_deref().map(str::trim), Some("-|" | "|-")));
+        if let Some(mode) = mode {
+            let values = arguments.values.iter().skip(mode + 1).cloned().collect();
+            self.start("open", &Arguments { values, named: vec![] }, usize::MAX);
+            return;
+        }
+        for value in arguments.values.iter().filter(|value| matches!(value, Value::Text(_))) {
+            let whole = shown(&value.parts());
+            let text = whole.trim();
+            if text.starts_with('|') || text.ends_with('|') {
+                let parts = value.parts().into_iter().map(|part| match part {
+                    Part::Known(text) => Part::Known(text.trim_matches(['|', ' ']).to_owned() + " "),
+                    unknown @ Part::Unknown(_) => unknown,
+                });
+                let parts: Vec<Part> = parts.collect();
+                let is_one = parts.len() == 1;
+                let parts = if is_one { known(text.trim_matches('|').trim()) } else { parts };
+                self.start_script(&Value::Text(parts), usize::MAX);
+                return;
+            }
+        }
+        // A file, which may be written.
+        self.is_complete = false;
+        let has_text = arguments.values.iter().any(|value| matches!(value, Value::Text(_)));
+        if !has_text && arguments.values.len() > 1 {
+            self.add(Call::Unclear);
+        }
+    }
+
+    /// A program whose name is that of a function.
+    pub(super) fn start_program(&mut self, program: &str, values: Vec<Value>, at: usize) -> Value {
+        self.handle(at);
+        let words = std::iter::once(known(program)).chain(values.iter().map(Value::parts)).collect();
+        self.add(Call::Words(words));
+        Value::Result(Rc::new((program.to_owned(), vec![])))
+    }
+
+    /// A call that starts a program or a shell.
+    pub(super) fn start(&mut self, own: &str, arguments: &Arguments, at: usize) -> Value {
+        self.handle(at);
+        let result = Value::Result(Rc::new((own.to_owned(), vec![])));
+        let mut values = arguments.values.clone();
+        for name in ["args", "cmd", "command", "program"] {
+            if let Some((_, value)) = arguments.named.iter().find(|(own, _)| own == name) {
+                values.insert(0, value.clone());
+                break;
+            }
+        }
+        if values.is_empty() {
+            if !arguments.named.is_empty() {
+                self.add(Call::Unclear);
+            }
+            return result;
+        }
+        // Variables of the program, or how it is started.
+        let is_mode = |value: &Value| match value {
+            Value::Table(_) => true,
+            Value::Path(path) => own.starts_with("spawn") && path.contains("P_"),
+            _ => false,
+        };
+        let mut env = vec![];
+        if values.first().is_some_and(is_mode) && values.len() > 1 {
+            if let Value::Table(rows) = values.remove(0) {
+                env.extend(rows.into_iter().map(|(name, value)| (name, value.parts())));
+            }
+        } else if let Some(Value::Table(rows)) = values.first()
+            && let Some((_, value)) =
+                rows.iter().find(|(name, _)| matches!(name.as_str(), "cmd" | "args" | "file"))
+        {
+            let value = value.clone();
+            values.insert(0, value);
+        }
+        // `new Deno.Command("docker", {args: […]})`.
+        if let (Some(Value::Text(_)), Some(Value::Table(rows))) = (values.first(), values.get(1))
+            && let Some((_, list @ Value::List(_))) = rows.iter().find(|(name, _)| name == "args")
+        {
+            let list = list.clone();
+            values.insert(1, list);
+        }
+        match arguments.option("env") {
+            Some(Value::Table(rows)) => {
+                env.extend(rows.into_iter().map(|(name, value)| (name, value.parts())))
+            }
+            Some(Value::Path(path))
+                if path.ends_with("environ") || path.ends_with("env") || path == "None" => {}
+            Some(_) => self.is_complete = false,
+            None => {}
+        }
+        let cwd = arguments.option("cwd").or_else(|| arguments.option("chdir")).map(|value| value.parts());
+        let input = arguments.option("input").map(|value| value.parts());
+        let is_python = self.language == Language::Python;
+        if arguments.named.iter().any(|(name, _)| is_python && !python::STARTING_OPTIONS.has(name)) {
+            self.is_complete = false;
+        }
+        let is_shell = arguments.option("shell").is_some_and(|value| value.truth() != Some(false));
+        let script_first = matches!(self.language, Language::Php | Language::Lua | Language::Awk)
+            && own != "pcntl_exec"
+            || own == "popen" && self.language == Language::Python;
+        if script_first {
+            values.truncate(1);
+        }
+        let mut ways: Vec<(Vec<Vec<Part>>, bool)> = vec![(vec![], false)];
+        for value in &values {
+            if matches!(value, Value::Table(_) | Value::Function(_))
+                || ways.iter().any(|(words, is_list)| *is_list && !words.is_empty())
+            {
+                break;
+            }
+            // A `self.is_list` of one way ends the arguments of all.
+            let mut next = Vec::new();
+            for one in value.each() {
+                for (words, _) in &ways {
+                    let mut words = words.clone();
+                    let is_list = matches!(one, Value::List(_));
+                    match &one {
+                        Value::List(items) => words.extend(items.iter().map(Value::parts)),
+                        one => words.push(one.parts()),
+                    }
+                    next.push((words, is_list));
+                }
+            }
+            if next.len() > MOST_WAYS {
+                self.add(Call::Unclear);
+                return result;
+            }
+            ways = next;
+        }
+        for (mut words, is_list) in ways {
+            if let [first, second, ..] = words.as_slice()
+                && first == second
+                && own.contains(['e', 's'])
+                && own != "run"
+            {
+                words.remove(0);
+            }
+            let is_named = words.first().is_some_and(|word| has_known(word));
+            if !is_named {
+                self.add(Call::Unclear);
+            }
+            let call = match words.len() {
+                0 => continue,
+                1 if !is_list || is_shell => Call::Script(words.remove(0)),
+                _ if is_list && is_shell && self.language == Language::Python => {
+                    Call::Script(words.remove(0))
+                }
+                _ if is_shell => {
+                    let between = vec![Part::Known(" ".to_owned())];
+                    Call::Script(merged(words.join(&between[..])))
+                }
+                _ => Call::Words(words),
+            };
+            if !is_named && matches!(&call, Call::Script(_)) {
+                continue;
+            }
+            let repeats = self.loops > 0;
+            self.add_found(Found {
+                call,
+                repeats,
+                env: env.clone(),
+                cwd: cwd.clone(),
+                input: input.clone(),
+                is_suspected: false,
+                is_guessed: false,
+            });
+        }
+        for function in values.iter().filter(|value| matches!(value, Value::Function(_))) {
+            self.call_unknown(function);
+        }
+        result
+    }
+
+    /// Gives values to a function that is not known: it may start them, call them, and change them.
+    pub(super) fn give(&mut self, own: &str, arguments: &Arguments) {
+        let named = arguments.named.iter().map(|(_, value)| value.clone());
+        let all: Vec<Value> = arguments.values.iter().cloned().chain(named).collect();
+        let is_harmless = starts::HARMLESS.has(own) || computes(own, self.language);
+        if starts::SLOTS.has(own) {
+            // `Thread(target=f, args=(…))`, `submit(f, …)`.
+            let target = arguments.option("target");
+            let function = target.clone().or_else(|| all.iter().find(|value| value.is_callable()).cloned());
+            if let Some(function @ (Value::Function(_) | Value::Path(_))) = function {
+                let values = match arguments.option("args") {
+                    Some(list) if target.is_some() => list.items(),
+                    _ => Some(
+                        arguments
+                            .values
+                            .iter()
+                            .skip_while(|value| **value != function)
+                            .skip(1)
+                            .cloned()
+                            .collect(),
+                    ),
+                };
+                let is_starter =
+                    matches!(&function, Value::Path(path) if starts_program(path, self.language));
+                if is_starter || matches!(function, Value::Function(_)) {
+                    match values {
+                        Some(values) if own == "map" => {
+                            drop(self.for_each(&function, values.first().unwrap_or(&Value::unknown())))
+                        }
+                        Some(values) if !values.is_empty() || is_starter => {
+                            self.call(&function, Arguments { values, named: vec![] }, usize::MAX);
+                        }
+                        _ => self.call_unknown(&function),
+                    }
+                    return;
+                }
+            }
+        }
+        for value in all.iter().flat_map(Value::each) {
+            match &value {
+                Value::Text(parts) if !is_harmless => {
+                    let begins =
+                        shown(parts).split_whitespace().next().is_some_and(|word| (self.is_program)(word));
+                    if begins {
+                        self.add_found(suspected(Call::Script(parts.clone()), self.loops > 0));
+                    }
+                }
+                Value::List(items) if !is_harmless => {
+                    let begins =
+                        items.first().and_then(Value::known).is_some_and(|word| (self.is_program)(&word));
+                    if begins && items.len() > 1 {
+                        let words = items.iter().map(Value::parts).collect();
+                        self.add_found(suspected(Call::Words(words), self.loops > 0));
+                    }
+                }
+                Value::Function(_) | Value::Path(_) => {
+                    let repeats = !starts::ONCE.has(own);
+                    self.loops += usize::from(repeats);
+                    self.call_unknown(&value);
+                    self.loops -= usize::from(repeats);
+                }
+                _ => {}
+            }
+            if !is_harmless {
+                self.forget(&value);
+            }
+        }
+    }
+}
+
+/// Whether a function or a method only computes and prints.
+fn computes(own: &str, language: Language) -> bool {
+    match language {
+        Language::Python => python::CALLS.has(own) || python::METHODS.has(own),
+        Language::Node | Language::Deno => node::CALLS.has(own) || node::METHODS.has(own),
+        Language::Perl => perl::WORDS.has(own),
+        Language::Ruby => ruby::WORDS.has(own),
+        Language::Php => php::WORDS.has(own),
+        _ => false,
+    }
+}
+
+/// A call of a text that is only given to a function.
+pub(super) fn suspected(call: Call, repeats: bool) -> Found {
+    Found { call, repeats, env: vec![], cwd: None, input: None, is_suspected: true, is_guessed: false }
+}
+
+/// Whether a function starts a program or a shell.
+pub(super) fn starts_program(path: &str, language: Language) -> bool {
+    let (owner, own) = path.rsplit_once('.').unwrap_or(("", path));
+    if !starts::CALLS.has(own) {
+        return false;
+    }
+    let object = owner.rsplit('.').next().unwrap_or_default();
+    match starts::OWNERS.get(own) {
+        Some(owners) => object.is_empty() || owners.has(object),
+        // `re.exec(text)` in JavaScript matches a pattern.
+        None => {
+            !(own == "exec"
+                && language == Language::Node
+                && object.starts_with("re")
+                && !object.starts_with("req"))
+        }
+    }
+}
