@@ -61,6 +61,8 @@ fn is_plain(
                     }
                 })
         }
+        // A variable that another one names.
+        Some(Token::Symbol('$')) => !tokens.get(at + 1).is_some_and(|token| token.is('$') || token.is('{')),
         // A class of Ruby, or one that PHP may call: `Kernel::system`.
         Some(Token::Symbol(':')) => !tokens.get(at + 1).is_some_and(|token| token.is(':')),
         _ => true,

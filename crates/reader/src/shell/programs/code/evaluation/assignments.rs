@@ -202,6 +202,11 @@ impl Evaluator<'_> {
         if path.is_empty() {
             return;
         }
+        // `[$a, $b] = …`, `list($a, $b) = …`.
+        let is_pattern = tokens.first().is_some_and(|token| matches!(token, Token::Symbol('[' | '(' | '{')));
+        if is_pattern || names.first().is_some_and(|name| name == "list") && self.language == Language::Php {
+            return self.forget_names(range.0, range.1);
+        }
         if let Some(name) = path.strip_prefix("process.env.") {
             let name = name.to_owned();
             return self.set_variable(Some(name), &value);
@@ -232,6 +237,21 @@ impl Evaluator<'_> {
                     self.bind(&path, new, false);
                 }
             }
+            return;
+        }
+        // `list.length = 0`, `table.key = …`.
+        if let [owner, fields @ ..] = names.as_slice()
+            && !fields.is_empty()
+            && let Some(old) = self.lookup(owner).cloned().filter(|old| !old.is_callable())
+        {
+            let new = match (&old, fields) {
+                (Value::Table(rows), [field]) => {
+                    let others = rows.iter().filter(|(key, _)| key != field).cloned();
+                    Value::Table(others.chain([(field.clone(), value.clone())]).collect())
+                }
+                _ => Value::unknown(),
+            };
+            self.replace(&old, &new);
             return;
         }
         let path = format!("{sign}{path}");

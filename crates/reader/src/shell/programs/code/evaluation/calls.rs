@@ -8,7 +8,7 @@ use super::methods::{Arguments, joined_list, split};
 use super::starting::{known, starts_program, suspected};
 use super::value::{Function, Unit, Value};
 use crate::catalogue::program::Language;
-use crate::languages::names::starts;
+use crate::languages::names::{perl, starts};
 use crate::shell::programs::code::interpreter_calls::Call;
 
 impl Evaluator<'_> {
@@ -80,6 +80,13 @@ impl Evaluator<'_> {
         }
         if starts_program(path, self.language) {
             return self.start(own, &arguments, at);
+        }
+        if self.language == Language::Perl && perl::CHANGING.has(own) && at < self.unit.tokens.len() {
+            let end = self.statement_end(at + 1);
+            self.forget_names(at + 1, end);
+        }
+        if own == "chdir" && matches!(owner, "os" | "process" | "Dir" | "") {
+            self.folder = Some(arguments.first().parts());
         }
         if self.language == Language::Awk && matches!(own, "sub" | "gsub") {
             for value in &arguments.values {

@@ -34,7 +34,7 @@ impl Evaluator<'_> {
         if self.remote_command(receiver, own, &arguments)
             || self.engine(receiver, own, &arguments)
             || self.request(own, &arguments)
-            || self.unit_or_pod(own, &arguments)
+            || self.unit_or_pod(receiver, own, &arguments)
         {
             self.handle(at);
         } else if starts::CALLS.has(own)
@@ -174,7 +174,16 @@ impl Evaluator<'_> {
         found
     }
 
-    pub(super) fn unit_or_pod(&mut self, own: &str, arguments: &Arguments) -> bool {
+    pub(super) fn unit_or_pod(&mut self, receiver: &Value, own: &str, arguments: &Arguments) -> bool {
+        // `Unit(b"x.service").Unit.Restart(b"replace")`.
+        if let (Value::Result(result), Some(verbs)) = (receiver, starts::UNIT_METHODS.get(own))
+            && result.0.rsplit('.').any(|part| part == "Unit")
+            && let Some(name) = result.1.first()
+        {
+            let words = ["systemctl"].into_iter().chain(verbs.iter()).map(known).chain([name.parts()]);
+            self.add(Call::Words(words.collect()));
+            return true;
+        }
         let Some(given) = arguments.values.iter().find(|value| matches!(value, Value::Text(_))) else {
             return false;
         };

@@ -209,14 +209,12 @@ impl Evaluator<'_> {
 
     /// Forgets the variable before a substitution: `$x =~ s/a/b/`.
     pub(super) fn forget_before(&mut self) {
-        let Some(name) = self.at.checked_sub(1).and_then(|at| self.unit.tokens.get(at)).and_then(Token::name)
-        else {
-            return;
-        };
-        let name = name.to_owned();
-        if self.lookup(&name).is_some() {
-            self.bind(&name, Value::unknown(), false);
-        }
+        let begins = |token: &Token| matches!(token, Token::Symbol(';' | '{' | '(') | Token::Line);
+        let tokens = self.unit.tokens.get(..self.at).unwrap_or_default();
+        let from = tokens.iter().rposition(begins).map_or(0, |at| at + 1);
+        // An element: `$h{x} =~ s/a/b/`.
+        let from = if tokens.last().is_some_and(|token| token.is('}') || token.is(']')) { 0 } else { from };
+        self.forget_names(from, self.at);
     }
 
     pub(super) fn sum(&self, one: &Value, two: &Value) -> Value {

@@ -183,6 +183,21 @@ impl Evaluator<'_> {
         self.loops -= 1;
     }
 
+    /// Runs a body of which only a part may run: what it changes is unknown.
+    pub(super) fn either(&mut self, body: Range) {
+        let before = self.scopes.clone();
+        self.within(body, Self::statements);
+        self.has_returned = false;
+        for (own, old) in self.scopes.iter_mut().zip(&before) {
+            for (name, value) in own {
+                if old.get(name).is_none_or(|old| old != value) && !matches!(value, Value::Function(_)) {
+                    *value = Value::unknown();
+                }
+            }
+        }
+        self.join(before);
+    }
+
     /// Runs a body for each element of a list.
     pub(super) fn rounds(&mut self, names: &[String], list: &Value, body: Range, flattens: bool) {
         match list.items().filter(|items| items.len() <= MOST_ROUNDS) {
@@ -192,6 +207,13 @@ impl Evaluator<'_> {
                     for item in inner.unwrap_or_else(|| vec![item]) {
                         self.bind_all(names, &item);
                         self.within(body, Self::statements);
+                        // The variable of a loop may be the element itself.
+                        let is_alias =
+                            matches!(self.language, Language::Perl | Language::Php | Language::Ruby);
+                        let own = names.first().and_then(|name| self.lookup(name));
+                        if is_alias && names.len() == 1 && own != Some(&item) {
+                            self.forget(list);
+                        }
                         if self.has_returned || !self.spend() {
                             return;
                         }

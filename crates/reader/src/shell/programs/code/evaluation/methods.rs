@@ -124,6 +124,13 @@ impl Evaluator<'_> {
         }
         match value {
             Value::Text(parts) => {
+                // Texts of Ruby change.
+                let changes =
+                    ["append", "clear", "concat", "insert", "prepend", "replace", "setbyte", "slice"];
+                if self.language == Language::Ruby && (changes.contains(&name) || self.is(0, '!')) {
+                    self.forget_text(value);
+                    return Some(Value::unknown());
+                }
                 let known = value.known();
                 let is_bare = arguments.values.is_empty();
                 Some(match (name, known) {

@@ -101,6 +101,8 @@ struct Evaluator<'a> {
     connection: Option<Value>,
     /// Variables that the code set for programs that start later.
     environment: Vec<(String, Vec<Part>)>,
+    /// The working directory of programs that start later.
+    folder: Option<Vec<Part>>,
     /// The host on which later commands run.
     remote: Option<Value>,
 }
@@ -150,6 +152,7 @@ pub(crate) fn follow(
         mentions_engine,
         connection: None,
         environment: vec![],
+        folder: None,
         remote: None,
     };
     evaluator.statements();
@@ -172,7 +175,10 @@ impl Evaluator<'_> {
         for at in 0..64 {
             let Some(function) = self.defined.get(at).cloned() else { break };
             if !self.called.contains(&function) {
+                let before = self.scopes.clone();
                 self.call_function(&function, vec![], vec![], true);
+                // It may have run before the rest.
+                self.is_complete &= before == self.scopes;
             }
         }
     }
@@ -289,6 +295,7 @@ impl Evaluator<'_> {
     fn add_found(&mut self, mut found: Found) {
         if found.call != Call::Unclear {
             found.env.splice(0..0, self.environment.iter().cloned());
+            found.cwd = found.cwd.or_else(|| self.folder.clone());
         }
         // Another round of a loop whose length is unknown.
         if self.found.len() < MOST_FOUND && !(found.repeats && self.found.contains(&found)) {

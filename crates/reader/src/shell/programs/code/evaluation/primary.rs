@@ -83,6 +83,10 @@ impl Evaluator<'_> {
             }
             Token::Value => {
                 let number = self.source().to_owned();
+                // A substitution in `$_`.
+                if self.language == Language::Perl && number.starts_with(['s', 't', 'y']) {
+                    self.forget_name("_");
+                }
                 self.at += 1;
                 let is_number = number.chars().all(|c| c.is_ascii_digit());
                 number.parse().ok().filter(|_| is_number).map_or_else(Value::unknown, Value::Number)
@@ -135,6 +139,8 @@ impl Evaluator<'_> {
         self.at += 1;
         // `@$x`, `@{$x}`, `$#x`.
         if self.is(0, '$') {
+            // A variable that another one names.
+            self.is_complete &= self.language != Language::Php;
             return self.variable();
         }
         if self.is(0, '{') {

@@ -280,7 +280,7 @@ impl Evaluator<'_> {
                 }
                 _ => {}
             }
-            if !is_harmless {
+            if !starts::PRINTING.has(own) {
                 self.forget(&value);
             }
         }

@@ -82,6 +82,17 @@ impl Evaluator<'_> {
                 self.repeated(range);
             }
             Some("try" | "begin") if !self.is(1, '=') => self.attempt(),
+            Some("match" | "switch" | "case") if self.chooses() => {
+                let column = self.column(self.at);
+                self.at += 1;
+                if self.is(0, '(') {
+                    self.at = (self.closing(self.at) + 1).min(self.end);
+                } else if !self.is_ruby() {
+                    self.at = self.find(self.at, |token| token.is(':') || token.is('{'));
+                }
+                let range = self.body(column);
+                self.either(range);
+            }
             Some("with") if self.is_python() => self.with(),
             Some("import" | "from") if !self.is(1, '(') => self.import(),
             Some("global" | "nonlocal") => {
@@ -120,6 +131,20 @@ impl Evaluator<'_> {
                 }
             }
             _ => self.simple(),
+        }
+    }
+
+    /// Whether a choice between several cases begins here.
+    fn chooses(&self) -> bool {
+        match self.name(0).as_deref() {
+            Some("match") if self.is_python() => {
+                let line = self.find(self.at, |token| *token == Token::Line);
+                let before = line.checked_sub(1).and_then(|at| self.unit.tokens.get(at));
+                !self.is(1, '=') && !self.is(1, '.') && before.is_some_and(|token| token.is(':'))
+            }
+            Some("switch") => self.is(1, '('),
+            Some("case") => self.is_ruby(),
+            _ => false,
         }
     }
 

@@ -100,27 +100,37 @@ impl Evaluator<'_> {
         self.find(from, |token| token.is(';') || (lines && *token == Token::Line))
     }
 
-    /// Skips to an index. What is assigned on the way is unknown.
+    /// Skips to an index. What is named on the way is unknown.
     pub(super) fn skip_to(&mut self, to: usize) {
         let to = to.min(self.end);
         if self.at < to {
             self.is_complete = false;
             for at in self.at..to {
                 let name = self.unit.tokens.get(at).and_then(Token::name).map(str::to_owned);
-                let sets =
-                    (1..=3).any(|ahead| self.unit.tokens.get(at + ahead).is_some_and(|token| token.is('=')));
-                if let Some(name) = name.filter(|_| sets) {
-                    for scope in &mut self.scopes {
-                        for key in [name.clone(), format!("@{name}")] {
-                            if let Some(value) = scope.get_mut(&key) {
-                                *value = Value::unknown();
-                            }
-                        }
-                    }
+                if let Some(name) = name {
+                    self.forget_name(&name);
                 }
             }
         }
         self.at = self.at.max(to);
+    }
+
+    /// Forgets the value of a name, unless it is a function or a module.
+    pub(super) fn forget_name(&mut self, name: &str) {
+        for scope in &mut self.scopes {
+            for key in [name.to_owned(), format!("@{name}")] {
+                if let Some(value) = scope.get_mut(&key).filter(|value| !value.is_callable()) {
+                    *value = Value::unknown();
+                }
+            }
+        }
+    }
+
+    /// Forgets the values of all names in a range.
+    pub(super) fn forget_names(&mut self, from: usize, to: usize) {
+        for name in self.names(from, to) {
+            self.forget_name(&name);
+        }
     }
 
     /// The column of a token in its line.
