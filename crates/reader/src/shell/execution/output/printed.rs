@@ -85,6 +85,11 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
     .unwrap_or_else(|| unknown(evaluator, shell, invocation, &texts, program))
 }
 
+/// Whether a text may be a whole command: at least three words, none of which is filled in.
+fn is_whole(text: &str) -> bool {
+    text.split_whitespace().count() > 2 && !text.ends_with(' ') && !text.contains(['$', '%', '{', '(', '&'])
+}
+
 /// What a program makes its output from, in case that is run: its input, or the files that its words may name.
 fn made_from(
     evaluator: &mut Evaluator,
@@ -102,12 +107,15 @@ fn made_from(
     let words = invocation.args().filter(|field| !field.text.starts_with('-')).take(MOST_SOURCES);
     let mut texts = Vec::new();
     for field in words {
-        // Code is no name of a file; it may be nothing but the text: `yq -n '"docker restart web"'`.
+        // Code is no name of a file; a text in it may be what it prints: `perl -e 'print "docker restart web"'`.
         if field.text.contains(char::is_whitespace) {
-            let text = field.text.trim_matches(['"', '\'']);
-            let program = text.split_whitespace().next().unwrap_or_default();
-            let is_name = !program.contains('/') && evaluator.mentions_action(program);
-            texts.extend(Some(text.to_owned()).filter(|_| is_name));
+            let pieces = field.text.split(['"', '\'']).filter(|piece| is_whole(piece));
+            let pieces = pieces.map(|piece| piece.trim_end_matches("\\n"));
+            let acts = |piece: &&str| {
+                let program = piece.split_whitespace().next().unwrap_or_default();
+                !program.contains('/') && evaluator.mentions_action(program)
+            };
+            texts.extend(pieces.filter(acts).map(str::to_owned));
             continue;
         }
         let content = evaluator.file_content(shell, &field.text);
