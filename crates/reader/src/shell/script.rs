@@ -125,6 +125,7 @@ pub struct Redirection {
 
 /// A simple command that would run, with its host, directory and environment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent yes-or-no facts")]
 pub struct Command {
     /// Program and arguments.
     pub words: Vec<Word>,

@@ -22,6 +22,7 @@ const MOST_CALLS: usize = 256;
 /// Maximum number of pieces of code on one command line.
 const MOST_TEXTS: usize = 64;
 
+#[expect(clippy::too_many_lines, reason = "one step after the other")]
 pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: Language) -> String {
     let Started { shell, invocation, program, .. } = *started;
     let (code, loops) = match language {
@@ -91,13 +92,12 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: La
                 this.complain(Complaint::Code(program.to_owned()));
             }
             let mut inner = inner.clone();
-            let calls = match lines.as_deref().filter(|_| found.repeats) {
-                // What awk does for each line, it does once for each of the known ones.
-                Some(lines) => awk_lines::for_each_line(found.call.clone(), lines),
-                None => {
-                    inner.repeats |= found.repeats;
-                    vec![found.call.clone()]
-                }
+            // What awk does for each line, it does once for each of the known ones.
+            let calls = if let Some(lines) = lines.as_deref().filter(|_| found.repeats) {
+                awk_lines::for_each_line(found.call.clone(), lines)
+            } else {
+                inner.repeats |= found.repeats;
+                vec![found.call.clone()]
             };
             this.environment_of(&mut inner, &found);
             let input = found.input.as_ref().map(|parts| this.assemble(parts).0);

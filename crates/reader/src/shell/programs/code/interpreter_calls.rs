@@ -136,7 +136,7 @@ fn arguments(tokens: &[Token], from: usize, parens: bool, script_first: bool, co
     let mut formats = false;
     let mut before: Option<&Token> = None;
     for token in tokens.get(from..).unwrap_or_default() {
-        let last = before.replace(token);
+        let previous = before.replace(token);
         match token {
             Token::Symbol(')' | ']' | '}')
                 if depth == 0 && (parens || !matches!(token, Token::Symbol(')'))) =>
@@ -168,7 +168,7 @@ fn arguments(tokens: &[Token], from: usize, parens: bool, script_first: bool, co
             // Keyword arguments and option objects are not part of the command.
             _ if list_done || keyword => {}
             // A function without brackets: `system(reverse "…")`.
-            Token::Text(_) if computes && matches!(last, Some(Token::Name(_))) => return Call::Unclear,
+            Token::Text(_) if computes && matches!(previous, Some(Token::Name(_))) => return Call::Unclear,
             Token::Text(text) | Token::Shell(text) => {
                 word.extend(text.parts.iter().cloned());
                 joined = true;

@@ -118,7 +118,7 @@ fn rest(code: &str, language: Language, is_written: &dyn Fn(&str) -> bool) -> St
                 line.push(' ');
             }
             Token::Name(_) if before.is_some_and(|token| token.is(',') || token.is('+')) => {
-                line.push_str("$… ")
+                line.push_str("$… ");
             }
             Token::Line | Token::Symbol(';') => lines.push(String::new()),
             _ => {}

@@ -277,12 +277,11 @@ impl Evaluator<'_> {
 
     /// Sets a variable of the environment, which the programs get that start later.
     pub(super) fn set_variable(&mut self, name: Option<String>, value: &Value) {
-        match name {
-            Some(name) => self.environment.push((name, value.parts())),
-            None => {
-                self.is_complete = false;
-                self.add(Call::Unclear);
-            }
+        if let Some(name) = name {
+            self.environment.push((name, value.parts()));
+        } else {
+            self.is_complete = false;
+            self.add(Call::Unclear);
         }
     }
 

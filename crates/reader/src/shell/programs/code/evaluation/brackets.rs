@@ -169,7 +169,7 @@ impl Evaluator<'_> {
                     name.is_some() && self.language != Language::Python && self.language != Language::Php;
                 let key = if is_name && !is_short {
                     self.at += 1;
-                    name.map(Value::text).unwrap_or_else(Value::unknown)
+                    name.map_or_else(Value::unknown, Value::text)
                 } else {
                     let from = self.at;
                     let value = self.comparison();

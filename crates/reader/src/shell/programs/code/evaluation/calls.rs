@@ -29,20 +29,20 @@ impl Evaluator<'_> {
                 let own = result.0.rsplit('.').next().unwrap_or_default().to_owned();
                 // `docker["restart", "x"]()` of plumbum.
                 if (self.is_program)(&own) {
-                    let values = result.1.iter().cloned().chain(arguments.values).collect();
-                    return self.start_program(&own, values, at);
+                    let values: Vec<Value> = result.1.iter().cloned().chain(arguments.values).collect();
+                    return self.start_program(&own, &values, at);
                 }
                 self.give(&own, &arguments);
                 Value::unknown()
             }
             // `$f = 'system'; $f('…')`.
-            Value::Text(_) if self.language == Language::Php => match value.known() {
-                Some(name) => self.call_path(&name, arguments, at),
-                None => {
-                    self.add(Call::Unclear);
-                    Value::unknown()
+            Value::Text(_) if self.language == Language::Php => {
+                if let Some(name) = value.known() {
+                    return self.call_path(&name, arguments, at);
                 }
-            },
+                self.add(Call::Unclear);
+                Value::unknown()
+            }
             _ => {
                 if !self.request("", &arguments) {
                     self.give("", &arguments);
@@ -94,7 +94,7 @@ impl Evaluator<'_> {
             }
         }
         if (self.is_program)(own) && arguments.values.iter().any(|value| matches!(value, Value::Text(_))) {
-            return self.start_program(own, arguments.values, at);
+            return self.start_program(own, &arguments.values, at);
         }
         if let Some(value) = self.function_result(owner, own, &arguments) {
             self.handle(at);
@@ -124,7 +124,7 @@ impl Evaluator<'_> {
                 let values = arguments.values.iter().skip(1).cloned().collect();
                 Some(self.call_path(&name, Arguments { values, named: vec![] }, usize::MAX))
             }
-            "eval" | "exec" if own == "eval" || (is_python && arguments.values.first().is_some()) => {
+            "eval" | "exec" if own == "eval" || (is_python && !arguments.values.is_empty()) => {
                 let code = text?;
                 let unit = Rc::new(Unit::new(&code, self.language));
                 let end = unit.tokens.len();

@@ -146,7 +146,8 @@ impl Evaluator<'_> {
                 operation.is_some_and(|(_, operation)| starts::OPERATIONS.has(operation))
             });
             let is_address = whole.starts_with("http://") || whole.starts_with("https://");
-            if !to_engine && !(is_address && sends) {
+            let is_sent = is_address && sends;
+            if !to_engine && !is_sent {
                 continue;
             }
             let parts = if is_address || !has_known(&parts) {

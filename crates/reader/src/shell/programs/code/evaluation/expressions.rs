@@ -158,13 +158,11 @@ impl Evaluator<'_> {
         let is = |at: usize, symbol: char| next(at).is_some_and(|token| token.is(symbol));
         let (operator, length) = match next(0) {
             Some(Token::Symbol('=')) if is(1, '=') => ("==", if is(2, '=') { 3 } else { 2 }),
-            Some(Token::Symbol('=')) if is(1, '~') => ("?", 2),
             Some(Token::Symbol('!')) if is(1, '=') => ("!=", if is(2, '=') { 3 } else { 2 }),
-            Some(Token::Symbol('!')) if is(1, '~') => ("?", 2),
-            Some(Token::Symbol('<')) if is(1, '=') => ("<=", 2),
+            Some(Token::Symbol('=' | '!')) if is(1, '~') => ("?", 2),
             Some(Token::Symbol('>')) if is(1, '=') => (">=", 2),
             Some(Token::Symbol('<')) if !is(1, '<') => ("<", 1),
-            Some(Token::Operator("<")) if is(1, '=') => ("<=", 2),
+            Some(Token::Symbol('<') | Token::Operator("<")) if is(1, '=') => ("<=", 2),
             Some(Token::Operator("<")) => ("<", 1),
             Some(Token::Symbol('>')) => (">", 1),
             Some(Token::Symbol('~')) => ("?", 1),
@@ -217,6 +215,7 @@ impl Evaluator<'_> {
         self.forget_names(from, self.at);
     }
 
+    #[expect(clippy::unused_self, reason = "beside the other operators")]
     pub(super) fn sum(&self, one: &Value, two: &Value) -> Value {
         if let (Value::Number(one), Value::Number(two)) = (one, two) {
             return Value::Number(one.saturating_add(*two));
@@ -378,6 +377,7 @@ impl Evaluator<'_> {
             || (self.language == Language::Lua && word == "local")
     }
 
+    #[expect(clippy::unused_self, reason = "beside the other operators")]
     pub(super) fn not(&self, value: &Value) -> Value {
         match value.truth() {
             Some(true) => Value::Path("False".to_owned()),

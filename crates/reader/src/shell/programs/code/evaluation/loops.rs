@@ -200,6 +200,7 @@ impl Evaluator<'_> {
 
     /// Runs a body for each element of a list.
     pub(super) fn rounds(&mut self, names: &[String], list: &Value, body: Range, flattens: bool) {
+        #[expect(clippy::single_match_else, reason = "both ways are as long")]
         match list.items().filter(|items| items.len() <= MOST_ROUNDS) {
             Some(items) => {
                 for item in items {

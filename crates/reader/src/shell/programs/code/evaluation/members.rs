@@ -10,6 +10,7 @@ use crate::languages::lexer::Token;
 
 impl Evaluator<'_> {
     /// What follows a value: members, elements, calls.
+    #[expect(clippy::too_many_lines, reason = "one kind of suffix after the other")]
     pub(super) fn suffixes(&mut self, mut value: Value) -> Value {
         loop {
             if !self.spend() {

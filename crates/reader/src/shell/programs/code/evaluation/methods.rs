@@ -33,6 +33,7 @@ impl Arguments {
 
 impl Evaluator<'_> {
     /// `'%s' % value`.
+    #[expect(clippy::unused_self, reason = "beside the other methods")]
     pub(super) fn formatted(&mut self, format: &Value, given: &Value) -> Value {
         let Some(format) = format.known() else { return Value::unknown() };
         let mut given = match given {
@@ -53,6 +54,7 @@ impl Evaluator<'_> {
     }
 
     /// `'{} {name}'.format(value, name=value)`.
+    #[expect(clippy::unused_self, reason = "beside the other methods")]
     pub(super) fn format(&mut self, format: &str, arguments: &Arguments) -> Value {
         let mut result = Value::text("");
         let mut next = 0;
@@ -76,6 +78,7 @@ impl Evaluator<'_> {
     }
 
     /// Calls a method.
+    #[expect(clippy::needless_pass_by_value, reason = "the value is built for this call")]
     pub(super) fn method(&mut self, value: Value, name: &str, arguments: Arguments, at: usize) -> Value {
         if let Value::Several(each) = &value {
             let results: Vec<Value> =

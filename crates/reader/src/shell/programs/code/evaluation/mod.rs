@@ -64,6 +64,7 @@ pub(crate) struct Followed {
     pub is_complete: bool,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "independent yes-or-no facts")]
 struct Evaluator<'a> {
     language: Language,
     main: Rc<Unit>,
@@ -160,7 +161,9 @@ pub(crate) fn follow(
     let (steps, recurses) = (evaluator.steps, evaluator.recurses);
     let mut found = evaluator.found;
     if recurses {
-        found.iter_mut().for_each(|found| found.repeats = true);
+        for found in &mut found {
+            found.repeats = true;
+        }
     }
     let is_complete = evaluator.is_complete && steps < MOST_STEPS && found.len() < MOST_FOUND;
     // Past the limits, a call may have other values than those that were found.

@@ -16,10 +16,31 @@ impl Evaluator<'_> {
         if !Value::is_exact(text) {
             return Value::unknown();
         }
+        let is_sigil = matches!(self.language, Language::Perl | Language::Php);
         let mut parts = Vec::new();
-        for part in &text.parts {
+        let mut in_braces = false;
+        for (at, part) in text.parts.iter().enumerate() {
+            let next = match text.parts.get(at + 1) {
+                Some(Part::Known(next)) => next.as_str(),
+                _ => "",
+            };
             match part {
-                Part::Known(known) => parts.push(Part::Known(known.clone())),
+                Part::Known(known) => {
+                    // `{$name}` of PHP.
+                    let known = if in_braces { known.strip_prefix('}').unwrap_or(known) } else { known };
+                    let opens = self.language == Language::Php && known.ends_with('{');
+                    in_braces = opens && matches!(text.parts.get(at + 1), Some(Part::Unknown(_)));
+                    let known = if in_braces { known.strip_suffix('{').unwrap_or(known) } else { known };
+                    parts.push(Part::Known(known.to_owned()));
+                }
+                // An element or a field: `$h{name}`, `{$h['name']}`, `$x->name`.
+                Part::Unknown(source)
+                    if is_sigil
+                        && !source.ends_with('}')
+                        && (next.starts_with(['{', '[']) || next.starts_with("->")) =>
+                {
+                    parts.push(Part::Unknown(source.clone()));
+                }
                 Part::Unknown(source) => parts.extend(self.interpolated(source).parts()),
             }
         }

@@ -76,7 +76,7 @@ impl Evaluator<'_> {
     }
 
     /// A program whose name is that of a function.
-    pub(super) fn start_program(&mut self, program: &str, values: Vec<Value>, at: usize) -> Value {
+    pub(super) fn start_program(&mut self, program: &str, values: &[Value], at: usize) -> Value {
         self.handle(at);
         let words = std::iter::once(known(program)).chain(values.iter().map(Value::parts)).collect();
         self.add(Call::Words(words));
@@ -84,6 +84,7 @@ impl Evaluator<'_> {
     }
 
     /// A call that starts a program or a shell.
+    #[expect(clippy::too_many_lines, reason = "the arguments, one kind after the other")]
     pub(super) fn start(&mut self, own: &str, arguments: &Arguments, at: usize) -> Value {
         self.handle(at);
         let result = Value::Result(Rc::new((own.to_owned(), vec![])));
@@ -127,7 +128,7 @@ impl Evaluator<'_> {
         }
         match arguments.option("env") {
             Some(Value::Table(rows)) => {
-                env.extend(rows.into_iter().map(|(name, value)| (name, value.parts())))
+                env.extend(rows.into_iter().map(|(name, value)| (name, value.parts())));
             }
             Some(Value::Path(path))
                 if path.ends_with("environ") || path.ends_with("env") || path == "None" => {}
@@ -192,7 +193,7 @@ impl Evaluator<'_> {
                     Call::Script(words.remove(0))
                 }
                 _ if is_shell => {
-                    let between = vec![Part::Known(" ".to_owned())];
+                    let between = [Part::Known(" ".to_owned())];
                     Call::Script(merged(words.join(&between[..])))
                 }
                 _ => Call::Words(words),
@@ -244,7 +245,7 @@ impl Evaluator<'_> {
                 if is_starter || matches!(function, Value::Function(_)) {
                     match values {
                         Some(values) if own == "map" => {
-                            drop(self.for_each(&function, values.first().unwrap_or(&Value::unknown())))
+                            drop(self.for_each(&function, values.first().unwrap_or(&Value::unknown())));
                         }
                         Some(values) if !values.is_empty() || is_starter => {
                             self.call(&function, Arguments { values, named: vec![] }, usize::MAX);

@@ -57,12 +57,12 @@ impl Evaluator<'_> {
             Some("print" | "printf") if is_awk => self.print_of_awk(),
             Some("def") if self.is_python() || self.is_ruby() => self.definition(),
             Some("function" | "sub" | "func") if matches!(self.token(1), Some(Token::Name(_))) => {
-                self.definition()
+                self.definition();
             }
             Some("class" | "module" | "interface" | "trait")
                 if matches!(self.token(1), Some(Token::Name(_))) =>
             {
-                self.class()
+                self.class();
             }
             Some("if" | "unless") => self.branches(),
             Some("for" | "foreach") => self.loop_over(),
@@ -353,6 +353,7 @@ impl Evaluator<'_> {
                 self.at += 1;
             }
             let word = self.name(0).filter(|_| !self.is_python() || self.column(self.at) == column);
+            #[expect(clippy::single_match_else, reason = "the words are a list")]
             match word.as_deref() {
                 Some("except" | "catch" | "finally" | "else") => {
                     let is_final = matches!(word.as_deref(), Some("finally" | "else"));
