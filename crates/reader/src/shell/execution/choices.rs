@@ -97,6 +97,7 @@ impl Evaluator {
             return;
         }
         distinct.retain(|(_, nodes)| !nodes.is_empty());
+        distinct.sort_by_key(|(is_inherited, _)| *is_inherited);
         let ways = distinct.into_iter().map(|(is_inherited, nodes)| {
             Node::Group(Construct::Branch(if is_inherited { INHERITED } else { "either" }), nodes)
         });

@@ -67,7 +67,7 @@ impl Evaluator {
         let mut inner = shell.clone();
         inner.repeats |= signal.split(' ').any(|signal| matches!(signal, "DEBUG" | "ERR" | "RETURN"));
         // It is not set off by its own commands.
-        Rc::make_mut(&mut inner.traps).retain(|name, _| !signal.split(' ').any(|own| own == name));
+        Rc::make_mut(&mut inner.traps).retain(|_, others| !others.iter().any(|other| other == commands));
         self.traps_around += 1;
         let (_, nodes) = self.collected(|this| this.apart(|this| this.run_script(&mut inner, commands)));
         self.traps_around -= 1;

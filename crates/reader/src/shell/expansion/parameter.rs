@@ -146,7 +146,10 @@ fn find(shell: &Shell, name: &str, index: Option<&str>) -> Referenced {
         }
         (Value::Unset, _) | (Value::Scalar(_), Some(_)) => Referenced::Unset,
         (Value::Array(items), Some(sign @ ("@" | "*"))) => {
-            several(items.iter().map(|(_, text)| text.clone()).collect(), sign, origin)
+            let mut items: Vec<&(String, String)> = items.iter().collect();
+            // Elements may be set in any order; names of keys keep theirs.
+            items.sort_by_key(|(key, _)| key.parse::<i64>().ok());
+            several(items.into_iter().map(|(_, text)| text.clone()).collect(), sign, origin)
         }
         (Value::Array(items), index) => {
             let wanted = index.unwrap_or("0");
