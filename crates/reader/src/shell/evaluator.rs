@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use brush_parser::ast;
 
-use super::execution::ways::Leaving;
 use super::grammar::here::{HereDocument, restore};
+use super::leaving::Leaving;
 use super::on_disk::OnDisk;
 use super::script::{Command, Construct, Node, Script, Unread};
 use super::state::{Shell, Sink};

@@ -12,6 +12,7 @@ mod execution;
 mod expansion;
 mod grammar;
 mod host;
+mod leaving;
 mod marks;
 mod on_disk;
 mod programs;

@@ -4,9 +4,10 @@ use std::rc::Rc;
 
 use brush_parser::ast;
 
-use super::ways::{Round, Ways};
+use super::ways::Ways;
 use crate::shell::Complaint;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
+use crate::shell::leaving::Round;
 use crate::shell::marks::SELECT;
 use crate::shell::script::Construct;
 use crate::shell::state::{Shell, Value};

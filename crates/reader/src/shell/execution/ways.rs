@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
+use crate::shell::leaving::Leaving;
 use crate::shell::state::Shell;
 
 /// What the ways through a part have left behind.
@@ -61,22 +62,6 @@ impl Ways {
             None => (evaluator.one_of(self.left, "…"), self.flow.unwrap_or(Flow::On)),
         }
     }
-}
-
-/// The states with which ways leave a function, a loop or a subshell early.
-#[derive(Default)]
-pub(crate) struct Leaving {
-    /// By `return`, from the function or the sourced file in progress.
-    pub returns: Vec<Option<Shell>>,
-    /// By `break` and `continue`, from the loops in progress, outermost first.
-    pub loops: Vec<Round>,
-}
-
-/// The states with which a round of a loop ends early.
-#[derive(Default)]
-pub(crate) struct Round {
-    pub breaks: Option<Shell>,
-    pub continues: Option<Shell>,
 }
 
 impl Evaluator {
