@@ -85,7 +85,9 @@ fn what_snippets_of_other_languages_run_is_reported() {
     let threads = thread::available_parallelism().map_or(2, usize::from).min(8);
     thread::scope(|scope| {
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        for thread in threads {
+            thread.join().unwrap();
+        }
     });
     let counts = counts.into_inner().unwrap();
     println!("{}in {:.1} s", counts.summary(), started.elapsed().as_secs_f64());

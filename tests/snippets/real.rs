@@ -1,13 +1,16 @@
 //! Runs snippets with the real interpreters, and asks the guard about them.
 
 use std::fs;
-use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use serde_json::Value;
+use chrono::Utc;
+use opsctl::hooks::preview::{Explained, Question, preview};
+use opsctl::machine::environment::Environment;
+use opsctl::machine::request::Request;
+use opsctl_policy::model::rights::policy::Tier;
 use tempfile::TempDir;
 
 use crate::generator::{Commands, Snippet};
@@ -33,6 +36,7 @@ pub struct Room {
     folder: TempDir,
     commands: Commands,
     search: String,
+    request: Request,
 }
 
 /// What the guard answers.
@@ -54,7 +58,14 @@ impl Room {
         let folder = TempDir::new().unwrap();
         let bin = folder.path().join("bin");
         let search = format!("{}:{}:{}", bin.display(), folder_of_python(), std::env::var("PATH").unwrap());
-        let room = Self { folder, commands: Commands::load(), search };
+        let environment = Environment::from_variables(|name| match name {
+            "HOME" => Some(folder.path().join("home").into()),
+            "CLAUDE_PROJECT_DIR" => Some(folder.path().join("project").into()),
+            "CLAUDEOPS_HOSTS" => Some(folder.path().join("project/hosts.yaml").into()),
+            _ => None,
+        });
+        let request = Request::here(environment, Utc::now());
+        let room = Self { folder, commands: Commands::load(), search, request };
         for name in ["bin", "home", "project"] {
             fs::create_dir(room.path(name)).unwrap();
         }
@@ -115,56 +126,30 @@ impl Room {
         (ran, tiers)
     }
 
+    /// What the guard answers at tiers 1 and 2, as `opsctl explain` does.
     fn asked(&self, snippet: &Snippet) -> Tiers {
-        let [one, two] = ["1", "2"].map(|tier| self.explain(tier, &snippet.command));
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let actions = two["actions"].as_array().unwrap().iter();
+        let [one, two] = [Tier::Observe, Tier::Remediate].map(|tier| self.explained(tier, &snippet.command));
+        let actions = two.actions.iter();
         let actions = actions
-            .filter(|action| {
-                ["restart", "stop", "redeploy", "forbidden"].contains(&text(&action["kind"]).as_str())
-            })
-            .map(|action| {
-                (action["service"].as_str().map(str::to_owned), action["repeats"] == Value::Bool(true))
-            })
+            .filter(|action| ["restart", "stop", "redeploy", "forbidden"].contains(&action.kind.as_str()))
+            .map(|action| (action.service.clone(), action.repeats))
             .collect();
-        let allowed = |answer: &Value| text(&answer["decision"]) != "deny";
         Tiers {
-            is_allowed_at_1: allowed(&one),
-            is_allowed_at_2: allowed(&two),
-            is_read: text(&two["effect"]) == "reads",
-            complains: two["complaints"].as_array().is_some_and(|complaints| !complaints.is_empty()),
+            is_allowed_at_1: one.decision != "deny",
+            is_allowed_at_2: two.decision != "deny",
+            is_read: two.effect == "reads",
+            complains: !two.complaints.is_empty(),
             actions,
             shown: format!(
-                "tier 1: {} {} tier 2: {} {}\n    effect: {} complaints: {}\n    actions: {}",
-                one["decision"],
-                one["reasons"],
-                two["decision"],
-                two["reasons"],
-                two["effect"],
-                two["complaints"],
-                two["actions"]
+                "tier 1: {} {:?} tier 2: {} {:?}\n    effect: {} complaints: {:?}\n    actions: {:?}",
+                one.decision, one.reasons, two.decision, two.reasons, two.effect, two.complaints, two.actions
             ),
         }
     }
 
-    fn explain(&self, tier: &str, command: &str) -> Value {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_opsctl"))
-            .args(["explain", "--json", "--tier", tier, "--cwd"])
-            .arg(self.path("work"))
-            .arg("-")
-            .current_dir(self.path("project"))
-            .env_clear()
-            .env("PATH", std::env::var("PATH").unwrap())
-            .env("HOME", self.path("home"))
-            .env("CLAUDE_PROJECT_DIR", self.path("project"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        child.stdin.take().unwrap().write_all(command.as_bytes()).unwrap();
-        let Output { stdout, stderr, .. } = child.wait_with_output().unwrap();
-        serde_json::from_slice(&stdout)
-            .unwrap_or_else(|error| panic!("{error}: {command}\n{}", String::from_utf8_lossy(&stderr)))
+    fn explained(&self, tier: Tier, command: &str) -> Explained {
+        let question =
+            Question { text: command.to_owned(), cwd: Some(self.path("work")), tier: Some(tier) };
+        preview(&question, &self.request).unwrap_or_else(|error| panic!("{error}: {command}")).explained
     }
 }
