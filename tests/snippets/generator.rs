@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 /// The languages that have templates.
-const LANGUAGES: [&str; 6] = ["python", "node", "perl", "ruby", "php", "awk"];
+const LANGUAGES: [&str; 7] = ["python", "node", "perl", "ruby", "php", "awk", "jq"];
 
 /// What the templates of a list have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +54,12 @@ struct Templates {
     /// What a script begins with.
     #[serde(default)]
     head: String,
+    /// What follows the program: `| sh`.
+    #[serde(default)]
+    tail: String,
+    /// Commands that load the script.
+    #[serde(default)]
+    loading: Vec<String>,
     contexts: Vec<String>,
     /// Constant commands.
     starting: Vec<String>,
@@ -204,6 +210,7 @@ impl Generator {
 }
 
 fn is_installed(program: &str) -> bool {
+    let program = program.split(' ').next().unwrap_or_default();
     Command::new("sh").args(["-c", &format!("command -v {program}")]).output().unwrap().status.success()
 }
 
@@ -261,28 +268,38 @@ fn placed(
         "" => own.file.clone(),
         option => format!("{option} {}", own.file),
     };
-    let forms: &[u8] = match (has_files, own.inputs.is_empty()) {
-        (true, true) => &[0, 1, 2],
-        (true, false) => &[0, 1, 2, 3],
-        (false, true) => &[0],
-        (false, false) => &[0, 3],
-    };
-    match Generator::one(rng, forms) {
-        0 => {
-            let option = Generator::one(rng, &own.options);
-            let space = if option.is_empty() { "" } else { " " };
-            ("option", format!("{before}{program} {option}{space}{}", quoted(code)), None)
+    let mut forms = vec!["option"];
+    if has_files {
+        forms.extend(["file", "written", "substituted"]);
+        forms.extend((!own.loading.is_empty()).then_some("loaded"));
+    }
+    if !own.inputs.is_empty() {
+        forms.push("here-document");
+        forms.extend(has_files.then_some("redirected"));
+    }
+    let form = *Generator::one(rng, &forms);
+    let stored = (own.file.clone(), script.clone());
+    let option = Generator::one(rng, &own.options);
+    let space = if option.is_empty() { "" } else { " " };
+    let (command, stored) = match form {
+        "option" => (format!("{before}{program} {option}{space}{}", quoted(code)), None),
+        "file" => (format!("{before}{program} {file}"), Some(stored)),
+        "written" => (format!("cat > {} <<'END'\n{script}END\n{before}{program} {file}", own.file), None),
+        // The code of an option has no head.
+        "substituted" => {
+            let stored = (own.file.clone(), code.to_owned());
+            (format!("{before}{program} {option}{space}\"$(cat {})\"", own.file), Some(stored))
         }
-        1 => ("file", format!("{before}{program} {file}"), Some((own.file.clone(), script))),
-        2 => {
-            let written = format!("cat > {} <<'END'\n{script}END\n{before}{program} {file}", own.file);
-            ("written", written, None)
+        "loaded" => (Generator::one(rng, &own.loading).clone(), Some(stored)),
+        "redirected" => {
+            (format!("{program} {} < {}", Generator::one(rng, &own.inputs), own.file), Some(stored))
         }
         _ => {
             let word = Generator::one(rng, &own.inputs);
-            ("here-document", format!("{program} {word} <<'END'\n{code}\nEND"), None)
+            (format!("{program} {word} <<'END'\n{code}\nEND"), None)
         }
-    }
+    };
+    (form, command + &own.tail, stored)
 }
 
 /// A text as a word of bash, as a person would quote it.

@@ -148,8 +148,7 @@ impl Room {
     }
 
     fn explained(&self, tier: Tier, command: &str) -> Explained {
-        let question =
-            Question { text: command.to_owned(), cwd: Some(self.path("work")), tier: Some(tier) };
+        let question = Question { text: command.to_owned(), cwd: Some(self.path("work")), tier: Some(tier) };
         preview(&question, &self.request).unwrap_or_else(|error| panic!("{error}: {command}")).explained
     }
 }

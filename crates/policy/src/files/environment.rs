@@ -94,6 +94,9 @@ const CALLED: &[&str] = &["environ", "process.env", "Deno.env", "ENVIRON", "ENV"
 const HANDED_ON: &[&str] =
     &["**", "...", "import", " in", "env=", "env:", "keys", "keys(", "len(", "sorted("];
 
+/// Parts of the names of functions that start a process, which gets the environment.
+const STARTING: &[&str] = &["spawn", "exec"];
+
 /// What stands before a variable that is printed.
 const PRINTING: &[&str] = &["", "print(", "print", "puts", "log(", "echo", "say", "p"];
 
@@ -123,10 +126,29 @@ pub fn in_code(code: &str, command: &Command, into: &mut Vec<Access>) {
                 }
                 (None, Some(".copy" | ".update" | ".setdefault" | ".pop" | ".keys" | ".key?" | ".has")) => {}
                 _ if HANDED_ON.iter().any(|one| before.ends_with(one) || compact.ends_with(one)) => {}
+                _ if STARTING.iter().any(|one| called_in(before).contains(one)) => {}
                 _ => into.push(printed("")),
             }
         }
     }
+}
+
+/// The name of the function among whose arguments a text ends.
+fn called_in(before: &str) -> &str {
+    let mut depth = 0_usize;
+    for (at, c) in before.char_indices().rev() {
+        match c {
+            ')' | ']' => depth += 1,
+            '[' if depth == 0 => break,
+            '(' if depth == 0 => {
+                let head = before.get(..at).unwrap_or_default();
+                return head.rsplit(|c| !is_name(c)).next().unwrap_or_default();
+            }
+            '(' | '[' => depth -= 1,
+            _ => {}
+        }
+    }
+    ""
 }
 
 /// The variable that is taken from the environment: `["NAME"]`, `.get("NAME")`, `{NAME}`, `.NAME`.

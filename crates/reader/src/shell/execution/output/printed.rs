@@ -104,12 +104,20 @@ fn made_from(
         let is_packer = names::PACKERS.get(program).is_some();
         return Some(if is_packer { text.clone() } else { evaluator.unknowns.sources(text) }).filter(fits);
     }
-    let words = invocation.args().filter(|field| !field.text.starts_with('-')).take(MOST_SOURCES);
     let mut texts = Vec::new();
-    for field in words {
-        // Code is no name of a file; a text in it may be what it prints: `perl -e 'print "docker restart web"'`.
-        if field.text.contains(char::is_whitespace) {
-            let pieces = field.text.split(['"', '\'']).filter(|piece| is_whole(piece));
+    let mut is_program = false;
+    for field in invocation.args().take(MOST_SOURCES) {
+        if field.text.starts_with('-') {
+            is_program = field.text == "-f";
+            continue;
+        }
+        // Code is no name of a file; a text in it may be what it prints: `perl -e 'print "docker restart web"'`, `jq -f x.jq`.
+        let file =
+            if std::mem::take(&mut is_program) { evaluator.read_data(shell, &field.text) } else { None };
+        let code =
+            file.or_else(|| Some(field.text.clone()).filter(|text| text.contains(char::is_whitespace)));
+        if let Some(code) = code {
+            let pieces = code.split(['"', '\'']).filter(|piece| is_whole(piece));
             let pieces = pieces.map(|piece| piece.trim_end_matches("\\n"));
             let acts = |piece: &&str| {
                 let program = piece.split_whitespace().next().unwrap_or_default();

@@ -1,6 +1,7 @@
 //! The lines and fields that awk reads, when its input is known.
 
-use super::interpreter_calls::{Call, tokens_of};
+use super::evaluation::Call;
+use super::unfollowed::tokens_of;
 use crate::catalogue::program::Language;
 use crate::languages::lexer::Token;
 use crate::languages::text::Part;

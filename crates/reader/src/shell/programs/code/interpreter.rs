@@ -1,8 +1,8 @@
 //! Interpreters of other languages: follows the commands that their code starts.
 
 use super::awk_lines;
-use super::evaluation::Found;
-use super::interpreter_calls::Call;
+use super::evaluation::{Call, Found};
+use super::modules;
 use super::reading::Reading;
 use crate::catalogue::options::At;
 use crate::catalogue::program::Language;
@@ -30,7 +30,9 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: La
         _ => code_of(invocation, language),
     };
     for path in loaded_files(invocation, language) {
-        drop(run_files(evaluator, started, &path));
+        if let Some((path, _)) = modules::file(evaluator, shell, &path, language) {
+            drop(run_files(evaluator, started, &path));
+        }
     }
     if let Some(Code::File(path)) = &code {
         return run_files(evaluator, started, path);
@@ -46,6 +48,9 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: La
         evaluator.leaf(shell, invocation);
         return printed;
     };
+    // `node -e "$(cat x.js)"`, `python3 - < x.py`.
+    let code = evaluator.loaded(shell, &code);
+    let code = modules::with_modules(evaluator, shell, code, language);
     evaluator.spend(code.len() / 64);
     let lines = if language == Language::Awk { awk_lines::lines(invocation) } else { None };
     let printed = lines.as_deref().and_then(|lines| awk_lines::printed(&code, lines)).unwrap_or(printed);
@@ -57,10 +62,6 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: La
     let mut inner = shell.clone().child().through(program);
     inner.stdin = None;
     inner.repeats |= loops;
-    let code_loops = code.contains("for ")
-        || code.contains("while ")
-        || code.contains(".each")
-        || code.contains("forEach");
     let mut command = evaluator.command_of(shell, invocation);
     command.through = format!("{program} code");
     command.is_followed = reading.is_followed();
@@ -103,22 +104,14 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: La
             let input = found.input.as_ref().map(|parts| this.assemble(parts).0);
             inner.stdin.clone_from(&input);
             for call in calls {
-                let loops = found.is_guessed && code_loops;
                 match call {
                     Call::Script(parts) => {
-                        let (text, whole) = this.assemble(&parts);
-                        let mut inner = inner.clone();
-                        inner.repeats |= !whole && loops;
-                        this.run_text(&mut inner, &text);
+                        let text = this.assemble(&parts).0;
+                        this.run_text(&mut inner.clone(), &text);
                     }
                     Call::Words(words) => {
-                        let mut fields = Vec::new();
-                        let mut inner = inner.clone();
-                        for parts in &words {
-                            let (text, whole) = this.assemble(parts);
-                            inner.repeats |= !whole && loops;
-                            fields.push(Field { text, origin: Origin::Literal });
-                        }
+                        let texts = words.iter().map(|parts| this.assemble(parts).0);
+                        let fields = texts.map(|text| Field { text, origin: Origin::Literal }).collect();
                         let one = Invocation::of(fields, input.clone());
                         this.run_program(&inner, &one);
                     }
@@ -267,7 +260,10 @@ fn code_from(invocation: &Invocation, language: Language, next_word: &mut usize)
                 return (code, false);
             }
             "-run" if php => return (next(), false),
-            "m" => return (None, false),
+            "m" => {
+                let name = invocation.word(*at).unwrap_or_default().replace('.', "/");
+                return (Some(Code::File(name + ".py")).filter(|_| language == Language::Python), false);
+            }
             "d" | "c" | "z" | "F" if php => *at += 1,
             "f" if php => return (invocation.word(*at).map(|file| Code::File(file.to_owned())), false),
             "l" | "W" if lua => *at += 1,

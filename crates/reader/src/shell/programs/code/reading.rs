@@ -1,8 +1,7 @@
 //! The reading of one piece of code: the commands that it starts, as far as they can be determined.
 
-use super::evaluation::{Followed, Found, follow};
-use super::interpreter_calls::{Call, find_calls, numbered_tokens_of};
-use super::libraries;
+use super::evaluation::{Call, Followed, Found, follow};
+use super::unfollowed::{has_calls, numbered_tokens_of, suspected};
 use crate::catalogue::Catalogue;
 use crate::catalogue::program::{Language, Program};
 use crate::languages::lexer::{Token, clear_tokens, located_tokens};
@@ -26,7 +25,7 @@ impl Reading {
         let acts = |word: &str| catalogue.find(word).is_some_and(Program::acts);
         let Followed { mut found, handled, is_complete } = follow(code, language, vec![], &acts);
         let count = located_tokens(code, language).0.len();
-        let (indexes, mut tokens): (Vec<usize>, Vec<Token>) =
+        let (indexes, tokens): (Vec<usize>, Vec<Token>) =
             numbered_tokens_of(code, language).into_iter().unzip();
         let written: Vec<String> = found.iter().map(|found| shown(&found.call)).collect();
         let is_written = |text: &str| written.iter().any(|own| own.contains(text));
@@ -43,30 +42,16 @@ impl Reading {
         };
         let left: Vec<bool> = (0..tokens.len()).map(is_left).collect();
         let is_left = |at: usize| left.get(at).copied().unwrap_or(true);
-        libraries::rename(&mut tokens);
-        let mut calls = find_calls(&tokens, language, &is_left);
-        calls.extend(libraries::calls(&tokens, language, &is_left));
-        let is_followed = is_complete && calls.is_empty();
         let is_unclear =
-            calls.contains(&Call::Unclear) || found.iter().any(|found| found.call == Call::Unclear);
-        let mut suspected = libraries::suspected(&tokens, &calls, &acts, &is_left);
+            has_calls(&tokens, language, &is_left) || found.iter().any(|found| found.call == Call::Unclear);
+        let mut suspected = suspected(&tokens, &acts, &is_left);
         suspected.retain(|text| !is_written(text.trim()));
-        if is_followed && !is_unclear {
+        if is_complete && !is_unclear {
             suspected.clear();
         }
         let rest = if is_unclear { rest(code, language, &is_written) } else { String::new() };
         found.retain(|found| found.call != Call::Unclear);
-        let guessed = calls.into_iter().filter(|call| *call != Call::Unclear);
-        found.extend(guessed.map(|call| Found {
-            call,
-            repeats: false,
-            env: vec![],
-            cwd: None,
-            input: None,
-            is_suspected: false,
-            is_guessed: true,
-        }));
-        let is_complete = is_followed && clear_tokens(code, language).is_some();
+        let is_complete = is_complete && clear_tokens(code, language).is_some();
         Self { found, suspected, is_unclear, rest, is_complete }
     }
 
@@ -77,8 +62,8 @@ impl Reading {
 
     /// Whether all that it starts was determined from its values.
     pub fn is_followed(&self) -> bool {
-        let is_sure = |found: &Found| !found.is_suspected && !found.is_guessed;
-        self.is_complete && !self.is_unclear && self.suspected.is_empty() && self.found.iter().all(is_sure)
+        let is_sure = !self.is_unclear && self.suspected.is_empty();
+        self.is_complete && is_sure && self.found.iter().all(|found| !found.is_suspected)
     }
 }
 
@@ -105,7 +90,8 @@ fn rest(code: &str, language: Language, is_written: &dyn Fn(&str) -> bool) -> St
     let (tokens, _) = located_tokens(code, language);
     let mut lines = vec![String::new()];
     let mut before: Option<&Token> = None;
-    for token in &tokens {
+    for (at, token) in tokens.iter().enumerate() {
+        let is_key = tokens.get(at + 1).is_some_and(|next| next.is(':') || next.is('='));
         let Some(line) = lines.last_mut() else { break };
         match token {
             Token::Text(Text { parts, .. }) | Token::Shell(Text { parts, .. }) => {
@@ -117,7 +103,7 @@ fn rest(code: &str, language: Language, is_written: &dyn Fn(&str) -> bool) -> St
                 }
                 line.push(' ');
             }
-            Token::Name(_) if before.is_some_and(|token| token.is(',') || token.is('+')) => {
+            Token::Name(_) if !is_key && before.is_some_and(|token| token.is(',') || token.is('+')) => {
                 line.push_str("$… ");
             }
             Token::Line | Token::Symbol(';') => lines.push(String::new()),

@@ -1,10 +1,9 @@
 //! Assignments to names, fields and elements.
 
 use super::Evaluator;
-use super::value::{Takes, Value};
+use super::value::{Call, Takes, Value};
 use crate::catalogue::program::Language;
 use crate::languages::lexer::Token;
-use crate::shell::programs::code::interpreter_calls::Call;
 
 impl Evaluator<'_> {
     pub(super) fn assigned(&mut self) -> Value {

@@ -6,10 +6,9 @@ use super::Evaluator;
 use super::expressions::range;
 use super::methods::{Arguments, joined_list, split};
 use super::starting::{known, starts_program, suspected};
-use super::value::{Function, Unit, Value};
+use super::value::{Call, Function, Unit, Value};
 use crate::catalogue::program::Language;
 use crate::languages::names::{perl, starts};
-use crate::shell::programs::code::interpreter_calls::Call;
 
 impl Evaluator<'_> {
     /// Calls a value.

@@ -5,11 +5,10 @@ use std::rc::Rc;
 use super::Evaluator;
 use super::methods::Arguments;
 use super::starting::{has_known, known, shown};
-use super::value::Value;
+use super::value::{Call, Value};
 use crate::catalogue::program::Language;
 use crate::languages::names::starts;
 use crate::languages::text::Part;
-use crate::shell::programs::code::interpreter_calls::Call;
 
 impl Evaluator<'_> {
     /// A method of a library: of a container, of a connection, of an HTTP client.
@@ -183,6 +182,15 @@ impl Evaluator<'_> {
         {
             let words = ["systemctl"].into_iter().chain(verbs.iter()).map(known).chain([name.parts()]);
             self.add(Call::Words(words.collect()));
+            return true;
+        }
+        // `Pod.get("x").delete()`, `Deployment("x").delete()` of kr8s.
+        if let (Value::Result(result), "delete") = (receiver, own)
+            && let Some(kind) = result.0.split('.').find(|part| starts::KINDS.has(part))
+        {
+            let name = result.1.first().map_or_else(|| Value::unknown().parts(), Value::parts);
+            let words = ["kubectl", "delete", &kind.to_ascii_lowercase()].map(known).into_iter();
+            self.add(Call::Words(words.chain([name]).collect()));
             return true;
         }
         let Some(given) = arguments.values.iter().find(|value| matches!(value, Value::Text(_))) else {

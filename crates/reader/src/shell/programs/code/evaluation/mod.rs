@@ -2,7 +2,7 @@
 //!
 //! One evaluator for all languages: it walks the tokens, binds names to values, runs both ways of a condition that is not
 //! certain, and calls the functions that the code defines. What it does not understand is skipped and left to the search for
-//! calls in [`interpreter_calls`](super::interpreter_calls): `handled` states which calls were followed.
+//! calls in [`unfollowed`](super::unfollowed): `handled` states which calls were followed.
 
 mod assignments;
 mod brackets;
@@ -22,10 +22,10 @@ mod value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use super::interpreter_calls::Call;
 use crate::catalogue::program::Language;
 use crate::languages::lexer::Token;
 use crate::languages::text::Part;
+pub(crate) use value::Call;
 use value::{Function, Unit, Value};
 
 /// The maximum number of tokens that are evaluated.
@@ -51,8 +51,6 @@ pub(crate) struct Found {
     pub input: Option<Vec<Part>>,
     /// The text is only given to a function that may start it.
     pub is_suspected: bool,
-    /// It was found by its words alone.
-    pub is_guessed: bool,
 }
 
 /// What following the code brought.
@@ -291,7 +289,6 @@ impl Evaluator<'_> {
             cwd: None,
             input: None,
             is_suspected: false,
-            is_guessed: false,
         });
     }
 

@@ -211,7 +211,9 @@ impl Evaluator<'_> {
                 self.at = (colon + 1).min(self.end);
                 return self.arrow(parameters);
             }
-            "function" | "sub" | "fn" if self.is(1, '(') || self.is(1, '{') => {
+            "function" | "sub" | "fn"
+                if self.language != Language::Awk && (self.is(1, '(') || self.is(1, '{')) =>
+            {
                 self.at += 1;
                 if name == "fn" {
                     let close = self.closing(self.at);

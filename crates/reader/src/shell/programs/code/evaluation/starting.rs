@@ -3,12 +3,11 @@
 use std::rc::Rc;
 
 use super::methods::Arguments;
-use super::value::{Value, merged};
+use super::value::{Call, Value, merged};
 use super::{Evaluator, Found};
 use crate::catalogue::program::Language;
 use crate::languages::names::{node, perl, php, python, ruby, starts};
 use crate::languages::text::Part;
-use crate::shell::programs::code::interpreter_calls::Call;
 
 /// The maximum number of commands that one call may start, where its arguments have several values.
 const MOST_WAYS: usize = 8;
@@ -209,7 +208,6 @@ impl Evaluator<'_> {
                 cwd: cwd.clone(),
                 input: input.clone(),
                 is_suspected: false,
-                is_guessed: false,
             });
         }
         for function in values.iter().filter(|value| matches!(value, Value::Function(_))) {
@@ -302,7 +300,7 @@ fn computes(own: &str, language: Language) -> bool {
 
 /// A call of a text that is only given to a function.
 pub(super) fn suspected(call: Call, repeats: bool) -> Found {
-    Found { call, repeats, env: vec![], cwd: None, input: None, is_suspected: true, is_guessed: false }
+    Found { call, repeats, env: vec![], cwd: None, input: None, is_suspected: true }
 }
 
 /// Whether a function starts a program or a shell.

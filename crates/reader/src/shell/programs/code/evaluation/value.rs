@@ -27,6 +27,17 @@ impl Unit {
     }
 }
 
+/// What a call starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Call {
+    /// A shell script.
+    Script(Vec<Part>),
+    /// A program and its arguments.
+    Words(Vec<Vec<Part>>),
+    /// A command that is built elsewhere in the code.
+    Unclear,
+}
+
 /// The value of an expression.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {

@@ -1,0 +1,269 @@
+//! Code that was not followed: whether it may start something, and the texts that it may run.
+
+use crate::catalogue::program::Language;
+use crate::languages::awk::is_filter;
+use crate::languages::lexer::{Token, tokens};
+use crate::languages::names::starts;
+use crate::languages::text::{Part, Text};
+
+/// Maximum number of tokens after the name of a program that are searched for its arguments.
+const MOST_LATER: usize = 24;
+
+fn name(token: Option<&Token>) -> Option<&str> {
+    token.and_then(Token::name)
+}
+
+fn is(token: Option<&Token>, symbol: char) -> bool {
+    token == Some(&Token::Symbol(symbol))
+}
+
+/// The literal text of a token.
+fn text(token: Option<&Token>) -> Option<&str> {
+    match token {
+        Some(Token::Text(text)) => text.literal(),
+        _ => None,
+    }
+}
+
+/// The tokens of code in which calls are searched: fields of awk are unknown texts, and a line break ends a statement only
+/// in languages that call without brackets.
+pub(crate) fn tokens_of(code: &str, language: Language) -> Vec<Token> {
+    numbered_tokens_of(code, language).into_iter().map(|(_, token)| token).collect()
+}
+
+/// The tokens of code in which calls are searched, each with its index among all tokens.
+pub(crate) fn numbered_tokens_of(code: &str, language: Language) -> Vec<(usize, Token)> {
+    let lines = matches!(language, Language::Perl | Language::Ruby);
+    let tokens = tokens(code, language).into_iter().enumerate();
+    let known = |(at, token)| match token {
+        Token::Field(field) => {
+            (at, Token::Text(Text { raw: String::new(), parts: vec![Part::Unknown(field)] }))
+        }
+        token => (at, token),
+    };
+    tokens.filter(|(_, token)| lines || *token != Token::Line).map(known).collect()
+}
+
+/// Whether a call is left that may start a program or act on a service.
+pub(crate) fn has_calls(tokens: &[Token], language: Language, is_left: &dyn Fn(usize) -> bool) -> bool {
+    let mentions = |word: &str| starts::MODULES.has(word) || word.to_ascii_lowercase().contains("docker");
+    let has_engine =
+        tokens.iter().any(|token| name(Some(token)).or_else(|| text(Some(token))).is_some_and(mentions));
+    (0..tokens.len()).filter(|at| is_left(*at)).any(|at| match tokens.get(at) {
+        Some(Token::Shell(_)) => true,
+        Some(Token::Name(name)) => {
+            is_call(tokens, at, name, language)
+                || is_renamed(tokens, at, name)
+                || acts(tokens, at, name, has_engine)
+                || language == Language::Awk && name != "getline" && is_command_of_awk(tokens, at)
+        }
+        Some(Token::Text(parts)) => {
+            let own = parts.literal().unwrap_or_default();
+            // `getattr(os, "system")("…")`, `o["exec"]("…")`.
+            let is_called =
+                is(tokens.get(at + 2), '(') && [')', ']'].iter().any(|c| is(tokens.get(at + 1), *c));
+            starts::CALLS.has(own) && is_called
+                || starts::UNIT_CALLS.get(own).is_some()
+                || is_request(tokens, at, parts)
+                || language == Language::Awk && !is_filter(own) && is_command_of_awk(tokens, at)
+        }
+        _ => false,
+    })
+}
+
+/// Whether a function that starts a program or a shell is called.
+fn is_call(tokens: &[Token], at: usize, own: &str, language: Language) -> bool {
+    let next = tokens.get(at + 1);
+    let opens = is(next, '(')
+        || match language {
+            Language::Perl | Language::Ruby => {
+                matches!(next, Some(Token::Text(_) | Token::Symbol('$' | '@')))
+            }
+            Language::Lua => matches!(next, Some(Token::Text(_))),
+            _ => false,
+        };
+    // `send(:system, "…")`, `call_user_func("system", "…")`.
+    let near = tokens.get(at + 1..(at + 5).min(tokens.len())).unwrap_or_default();
+    let names_one = || {
+        near.iter().any(|token| {
+            name(Some(token)).or_else(|| text(Some(token))).is_some_and(|own| starts::CALLS.has(own))
+        })
+    };
+    // `open("|command")` of Perl and Ruby.
+    let is_piped = || {
+        let line = tokens.get(at..).unwrap_or_default();
+        let mut line = line.iter().take_while(|token| !matches!(token, Token::Symbol(';') | Token::Line));
+        line.any(|token| {
+            text(Some(token))
+                .is_some_and(|text| text.trim().starts_with(['|', '-']) || text.trim().ends_with('|'))
+        })
+    };
+    starts::CALLS.has(own) && opens && starts_something(tokens, at, own)
+        || starts::BY_NAME.has(own) && names_one()
+        || own == "open" && matches!(language, Language::Perl | Language::Ruby) && is_piped()
+}
+
+/// Whether such a function gets another name: `import subprocess as s`, `const {exec: x} = …`, `f = os.system`.
+fn is_renamed(tokens: &[Token], at: usize, own: &str) -> bool {
+    let next = tokens.get(at + 1);
+    let is_option =
+        name(tokens.get(at + 2)).is_some_and(|name| matches!(name, "True" | "False" | "true" | "false"));
+    let is_member = at.checked_sub(1).is_some_and(|at| is(tokens.get(at), '.'));
+    let ends = matches!(next, None | Some(Token::Symbol(';' | ',' | ')') | Token::Name(_) | Token::Line));
+    starts::CALLS.has(own)
+        && (name(next) == Some("as")
+            || is(next, ':') && !is_option && name(tokens.get(at + 2)).is_some()
+            || is_member && ends)
+}
+
+/// Whether a function acts on a container, a unit or a cluster.
+fn acts(tokens: &[Token], at: usize, own: &str, has_engine: bool) -> bool {
+    let is_member = at.checked_sub(1).is_some_and(|at| is(tokens.get(at), '.'));
+    starts::OPERATIONS.has(own) && is_member && has_engine
+        || starts::UNIT_CALLS.get(own).is_some()
+        || starts::CLUSTER_CALLS.get_prefix(own).is_some()
+}
+
+/// Whether a text is the address of a request that changes something.
+fn is_request(tokens: &[Token], at: usize, address: &Text) -> bool {
+    let whole: String = address
+        .parts
+        .iter()
+        .map(|part| match part {
+            Part::Known(text) | Part::Unknown(text) => text.as_str(),
+        })
+        .collect();
+    let operation =
+        whole.split_once("/containers/").and_then(|(_, path)| path.split(['?', '#']).next()?.split_once('/'));
+    let near = tokens.get(at.saturating_sub(6)..(at + 16).min(tokens.len())).unwrap_or_default();
+    let mut words = near.iter().filter_map(|token| name(Some(token)).or_else(|| text(Some(token))));
+    operation.is_some_and(|(_, operation)| starts::OPERATIONS.has(operation))
+        || (whole.starts_with("http://") || whole.starts_with("https://"))
+            && words.any(|word| starts::SENDING.has(&word.to_ascii_lowercase()))
+}
+
+/// Whether a token of awk is a command: `"command" | getline`, `print … | "sh"`.
+fn is_command_of_awk(tokens: &[Token], at: usize) -> bool {
+    let gets = name(tokens.get(at + 2)) == Some("getline") && is(tokens.get(at + 1), '|');
+    gets || is_piped(tokens, at) && prints(tokens, at)
+}
+
+/// Whether a token of awk follows a pipe: `|` or `|&`.
+fn is_piped(tokens: &[Token], at: usize) -> bool {
+    let before = |count: usize| at.checked_sub(count).and_then(|at| tokens.get(at));
+    let is_bar = |token: Option<&Token>| token.is_some_and(|token| token.is('|'));
+    is_bar(before(1)) || (before(1).is_some_and(|token| token.is('&')) && is_bar(before(2)))
+}
+
+/// Whether a statement of awk prints before this token; otherwise, a bar is part of a pattern.
+fn prints(tokens: &[Token], at: usize) -> bool {
+    let before = tokens.get(..at).unwrap_or_default().iter().rev();
+    let mut statement = before.take_while(|token| !matches!(token, Token::Symbol('{' | '}' | ';')));
+    statement.any(|token| matches!(token, Token::Name(name) if matches!(name.as_str(), "print" | "printf")))
+}
+
+/// True when the function `name` at `at` starts a program; false for other methods of that name, such as
+/// `app.run()`.
+fn starts_something(tokens: &[Token], at: usize, name: &str) -> bool {
+    let Some(owners) = starts::OWNERS.get(name) else {
+        // `re.exec(text)` in JavaScript matches a pattern; `child_process.exec` does not.
+        let owner = at.checked_sub(2).and_then(|i| tokens.get(i));
+        let dotted = at.checked_sub(1).and_then(|i| tokens.get(i)) == Some(&Token::Symbol('.'));
+        return !(name == "exec"
+            && dotted
+            && matches!(owner, Some(Token::Name(o)) if o.starts_with("re") && !o.starts_with("req")));
+    };
+    let dotted = at.checked_sub(1).and_then(|i| tokens.get(i)) == Some(&Token::Symbol('.'));
+    let owner = at.checked_sub(2).and_then(|i| tokens.get(i));
+    match owner {
+        _ if !dotted => true,
+        Some(Token::Name(owner)) => owners.has(owner),
+        // `require('child_process').spawn(…)`.
+        Some(Token::Symbol(')')) => true,
+        _ => false,
+    }
+}
+
+/// The literal texts between the brackets that open at `from`.
+fn literals(tokens: &[Token], from: usize) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let mut texts = Vec::new();
+    for token in tokens.get(from..).unwrap_or_default().iter().take(64) {
+        match token {
+            Token::Symbol('(' | '[' | '{') => depth += 1,
+            Token::Symbol(')' | ']' | '}') => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    break;
+                }
+            }
+            token => texts.extend(text(Some(token))),
+        }
+    }
+    texts
+}
+
+/// The literal texts, and the lists of texts, that code may run in a way that is not followed: those that begin with
+/// the name of a program and are not printed.
+pub(crate) fn suspected(
+    tokens: &[Token],
+    is_program: &dyn Fn(&str) -> bool,
+    is_left: &dyn Fn(usize) -> bool,
+) -> Vec<String> {
+    let mut callers: Vec<&str> = Vec::new();
+    let mut found: Vec<String> = Vec::new();
+    let mut calls_something = false;
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        let before = at.checked_sub(1).and_then(|before| tokens.get(before));
+        match token {
+            Token::Symbol('(') => {
+                let caller = name(before).unwrap_or_default();
+                calls_something |= !caller.is_empty() && !starts::HARMLESS.has(caller);
+                callers.push(caller);
+            }
+            Token::Symbol(')') => drop(callers.pop()),
+            // `sh.docker("restart", …)`.
+            Token::Name(word) if is_program(word) && is(tokens.get(at + 1), '(') && is_left(at) => {
+                let given = literals(tokens, at + 1);
+                if !given.is_empty() {
+                    found.push(std::iter::once(word.as_str()).chain(given).collect::<Vec<_>>().join(" "));
+                    calls_something = true;
+                }
+            }
+            Token::Name(word) if matches!(word.as_str(), "import" | "require" | "use") => {
+                calls_something = true;
+            }
+            Token::Text(_) if is_left(at) => {
+                // `print "…"` without brackets, `x == "…"`.
+                let caller = name(before).or(callers.last().copied().filter(|caller| !caller.is_empty()));
+                let compared =
+                    is(before, '=') && at > 1 && matches!(tokens.get(at - 2), Some(Token::Symbol('=' | '!')));
+                let first = text(Some(token)).unwrap_or_default();
+                let starts = is_program(first.split_whitespace().next().unwrap_or_default());
+                if starts && !compared && !caller.is_some_and(|caller| starts::HARMLESS.has(caller)) {
+                    let mut command = first.to_owned();
+                    if is_program(first) {
+                        // `Command("docker", {args: ["restart", …]})`.
+                        let later = tokens.get(at + 1..).unwrap_or_default().iter().take(MOST_LATER);
+                        let later = later
+                            .take_while(|token| !is(Some(token), ';'))
+                            .filter_map(|token| text(Some(token)));
+                        found.push(std::iter::once(first).chain(later).collect::<Vec<_>>().join(" "));
+                    }
+                    while is(tokens.get(at + 1), ',')
+                        && let Some(next) = text(tokens.get(at + 2))
+                    {
+                        command.push(' ');
+                        command.push_str(next);
+                        at += 2;
+                    }
+                    found.push(command);
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    if calls_something { found } else { Vec::new() }
+}
