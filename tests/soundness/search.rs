@@ -91,7 +91,9 @@ fn one(
     let mut failed: BTreeMap<Failure, Input> = BTreeMap::new();
     let mut acted = false;
     counts.programs += 1;
-    for input in inputs(seed) {
+    // Inputs that differ only in what the program does not look at would run it again in the same way.
+    let different: BTreeSet<Input> = inputs(seed).into_iter().map(|input| input.seen_by(&text)).collect();
+    for input in different {
         let (command, files) = form.command(&text, &input.args, &world.here());
         let began = Instant::now();
         let calls = world.run(&command, &input, &files);
@@ -102,6 +104,7 @@ fn one(
         };
         counts.runs += 1;
         acted |= acts(&calls);
+        let began = Instant::now();
         let reading =
             readings.entry(command).or_insert_with_key(|command| Reading::of(command, &world.here(), &files));
         counts.reading += began.elapsed();
@@ -112,6 +115,10 @@ fn one(
     if acted {
         counts.acted += 1;
     } else {
+        if readings.values().any(Reading::acts) && env::var_os("IDLE").is_some() {
+            let shown = readings.values().find(|reading| reading.acts()).map(Reading::shown);
+            println!("IDLE {seed} {form:?}\n{text}\n  {}\n", shown.unwrap_or_default().replace('\n', "\n  "));
+        }
         counts.idle += 1;
         counts.idle_read_as_acting += u64::from(readings.values().any(Reading::acts));
         counts.idle_denied += u64::from(readings.values().any(|reading| !reading.is_allowed()));
@@ -252,7 +259,7 @@ impl Counts {
         } = self;
         let per_second = u128::from(*programs) * 1000 / took.as_millis().max(1);
         println!(
-            "SEED={first}: {programs} programs, {runs} runs ({endless} ended by force) in {took:.1?}: {per_second} per second"
+            "SEED={first}: {programs} programs, {runs} runs with different inputs ({endless} ended by force) in {took:.1?}: {per_second} per second"
         );
         println!("{running:.1?} in bash, {reading:.1?} in the reader, of all workers together");
         println!("{acted} acted; failed: {failed:?}");

@@ -28,7 +28,7 @@ const REAL: [&str; 17] = [
 const LONGEST: u32 = 20;
 
 /// What a program finds when it runs.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Input {
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -46,6 +46,30 @@ pub struct Input {
 }
 
 impl Input {
+    /// The input without what a program with this text cannot look at.
+    pub fn seen_by(mut self, text: &str) -> Self {
+        let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+        let sees_args = ["$", "${", "${#", "${!"].iter().any(|begin| {
+            ('0'..='9').chain("@*#".chars()).any(|name| text.contains(&format!("{begin}{name}")))
+        });
+        if !sees_args && !has(&["shift", "getopts", "for ", "select ", "BASH_ARG", "(("]) {
+            self.args.clear();
+        }
+        if !has(&["set\n", "set;", "set|", "set |", "-p", "env"]) {
+            self.env.retain(|(name, _)| text.contains(name.as_str()));
+        }
+        if !has(&["*", "?", "["]) {
+            self.files.retain(|(name, _)| text.contains(name.trim_end_matches('/')));
+        }
+        if !has(&["is-active"]) {
+            self.probes = [0; 4];
+        }
+        if !has(&["ps"]) {
+            self.listed.clear();
+        }
+        self
+    }
+
     /// What it holds, without what is empty.
     pub fn shown(&self) -> String {
         let mut shown = format!("args {:?}", self.args);

@@ -159,8 +159,8 @@ pub(crate) struct Shell {
     pub in_function: bool,
     /// It runs the body of a loop, which `break` ends.
     pub in_loop: bool,
-    /// Variables that the function in progress has made local, with their values before.
-    pub locals: Rc<Vec<(String, Option<Variable>)>>,
+    /// Variables that the function in progress has made local, each once.
+    pub locals: Rc<BTreeMap<String, Local>>,
     /// `execfail`: the script continues when `exec` fails.
     pub outlives_exec: bool,
     /// The next name is no function: `command NAME`.
@@ -171,6 +171,15 @@ pub(crate) struct Shell {
     pub matches_loosely: bool,
     /// The rest of standard input; `None` when it is not part of the text.
     pub stdin: Option<String>,
+}
+
+/// What a variable was before a function has made it local.
+#[derive(Debug, Clone)]
+pub(crate) struct Local {
+    pub variable: Option<Variable>,
+    pub attribute: Option<Attribute>,
+    /// False where a way to the end of the function leaves it as it was.
+    pub is_certain: bool,
 }
 
 impl Shell {

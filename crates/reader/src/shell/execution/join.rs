@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
-use crate::shell::state::{Args, Body, Shell, Value, Variable, is_same};
+use crate::shell::state::{Args, Body, Local, Shell, Value, Variable, is_same};
 use crate::shell::text::{Origin, Unknown, Word};
 
 /// Maximum number of values of one variable; beyond it, the value is unknown.
@@ -47,8 +47,8 @@ impl Evaluator {
             let exported = other.exported_functions.to_vec();
             add_new(Rc::make_mut(&mut shell.exported_functions), exported);
         }
-        if other.locals.len() > shell.locals.len() {
-            shell.locals = Rc::clone(&other.locals);
+        if !Rc::ptr_eq(&shell.locals, &other.locals) {
+            self.join_locals(shell, other);
         }
         shell.output = shell.output.take().or_else(|| other.output.clone());
         shell.aliases.enabled |= other.aliases.enabled;
@@ -76,16 +76,46 @@ impl Evaluator {
             if is_same(our, their) {
                 continue;
             }
-            let mut choices = possible(our);
-            for choice in possible(their) {
-                if !choices.iter().any(|known| is_same(known.as_ref(), choice.as_ref())) {
-                    choices.push(choice);
-                }
-            }
-            let variable = self.variable_of(name, choices, other);
+            let variable = self.either(name, our, their, other);
             shell.has_choices = true;
             Rc::make_mut(&mut shell.variables).insert(name.clone(), variable);
         }
+    }
+
+    /// A variable that is local on one of two ways may be local.
+    fn join_locals(&mut self, shell: &mut Shell, other: &Shell) {
+        let locals = Rc::make_mut(&mut shell.locals);
+        for (name, local) in locals.iter_mut() {
+            let Some(their) = other.locals.get(name) else {
+                local.is_certain = false;
+                continue;
+            };
+            local.is_certain &= their.is_certain;
+            if !is_same(local.variable.as_ref(), their.variable.as_ref()) {
+                local.variable =
+                    Some(self.either(name, local.variable.as_ref(), their.variable.as_ref(), other));
+            }
+        }
+        for (name, local) in other.locals.iter() {
+            locals.entry(name.clone()).or_insert_with(|| Local { is_certain: false, ..local.clone() });
+        }
+    }
+
+    /// A variable that is as one of two.
+    fn either(
+        &mut self,
+        name: &str,
+        our: Option<&Variable>,
+        their: Option<&Variable>,
+        shell: &Shell,
+    ) -> Variable {
+        let mut choices = possible(our);
+        for choice in possible(their) {
+            if !choices.iter().any(|known| is_same(known.as_ref(), choice.as_ref())) {
+                choices.push(choice);
+            }
+        }
+        self.variable_of(name, choices, shell)
     }
 
     /// A variable that is as one of these.

@@ -1,9 +1,10 @@
 //! Attributes of variables: `declare -l`, `declare -u` and namerefs.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::invocation::Invocation;
-use crate::shell::state::{Attribute, Shell, Value};
+use crate::shell::state::{Attribute, Local, Shell, Value};
 
 /// Maximum length of a chain of namerefs, as in bash.
 const MOST_REFERENCES: usize = 8;
@@ -24,6 +25,10 @@ pub(crate) fn declare(shell: &mut Shell, invocation: &Invocation, is_declaration
                 let name = field.text.split('=').next().unwrap_or_default().trim_end_matches('+');
                 if let Some(attribute) = attribute {
                     Rc::make_mut(&mut shell.attributes).insert(name.to_owned(), attribute);
+                    // A second `declare -n` changes the reference, not what it stands for.
+                    if attribute == Attribute::Reference && field.text.contains('=') {
+                        Rc::make_mut(&mut shell.variables).remove(name);
+                    }
                 }
             }
         }
@@ -45,20 +50,26 @@ impl Shell {
         }
         for field in invocation.args().filter(|field| !field.text.starts_with('-')) {
             let name = field.text.split(['=', '[']).next().unwrap_or_default().trim_end_matches('+');
-            let before = self.variables.get(name).cloned();
-            Rc::make_mut(&mut self.locals).push((name.to_owned(), before));
+            let locals = Rc::make_mut(&mut self.locals);
+            if let Some(local) = locals.get_mut(name) {
+                local.is_certain = true;
+                continue;
+            }
+            let attribute = match self.attributes.contains_key(name) {
+                true => Rc::make_mut(&mut self.attributes).remove(name),
+                false => None,
+            };
+            let variable = self.variables.get(name).cloned();
+            locals.insert(name.to_owned(), Local { variable, attribute, is_certain: true });
         }
     }
 
-    /// Restores the variables that the function has made local.
-    pub fn end_locals(&mut self) {
+    /// Restores the variables that the function has made local; without those that it may not have, if these are to be kept.
+    pub fn end_locals(&mut self, keeps_uncertain: bool) {
         let locals = std::mem::take(&mut self.locals);
-        for (name, before) in locals.iter().rev() {
-            let variables = Rc::make_mut(&mut self.variables);
-            match before {
-                Some(value) => variables.insert(name.clone(), value.clone()),
-                None => variables.remove(name),
-            };
+        for (name, local) in locals.iter().filter(|(_, local)| local.is_certain || !keeps_uncertain) {
+            put_back(&mut self.attributes, name, local.attribute);
+            put_back(&mut self.variables, name, local.variable.clone());
         }
     }
 
@@ -87,5 +98,13 @@ impl Shell {
             }
             Value::Unset => Value::Unset,
         }
+    }
+}
+
+fn put_back<V: Clone>(map: &mut Rc<BTreeMap<String, V>>, name: &str, before: Option<V>) {
+    match before {
+        Some(value) => drop(Rc::make_mut(map).insert(name.to_owned(), value)),
+        None if map.contains_key(name) => drop(Rc::make_mut(map).remove(name)),
+        None => {}
     }
 }

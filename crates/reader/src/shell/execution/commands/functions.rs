@@ -71,7 +71,12 @@ impl Evaluator {
         if !nodes.is_empty() {
             self.push(Node::Group(Construct::Call(name.to_owned()), nodes));
         }
-        shell.end_locals();
+        let mut with_more = shell.locals.values().any(|local| !local.is_certain).then(|| shell.clone());
+        shell.end_locals(false);
+        if let Some(with_more) = &mut with_more {
+            with_more.end_locals(true);
+            self.join(shell, with_more);
+        }
         shell.locals = locals;
         (shell.in_function, shell.in_loop) = (in_function, in_loop);
         (shell.args, shell.args_unknown, shell.args_choices) = outer;

@@ -90,8 +90,8 @@ impl Evaluator {
         }
         // All values are expanded before the first one is assigned.
         let values: Vec<_> = declared.iter().map(|assignment| self.value_of(shell, assignment)).collect();
-        attributes::declare(shell, &invocation, is_declaration);
         shell.localise(&invocation);
+        attributes::declare(shell, &invocation, is_declaration);
         for (assignment, value) in declared.into_iter().zip(values) {
             self.set_value(shell, assignment, value);
         }
