@@ -13,7 +13,7 @@ use opsctl_policy::model::rights::policy::Tier;
 use opsctl_policy::paths::word_paths::UnknownMachine;
 use opsctl_policy::screen::{Screen, Screened};
 use opsctl_reader::shell::disk::Disk;
-use opsctl_reader::shell::{self, Construct, Node, Word};
+use opsctl_reader::shell::{self, Construct, INHERITED, Node, Word};
 use opsctl_reader::terms::action::{ActionKind, Target};
 use opsctl_reader::terms::effect::Effect;
 
@@ -162,7 +162,11 @@ pub fn failures(reading: &Reading, calls: &[Call]) -> Vec<Failure> {
 
 fn counts_fewer(reading: &Reading, calls: &[Call]) -> bool {
     let mut ran: BTreeMap<String, usize> = BTreeMap::new();
-    for call in calls {
+    let mut inherited = Vec::new();
+    add_inherited(&reading.screened.reading.script.nodes, false, &mut inherited);
+    // With a value of the environment it counts as what the script itself asks for.
+    let counts = |call: &&Call| !inherited.iter().any(|command| is_call(&command.words, call));
+    for call in calls.iter().filter(counts) {
         if let Does::Restarts(names) = does(call) {
             for name in names {
                 *ran.entry(name).or_default() += 1;
@@ -189,6 +193,20 @@ fn counts_fewer(reading: &Reading, calls: &[Call]) -> bool {
         .map(|(name, count)| count.saturating_sub(counted.get(name).copied().unwrap_or_default()))
         .sum();
     missing > unresolved
+}
+
+/// Adds the commands that are read with a value which only the environment gives.
+fn add_inherited<'a>(nodes: &'a [Node], is_inside: bool, found: &mut Vec<&'a shell::Command>) {
+    for node in nodes {
+        match node {
+            Node::Command(command) if is_inside => found.push(command),
+            Node::Group(construct, children) => {
+                let is_inherited = matches!(construct, Construct::Branch(INHERITED));
+                add_inherited(children, is_inside || is_inherited, found);
+            }
+            _ => {}
+        }
+    }
 }
 
 /// The calls that no command of the reading is, where each command without `repeats` is one call.

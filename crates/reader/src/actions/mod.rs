@@ -16,8 +16,8 @@ use std::rc::Rc;
 
 use crate::catalogue::Catalogue;
 use crate::shell::disk::Disk;
-use crate::shell::{self, Command, Complaint, Construct, Node, Script};
-use crate::terms::action::Action;
+use crate::shell::{self, Command, Complaint, Construct, INHERITED, Node, Script};
+use crate::terms::action::{Action, Target};
 use crate::terms::verb::Verb;
 
 use call::{Call, Idle};
@@ -96,6 +96,9 @@ fn actions_of<'a>(
                     for child in children {
                         let mut own = Vec::new();
                         actions_of(std::slice::from_ref(child), (catalogue, around), &mut own, complaints);
+                        if matches!(child, Node::Group(Construct::Branch(INHERITED), _)) {
+                            forget_unnamed(actions.get(before..).unwrap_or_default(), &mut own);
+                        }
                         add_missing(actions, before, own);
                     }
                 } else {
@@ -105,6 +108,16 @@ fn actions_of<'a>(
             }
         }
     }
+}
+
+/// Removes the actions that only the environment asks for, where the script asks for one of the same kind on the same target,
+/// or on any if the environment names the target.
+fn forget_unnamed(named: &[Action], own: &mut Vec<Action>) {
+    let is_same = |one: &Action, other: &Action| {
+        (one.kind, one.family, one.repeats) == (other.kind, other.family, other.repeats)
+            && (other.target == Target::Unknown || one.target == other.target)
+    };
+    own.retain(|action| !named.iter().any(|known| is_same(known, action)));
 }
 
 /// Adds actions of which only those of one way are carried out: each as often as on the way with the most of them.

@@ -1,5 +1,6 @@
 //! The state of a shell at one point of a script: variables, functions, directory, host.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -70,6 +71,29 @@ pub(crate) fn is_same(one: Option<&Variable>, other: Option<&Variable>) -> bool 
     }
 }
 
+/// Variables by their names. States share those that are the same in both.
+pub(crate) type Variables = BTreeMap<Rc<str>, Rc<Variable>>;
+
+/// The names of the variables that two states have differently.
+pub(crate) fn differing(ours: &Variables, theirs: &Variables) -> Vec<Rc<str>> {
+    let (mut ours, mut theirs) = (ours.iter().peekable(), theirs.iter().peekable());
+    let mut names = Vec::new();
+    loop {
+        let order = match (ours.peek(), theirs.peek()) {
+            (Some((our, _)), Some((their, _))) => our.cmp(their),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => return names,
+        };
+        let our = if order == Ordering::Greater { None } else { ours.next() };
+        let their = if order == Ordering::Less { None } else { theirs.next() };
+        match (our, their) {
+            (Some((_, our)), Some((_, their))) if Rc::ptr_eq(our, their) || our.is_like(their) => {}
+            _ => names.extend(our.or(their).map(|(name, _)| Rc::clone(name))),
+        }
+    }
+}
+
 /// The body of a function.
 pub(crate) type Body = Rc<ast::FunctionBody>;
 
@@ -121,7 +145,7 @@ pub(crate) struct Aliases {
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent yes-or-no facts")]
 pub(crate) struct Shell {
-    pub variables: Rc<BTreeMap<String, Variable>>,
+    pub variables: Rc<Variables>,
     pub functions: Rc<BTreeMap<String, Body>>,
     /// Functions that branches may have left behind differently: one of these bodies, or none.
     pub function_choices: Rc<BTreeMap<String, Vec<Option<Body>>>>,
@@ -176,7 +200,7 @@ pub(crate) struct Shell {
 /// What a variable was before a function has made it local.
 #[derive(Debug, Clone)]
 pub(crate) struct Local {
-    pub variable: Option<Variable>,
+    pub variable: Option<Rc<Variable>>,
     pub attribute: Option<Attribute>,
     /// False where a way to the end of the function leaves it as it was.
     pub is_certain: bool,
@@ -185,7 +209,7 @@ pub(crate) struct Local {
 impl Shell {
     pub fn get(&self, name: &str) -> Option<&Variable> {
         let name = if self.attributes.is_empty() { name } else { self.referred(name) };
-        self.variables.get(name)
+        self.variables.get(name).map(Rc::as_ref)
     }
 
     pub fn set(&mut self, name: &str, value: Value, origin: Origin) {
@@ -198,7 +222,12 @@ impl Shell {
             self.add_env(name, Word::literal(text));
         }
         let variable = Variable { exported, ..Variable::of(value, origin) };
-        Rc::make_mut(&mut self.variables).insert(name.to_owned(), variable);
+        self.put(name, variable);
+    }
+
+    /// Puts a variable in the place of one with this name.
+    pub fn put(&mut self, name: &str, variable: Variable) {
+        Rc::make_mut(&mut self.variables).insert(name.into(), Rc::new(variable));
     }
 
     pub fn set_text(&mut self, name: &str, text: impl Into<String>) {
@@ -208,24 +237,23 @@ impl Shell {
     /// Moves the value out and leaves the variable unset.
     pub fn take(&mut self, name: &str) -> Option<Value> {
         let variables = Rc::make_mut(&mut self.variables);
-        let variable = variables.get_mut(name)?;
+        let variable = Rc::make_mut(variables.get_mut(name)?);
         variable.choices = None;
         Some(std::mem::replace(&mut variable.value, Value::Unset))
     }
 
     /// Resets a variable to its state in another shell.
     pub fn restore(&mut self, name: &str, from: &Self) {
-        let variables = Rc::make_mut(&mut self.variables);
         match from.get(name) {
-            Some(old) => variables.insert(name.to_owned(), old.clone()),
-            None => variables.remove(name),
-        };
+            Some(old) => self.put(name, old.clone()),
+            None => drop(Rc::make_mut(&mut self.variables).remove(name)),
+        }
     }
 
     /// Marks a variable as exported. Does not update `env`.
     pub fn export(&mut self, name: &str) {
         if let Some(variable) = Rc::make_mut(&mut self.variables).get_mut(name) {
-            variable.exported = true;
+            Rc::make_mut(variable).exported = true;
         }
     }
 
@@ -292,7 +320,7 @@ impl Shell {
         let functions = self.functions.iter().filter(|(name, _)| self.exported_functions.contains(name));
         let exported = self.variables.iter().filter(|(_, v)| v.exported);
         Self {
-            variables: Rc::new(exported.map(|(k, v)| (k.clone(), v.clone())).collect()),
+            variables: Rc::new(exported.map(|(k, v)| (Rc::clone(k), Rc::clone(v))).collect()),
             functions: Rc::new(functions.map(|(k, v)| (k.clone(), Rc::clone(v))).collect()),
             function_choices: Rc::default(),
             args: Rc::default(),

@@ -1,5 +1,6 @@
 //! Commands that mention something which branches have left behind differently: they are followed once for each value.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::join::possible;
@@ -110,12 +111,12 @@ impl Evaluator {
         match choice {
             Choice::Variable(name, choices) => {
                 let Some(variable) = choices.get(index).cloned().flatten() else {
-                    Rc::make_mut(&mut shell.variables).remove(name);
+                    Rc::make_mut(&mut shell.variables).remove(name.as_str());
                     return true;
                 };
                 let is_inherited = self.is_inherited(&variable.value);
                 let exported = variable.exported;
-                Rc::make_mut(&mut shell.variables).insert(name.clone(), variable);
+                shell.put(name, variable);
                 if exported {
                     self.export(shell, name);
                 }
@@ -139,10 +140,11 @@ fn choices_in(shell: &Shell, text: &str) -> Vec<Choice> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let first = text.split_whitespace().next().unwrap_or_default();
     let is_program = !ANYWHERE.contains(&first) && !first.contains('=');
-    let mentions = |name: &str| text.split(|c| !is_part(c)).any(|word| word == name);
+    let words: BTreeSet<&str> = text.split(|c| !is_part(c)).collect();
+    let mentions = |name: &str| words.contains(name);
     for (name, variable) in shell.variables.iter().filter(|(_, variable)| variable.choices.is_some()) {
         if mentions(name) || (is_program && variable.exported) {
-            choices.push(Choice::Variable(name.clone(), possible(Some(variable))));
+            choices.push(Choice::Variable(name.to_string(), possible(Some(variable))));
         }
     }
     let names_args = text.match_indices('$').any(|(at, _)| {

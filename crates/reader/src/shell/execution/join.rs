@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
-use crate::shell::state::{Args, Body, Local, Shell, Value, Variable, is_same};
+use crate::shell::state::{Args, Body, Local, Shell, Value, Variable, differing, is_same};
 use crate::shell::text::{Origin, Unknown, Word};
 
 /// Maximum number of values of one variable; beyond it, the value is unknown.
@@ -69,16 +69,11 @@ impl Evaluator {
 
     fn join_variables(&mut self, shell: &mut Shell, other: &Shell) {
         self.spend(1 + other.variables.len() / 16);
-        let ours = Rc::clone(&shell.variables);
-        let names: BTreeSet<&String> = ours.keys().chain(other.variables.keys()).collect();
-        for name in names {
-            let (our, their) = (ours.get(name), other.variables.get(name));
-            if is_same(our, their) {
-                continue;
-            }
-            let variable = self.either(name, our, their, other);
+        for name in differing(&shell.variables, &other.variables) {
+            let (our, their) = (shell.variables.get(&name), other.variables.get(&name));
+            let variable = self.either(&name, our, their, other);
             shell.has_choices = true;
-            Rc::make_mut(&mut shell.variables).insert(name.clone(), variable);
+            shell.put(&name, variable);
         }
     }
 
@@ -91,9 +86,9 @@ impl Evaluator {
                 continue;
             };
             local.is_certain &= their.is_certain;
-            if !is_same(local.variable.as_ref(), their.variable.as_ref()) {
-                local.variable =
-                    Some(self.either(name, local.variable.as_ref(), their.variable.as_ref(), other));
+            if !is_same(local.variable.as_deref(), their.variable.as_deref()) {
+                let either = self.either(name, local.variable.as_ref(), their.variable.as_ref(), other);
+                local.variable = Some(Rc::new(either));
             }
         }
         for (name, local) in other.locals.iter() {
@@ -105,12 +100,12 @@ impl Evaluator {
     fn either(
         &mut self,
         name: &str,
-        our: Option<&Variable>,
-        their: Option<&Variable>,
+        our: Option<&Rc<Variable>>,
+        their: Option<&Rc<Variable>>,
         shell: &Shell,
     ) -> Variable {
-        let mut choices = possible(our);
-        for choice in possible(their) {
+        let mut choices = possible(our.map(Rc::as_ref));
+        for choice in possible(their.map(Rc::as_ref)) {
             if !choices.iter().any(|known| is_same(known.as_ref(), choice.as_ref())) {
                 choices.push(choice);
             }
@@ -199,11 +194,10 @@ impl Evaluator {
     /// Replaces what changes from one round of a loop to the next with unknown values.
     pub fn widen(&mut self, shell: &mut Shell, before: &Shell) {
         if !Rc::ptr_eq(&shell.variables, &before.variables) {
-            let now = Rc::clone(&shell.variables);
-            for (name, variable) in now.iter() {
-                if !is_same(Some(variable), before.variables.get(name)) {
-                    let forgotten = self.forgotten(name, &possible(Some(variable)), before);
-                    Rc::make_mut(&mut shell.variables).insert(name.clone(), forgotten);
+            for name in differing(&shell.variables, &before.variables) {
+                if let Some(variable) = shell.variables.get(&name) {
+                    let forgotten = self.forgotten(&name, &possible(Some(variable)), before);
+                    shell.put(&name, forgotten);
                 }
             }
         }
@@ -284,9 +278,8 @@ impl Shell {
 
     /// Whether both are the same, as far as it changes from one round of a loop to the next.
     pub fn is_like(&self, other: &Self) -> bool {
-        let names = || self.variables.keys().chain(other.variables.keys());
         (Rc::ptr_eq(&self.variables, &other.variables)
-            || names().all(|name| is_same(self.variables.get(name), other.variables.get(name))))
+            || differing(&self.variables, &other.variables).is_empty())
             && self.possible_args() == other.possible_args()
             && self.possible_folders() == other.possible_folders()
             && self.has_functions_of(other)

@@ -30,7 +30,7 @@ impl Evaluator {
             if clause.values.is_some() {
                 return this.for_words(shell, clause);
             }
-            // The parser gives the same for `for x`, over the parameters, and `for x in`, over nothing.
+            // The parser does not tell `for x`, over the parameters, from `for x in`, over nothing.
             let mut ways = Ways::default();
             ways.add(this, shell.clone(), (String::new(), Flow::On));
             ways.run(this, shell.clone(), |this, shell| this.for_words(shell, clause));

@@ -62,6 +62,9 @@ fn set(pattern: &[char], c: char) -> Option<usize> {
 
 /// True when the whole text matches the pattern.
 pub fn glob(pattern: &str, text: &str) -> bool {
+    if !pattern.contains(['*', '?', '[', '\\']) {
+        return pattern == text;
+    }
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     matches(&pattern, &text)
 }

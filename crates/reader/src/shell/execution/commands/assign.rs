@@ -128,7 +128,7 @@ impl Evaluator {
             let choices = texts.into_iter().map(|text| Some(of(text))).collect();
             let variable = self.variable_of(name, choices, shell);
             let name = shell.referred(name).to_owned();
-            Rc::make_mut(&mut shell.variables).insert(name, variable);
+            shell.put(&name, variable);
             shell.has_choices = true;
         }
     }

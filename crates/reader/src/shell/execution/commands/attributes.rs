@@ -69,7 +69,7 @@ impl Shell {
         let locals = std::mem::take(&mut self.locals);
         for (name, local) in locals.iter().filter(|(_, local)| local.is_certain || !keeps_uncertain) {
             put_back(&mut self.attributes, name, local.attribute);
-            put_back(&mut self.variables, name, local.variable.clone());
+            put_back(&mut self.variables, &Rc::from(name.as_str()), local.variable.clone());
         }
     }
 
@@ -101,9 +101,9 @@ impl Shell {
     }
 }
 
-fn put_back<V: Clone>(map: &mut Rc<BTreeMap<String, V>>, name: &str, before: Option<V>) {
+fn put_back<K: Ord + Clone, V: Clone>(map: &mut Rc<BTreeMap<K, V>>, name: &K, before: Option<V>) {
     match before {
-        Some(value) => drop(Rc::make_mut(map).insert(name.to_owned(), value)),
+        Some(value) => drop(Rc::make_mut(map).insert(name.clone(), value)),
         None if map.contains_key(name) => drop(Rc::make_mut(map).remove(name)),
         None => {}
     }
