@@ -30,8 +30,10 @@ const EVENTS: u32 = 10;
 
 /// Prints the session context. A section without data states that.
 pub fn handle(call: &HookCall, start: &SessionStart, request: &Request) -> Answer {
-    let limited = started::restored(request);
-    let request = limited.as_ref().unwrap_or(request);
+    let mut request = started::restored(request).unwrap_or_else(|| request.clone());
+    // The parts of the context read the ledger one after another, and opening it costs more than reading it.
+    request.environment.ledger.pool.get_or_insert_default();
+    let request = &request;
     let mut warnings = Vec::new();
     // The context is empty again, and fills again.
     if matches!(start.source.as_deref(), Some("clear" | "compact")) {

@@ -268,6 +268,8 @@ fn set_up(connection: &rusqlite::Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "synchronous", "FULL")?;
     // Otherwise every hook would copy the WAL into the database when it closes its connection.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    // Otherwise a cached query with other values would be compiled again, which takes longer than to run it.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())
 }
 
