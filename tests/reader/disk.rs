@@ -114,8 +114,12 @@ fn a_script_reads_where_all_of_its_commands_do_and_the_session_cannot_replace_it
 #[test]
 fn a_file_that_the_command_changes_is_no_proof() {
     let disk = disk(&[("/opt/x.sh", "docker restart jellyfin\n")]);
+    // An edit that is followed is one.
+    let edited = read("sed -i s/jellyfin/sonarr/ /opt/x.sh; bash /opt/x.sh", &disk);
+    assert_eq!(targets(&edited), ["sonarr"]);
+    assert!(edited.complaints.is_empty());
     for command in [
-        "sed -i s/a/b/ /opt/x.sh; bash /opt/x.sh",
+        "sed -i '/a/{N;d}' /opt/x.sh; bash /opt/x.sh",
         "cd /opt; git checkout x.sh; ./x.sh",
         "wget -qO /opt/x.sh u; sh /opt/x.sh",
     ] {

@@ -318,8 +318,13 @@ impl Prover<'_> {
         let outputs = usage.files().outputs;
         // Many programs take the options of a verb before it, too.
         let before = texts.get(..usage.rest).unwrap_or_default();
-        for item in Scanner::new(before, usage.start, &usage.program.value.unwrap_or_default()) {
+        let own = usage.program.value.unwrap_or_default();
+        // `git -C DIR branch` is not `git branch -C`.
+        let is_own =
+            |name: &Name<'_>| usage.form.value.is_some() && name.is_any(&own) && !name.is_any(&value);
+        for item in Scanner::new(before, usage.start, &own) {
             if let Item::Option(name, _) = item
+                && !is_own(&name)
                 && (name.is_any(&terms.changes_with) || name.is_any(&outputs))
             {
                 return unknown(Why::Option(written(name)));

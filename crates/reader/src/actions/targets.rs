@@ -97,7 +97,10 @@ fn owner(word: &Word) -> Option<(Family, Target)> {
             Some((Family::Unit, Target::Unit(unit(last).to_owned())))
         }
         ("cat" | "<", [.., file]) => {
-            Some((Family::Unit, Target::Unit(base_name(file).strip_suffix(".pid")?.to_owned())))
+            let file = file.strip_suffix("/cgroup.procs").unwrap_or(file);
+            let name = base_name(file);
+            let name = name.strip_suffix(".pid").or_else(|| name.strip_suffix(".service"))?;
+            Some((Family::Unit, Target::Unit(name.to_owned())))
         }
         _ => None,
     }

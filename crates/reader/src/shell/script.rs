@@ -263,7 +263,7 @@ impl Unread {
     /// Passes each position of the text with the name of a program to `see`, as a suspected command.
     pub fn suspect(&self, is_program: impl Fn(&str) -> bool, mut see: impl FnMut(Command) -> Suspicion) {
         let ends_command = |c: char| matches!(c, ';' | '|' | '&' | '\n' | '(' | ')' | '`');
-        let between = |c: char| c.is_whitespace() || r#""',[]{}<>\"#.contains(c);
+        let between = |c: char| c.is_whitespace() || r#""',[]{}<>\="#.contains(c);
         for part in self.text.split(ends_command).filter(|part| !part.trim_start().starts_with('#')) {
             let words: Vec<&str> = part.split(between).filter(|word| !word.is_empty()).collect();
             let mut at = 0;

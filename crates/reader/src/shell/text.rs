@@ -5,6 +5,7 @@
 //! `ssh host "docker restart $NAME"`, the script on the host still contains the mark of `$NAME`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::grammar::here::restore;
 use super::marks::{APART, CLOSE, DOCUMENT, OPEN};
@@ -60,6 +61,21 @@ pub struct Unknown {
     pub(crate) found: Option<Search>,
     /// The text, with marks of files on disk.
     pub(crate) contents: Option<String>,
+    /// The filter that prints the text.
+    pub(crate) filter: Option<Arc<Filter>>,
+    /// True when the text may be any number of lines.
+    pub(crate) repeats: bool,
+}
+
+/// A filter whose input is known when what it prints is run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Filter {
+    /// Its words without files.
+    pub words: Vec<String>,
+    /// Its input, with marks of files on disk.
+    pub input: String,
+    /// True where it has changed the file that it read.
+    pub is_edit: bool,
 }
 
 /// One word of a command.

@@ -200,6 +200,8 @@ impl Makefile {
             .filter(|word| *word != "|")
             .map(str::to_owned)
             .collect();
+        // What make computes may be any target.
+        self.is_partial |= prerequisites.iter().any(|name| name.contains('$'));
         for target in &targets {
             if let Some(rule) = self.rule_of(target) {
                 rule.prerequisites.extend(prerequisites.iter().cloned());

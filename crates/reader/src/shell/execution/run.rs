@@ -151,12 +151,13 @@ impl Evaluator {
         if self.unknowns.only_mark(text).is_some() {
             let shown = self.unknowns.show(text.trim());
             self.complain(Complaint::Runs(short(&shown)));
-            let made_from = self.unknowns.only_mark(text).and_then(|unknown| unknown.made_from.clone());
-            if let Some(text) = made_from {
+            let unknown = self.unknowns.only_mark(text).cloned().unwrap_or_default();
+            let repeating = Shell { repeats: shell.repeats || unknown.repeats, ..shell.clone() };
+            if let Some(text) = unknown.made_from {
                 let text = self.loaded(shell, &text);
-                self.unread(shell, &text);
+                self.unread(&repeating, &text);
             }
-            self.unread_text(shell, text, true);
+            self.unread_text(&repeating, text, true);
             return (self.unknowns.plain(shown), Flow::On);
         }
         self.spend(1);

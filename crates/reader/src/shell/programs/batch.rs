@@ -96,7 +96,10 @@ pub(crate) fn xargs(evaluator: &mut Evaluator, started: &Started<'_>) -> String 
     let base = command.map_or(&[][..], |at| invocation.from(at));
     let base = if base.is_empty() { vec![Field::literal("echo")] } else { base.to_vec() };
     let read = match from_file {
-        Some(file) => evaluator.file_content(shell, file),
+        Some(file) => evaluator.file_content(shell, file).or_else(|| {
+            let source = format!("$(< {})", evaluator.unknowns.show(file));
+            Some(evaluator.unknowns.many(source))
+        }),
         None => invocation.stdin.clone(),
     };
     let stdin = read.as_deref();
@@ -195,7 +198,7 @@ pub(crate) fn find(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
         }
         // How often a command prints is not known.
         let made_from = Some(outputs).filter(|text| !text.is_empty());
-        this.unknowns.mark(Unknown { made_from, ..found })
+        this.unknowns.mark(Unknown { made_from, repeats: true, ..found })
     })
 }
 

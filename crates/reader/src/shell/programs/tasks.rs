@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::wrapper::quoted;
 use crate::catalogue::program::{Program, Role};
-use crate::languages::names::manifests as names;
+use crate::languages::names::{Names, manifests as names};
 use crate::manifest::{self, Commands};
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
@@ -16,6 +16,9 @@ use crate::shell::text::{Field, Unknown};
 
 /// Maximum number of folders above the working directory in which a justfile is searched.
 const MOST_PARENTS: usize = 8;
+
+/// Maximum nesting of files that include others.
+const MOST_INCLUDES: usize = 4;
 
 /// The words of a task runner.
 #[derive(Default)]
@@ -58,7 +61,7 @@ pub(crate) fn make(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
     let Some((path, text)) = file.filter(|_| !words.is_idle) else {
         return evaluator.plain_program(started);
     };
-    let text = lines + &text;
+    let text = lines + &evaluator.with_included(&inner, "", text, names::MAKE_INCLUDES);
     let (assigned, goals): (Vec<&str>, Vec<&str>) = words.plain.iter().partition(|word| word.contains('='));
     let split = |word: &&str| {
         word.split_once('=').map(|(name, value)| (name.trim_end_matches(':').to_owned(), value.to_owned()))
@@ -214,6 +217,8 @@ pub(crate) fn just(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
     let Some((path, text)) = file.filter(|_| !words.is_idle) else {
         return evaluator.plain_program(started);
     };
+    let above = path.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+    let text = evaluator.with_included(&inner, &above, text, names::JUST_INCLUDES);
     // Recipes run in the folder of their file.
     if words.folder.is_none() {
         inner.cwd = inner.follow(path.rsplit_once('/').map_or(".", |(folder, _)| folder));
@@ -250,6 +255,39 @@ pub(crate) fn run_parts(evaluator: &mut Evaluator, started: &Started<'_>) -> Str
 }
 
 impl Evaluator {
+    /// The text of a file with the files that it includes in place of the statements that name them. Paths are relative to `folder`.
+    fn with_included(&mut self, shell: &Shell, folder: &str, mut text: String, statements: Names) -> String {
+        for _ in 0..MOST_INCLUDES {
+            let mut found = false;
+            let mut out = String::new();
+            for line in text.lines() {
+                let mut words = line.split_whitespace();
+                let includes =
+                    !line.starts_with('\t') && words.next().is_some_and(|word| statements.has(word));
+                let paths = words.map(|word| word.trim_matches(['\'', '"'])).map(|word| {
+                    match word.starts_with('/') {
+                        true => word.to_owned(),
+                        false => format!("{folder}{word}"),
+                    }
+                });
+                let paths: Vec<String> = if includes { paths.collect() } else { vec![] };
+                let texts: Vec<String> =
+                    paths.iter().map_while(|path| self.script_file(shell, path)).collect();
+                if texts.is_empty() || texts.len() < paths.len() {
+                    out.extend([line, "\n"]);
+                } else {
+                    found = true;
+                    out.extend(texts.iter().flat_map(|text| [text.as_str(), "\n"]));
+                }
+            }
+            text = out;
+            if !found {
+                break;
+            }
+        }
+        text
+    }
+
     /// A child shell of a program, in a folder that an option names.
     fn in_folder(&self, started: &Started<'_>, folder: Option<&str>) -> Shell {
         let mut inner = started.shell.child().through(started.program);

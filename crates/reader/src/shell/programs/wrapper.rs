@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::catalogue::options::{At, Item, Scanner};
-use crate::catalogue::program::{How, Runs, Stdin};
+use crate::catalogue::program::{How, Role, Runs, Stdin};
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Started;
 use crate::shell::host::host_of;
@@ -59,7 +59,9 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, runs: &Runs)
     } else if let Some(text) = found.split {
         Some(format!("{text} {}", quoted(rest)))
     } else if rest.is_empty() {
-        Some(invocation.stdin.clone().filter(|_| found.is_shell)?)
+        let given = usage.operands_from(usage.rest, texts);
+        let file = given.values(Role::ScriptFile).last().and_then(|file| evaluator.script_file(shell, file));
+        Some(file.or(invocation.stdin.clone()).filter(|_| found.is_shell)?)
     } else {
         (runs.how == How::Joined && !found.exact).then(|| join(rest))
     };

@@ -1,10 +1,12 @@
 //! Scripts on this machine's disk that a command runs.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
+use super::printed;
 use crate::catalogue::Catalogue;
 use crate::catalogue::options::{Item, Scanner};
-use crate::catalogue::program::{FileHow, Role, Stated};
+use crate::catalogue::program::{FileHow, How, Language, Role, Stated};
 use crate::languages::names::shell as names;
 use crate::path::fold;
 use crate::shell::Complaint;
@@ -14,7 +16,7 @@ use crate::shell::marks::without_marks;
 use crate::shell::on_disk::{GLOB, MOST_FILES, MOST_FOLDERS, MOST_PATHS, ScriptFile, Search};
 use crate::shell::script::{Command, Construct, Mode, Node};
 use crate::shell::state::Shell;
-use crate::shell::text::{Stretch, Unknown, Unknowns, is_known, stretches};
+use crate::shell::text::{Filter, Stretch, Unknown, Unknowns, is_known, stretches};
 
 /// Maximum number of nested runs of one file; a deeper one is kept as unread text.
 const DEEPEST_RUNS: usize = 2;
@@ -143,10 +145,12 @@ impl Evaluator {
                 self.found_files(&Search::Glob(path), &*disk).into_iter().take(1).collect()
             }
             (None, Some(absolute)) if absolute.starts_with('/') => {
+                let copied = self.copied_from(shell, path).and_then(|from| self.read_script(shell, &from));
                 let text = self.read_script(shell, &absolute);
                 let path = if is_known(path) { path.to_owned() } else { absolute };
-                return text
+                return copied
                     .into_iter()
+                    .chain(text)
                     .map(|text| ScriptFile { path: path.clone(), text, is_written: false })
                     .collect();
             }
@@ -183,6 +187,11 @@ impl Evaluator {
 
     /// The text of a script on disk. Complains where a limit or the kind of the file prevents that it is read.
     pub fn read_script(&mut self, shell: &Shell, path: &str) -> Option<String> {
+        self.read_file(shell, path, false)
+    }
+
+    /// The text of a script on disk, with `before_changes` as it was before commands of this text changed it.
+    fn read_file(&mut self, shell: &Shell, path: &str, before_changes: bool) -> Option<String> {
         let disk = self.disk_of(shell).cloned()?;
         if !self.on_disk.read.contains_key(path) {
             let opened = self.on_disk.read.values().filter(|read| **read != Err(Unreadable::Missing));
@@ -200,9 +209,10 @@ impl Evaluator {
         let result = self.on_disk.read.get(path)?.clone();
         match result {
             Ok(text) => {
-                if self.changes(path) {
+                if !before_changes && self.changes(path) {
                     self.complain(Complaint::ChangedFile(short(path)));
                     self.unread(shell, &text);
+                    self.suspect_writers(shell, path);
                     return None;
                 }
                 self.spend(1 + text.len() / 256);
@@ -288,11 +298,19 @@ impl Evaluator {
             .collect();
         for index in marks {
             let unknown = self.unknowns.get(index)?;
-            let content = match (&unknown.on_disk, &unknown.contents) {
+            let content = match (&unknown.on_disk, &unknown.contents, &unknown.filter) {
                 // The text was taken from this machine, wherever it runs now.
-                (Some(path), _) => self.read_script(&here(shell), &path.clone()),
-                (None, Some(contents)) => Some(contents.clone()),
-                (None, None) => None,
+                (Some(path), ..) if path.contains(GLOB) => {
+                    let search = Search::Glob(path.clone());
+                    let disk = self.disk_of(&here(shell)).cloned()?;
+                    let files = self.found_files(&search, &*disk);
+                    let texts = files.iter().filter_map(|file| self.read_script(&here(shell), file));
+                    Some(texts.collect::<String>()).filter(|text| !text.is_empty())
+                }
+                (Some(path), ..) => self.read_script(&here(shell), &path.clone()),
+                (None, Some(contents), _) => Some(contents.clone()),
+                (None, None, Some(filter)) => self.filtered(shell, &Arc::clone(filter)),
+                (None, None, None) => None,
             };
             if let Some(content) = content {
                 return Some((Unknowns::mark_of(index), content));
@@ -301,8 +319,23 @@ impl Evaluator {
         None
     }
 
+    /// What a filter prints for the files that it reads.
+    fn filtered(&mut self, shell: &Shell, filter: &Filter) -> Option<String> {
+        if self.depth_reached() {
+            return None;
+        }
+        self.depth += 1;
+        let file = self.unknowns.only_mark(&filter.input).and_then(|unknown| unknown.on_disk.clone());
+        let input = match file.filter(|_| filter.is_edit) {
+            Some(path) => self.read_file(&here(shell), &path, true),
+            None => Some(self.loaded(shell, &filter.input)),
+        };
+        self.depth -= 1;
+        printed::filtered(self, &filter.words, input.filter(|input| is_known(input))?)
+    }
+
     /// Whether a command that was read before may change a file in a way that cannot be followed.
-    fn changes(&self, path: &str) -> bool {
+    pub fn changes(&self, path: &str) -> bool {
         let is_here = |command: &Command| command.hosts.is_empty() && !command.is_elsewhere;
         self.has_node(|node| {
             let (command, is_wrapper) = match node {
@@ -353,9 +386,12 @@ pub(super) fn may_write(command: &Command, means: impl Fn(&str) -> bool, catalog
         // The sources stay as they are.
         return texts.last().is_some_and(|last| means(last)) || usage.operands(&texts).has(Role::Folder);
     }
-    if usage.form.runs.is_some()
-        || files.is_some_and(|files| matches!(files.how, Some(FileHow::Rights | FileHow::Mount)))
-    {
+    if let Some(runs) = usage.form.runs {
+        // Code gets the files that it works on after itself.
+        let is_code = matches!(runs.how, How::Code(language) if language != Language::Awk);
+        return is_code && texts.iter().skip(2).any(|text| means(text));
+    }
+    if files.is_some_and(|files| matches!(files.how, Some(FileHow::Rights | FileHow::Mount))) {
         return false;
     }
     let Some(terms) = usage.form.effect.filter(|terms| terms.stated == Stated::Reads) else { return true };

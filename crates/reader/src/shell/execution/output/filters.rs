@@ -48,16 +48,6 @@ pub(crate) fn of(
         }
         "cut" => cut(text, args),
         "head" | "tail" => part(text, args, program == "tail"),
-        "paste" if args.iter().any(|arg| arg.starts_with("-s")) => {
-            let delimiter = args.iter().find_map(|arg| arg.split_once('d').map(|(_, after)| after));
-            let delimiter = match delimiter {
-                Some("") => args.last().copied().unwrap_or_default(),
-                Some(delimiter) => delimiter,
-                None => "\t",
-            };
-            let first = delimiter.chars().next().map(String::from).unwrap_or_default();
-            Some(text.lines().collect::<Vec<_>>().join(&first) + "\n")
-        }
         "sed" | "gsed" => sed::printed(text, args),
         "grep" | "egrep" | "fgrep" | "ggrep" => selected(text, program, args),
         "nl" => numbered(text, args),
@@ -358,7 +348,7 @@ fn decoded(encoding: &Encoding, digits: &str, per_group: usize) -> Option<String
 }
 
 /// The text behind base64 in either alphabet, up to the padding.
-fn decode_base64(text: &str) -> Option<String> {
+pub(super) fn decode_base64(text: &str) -> Option<String> {
     let mut specification = BASE64_NOPAD.specification();
     specification.translate.from.push_str("-_");
     specification.translate.to.push_str("+/");

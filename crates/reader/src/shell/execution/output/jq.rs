@@ -122,6 +122,21 @@ fn term(text: &str, input: &Value, variables: &Variables<'_>, depth: usize) -> O
     if let Some(filter) = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) {
         return inner(filter, input);
     }
+    let changed: Option<fn(&str) -> Option<String>> = match text {
+        "ascii_downcase" => Some(|text| Some(text.to_ascii_lowercase())),
+        "ascii_upcase" => Some(|text| Some(text.to_ascii_uppercase())),
+        "@base64d" => Some(super::filters::decode_base64),
+        _ => None,
+    };
+    if let Some(changed) = changed {
+        return Some(vec![Value::Text(changed(input.as_str()?)?)]);
+    }
+    if let Some(separator) = argument("split") {
+        let separator = inner(separator, input)?;
+        let [Value::Text(separator)] = separator.as_slice() else { return None };
+        let parts = input.as_str()?.split(separator.as_str());
+        return Some(vec![Value::List(parts.map(|part| Value::Text(part.to_owned())).collect())]);
+    }
     if let Some(separator) = argument("join") {
         let separator = inner(separator, input)?;
         let [Value::Text(separator)] = separator.as_slice() else { return None };

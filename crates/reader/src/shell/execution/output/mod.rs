@@ -1,5 +1,6 @@
 //! What commands write, and where it goes.
 
+mod columns;
 pub mod disk_files;
 pub mod filters;
 mod jq;

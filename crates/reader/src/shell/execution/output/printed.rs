@@ -1,17 +1,21 @@
 //! The output of programs, as far as it follows from their words and their input.
 
-use super::{filters, jq, listing};
+use std::sync::Arc;
+
+use super::{columns, filters, jq, listing};
 use crate::catalogue::base_name;
 use crate::languages::names::shell as names;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Invocation;
 use crate::shell::grammar::word::ansi_c;
 use crate::shell::state::Shell;
-use crate::shell::text::{Stretch, Unknown, is_known, stretches};
+use crate::shell::text::{Field, Filter, Stretch, Unknown, is_known, stretches};
 
 /// Maximum length in bytes of the commands of a pipeline that are shown before the last one.
 const LONGEST_SOURCE: usize = 512;
 
+/// Number of lines that are taken for the endless output of `yes`.
+const MOST_YES: usize = 64;
 /// Maximum number of words of a program that may name the files from which it makes its output.
 const MOST_SOURCES: usize = 8;
 /// Maximum length in bytes of the input of a program with unknown output that is kept.
@@ -56,6 +60,12 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
             args.concat().strip_prefix('+').map(|text| format!("{text}\n"))
         }
         "jq" | "yq" => jq::printed(invocation.stdin.as_deref(), args, program == "yq"),
+        "yes" if args.len() < 8 => {
+            let line = if args.is_empty() { "y".to_owned() } else { args.join(" ") };
+            Some(format!("{line}\n").repeat(MOST_YES))
+        }
+        "m4" => columns::expanded(invocation.stdin.as_deref(), args),
+        "paste" | "join" | "comm" => columns::of(evaluator, shell, invocation, program),
         "envsubst" => substituted(evaluator, shell, invocation, args),
         "true" | "false" | ":" | "test" | "[" | "sleep" | "mkdir" | "touch" | "rm" | "chmod" | "chown" => {
             Some(String::new())
@@ -78,11 +88,48 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
             _ => None,
         },
         "sort" | "uniq" | "shuf" | "column" if args.iter().all(|arg| arg.starts_with('-')) => {
-            invocation.stdin.clone()
+            let separators = args.iter().find_map(|arg| arg.strip_prefix("-s")).unwrap_or_default();
+            let columns = |text: &String| text.replace(|c| separators.contains(c), "  ");
+            invocation
+                .stdin
+                .as_ref()
+                .map(|text| if program == "column" { columns(text) } else { text.clone() })
         }
         _ => filters::of(evaluator, invocation, program, args),
     }
     .unwrap_or_else(|| unknown(evaluator, shell, invocation, &texts, program))
+}
+
+/// What a filter with these words prints for an input, which may be unknown.
+pub(super) fn filtered(evaluator: &Evaluator, words: &[String], input: String) -> Option<String> {
+    let (program, _) = words.split_first()?;
+    let one = Invocation::of(words.iter().map(Field::literal).collect(), Some(input));
+    let texts = one.texts();
+    let args = texts.get(1..).unwrap_or_default();
+    match program.as_str() {
+        "jq" | "yq" => jq::printed(one.stdin.as_deref(), args, program == "yq"),
+        _ => filters::of(evaluator, &one, program, args),
+    }
+}
+
+/// A filter that reads files of this machine, which are read when its output is run.
+fn deferred(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    program: &str,
+) -> Option<Filter> {
+    if !names::FILTERS.has(program) {
+        return None;
+    }
+    let mut words: Vec<String> = invocation.texts().into_iter().map(str::to_owned).collect();
+    let input = match &invocation.stdin {
+        Some(text) => text.clone(),
+        None => {
+            words.pop_if(|last| !last.starts_with('-')).and_then(|file| evaluator.file_mark(shell, &file))?
+        }
+    };
+    (!is_known(&input)).then_some(Filter { words, input, is_edit: false })
 }
 
 /// Whether a text may be a whole command: at least three words, none of which is filled in.
@@ -159,11 +206,20 @@ fn unknown(
         None => source,
     };
     let made_from = made_from(evaluator, shell, invocation, program);
+    let filter = deferred(evaluator, shell, invocation, program).map(Arc::new);
+    // A filter prints a line for each line, a search one for each file, and code with a loop several.
+    let lines = |text: &String| !is_known(text) || text.lines().count() > 1;
+    let input = invocation.stdin.as_ref().or(made_from.as_ref());
+    let is_code = texts.iter().skip(1).any(|word| word.contains(char::is_whitespace));
+    let loops = || names::LOOPS.are_in(&texts.join(" ")) && is_code;
+    let repeats = input.is_some_and(lines) || names::LISTING.has(program) || loops();
     evaluator.unknowns.mark(Unknown {
         source: format!("$({source})"),
         listing,
         made_from,
+        filter,
         many: true,
+        repeats,
         ..Unknown::default()
     })
 }

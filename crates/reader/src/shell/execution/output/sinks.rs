@@ -8,7 +8,7 @@ use super::redirect::{Redirected, descriptor};
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Invocation;
-use crate::shell::script::Construct;
+use crate::shell::script::{Construct, Mode};
 use crate::shell::state::{Shell, Sink, Value};
 use crate::shell::text::{Origin, Unknown};
 
@@ -83,6 +83,20 @@ impl Evaluator {
             }
             self.feed_files(redirected, printed);
             self.run_sinks(waiting);
+        }
+        let variable = invocation.word(1).and_then(|word| word.strip_prefix('{')?.strip_suffix('}'));
+        if let Some(name) = variable.filter(|_| is_exec) {
+            // The shell chooses the number.
+            let number = self.unknowns.mark(Unknown { source: format!("${name}"), ..Unknown::default() });
+            let opened = descriptor(&number);
+            if let Some(text) = &redirected.stdin {
+                self.store_file(shell, &opened, text, false);
+            }
+            for file in redirected.files.iter().filter(|file| file.mode != Mode::Read) {
+                self.store_file(shell, &format!("{opened} >"), &file.marked, false);
+            }
+            shell.set(name, Value::Scalar(number), Origin::Assigned);
+            return;
         }
         if is_exec && invocation.fields.len() == 1 && redirected.silent {
             shell.output = redirected.files.last().map(|file| Rc::from(file.marked.as_str()));

@@ -1,13 +1,14 @@
 //! The contents of files that a script writes, in case it runs them later.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::disk_files::may_write;
-use super::filters;
+use super::printed;
 use super::redirect::Redirected;
 use crate::catalogue::Catalogue;
 use crate::catalogue::options::{At, Name};
-use crate::catalogue::program::{How, Language, Words};
+use crate::catalogue::program::{How, Language, Stated, Words};
 use crate::languages::names::shell as names;
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
@@ -15,7 +16,7 @@ use crate::shell::execution::commands::invocation::Invocation;
 use crate::shell::host::host_of;
 use crate::shell::script::{Command, Construct, Mode, Node};
 use crate::shell::state::Shell;
-use crate::shell::text::{Unknown, Word, is_known, join};
+use crate::shell::text::{Filter, Unknown, Word, is_known, join};
 
 /// Maximum number of files.
 const MOST_FILES: usize = 8192;
@@ -118,6 +119,87 @@ impl Evaluator {
         fed.map(|fed| Invocation { stdin: Some(fed), ..invocation.with(fields) })
     }
 
+    /// The file on this machine that became a file in a folder which the script copied, moved or linked.
+    pub fn copied_from(&self, shell: &Shell, path: &str) -> Option<String> {
+        if self.files.is_empty() {
+            return None;
+        }
+        path.rmatch_indices('/').filter(|(at, _)| *at > 0).find_map(|(at, _)| {
+            let folder = self.files.get(&self.key(shell, path.get(..at)?))?;
+            let from = self.unknowns.only_mark(folder)?.on_disk.clone()?;
+            Some(from + path.get(at..)?)
+        })
+    }
+
+    /// Adds as unread text what the script wrote to files that a program gets which may run them: those that its words name, and
+    /// those in the working directory, where such a program finds its own.
+    fn suspect_written(&mut self, shell: &Shell, invocation: &Invocation, command: &Command) {
+        let texts = command.texts();
+        let usage = self.catalogue.usage(&texts, &|_| false);
+        let is_open = usage.as_ref().is_none_or(|usage| {
+            let form = usage.form;
+            form.runs.is_none()
+                && form.does.is_none()
+                && form.effect.is_none_or(|terms| terms.stated == Stated::Unknown)
+        });
+        let loads = usage.as_ref().is_some_and(|usage| usage.program.loads_folder);
+        if !is_open && !loads {
+            return;
+        }
+        let here = shell.cwd.as_ref().map(|cwd| self.key(shell, cwd) + "/");
+        let named: Vec<String> = invocation
+            .args()
+            .flat_map(|field| field.text.split(['=', ',']))
+            .filter(|word| word.len() >= SHORTEST_NAME)
+            .map(|word| self.key(shell, word))
+            .collect();
+        let is_given = |key: &String| {
+            named.iter().any(|named| {
+                key == named || is_open && key.rsplit_once('/').is_some_and(|(folder, _)| folder == named)
+            }) || here
+                .as_ref()
+                .is_some_and(|here| key.strip_prefix(here.as_str()).is_some_and(|name| !name.contains('/')))
+        };
+        let found: Vec<(String, String)> = self
+            .files
+            .iter()
+            .filter(|(key, text)| is_given(key) && is_known(text) && self.mentions_action(text))
+            .take(MOST_WRITERS)
+            .map(|(key, text)| (key.rsplit('/').next().unwrap_or(key).to_owned(), text.clone()))
+            .collect();
+        for (name, text) in found {
+            self.complain(Complaint::Runs(name));
+            self.unread(shell, &text);
+        }
+    }
+
+    /// Stores what a program may make of files that the script wrote, such as an archive, under the other names in its words.
+    fn store_made(&mut self, shell: &Shell, invocation: &Invocation, command: &Command, program: &str) {
+        if !may_write(command, |_| true, self.catalogue) {
+            return;
+        }
+        let words = invocation.args().map(|field| field.text.as_str());
+        let words: Vec<&str> = words.filter(|word| !word.starts_with('-')).take(MOST_WRITERS).collect();
+        let (known, other): (Vec<&str>, Vec<&str>) =
+            words.into_iter().partition(|word| self.file_content(shell, word).is_some());
+        let texts: Vec<String> = known.iter().filter_map(|word| self.file_content(shell, word)).collect();
+        let text = self.unknowns.sources(&texts.join("\n"));
+        if !self.mentions_action(&text) {
+            return;
+        }
+        let ending = names::PACKED_ENDINGS.get(program).and_then(|endings| endings.iter().next());
+        let mut made: Vec<String> = other.into_iter().map(str::to_owned).collect();
+        made.extend(
+            ending.into_iter().flat_map(|ending| known.iter().map(move |word| format!("{word}{ending}"))),
+        );
+        for path in made {
+            let source = format!("$(< {})", self.unknowns.show(&path));
+            let made_from = Some(text.clone());
+            let mark = self.unknowns.mark(Unknown { source, many: true, made_from, ..Unknown::default() });
+            self.store_file(shell, &path, &mark, false);
+        }
+    }
+
     /// Forgets the content of files that a command may change in a way that is not followed.
     pub fn forget_changed(
         &mut self,
@@ -126,26 +208,46 @@ impl Evaluator {
         command: &Command,
         program: &str,
     ) {
-        if self.files.is_empty() || names::FOLLOWED_WRITERS.has(program) {
+        let edits = program == "sed" && invocation.args().any(|field| names::EDITING.begin(&field.text));
+        if self.files.is_empty() && !edits {
             return;
         }
-        for field in invocation.args() {
-            let Some(old) = self.files.get(&self.key(shell, &field.text)).cloned() else { continue };
-            if !overwrites(command, &field.text, self.catalogue) {
-                continue;
+        if !self.files.is_empty() {
+            self.suspect_written(shell, invocation, command);
+            if !edits && !names::COPIERS.has(program) {
+                self.store_made(shell, invocation, command, program);
             }
-            let fed = self.fed_by_files(shell, invocation, program);
-            let edited = fed
-                .filter(|_| program == "sed")
-                .and_then(|fed| filters::of(self, &fed, program, fed.texts().get(1..).unwrap_or_default()));
+        }
+        if names::FOLLOWED_WRITERS.has(program) {
+            return;
+        }
+        let of_files =
+            invocation.texts().into_iter().filter(|text| !self.files.contains_key(&self.key(shell, text)));
+        let others: Vec<String> = of_files.map(str::to_owned).collect();
+        for field in invocation.args() {
+            let old = self.files.get(&self.key(shell, &field.text)).cloned();
+            let old = old.or_else(|| self.unchanged(shell, &field.text).filter(|_| edits));
+            let Some(old) = old.filter(|_| overwrites(command, &field.text, self.catalogue)) else {
+                continue;
+            };
+            let words: Vec<String> = others.iter().filter(|text| **text != field.text).cloned().collect();
+            let edited = printed::filtered(self, &words, old.clone()).filter(|_| edits);
             let new = edited.unwrap_or_else(|| {
                 let source = format!("$(< {})", self.unknowns.show(&field.text));
                 let made_from =
                     Some(format!("{}\n{}", join(&invocation.fields), self.unknowns.sources(&old)));
-                self.unknowns.mark(Unknown { source, many: true, made_from, ..Unknown::default() })
+                let filter = edits.then(|| Arc::new(Filter { words, input: old, is_edit: true }));
+                self.unknowns.mark(Unknown { source, many: true, made_from, filter, ..Unknown::default() })
             });
             self.store_file(shell, &field.text, &new, false);
         }
+    }
+
+    /// A mark for a file on this machine that no command of this text has changed so far.
+    fn unchanged(&mut self, shell: &Shell, path: &str) -> Option<String> {
+        let absolute =
+            self.path_of(shell, path).filter(|absolute| !path.starts_with('-') && !self.changes(absolute));
+        absolute.and_then(|absolute| self.file_mark(shell, &absolute))
     }
 
     /// Adds as unread text what earlier commands may have written to a file that is run and whose content is unknown: code
@@ -161,7 +263,7 @@ impl Evaluator {
                 return false;
             };
             let names = |word: &Word| word.text.contains(&name);
-            if command.words.iter().skip(1).any(names) && may_make(command, self.catalogue) {
+            if command.words.iter().skip(1).chain(&command.stdin).any(names) {
                 let words: Vec<String> =
                     command.words.iter().chain(&command.stdin).map(|word| word.text.clone()).collect();
                 found.push((words.join(" "), words));
@@ -173,7 +275,8 @@ impl Evaluator {
             texts.push(line);
             texts.extend(words.iter().skip(1).filter_map(|word| self.file_content(shell, word)));
         }
-        let text = self.unknowns.sources(&texts.join("\n"));
+        // A patch adds lines.
+        let text = self.unknowns.sources(&texts.join("\n")).replace("\n+", "\n");
         if self.mentions_action(&text) {
             self.complain(Complaint::ChangedFile(name));
             self.unread(shell, &text);
@@ -225,13 +328,6 @@ fn opens(node: &Node, path: &str) -> bool {
     let (Node::Command(command) | Node::Group(Construct::Through(command), _)) = node else { return false };
     command.words.iter().skip(1).any(|word| word.text == path)
         || command.redirections.iter().any(|file| file.mode != Mode::Write && file.path.text == path)
-}
-
-/// Whether a command may make a file whose name is somewhere in its words: code, or a program that writes.
-fn may_make(command: &Command, catalogue: Catalogue) -> bool {
-    let usage = catalogue.usage(&command.texts(), &|_| false);
-    let runs = usage.as_ref().and_then(|usage| usage.form.runs.or(usage.program.form.runs));
-    runs.is_some_and(|runs| matches!(runs.how, How::Code(_))) || may_write(command, |_| true, catalogue)
 }
 
 /// Whether a command may write the file of one of its words, according to its description; without one, it may.

@@ -19,7 +19,7 @@ const LONGEST_HEAD: usize = 256;
 pub(crate) fn run(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, program: &Program) {
     let mut left = MOST_SCRIPTS;
     for (place, patterns) in program.commands.iter() {
-        for text in texts(shell, invocation, *place) {
+        for text in texts(evaluator, shell, invocation, *place) {
             let Some(script) = script(&text, patterns, invocation) else { continue };
             if left == 0 {
                 evaluator.unread(shell, &script);
@@ -52,13 +52,15 @@ fn follow(evaluator: &mut Evaluator, shell: &Shell, program: &Program, script: &
 }
 
 /// The texts in a place of a command line.
-fn texts(shell: &Shell, invocation: &Invocation, place: Place) -> Vec<String> {
+fn texts(evaluator: &Evaluator, shell: &Shell, invocation: &Invocation, place: Place) -> Vec<String> {
     let words = invocation.texts();
     let words = words.get(1..).unwrap_or_default();
     match place {
         Place::EachWord => words.iter().map(|word| (*word).to_owned()).collect(),
         Place::InputLine => {
-            let input = invocation.stdin.as_deref().unwrap_or_default();
+            // `psql -f FILE`.
+            let files = words.iter().filter_map(|word| evaluator.file_content(shell, word));
+            let input: String = invocation.stdin.iter().cloned().chain(files).collect();
             input.lines().map(|line| line.trim().to_owned()).collect()
         }
         Place::Variable(name) => {
