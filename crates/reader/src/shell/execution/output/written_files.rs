@@ -16,7 +16,7 @@ use crate::shell::execution::commands::invocation::Invocation;
 use crate::shell::host::host_of;
 use crate::shell::script::{Command, Construct, Mode, Node};
 use crate::shell::state::Shell;
-use crate::shell::text::{Filter, Unknown, Word, is_known, join};
+use crate::shell::text::{Field, Filter, Unknown, Word, is_known, join};
 
 /// Maximum number of files.
 const MOST_FILES: usize = 8192;
@@ -107,16 +107,24 @@ impl Evaluator {
             return None;
         }
         let mut fed: Option<String> = None;
-        let mut fields = Vec::with_capacity(invocation.fields.len());
+        let mut has_filter = false;
+        let mut fields: Vec<Field> = Vec::with_capacity(invocation.fields.len());
         for (at, field) in invocation.fields.iter().enumerate() {
             let content =
                 (at > 0 && !field.text.starts_with('-')).then(|| self.file_content(shell, &field.text));
             match content.flatten() {
+                // The filter of `jq -f FILE`.
+                Some(content) if program == "jq" && fields.last().is_some_and(|last| last.text == "-f") => {
+                    fields.pop();
+                    fields.push(Field::literal(content));
+                    has_filter = true;
+                }
                 Some(content) => fed.get_or_insert_default().push_str(&content),
                 None => fields.push(field.clone()),
             }
         }
-        fed.map(|fed| Invocation { stdin: Some(fed), ..invocation.with(fields) })
+        let is_changed = has_filter || fed.is_some();
+        is_changed.then(|| Invocation::of(fields, fed.or_else(|| invocation.stdin.clone())))
     }
 
     /// The file on this machine that became a file in a folder which the script copied, moved or linked.

@@ -22,7 +22,6 @@ const MOST_CALLS: usize = 256;
 /// Maximum number of pieces of code on one command line.
 const MOST_TEXTS: usize = 64;
 
-#[expect(clippy::too_many_lines, reason = "one step after the other")]
 pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: Language) -> String {
     let Started { shell, invocation, program, .. } = *started;
     let (code, loops) = match language {

@@ -1,5 +1,6 @@
 //! Code that was not followed: whether it may start something, and the texts that it may run.
 
+use super::evaluation::starts_program;
 use crate::catalogue::program::Language;
 use crate::languages::awk::is_filter;
 use crate::languages::lexer::{Token, tokens};
@@ -98,7 +99,7 @@ fn is_call(tokens: &[Token], at: usize, own: &str, language: Language) -> bool {
                 .is_some_and(|text| text.trim().starts_with(['|', '-']) || text.trim().ends_with('|'))
         })
     };
-    starts::CALLS.has(own) && opens && starts_something(tokens, at, own)
+    starts::CALLS.has(own) && opens && starts_something(tokens, at, own, language)
         || starts::BY_NAME.has(own) && names_one()
         || own == "open" && matches!(language, Language::Perl | Language::Ruby) && is_piped()
 }
@@ -162,25 +163,16 @@ fn prints(tokens: &[Token], at: usize) -> bool {
     statement.any(|token| matches!(token, Token::Name(name) if matches!(name.as_str(), "print" | "printf")))
 }
 
-/// True when the function `name` at `at` starts a program; false for other methods of that name, such as
-/// `app.run()`.
-fn starts_something(tokens: &[Token], at: usize, name: &str) -> bool {
-    let Some(owners) = starts::OWNERS.get(name) else {
-        // `re.exec(text)` in JavaScript matches a pattern; `child_process.exec` does not.
-        let owner = at.checked_sub(2).and_then(|i| tokens.get(i));
-        let dotted = at.checked_sub(1).and_then(|i| tokens.get(i)) == Some(&Token::Symbol('.'));
-        return !(name == "exec"
-            && dotted
-            && matches!(owner, Some(Token::Name(o)) if o.starts_with("re") && !o.starts_with("req")));
-    };
-    let dotted = at.checked_sub(1).and_then(|i| tokens.get(i)) == Some(&Token::Symbol('.'));
-    let owner = at.checked_sub(2).and_then(|i| tokens.get(i));
-    match owner {
-        _ if !dotted => true,
-        Some(Token::Name(owner)) => owners.has(owner),
+/// Whether the function at an index starts a program; false for other methods of that name, such as `app.run()`.
+fn starts_something(tokens: &[Token], at: usize, own: &str, language: Language) -> bool {
+    if !at.checked_sub(1).is_some_and(|at| is(tokens.get(at), '.')) {
+        return starts_program(own, language);
+    }
+    match at.checked_sub(2).and_then(|at| tokens.get(at)) {
+        Some(Token::Name(owner)) => starts_program(&format!("{owner}.{own}"), language),
         // `require('child_process').spawn(…)`.
-        Some(Token::Symbol(')')) => true,
-        _ => false,
+        Some(Token::Symbol(')')) => starts_program(own, language),
+        _ => starts::OWNERS.get(own).is_none(),
     }
 }
 

@@ -61,7 +61,8 @@ impl Evaluator<'_> {
                 other
             };
             let new = match operator {
-                '+' | '.' => self.sum(&value, &other),
+                '+' => value.sum(&other),
+                '.' => value.joined(&other),
                 _ => Value::unknown(),
             };
             // A list grows wherever it is bound.
@@ -113,12 +114,8 @@ impl Evaluator<'_> {
             {
                 return None;
             }
-            let has_field = (from..equals).any(|at| {
-                self.unit
-                    .tokens
-                    .get(at)
-                    .is_some_and(|token| !matches!(token, Token::Name(_) | Token::Symbol(',')))
-            });
+            let targets = self.unit.tokens.get(from..equals).unwrap_or_default();
+            let has_field = targets.iter().any(|token| !matches!(token, Token::Name(_) | Token::Symbol(',')));
             let names = self.names(from, equals);
             self.at = equals + 1;
             let value = self.list_until(end);
@@ -210,13 +207,10 @@ impl Evaluator<'_> {
             let name = name.to_owned();
             return self.set_variable(Some(name), &value);
         }
-        if has_index {
+        let index = tokens.iter().position(|token| matches!(token, Token::Symbol('[' | '{')));
+        if let Some(index) = index.filter(|_| has_index) {
             // `environ["PATH"] = …` changes what is started.
             if path.ends_with("environ") || path.ends_with("process.env") || path == "ENV" || path == "_ENV" {
-                let index = tokens
-                    .iter()
-                    .position(|token| matches!(token, Token::Symbol('[' | '{')))
-                    .unwrap_or_default();
                 let key = self.within((range.0 + index + 1, range.1.saturating_sub(1)), |this| {
                     this.brackets = 1;
                     this.key()
@@ -228,9 +222,7 @@ impl Evaluator<'_> {
                 if self.language == Language::Perl { vec![format!("@{path}"), path] } else { vec![path] };
             for path in keys {
                 if let Some(old) = self.lookup(&path).cloned() {
-                    let index = tokens.iter().position(|token| matches!(token, Token::Symbol('[' | '{')));
-                    let new =
-                        index.and_then(|index| self.with_element(&old, (range.0 + index, range.1), &value));
+                    let new = self.with_element(&old, (range.0 + index, range.1), &value);
                     let new = new.unwrap_or_else(Value::unknown);
                     self.replace(&old, &new);
                     self.bind(&path, new, false);
@@ -263,7 +255,6 @@ impl Evaluator<'_> {
                     items.chunks(2).filter_map(|pair| Some((pair.first()?.known()?, pair.get(1)?.clone())));
                 Value::Table(pairs.collect())
             }
-            Value::List(_) | Value::Table(_) | Value::Unknown(_) | Value::Several(_) => value,
             value if sign == "@" && matches!(value, Value::Text(_)) => Value::List(vec![value]),
             value => value,
         };

@@ -17,7 +17,7 @@ impl Evaluator<'_> {
             self.at = (close + 3).min(self.end);
             return self.arrow(parameters);
         }
-        let value = self.bracketed('(');
+        let value = self.bracketed();
         match value {
             // Brackets around one value.
             Value::List(mut items) => {
@@ -30,13 +30,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The value of the brackets that open here.
-    pub(super) fn primary_brackets(&mut self) -> Value {
-        self.bracketed('(')
-    }
-
     /// The values in brackets, as a list; those of a comprehension, for each of its rounds.
-    pub(super) fn bracketed(&mut self, _open: char) -> Value {
+    pub(super) fn bracketed(&mut self) -> Value {
         let close = self.closing(self.at);
         let start = self.at + 1;
         let value = self.within((start, close), |this| {
@@ -171,10 +166,8 @@ impl Evaluator<'_> {
                     self.at += 1;
                     name.map_or_else(Value::unknown, Value::text)
                 } else {
-                    let from = self.at;
                     let value = self.comparison();
                     if is_short && !self.is(0, ':') {
-                        let _ = from;
                         rows.push((name.unwrap_or_default(), value));
                         self.skip_lines();
                         self.take(',');

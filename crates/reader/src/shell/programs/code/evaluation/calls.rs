@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use super::Evaluator;
 use super::expressions::range;
-use super::methods::{Arguments, joined_list, split};
+use super::methods::{Arguments, formatted, joined_list, split};
 use super::starting::{known, starts_program, suspected};
-use super::value::{Call, Function, Unit, Value};
+use super::value::{Call, Function, Unit, Value, numbered};
 use crate::catalogue::program::Language;
 use crate::languages::names::{perl, starts};
 
@@ -144,16 +144,8 @@ impl Evaluator<'_> {
                 match first {
                     Value::Function(function) => {
                         let given = function.given.iter().cloned().chain(values).collect();
-                        let Function { name, parameters, is_expression, unit, body, .. } = &*function;
                         self.called.push(Rc::clone(&function));
-                        Some(Value::Function(Rc::new(Function {
-                            name: name.clone(),
-                            parameters: parameters.clone(),
-                            is_expression: *is_expression,
-                            unit: Rc::clone(unit),
-                            body: *body,
-                            given,
-                        })))
+                        Some(Value::Function(Rc::new(Function { given, ..(*function).clone() })))
                     }
                     Value::Path(path) => Some(self.call_path(
                         &path,
@@ -176,19 +168,15 @@ impl Evaluator<'_> {
     pub(super) fn function_result(&mut self, owner: &str, own: &str, arguments: &Arguments) -> Option<Value> {
         let first = arguments.first();
         let second = || arguments.values.get(1).cloned();
-        let is_keys = owner == "Object";
         Some(match own {
             "str" | "String" | "bytes" | "repr" if arguments.values.len() == 1 => Value::Text(match &first {
                 Value::Text(parts) => parts.clone(),
                 value => value.parts(),
             }),
-            "int" | "Number" | "parseInt" => first.number().map_or_else(Value::unknown, Value::Number),
             "escapeshellarg" | "quote" | "escape" | "shellescape" => first,
             "list" | "tuple" | "sorted" | "Array" | "iter" if arguments.named.is_empty() => {
                 if arguments.values.is_empty() { Value::List(vec![]) } else { Value::List(first.items()?) }
             }
-            "reversed" => Value::List(first.items()?.into_iter().rev().collect()),
-            "set" | "frozenset" => Value::List(first.items()?),
             "dict" => {
                 let rows = if let Value::Table(rows) = first { rows } else { vec![] };
                 Value::Table(rows.into_iter().chain(arguments.named.clone()).collect())
@@ -199,41 +187,14 @@ impl Evaluator<'_> {
                 [start, end] => range(start.number(), end.number().map(|end| end - 1))?,
                 _ => return None,
             },
-            "enumerate" => Value::List(
-                first
-                    .items()?
-                    .into_iter()
-                    .enumerate()
-                    .map(|(at, item)| Value::List(vec![Value::text(at.to_string()), item]))
-                    .collect(),
-            ),
-            "zip" => {
-                let two = second()?.items()?;
-                Value::List(
-                    first
-                        .items()?
-                        .into_iter()
-                        .zip(two)
-                        .map(|(one, two)| Value::List(vec![one, two]))
-                        .collect(),
-                )
-            }
-            "entries" | "keys" | "values" if is_keys => {
-                let Value::Table(rows) = first else { return None };
-                Value::List(
-                    rows.into_iter()
-                        .map(|(key, value)| match own {
-                            "keys" => Value::text(key),
-                            "values" => value,
-                            _ => Value::List(vec![Value::text(key), value]),
-                        })
-                        .collect(),
-                )
+            "enumerate" => numbered(&first.items()?),
+            "entries" | "keys" | "values" if owner == "Object" && matches!(first, Value::Table(_)) => {
+                self.computed(&first, own, &Arguments::default())?
             }
             "map" if first.is_callable() => Value::List(self.for_each(&first, &second()?)),
             "format" | "sprintf" => {
                 let values = arguments.values.iter().skip(1).cloned().collect();
-                self.formatted(&first, &Value::List(values))
+                formatted(&first, &Value::List(values))
             }
             "implode" => joined_list(&second()?, &first),
             "explode" => split(&second()?.known()?, first.known().as_deref()),

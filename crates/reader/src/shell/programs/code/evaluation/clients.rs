@@ -153,20 +153,16 @@ impl Evaluator<'_> {
                 parts
             } else {
                 // A path, or `http+unix://%2Frun%2Fdocker.sock/containers/…`; the host is that of the connection.
-                let start = whole.find("/containers/").unwrap_or_default();
-                let host =
-                    self.connection.as_ref().and_then(Value::known).unwrap_or_else(|| "localhost".to_owned());
-                let host = host.trim_start_matches("http://").trim_start_matches("tcp://").to_owned();
-                let host = if host.starts_with("unix") { "localhost".to_owned() } else { host };
-                let mut left = start;
-                let rest = parts.iter().filter_map(|part| {
-                    let (Part::Known(text) | Part::Unknown(text)) = part;
-                    let skipped = left.min(text.len());
-                    left -= skipped;
-                    let text = text.get(skipped..).filter(|text| !text.is_empty())?.to_owned();
-                    Some(if matches!(part, Part::Known(_)) { Part::Known(text) } else { Part::Unknown(text) })
+                let host = self.connection.as_ref().and_then(Value::known).unwrap_or_default();
+                let host = host.trim_start_matches("http://").trim_start_matches("tcp://");
+                let host = if host.is_empty() || host.starts_with("unix") { "localhost" } else { host };
+                let path = |text: &str| text.find("/containers/").map_or(0, |start| start);
+                let mut rest = parts.into_iter();
+                let first = rest.next().map(|part| match part {
+                    Part::Known(text) => Part::Known(text.get(path(&text)..).unwrap_or_default().to_owned()),
+                    unknown @ Part::Unknown(_) => unknown,
                 });
-                std::iter::once(Part::Known(format!("http://{host}"))).chain(rest).collect()
+                std::iter::once(Part::Known(format!("http://{host}"))).chain(first).chain(rest).collect()
             };
             self.add(Call::Words(vec![known("curl"), known("-X"), known(method), parts]));
             found = true;

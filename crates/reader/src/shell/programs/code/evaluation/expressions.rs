@@ -1,5 +1,6 @@
 //! Expressions, which are evaluated while they are read.
 
+use super::methods::formatted;
 use super::value::Value;
 use super::{DEEPEST, Evaluator};
 use crate::catalogue::program::Language;
@@ -105,11 +106,7 @@ impl Evaluator<'_> {
                 }
                 if self.take_name("else") {
                     let other = self.choice();
-                    value = match truth {
-                        Some(true) => value,
-                        Some(false) => other,
-                        None => Value::several([value, other]),
-                    };
+                    value = Value::chosen(truth, value, other);
                 }
                 continue;
             }
@@ -128,11 +125,7 @@ impl Evaluator<'_> {
                     self.take(':');
                     let other = self.expression();
                     self.brackets -= 1;
-                    value = match truth {
-                        Some(true) => one,
-                        Some(false) => other,
-                        None => Value::several([one, other]),
-                    };
+                    value = Value::chosen(truth, one, other);
                     continue;
                 }
                 _ => return value,
@@ -143,11 +136,7 @@ impl Evaluator<'_> {
             let before = self.scopes.clone();
             let other = self.comparison();
             self.join(before);
-            value = match (value.truth(), is_or) {
-                (Some(true), true) | (Some(false), false) => value,
-                (Some(_), _) => other,
-                (None, _) => Value::several([value, other]),
-            };
+            value = Value::chosen(value.truth().map(|truth| truth == is_or), value, other);
         }
     }
 
@@ -198,11 +187,7 @@ impl Evaluator<'_> {
             ">=" => Some(ordering.is_ge()),
             _ => None,
         });
-        match holds {
-            Some(true) => Value::Path("True".to_owned()),
-            Some(false) => Value::Path("False".to_owned()),
-            None => Value::unknown(),
-        }
+        Value::of_truth(holds)
     }
 
     /// Forgets the variable before a substitution: `$x =~ s/a/b/`.
@@ -213,14 +198,6 @@ impl Evaluator<'_> {
         // An element: `$h{x} =~ s/a/b/`.
         let from = if tokens.last().is_some_and(|token| token.is('}') || token.is(']')) { 0 } else { from };
         self.forget_names(from, self.at);
-    }
-
-    #[expect(clippy::unused_self, reason = "beside the other operators")]
-    pub(super) fn sum(&self, one: &Value, two: &Value) -> Value {
-        if let (Value::Number(one), Value::Number(two)) = (one, two) {
-            return Value::Number(one.saturating_add(*two));
-        }
-        one.joined(two)
     }
 
     pub(super) fn addition(&mut self) -> Value {
@@ -234,7 +211,7 @@ impl Evaluator<'_> {
                     self.at += 1;
                     self.skip_lines();
                     let other = self.product();
-                    value = self.sum(&value, &other);
+                    value = value.sum(&other);
                 }
                 Some(Token::Symbol('-')) if !self.is(1, '=') && !self.is(1, '>') => {
                     self.at += 1;
@@ -308,7 +285,7 @@ impl Evaluator<'_> {
                 {
                     self.at += 1;
                     let other = self.unary();
-                    value = self.formatted(&value, &other);
+                    value = formatted(&value, &other);
                 }
                 Some(Token::Symbol('*' | '/' | '%')) if !self.is(1, '=') => {
                     self.at += 1;
@@ -331,12 +308,12 @@ impl Evaluator<'_> {
             Some(Token::Symbol('!')) if !self.is(1, '=') => {
                 self.at += 1;
                 let value = self.unary();
-                self.not(&value)
+                Value::of_truth(value.truth().map(|truth| !truth))
             }
             Some(Token::Name(word)) if word == "not" => {
                 self.at += 1;
                 let value = self.comparison();
-                self.not(&value)
+                Value::of_truth(value.truth().map(|truth| !truth))
             }
             Some(Token::Symbol('-')) => {
                 self.at += 1;
@@ -375,15 +352,6 @@ impl Evaluator<'_> {
         BEFORE.contains(&word)
             || (self.language == Language::Perl && BEFORE_IN_PERL.contains(&word))
             || (self.language == Language::Lua && word == "local")
-    }
-
-    #[expect(clippy::unused_self, reason = "beside the other operators")]
-    pub(super) fn not(&self, value: &Value) -> Value {
-        match value.truth() {
-            Some(true) => Value::Path("False".to_owned()),
-            Some(false) => Value::Path("True".to_owned()),
-            None => Value::unknown(),
-        }
     }
 }
 

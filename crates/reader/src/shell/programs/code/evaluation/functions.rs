@@ -42,13 +42,12 @@ impl Evaluator<'_> {
             parameters = self.parameters(self.at, end);
             self.at = end;
         }
-        if self.language != Language::Python && self.language != Language::Ruby {
-            // The type of what it returns.
-            let at = self.find(self.at, |token| token.is('{') || token.is(';'));
-            self.at = at;
-        } else if self.language == Language::Python {
-            self.at = self.find(self.at, |token| token.is(':'));
-        }
+        // The type of what it returns.
+        self.at = match self.language {
+            Language::Python => self.find(self.at, |token| token.is(':')),
+            Language::Ruby => self.at,
+            _ => self.find(self.at, |token| token.is('{') || token.is(';')),
+        };
         let body = self.body(column);
         self.define(name, parameters, body, false)
     }
@@ -109,20 +108,12 @@ impl Evaluator<'_> {
         self.at += 1;
         let name = self.name(0).unwrap_or_default();
         self.at += 1;
-        let body = match self.language {
-            Language::Python => {
-                self.at = self.find(self.at, |token| token.is(':'));
-                self.body(column)
-            }
-            Language::Ruby => {
-                self.at = self.statement_end(self.at);
-                self.body(column)
-            }
-            _ => {
-                self.at = self.find(self.at, |token| token.is('{'));
-                self.body(column)
-            }
+        self.at = match self.language {
+            Language::Python => self.find(self.at, |token| token.is(':')),
+            Language::Ruby => self.statement_end(self.at),
+            _ => self.find(self.at, |token| token.is('{')),
         };
+        let body = self.body(column);
         let is_script = matches!(self.language, Language::Node | Language::Deno);
         let before = self.defined.len();
         self.scopes.push(std::collections::BTreeMap::new());

@@ -1,6 +1,8 @@
 //! Loops.
 
-use super::value::{Range, Value};
+use std::collections::BTreeMap;
+
+use super::value::{Range, Value, numbered, pair};
 use super::{Evaluator, MOST_ROUNDS};
 use crate::catalogue::program::Language;
 use crate::languages::lexer::Token;
@@ -64,18 +66,8 @@ impl Evaluator<'_> {
                 (Value::Table(rows), false) if is_php && names.len() < 2 => {
                     Value::List(rows.iter().map(|(_, value)| value.clone()).collect())
                 }
-                (Value::Table(rows), false) if is_php => Value::List(
-                    rows.iter()
-                        .map(|(key, value)| Value::List(vec![Value::text(key.clone()), value.clone()]))
-                        .collect(),
-                ),
-                (Value::List(items), false) if is_php && names.len() > 1 => Value::List(
-                    items
-                        .iter()
-                        .enumerate()
-                        .map(|(at, value)| Value::List(vec![Value::text(at.to_string()), value.clone()]))
-                        .collect(),
-                ),
+                (Value::Table(rows), false) if is_php => Value::List(rows.iter().map(pair).collect()),
+                (Value::List(items), false) if is_php && names.len() > 1 => numbered(items),
                 _ => value,
             };
             return self.rounds(&names, &value, range, false);
@@ -159,25 +151,10 @@ impl Evaluator<'_> {
         let before = self.scopes.clone();
         self.within(body, Self::statements);
         self.has_returned = false;
-        let mut has_changed = false;
-        for (own, old) in self.scopes.iter_mut().zip(&before) {
-            for (name, value) in own {
-                if old.get(name).is_some_and(|old| old != value) {
-                    *value = Value::unknown();
-                    has_changed = true;
-                }
-            }
-        }
-        if has_changed {
+        if self.forget_changes(&before, false) {
             self.within(body, Self::statements);
             self.has_returned = false;
-            for (own, old) in self.scopes.iter_mut().zip(&before) {
-                for (name, value) in own {
-                    if old.get(name).is_some_and(|old| old != value) {
-                        *value = Value::unknown();
-                    }
-                }
-            }
+            self.forget_changes(&before, false);
         }
         self.join(before);
         self.loops -= 1;
@@ -188,14 +165,23 @@ impl Evaluator<'_> {
         let before = self.scopes.clone();
         self.within(body, Self::statements);
         self.has_returned = false;
-        for (own, old) in self.scopes.iter_mut().zip(&before) {
+        self.forget_changes(&before, true);
+        self.join(before);
+    }
+
+    /// Forgets the values that have changed, and with `is_new` those of new names; whether there were any.
+    fn forget_changes(&mut self, before: &[BTreeMap<String, Value>], is_new: bool) -> bool {
+        let mut has_changed = false;
+        for (own, old) in self.scopes.iter_mut().zip(before) {
             for (name, value) in own {
-                if old.get(name).is_none_or(|old| old != value) && !matches!(value, Value::Function(_)) {
+                let is_function = is_new && matches!(value, Value::Function(_));
+                if old.get(name).map_or(is_new, |old| old != value) && !is_function {
                     *value = Value::unknown();
+                    has_changed = true;
                 }
             }
         }
-        self.join(before);
+        has_changed
     }
 
     /// Runs a body for each element of a list.

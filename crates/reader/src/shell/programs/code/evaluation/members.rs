@@ -10,7 +10,6 @@ use crate::languages::lexer::Token;
 
 impl Evaluator<'_> {
     /// What follows a value: members, elements, calls.
-    #[expect(clippy::too_many_lines, reason = "one kind of suffix after the other")]
     pub(super) fn suffixes(&mut self, mut value: Value) -> Value {
         loop {
             if !self.spend() {
@@ -30,7 +29,7 @@ impl Evaluator<'_> {
                     self.at = next;
                 }
             }
-            self.skip_breaks_before_member();
+            self.skip_breaks();
             let sigil = matches!(self.language, Language::Perl | Language::Php);
             let dots = match self.token(0) {
                 Some(Token::Symbol('.'))
@@ -89,54 +88,30 @@ impl Evaluator<'_> {
                 value = self.element(&value);
                 continue;
             }
-            if let Value::Path(path) = &value
-                && self.begins_arguments(path)
-            {
+            let before = self.at.checked_sub(1).and_then(|at| self.unit.tokens.get(at));
+            let is_ruby = self.language == Language::Ruby;
+            let is_bare = match &value {
+                Value::Path(path) => {
+                    self.begins_arguments(path) || is_ruby && (self.is(0, '{') || self.is_name(0, "do"))
+                }
+                // A function that was named, and not just written.
+                Value::Function(_) if before.and_then(Token::name).is_some_and(|name| name != "end") => {
+                    let ends =
+                        is_ruby && matches!(self.token(0), Some(Token::Line | Token::Symbol(';')) | None);
+                    (is_ruby || self.language == Language::Perl) && (ends || self.begins_arguments(""))
+                }
+                _ => false,
+            };
+            if is_bare {
                 let at = self.at - 1;
-                let arguments = self.bare_arguments();
-                value = self.call(&value, arguments, at);
-                continue;
-            }
-            if let Value::Function(_) = &value
-                && matches!(self.language, Language::Perl | Language::Ruby)
-                && (self.begins_arguments("")
-                    || self.language == Language::Ruby
-                        && matches!(self.token(0), Some(Token::Line | Token::Symbol(';')) | None))
-                && self
-                    .at
-                    .checked_sub(1)
-                    .and_then(|at| self.unit.tokens.get(at))
-                    .and_then(Token::name)
-                    .is_some()
-                && !self.defined_here()
-            {
-                let at = self.at - 1;
-                let arguments = self.bare_arguments();
-                value = self.call(&value, arguments, at);
-                continue;
-            }
-            if let Value::Path(_) = &value
-                && self.language == Language::Ruby
-                && (self.is(0, '{') || self.is_name(0, "do"))
-            {
-                let at = self.at - 1;
-                let arguments = self.with_block(Arguments::default());
+                let has_block = is_ruby && (self.is(0, '{') || self.is_name(0, "do"));
+                let arguments =
+                    if has_block { self.with_block(Arguments::default()) } else { self.bare_arguments() };
                 value = self.call(&value, arguments, at);
                 continue;
             }
             return value;
         }
-    }
-
-    /// Whether a function value was just written, not named.
-    pub(super) fn defined_here(&self) -> bool {
-        self.at.checked_sub(1).and_then(|at| self.unit.tokens.get(at)).is_some_and(|token| token.is('}'))
-            || self.at.checked_sub(1).and_then(|at| self.unit.tokens.get(at)).and_then(Token::name)
-                == Some("end")
-    }
-
-    pub(super) fn skip_breaks_before_member(&mut self) {
-        self.skip_breaks();
     }
 
     /// Arguments without brackets, up to the end of the statement.
@@ -192,7 +167,7 @@ impl Evaluator<'_> {
                 self.at = open;
                 let before = self.end;
                 self.end = (close + 1).min(self.unit.tokens.len());
-                let value = self.primary_brackets();
+                let value = self.bracketed();
                 self.end = before;
                 self.at = close;
                 arguments.values.push(value);

@@ -1,10 +1,14 @@
 //! Methods of values that compute, and that call a function for each element.
 
 use super::expressions::range;
-use super::value::Value;
+use super::value::{Value, numbered, pair};
 use super::{Evaluator, MOST_ROUNDS};
 use crate::catalogue::program::Language;
 use crate::languages::text::{Interpolation, Part};
+
+/// Methods that measure a list.
+const MEASURES: [&str; 10] =
+    ["index", "count", "includes", "indexOf", "length", "size", "include", "any", "every", "some"];
 
 /// The arguments of a call.
 #[derive(Default, Clone)]
@@ -32,51 +36,6 @@ impl Arguments {
 }
 
 impl Evaluator<'_> {
-    /// `'%s' % value`.
-    #[expect(clippy::unused_self, reason = "beside the other methods")]
-    pub(super) fn formatted(&mut self, format: &Value, given: &Value) -> Value {
-        let Some(format) = format.known() else { return Value::unknown() };
-        let mut given = match given {
-            Value::List(items) => items.clone(),
-            value => vec![value.clone()],
-        }
-        .into_iter();
-        let mut result = Value::text("");
-        for part in Interpolation::Formats.parts(&format) {
-            let value = match part {
-                Part::Known(text) if text.contains('%') => return Value::unknown(),
-                Part::Known(text) => Value::text(text),
-                Part::Unknown(source) => given.next().unwrap_or(Value::Unknown(source)),
-            };
-            result = result.joined(&as_text(&value));
-        }
-        result
-    }
-
-    /// `'{} {name}'.format(value, name=value)`.
-    #[expect(clippy::unused_self, reason = "beside the other methods")]
-    pub(super) fn format(&mut self, format: &str, arguments: &Arguments) -> Value {
-        let mut result = Value::text("");
-        let mut next = 0;
-        for part in Interpolation::Braces.parts(format) {
-            let value = match part {
-                Part::Known(text) => Value::text(text.replace("}}", "}")),
-                Part::Unknown(source) => {
-                    let name = source.trim_matches(['{', '}']).to_owned();
-                    let at = if name.is_empty() { Some(next) } else { name.parse().ok() };
-                    next += usize::from(name.is_empty());
-                    let value = match at {
-                        Some(at) => arguments.values.get(at).cloned(),
-                        None => arguments.option(&name),
-                    };
-                    value.unwrap_or(Value::Unknown(source))
-                }
-            };
-            result = result.joined(&as_text(&value));
-        }
-        result
-    }
-
     /// Calls a method.
     #[expect(clippy::needless_pass_by_value, reason = "the value is built for this call")]
     pub(super) fn method(&mut self, value: Value, name: &str, arguments: Arguments, at: usize) -> Value {
@@ -138,36 +97,16 @@ impl Evaluator<'_> {
                 let is_bare = arguments.values.is_empty();
                 Some(match (name, known) {
                     ("join", _) => joined_list(&first, value),
-                    ("format", Some(format)) => self.format(&format, arguments),
+                    ("format", Some(text)) => format(&text, arguments),
                     ("split", Some(text)) => split(&text, first.known().as_deref()),
-                    (
-                        "strip" | "trim" | "rstrip" | "lstrip" | "chomp" | "trimEnd" | "trimStart",
-                        Some(text),
-                    ) if is_bare => Value::text(match name {
-                        "lstrip" | "trimStart" => text.trim_start(),
-                        "rstrip" | "trimEnd" | "chomp" => text.trim_end(),
-                        _ => text.trim(),
-                    }),
-                    ("lower" | "toLowerCase" | "downcase", Some(text)) => Value::text(text.to_lowercase()),
-                    ("upper" | "toUpperCase" | "upcase", Some(text)) => Value::text(text.to_uppercase()),
+                    ("strip" | "trim" | "chomp", Some(text)) if is_bare => Value::text(text.trim()),
                     ("encode" | "decode" | "toString" | "to_s" | "freeze" | "dup" | "to_str", _)
                         if is_bare =>
                     {
                         value.clone()
                     }
-                    ("splitlines" | "lines", Some(text)) => {
-                        Value::List(text.lines().map(Value::text).collect())
-                    }
                     ("concat", _) => {
                         arguments.values.iter().fold(value.clone(), |text, part| text.joined(part))
-                    }
-                    ("replace", Some(text)) if self.language == Language::Python => {
-                        match (first.known(), arguments.values.get(1).and_then(Value::known)) {
-                            (Some(from), Some(to)) if arguments.values.len() == 2 && !from.is_empty() => {
-                                Value::text(text.replace(&from, &to))
-                            }
-                            _ => Value::unknown(),
-                        }
                     }
                     _ if parts.is_empty() || arguments.values.iter().any(Value::is_callable) => return None,
                     _ => Value::unknown(),
@@ -179,10 +118,7 @@ impl Evaluator<'_> {
                     .at(&first)
                     .unwrap_or_else(|| arguments.values.get(1).cloned().unwrap_or_else(Value::unknown)),
                 "items" | "entries" | "each" | "each_pair" | "forEach" | "map" => {
-                    let pairs = rows
-                        .iter()
-                        .map(|(key, value)| Value::List(vec![Value::text(key.clone()), value.clone()]));
-                    let pairs = Value::List(pairs.collect());
+                    let pairs = Value::List(rows.iter().map(pair).collect());
                     if first.is_callable() {
                         self.for_each(&first, &pairs);
                         return Some(Value::unknown());
@@ -190,7 +126,7 @@ impl Evaluator<'_> {
                     pairs
                 }
                 "values" => Value::List(rows.iter().map(|(_, value)| value.clone()).collect()),
-                "keys" => Value::List(rows.iter().map(|(key, _)| Value::text(key.clone())).collect()),
+                "keys" => Value::List(value.items()?),
                 "copy" => value.clone(),
                 _ => {
                     value.at(&Value::text(name)).is_none().then_some(())?;
@@ -212,21 +148,15 @@ impl Evaluator<'_> {
         let first = arguments.first();
         let with = |more: Vec<Value>| Value::List(items.iter().cloned().chain(more).collect());
         Some(match name {
-            "append" | "push" | "add" | "<<" => {
-                let new = with(arguments.values.clone());
-                self.replace(value, &new);
-                new
-            }
-            "extend" => {
-                let new = first.items().map_or_else(Value::unknown, with);
-                self.replace(value, &new);
-                new
-            }
-            "concat" => {
+            "append" | "push" | "add" | "<<" | "extend" | "concat" => {
                 let more =
-                    arguments.values.iter().map(|one| one.items().unwrap_or_else(|| vec![one.clone()]));
-                let new = with(more.flatten().collect());
-                if self.language == Language::Ruby {
+                    || arguments.values.iter().map(|one| one.items().unwrap_or_else(|| vec![one.clone()]));
+                let new = match name {
+                    "extend" => first.items().map_or_else(Value::unknown, with),
+                    "concat" => with(more().flatten().collect()),
+                    _ => with(arguments.values.clone()),
+                };
+                if name != "concat" || self.language == Language::Ruby {
                     self.replace(value, &new);
                 }
                 new
@@ -249,12 +179,7 @@ impl Evaluator<'_> {
             }
             "first" if arguments.values.is_empty() => items.first().cloned().unwrap_or_else(Value::unknown),
             "last" if arguments.values.is_empty() => items.last().cloned().unwrap_or_else(Value::unknown),
-            "index" | "count" | "includes" | "indexOf" | "length" | "size" | "include" | "any" | "every"
-            | "some"
-                if !first.is_callable() =>
-            {
-                Value::unknown()
-            }
+            _ if MEASURES.contains(&name) && !first.is_callable() => Value::unknown(),
             "each_with_index" | "each" | "forEach" | "map" | "flatMap" | "collect" | "filter"
             | "each_with_object" | "select" | "reject" | "find" | "some" | "every"
                 if first.is_callable() || !arguments.values.is_empty() =>
@@ -262,13 +187,7 @@ impl Evaluator<'_> {
                 let function = arguments.values.iter().rev().find(|one| one.is_callable())?.clone();
                 Value::List(self.for_each(&function, value))
             }
-            "entries" => Value::List(
-                items
-                    .iter()
-                    .enumerate()
-                    .map(|(at, one)| Value::List(vec![Value::text(at.to_string()), one.clone()]))
-                    .collect(),
-            ),
+            "entries" => numbered(items),
             _ => {
                 // It may change the list.
                 self.forget(value);
@@ -303,6 +222,43 @@ impl Evaluator<'_> {
         }
         results
     }
+}
+
+/// `'%s' % value`.
+pub(super) fn formatted(format: &Value, given: &Value) -> Value {
+    let Some(format) = format.known() else { return Value::unknown() };
+    let mut given = match given {
+        Value::List(items) => items.clone(),
+        value => vec![value.clone()],
+    }
+    .into_iter();
+    let parts = Interpolation::Formats.parts(&format);
+    if parts.iter().any(|part| matches!(part, Part::Known(text) if text.contains('%'))) {
+        return Value::unknown();
+    }
+    filled(parts, |_| given.next())
+}
+
+/// `'{} {name}'.format(value, name=value)`.
+fn format(format: &str, arguments: &Arguments) -> Value {
+    let mut next = 0;
+    filled(Interpolation::Braces.parts(&format.replace("}}", "}")), |source| {
+        let name = source.trim_matches(['{', '}']);
+        let at = if name.is_empty() { Some(next) } else { name.parse().ok() };
+        next += usize::from(name.is_empty());
+        at.map_or_else(|| arguments.option(name), |at: usize| arguments.values.get(at).cloned())
+    })
+}
+
+/// A text whose unknown parts are replaced by values, as far as there are any.
+fn filled(parts: Vec<Part>, mut value: impl FnMut(&str) -> Option<Value>) -> Value {
+    parts.into_iter().fold(Value::text(""), |text, part| match part {
+        Part::Known(known) => text.joined(&Value::text(known)),
+        Part::Unknown(source) => {
+            let value = value(&source);
+            text.joined(&as_text(&value.unwrap_or(Value::Unknown(source))))
+        }
+    })
 }
 
 /// Numbers and texts as a text; other values are unknown.

@@ -25,6 +25,7 @@ use std::rc::Rc;
 use crate::catalogue::program::Language;
 use crate::languages::lexer::Token;
 use crate::languages::text::Part;
+pub(crate) use starting::starts_program;
 pub(crate) use value::Call;
 use value::{Function, Unit, Value};
 
@@ -51,6 +52,13 @@ pub(crate) struct Found {
     pub input: Option<Vec<Part>>,
     /// The text is only given to a function that may start it.
     pub is_suspected: bool,
+}
+
+impl Found {
+    /// A call without stated circumstances.
+    fn of(call: Call, repeats: bool) -> Self {
+        Self { call, repeats, env: vec![], cwd: None, input: None, is_suspected: false }
+    }
 }
 
 /// What following the code brought.
@@ -204,31 +212,17 @@ impl Evaluator<'_> {
     /// Binds a name. `declares` states that the name is new where it stands.
     fn bind(&mut self, name: &str, value: Value, declares: bool) {
         let innermost = self.scopes.len() - 1;
-        let place = self.scopes.iter().rposition(|scope| scope.contains_key(name));
+        let is_shared = self.shared.contains(name);
         let is_own = matches!(self.language, Language::Python | Language::Php);
-        match place {
-            // A closure, or a variable of its own: either may be meant.
-            Some(place) if place < innermost && !declares && !name.contains('.') => {
-                let is_shared = self.shared.contains(name);
-                if is_shared || !is_own {
-                    let old = self.scopes.get(place).and_then(|scope| scope.get(name)).cloned();
-                    let value = if is_shared {
-                        value.clone()
-                    } else {
-                        Value::several(old.into_iter().chain([value.clone()]))
-                    };
-                    if let Some(scope) = self.scopes.get_mut(place) {
-                        scope.insert(name.to_owned(), value);
-                    }
-                    return;
-                }
-            }
-            _ => {}
-        }
-        let scope = if name.contains('.') || self.shared.contains(name) { 0 } else { innermost };
-        if let Some(scope) = self.scopes.get_mut(scope) {
-            scope.insert(name.to_owned(), value);
-        }
+        let place = self.scopes.iter().rposition(|scope| scope.contains_key(name));
+        let outer = place
+            .filter(|place| *place < innermost && !declares && !name.contains('.') && (is_shared || !is_own));
+        let global = if name.contains('.') || is_shared { 0 } else { innermost };
+        let Some(scope) = self.scopes.get_mut(outer.unwrap_or(global)) else { return };
+        // A closure, or a variable of its own: either may be meant.
+        let old = scope.get(name).cloned().filter(|_| outer.is_some() && !is_shared);
+        let value = if old.is_some() { Value::several(old.into_iter().chain([value])) } else { value };
+        scope.insert(name.to_owned(), value);
     }
 
     /// Forgets the values of all names that have this list or table: it may have changed.
@@ -282,14 +276,7 @@ impl Evaluator<'_> {
     }
 
     fn add(&mut self, call: Call) {
-        self.add_found(Found {
-            call,
-            repeats: self.loops > 0,
-            env: vec![],
-            cwd: None,
-            input: None,
-            is_suspected: false,
-        });
+        self.add_found(Found::of(call, self.loops > 0));
     }
 
     fn add_found(&mut self, mut found: Found) {

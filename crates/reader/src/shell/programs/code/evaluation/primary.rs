@@ -117,7 +117,7 @@ impl Evaluator<'_> {
                 Value::Unknown(field)
             }
             Token::Symbol('(') => self.parenthesised(),
-            Token::Symbol('[') => self.bracketed('['),
+            Token::Symbol('[') => self.bracketed(),
             Token::Symbol('{') => self.table(),
             Token::Symbol('$' | '@' | '%')
                 if matches!(self.language, Language::Perl | Language::Php | Language::Ruby) =>

@@ -200,15 +200,8 @@ impl Evaluator<'_> {
             if !is_named && matches!(&call, Call::Script(_)) {
                 continue;
             }
-            let repeats = self.loops > 0;
-            self.add_found(Found {
-                call,
-                repeats,
-                env: env.clone(),
-                cwd: cwd.clone(),
-                input: input.clone(),
-                is_suspected: false,
-            });
+            let (env, cwd, input) = (env.clone(), cwd.clone(), input.clone());
+            self.add_found(Found { env, cwd, input, ..Found::of(call, self.loops > 0) });
         }
         for function in values.iter().filter(|value| matches!(value, Value::Function(_))) {
             self.call_unknown(function);
@@ -300,11 +293,11 @@ fn computes(own: &str, language: Language) -> bool {
 
 /// A call of a text that is only given to a function.
 pub(super) fn suspected(call: Call, repeats: bool) -> Found {
-    Found { call, repeats, env: vec![], cwd: None, input: None, is_suspected: true }
+    Found { is_suspected: true, ..Found::of(call, repeats) }
 }
 
 /// Whether a function starts a program or a shell.
-pub(super) fn starts_program(path: &str, language: Language) -> bool {
+pub(crate) fn starts_program(path: &str, language: Language) -> bool {
     let (owner, own) = path.rsplit_once('.').unwrap_or(("", path));
     if !starts::CALLS.has(own) {
         return false;

@@ -70,11 +70,7 @@ impl Evaluator<'_> {
             Some("eval" | "do") if self.is(1, '{') && self.language == Language::Perl => {
                 self.at += 1;
                 let range = self.body(0);
-                // An exception may end it after any statement.
-                let before = self.scopes.clone();
-                self.within(range, Self::statements);
-                self.has_returned = false;
-                self.join(before);
+                self.tried(range);
             }
             Some("do") if self.is(1, '{') && self.language != Language::Perl => {
                 self.at += 1;
@@ -321,6 +317,14 @@ impl Evaluator<'_> {
         self.at = end + 1;
     }
 
+    /// Runs a body that an exception may end after any statement; whether it returns.
+    fn tried(&mut self, body: Range) -> bool {
+        let before = self.scopes.clone();
+        self.within(body, Self::statements);
+        self.join(before);
+        std::mem::take(&mut self.has_returned)
+    }
+
     pub(super) fn attempt(&mut self) {
         let column = self.column(self.at);
         self.at += 1;
@@ -342,38 +346,26 @@ impl Evaluator<'_> {
             return;
         }
         let body = self.body(column);
-        // An exception may end it after any statement.
-        let before = self.scopes.clone();
-        self.within(body, Self::statements);
-        let returns = std::mem::take(&mut self.has_returned);
-        self.join(before);
+        let returns = self.tried(body);
         loop {
             let place = self.at;
             while matches!(self.token(0), Some(Token::Line | Token::Symbol(';'))) {
                 self.at += 1;
             }
             let word = self.name(0).filter(|_| !self.is_python() || self.column(self.at) == column);
-            #[expect(clippy::single_match_else, reason = "the words are a list")]
-            match word.as_deref() {
-                Some("except" | "catch" | "finally" | "else") => {
-                    let is_final = matches!(word.as_deref(), Some("finally" | "else"));
-                    self.at += 1;
-                    if self.is(0, '(') {
-                        self.at = self.closing(self.at) + 1;
-                    }
-                    let range = if self.is_python() {
-                        self.at = self.find(self.at, |token| token.is(':'));
-                        self.body(column)
-                    } else {
-                        self.body(column)
-                    };
-                    self.ways(vec![(is_final.then_some(true), range)]);
-                }
-                _ => {
-                    self.at = place;
-                    break;
-                }
+            if !matches!(word.as_deref(), Some("except" | "catch" | "finally" | "else")) {
+                self.at = place;
+                break;
             }
+            self.at += 1;
+            if self.is_python() {
+                self.at = self.find(self.at, |token| token.is(':'));
+            } else if self.is(0, '(') {
+                self.at = self.closing(self.at) + 1;
+            }
+            let range = self.body(column);
+            let is_final = matches!(word.as_deref(), Some("finally" | "else"));
+            self.ways(vec![(is_final.then_some(true), range)]);
         }
         self.has_returned |= returns;
     }

@@ -57,7 +57,7 @@ pub(crate) enum Value {
 }
 
 /// A function that the code defines.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Function {
     pub name: String,
     pub parameters: Vec<Parameter>,
@@ -150,7 +150,15 @@ impl Value {
         }
     }
 
-    /// Two texts, one after the other.
+    /// The sum of two numbers; otherwise, two texts or lists, one after the other.
+    pub fn sum(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Number(one), Self::Number(two)) => Self::Number(one.saturating_add(*two)),
+            _ => self.joined(other),
+        }
+    }
+
+    /// Two texts or lists, one after the other.
     pub fn joined(&self, other: &Self) -> Self {
         match (self, other) {
             (Self::List(one), Self::List(two)) => Self::List(one.iter().chain(two).cloned().collect()),
@@ -179,6 +187,20 @@ impl Value {
             2..=MOST_VALUES => Self::Several(all),
             _ => Self::unknown(),
         }
+    }
+
+    /// The first where a condition holds, the second where it does not, and either where that is not certain.
+    pub fn chosen(truth: Option<bool>, one: Self, other: Self) -> Self {
+        match truth {
+            Some(true) => one,
+            Some(false) => other,
+            None => Self::several([one, other]),
+        }
+    }
+
+    /// A truth as a value.
+    pub fn of_truth(truth: Option<bool>) -> Self {
+        truth.map_or_else(Self::unknown, |truth| Self::Path(if truth { "True" } else { "False" }.to_owned()))
     }
 
     /// Each of its values.
@@ -229,6 +251,19 @@ impl Value {
     pub fn is_callable(&self) -> bool {
         matches!(self, Self::Function(_) | Self::Path(_))
     }
+}
+
+/// A key with its value.
+pub(crate) fn pair((key, value): &(String, Value)) -> Value {
+    Value::List(vec![Value::text(key.clone()), value.clone()])
+}
+
+/// Values, each with its index.
+pub(crate) fn numbered(items: &[Value]) -> Value {
+    let pairs = items.iter().enumerate();
+    Value::List(
+        pairs.map(|(at, item)| Value::List(vec![Value::text(at.to_string()), item.clone()])).collect(),
+    )
 }
 
 /// Adjacent known pieces as one.
