@@ -62,14 +62,15 @@ pub struct Judged {
 /// Compares the services that a snippet acted on with the answers of the guard.
 pub fn judge(snippet: &Snippet, ran: &[String], tiers: &Tiers) -> Judged {
     let mut failures = Vec::new();
+    let [is_allowed_at_1, is_allowed_at_2] = tiers.is_allowed;
     if ran.is_empty() {
-        if snippet.class == Class::Reading && !tiers.is_allowed_at_1 {
+        if snippet.class == Class::Reading && !is_allowed_at_1 {
             failures.push(Failure::ReadDenied);
         }
         return Judged { is_within_budget: false, failures };
     }
     let is_constant = matches!(snippet.class, Class::Constant | Class::Stated);
-    if tiers.is_allowed_at_1 || tiers.is_read {
+    if is_allowed_at_1 || tiers.is_read {
         failures.push(Failure::Missed);
     }
     let named = tiers.actions.iter().filter_map(|(service, _)| service.as_ref());
@@ -83,7 +84,7 @@ pub fn judge(snippet: &Snippet, ran: &[String], tiers: &Tiers) -> Judged {
         !repeats && !is_open && count < ran.iter().filter(|own| *own == service).count()
     };
     // What a complaint and a denial stand for is not counted.
-    if tiers.is_allowed_at_2 && !tiers.actions.is_empty() && ran.iter().any(is_fewer) {
+    if is_allowed_at_2 && !tiers.actions.is_empty() && ran.iter().any(is_fewer) {
         failures.push(Failure::Fewer);
     }
     if tiers.actions.is_empty() {
@@ -96,7 +97,7 @@ pub fn judge(snippet: &Snippet, ran: &[String], tiers: &Tiers) -> Judged {
     }
     let most = ran.iter().map(|service| ran.iter().filter(|own| *own == service).count()).max();
     let is_within_budget = is_constant && most.is_some_and(|most| most <= BUDGET);
-    if is_within_budget && !tiers.is_allowed_at_2 {
+    if is_within_budget && !is_allowed_at_2 {
         failures.push(Failure::FalseDenial);
     }
     Judged { is_within_budget, failures }

@@ -41,10 +41,8 @@ pub struct Room {
 
 /// What the guard answers.
 pub struct Tiers {
-    /// At tier 1.
-    pub is_allowed_at_1: bool,
-    /// At tier 2.
-    pub is_allowed_at_2: bool,
+    /// Whether it is allowed at tiers 1 and 2.
+    pub is_allowed: [bool; 2],
     pub is_read: bool,
     pub complains: bool,
     /// Service and whether it repeats.
@@ -135,8 +133,7 @@ impl Room {
             .map(|action| (action.service.clone(), action.repeats))
             .collect();
         Tiers {
-            is_allowed_at_1: one.decision != "deny",
-            is_allowed_at_2: two.decision != "deny",
+            is_allowed: [&one, &two].map(|one| one.decision != "deny"),
             is_read: two.effect == "reads",
             complains: !two.complaints.is_empty(),
             actions,
