@@ -12,8 +12,8 @@ use crate::shell::marks::{APART, DOCUMENT};
 /// What the scanner is inside of.
 #[derive(Debug)]
 enum Frame {
-    /// Commands, up to the closing character.
-    Code { close: Option<char>, cases: Vec<Case> },
+    /// Commands, up to the closing character; those of a substitution are part of a word.
+    Code { close: Option<char>, in_word: bool, cases: Vec<Case> },
     /// Double quotes.
     Quotes,
     /// `${…}`.
@@ -39,7 +39,7 @@ enum Case {
 
 /// Rewrites a script and moves its here-documents into `documents`.
 pub(crate) fn lift(text: &str, documents: &mut Vec<HereDocument>) -> Result<String, SyntaxError> {
-    lift_from(text, Frame::Code { close: None, cases: Vec::new() }, documents)
+    lift_from(text, Frame::Code { close: None, in_word: false, cases: Vec::new() }, documents)
 }
 
 /// Rewrites the body of a here-document, whose substitutions may contain further here-documents.
@@ -132,7 +132,8 @@ impl<'a> Scanner<'a> {
 
     fn enter_code(&mut self, len: usize, close: char) {
         self.copy(len);
-        self.frames.push(Frame::Code { close: Some(close), cases: Vec::new() });
+        let in_word = ["$(", "<(", ">("].iter().any(|open| self.out.ends_with(open));
+        self.frames.push(Frame::Code { close: Some(close), in_word, cases: Vec::new() });
         self.begin(true);
     }
 
@@ -263,6 +264,11 @@ impl<'a> Scanner<'a> {
                 let ends = |c: char| c == '\n' || (quoted && c == '`');
                 self.at += rest.find(ends).unwrap_or(rest.len());
             }
+            // The tokenizer would take it for a comment.
+            '#' if self.out.ends_with(')') => {
+                self.out.push('\\');
+                self.copy(1);
+            }
             ' ' | '\t' | '\r' => {
                 self.copy(1);
                 self.word_start = true;
@@ -279,13 +285,14 @@ impl<'a> Scanner<'a> {
                 self.begin(true);
             }
             ')' => {
+                // `f() {` and `a() (`: a command may follow, and after `$(a)` the rest of the word.
+                let may = !matches!(self.frames.last(), Some(Frame::Code { in_word: true, .. }));
                 if matches!(self.frames.last(), Some(Frame::Code { close: Some(')'), .. })) {
-                    self.leave();
+                    self.close();
                 } else {
                     self.copy(1);
                 }
-                // `f() {` and `a() (`: a command may follow.
-                self.begin(true);
+                self.begin(may);
             }
             '<' if rest.starts_with("<<<") => {
                 // `<` before it would be a syntax error in bash, too.
