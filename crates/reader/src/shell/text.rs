@@ -38,6 +38,7 @@ pub enum Listing {
 
 /// A stretch of unknown text and what can be determined about it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent yes-or-no facts")]
 pub struct Unknown {
     /// As written in the command, e.g. `$NAME` or `$(docker ps -q)`.
     pub source: String,
@@ -55,6 +56,8 @@ pub struct Unknown {
     pub(crate) is_inherited: bool,
     /// True for one of the candidates between quotes, which is not split.
     pub(crate) is_one_word: bool,
+    /// For one word between quotes: the mark without them.
+    pub(crate) without_quotes: Option<usize>,
     /// The absolute path of the file on this machine that holds the text.
     pub(crate) on_disk: Option<String>,
     /// The search on this machine that lists the files which the text names.
@@ -212,6 +215,27 @@ impl Unknowns {
             }
         }
         found
+    }
+
+    /// A mark of any number of words, as one word between quotes; `None` for any other text.
+    pub fn as_one_word(&mut self, text: &str) -> Option<String> {
+        let found = self.only_mark(text).filter(|found| found.many || !found.candidates.is_empty())?;
+        let unknown = Unknown { many: false, is_one_word: true, ..found.clone() };
+        let mut marks = stretches(text)
+            .filter_map(|stretch| if let Stretch::Mark(index) = stretch { Some(index) } else { None });
+        let without_quotes = marks.next();
+        (!found.is_one_word).then(|| self.mark(Unknown { without_quotes, ..unknown }))
+    }
+
+    /// The text with the marks that it has without quotes, so that a path is the same with and without them.
+    pub fn without_quotes(&self, text: &str) -> String {
+        let plain = |stretch| match stretch {
+            Stretch::Known(known) => known.to_owned(),
+            Stretch::Mark(index) => {
+                Self::mark_of(self.get(index).and_then(|unknown| unknown.without_quotes).unwrap_or(index))
+            }
+        };
+        stretches(text).map(plain).collect()
     }
 
     /// The text with each mark replaced by what its program makes it from, where that is known.

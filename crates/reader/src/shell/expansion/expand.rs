@@ -99,13 +99,7 @@ impl Evaluator {
 
     /// The text as one word, as between quotes.
     fn as_one_word(&mut self, text: String) -> String {
-        match self.unknowns.only_mark(&text) {
-            Some(unknown) if (unknown.many || !unknown.candidates.is_empty()) && !unknown.is_one_word => {
-                let unknown = Unknown { many: false, is_one_word: true, ..unknown.clone() };
-                self.unknowns.mark(unknown)
-            }
-            _ => text,
-        }
+        self.unknowns.as_one_word(&text).unwrap_or(text)
     }
 
     /// Expands a word that is not split: the value of an assignment, a file name, a pattern.

@@ -265,10 +265,7 @@ impl Evaluator {
                 let includes =
                     !line.starts_with('\t') && words.next().is_some_and(|word| statements.has(word));
                 let paths = words.map(|word| word.trim_matches(['\'', '"'])).map(|word| {
-                    match word.starts_with('/') {
-                        true => word.to_owned(),
-                        false => format!("{folder}{word}"),
-                    }
+                    if word.starts_with('/') { word.to_owned() } else { format!("{folder}{word}") }
                 });
                 let paths: Vec<String> = if includes { paths.collect() } else { vec![] };
                 let texts: Vec<String> =

@@ -23,6 +23,17 @@ const DEEPEST_RUNS: usize = 2;
 /// Maximum number of marks that are replaced by the text of a file in one script.
 const MOST_LOADED: usize = 32;
 
+/// What a file is read for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// It runs.
+    Run,
+    /// It says more of a command.
+    Data,
+    /// An edit that is followed has changed it since.
+    Edit,
+}
+
 /// True where files and variables are those of this machine.
 fn is_here(shell: &Shell) -> bool {
     shell.hosts.is_empty() && !shell.is_elsewhere
@@ -187,11 +198,11 @@ impl Evaluator {
 
     /// The text of a script on disk. Complains where a limit or the kind of the file prevents that it is read.
     pub fn read_script(&mut self, shell: &Shell, path: &str) -> Option<String> {
-        self.read_file(shell, path, false)
+        self.read_file(shell, path, Purpose::Run)
     }
 
-    /// The text of a script on disk, with `before_changes` as it was before commands of this text changed it.
-    fn read_file(&mut self, shell: &Shell, path: &str, before_changes: bool) -> Option<String> {
+    /// The text of a file on disk; `None` where a command of this text may have changed it, except for an edit.
+    fn read_file(&mut self, shell: &Shell, path: &str, purpose: Purpose) -> Option<String> {
         let disk = self.disk_of(shell).cloned()?;
         if !self.on_disk.read.contains_key(path) {
             let opened = self.on_disk.read.values().filter(|read| **read != Err(Unreadable::Missing));
@@ -209,10 +220,12 @@ impl Evaluator {
         let result = self.on_disk.read.get(path)?.clone();
         match result {
             Ok(text) => {
-                if !before_changes && self.changes(path) {
-                    self.complain(Complaint::ChangedFile(short(path)));
-                    self.unread(shell, &text);
-                    self.suspect_writers(shell, path);
+                if purpose != Purpose::Edit && self.changes(path) {
+                    if purpose == Purpose::Run {
+                        self.complain(Complaint::ChangedFile(short(path)));
+                        self.unread(shell, &text);
+                        self.suspect_writers(shell, path);
+                    }
                     return None;
                 }
                 self.spend(1 + text.len() / 256);
@@ -237,7 +250,7 @@ impl Evaluator {
         }
         let path = self.path_of(shell, path).filter(|path| path.starts_with('/'))?;
         let (reached, complaints) = (self.on_disk.reached.len(), self.complaints.len());
-        let text = self.read_script(shell, &path);
+        let text = self.read_file(shell, &path, Purpose::Data);
         self.on_disk.reached.truncate(reached);
         self.complaints.truncate(complaints);
         text
@@ -327,7 +340,7 @@ impl Evaluator {
         self.depth += 1;
         let file = self.unknowns.only_mark(&filter.input).and_then(|unknown| unknown.on_disk.clone());
         let input = match file.filter(|_| filter.is_edit) {
-            Some(path) => self.read_file(&here(shell), &path, true),
+            Some(path) => self.read_file(&here(shell), &path, Purpose::Edit),
             None => Some(self.loaded(shell, &filter.input)),
         };
         self.depth -= 1;

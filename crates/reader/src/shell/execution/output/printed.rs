@@ -119,15 +119,14 @@ fn deferred(
     invocation: &Invocation,
     program: &str,
 ) -> Option<Filter> {
-    if !names::FILTERS.has(program) {
-        return None;
-    }
     let mut words: Vec<String> = invocation.texts().into_iter().map(str::to_owned).collect();
     let input = match &invocation.stdin {
         Some(text) => text.clone(),
-        None => {
-            words.pop_if(|last| !last.starts_with('-')).and_then(|file| evaluator.file_mark(shell, &file))?
+        None if names::FILTERS.has(program) => {
+            let file = words.pop_if(|last| !last.starts_with('-'))?;
+            evaluator.file_mark(shell, &file)?
         }
+        None => return None,
     };
     (!is_known(&input)).then_some(Filter { words, input, is_edit: false })
 }

@@ -14,6 +14,7 @@ use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Invocation;
 use crate::shell::host::host_of;
+use crate::shell::on_disk::GLOB;
 use crate::shell::script::{Command, Construct, Mode, Node};
 use crate::shell::state::Shell;
 use crate::shell::text::{Field, Filter, Unknown, Word, is_known, join};
@@ -32,7 +33,8 @@ const PIPE: &str = "$(a pipe)";
 impl Evaluator {
     /// The key of a file: hosts and absolute path.
     fn key(&self, shell: &Shell, path: &str) -> String {
-        let path = &path.replacen("/proc/self/fd/", "/dev/fd/", 1);
+        let path = self.unknowns.without_quotes(&path.replacen("/proc/self/fd/", "/dev/fd/", 1));
+        let path = path.as_str();
         let meant = self.path_of(shell, path).or_else(|| shell.follow(path));
         let path = meant.unwrap_or_else(|| path.trim_start_matches("./").to_owned());
         format!("{}:{path}", shell.hosts.join(","))
@@ -53,7 +55,8 @@ impl Evaluator {
     /// A script that does what the program at a path does; `None` unless it is a program that acts or runs others.
     pub fn started_by(&self, path: &str) -> Option<String> {
         let path = path.trim_end();
-        let program = self.catalogue.find(path).filter(|_| is_known(path))?;
+        // `a/.` is a folder.
+        let program = self.catalogue.find(path).filter(|_| is_known(path) && !path.ends_with('.'))?;
         let is_followed = program.acts() || program.forms().any(|form| form.runs.is_some());
         is_followed.then(|| format!("'{path}' \"$@\"\n"))
     }
@@ -132,10 +135,13 @@ impl Evaluator {
         if self.files.is_empty() {
             return None;
         }
+        let path = self.path_of(shell, path)?;
         path.rmatch_indices('/').filter(|(at, _)| *at > 0).find_map(|(at, _)| {
             let folder = self.files.get(&self.key(shell, path.get(..at)?))?;
-            let from = self.unknowns.only_mark(folder)?.on_disk.clone()?;
-            Some(from + path.get(at..)?)
+            let from = self.unknowns.only_mark(folder)?.on_disk.as_deref()?;
+            // `cp a/* b`.
+            let from = from.split_once(GLOB).map_or(from, |(before, _)| before.trim_end_matches('/'));
+            Some(format!("{from}{}", path.get(at..)?))
         })
     }
 
@@ -148,6 +154,7 @@ impl Evaluator {
             let form = usage.form;
             form.runs.is_none()
                 && form.does.is_none()
+                && usage.program.commands.is_empty()
                 && form.effect.is_none_or(|terms| terms.stated == Stated::Unknown)
         });
         let loads = usage.as_ref().is_some_and(|usage| usage.program.loads_folder);
