@@ -2,6 +2,7 @@
 
 mod columns;
 pub mod disk_files;
+mod echo;
 pub mod filters;
 mod jq;
 pub mod listing;
