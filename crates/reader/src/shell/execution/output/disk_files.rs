@@ -232,7 +232,9 @@ impl Evaluator {
                 Some(text)
             }
             Err(Unreadable::Missing) => {
-                self.suspect_writers(shell, path);
+                if purpose == Purpose::Run {
+                    self.suspect_writers(shell, path);
+                }
                 None
             }
             Err(Unreadable::Binary | Unreadable::Secret) => None,

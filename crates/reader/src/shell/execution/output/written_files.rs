@@ -284,7 +284,9 @@ impl Evaluator {
                 return false;
             };
             let names = |word: &Word| word.text.contains(&name);
-            if command.words.iter().skip(1).chain(&command.stdin).any(names) {
+            if command.words.iter().skip(1).chain(&command.stdin).any(names)
+                && may_make(command, self.catalogue)
+            {
                 let words: Vec<String> =
                     command.words.iter().chain(&command.stdin).map(|word| word.text.clone()).collect();
                 found.push((words.join(" "), words));
@@ -349,6 +351,13 @@ fn opens(node: &Node, path: &str) -> bool {
     let (Node::Command(command) | Node::Group(Construct::Through(command), _)) = node else { return false };
     command.words.iter().skip(1).any(|word| word.text == path)
         || command.redirections.iter().any(|file| file.mode != Mode::Write && file.path.text == path)
+}
+
+/// Whether a command may make a file whose name is somewhere in its words or its input: code, or a program that writes.
+fn may_make(command: &Command, catalogue: Catalogue) -> bool {
+    let usage = catalogue.usage(&command.texts(), &|_| false);
+    let runs = usage.as_ref().and_then(|usage| usage.form.runs.or(usage.program.form.runs));
+    runs.is_some_and(|runs| matches!(runs.how, How::Code(_))) || may_write(command, |_| true, catalogue)
 }
 
 /// Whether a command may write the file of one of its words, according to its description; without one, it may.
