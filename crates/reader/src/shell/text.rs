@@ -204,6 +204,16 @@ impl Unknowns {
         format!("{OPEN}{index}{CLOSE}")
     }
 
+    /// The first unknown stretch of which the possible texts are known.
+    pub fn first_choice(&self, text: &str) -> Option<usize> {
+        stretches(text).find_map(|stretch| match stretch {
+            Stretch::Mark(index) => {
+                self.get(index).filter(|unknown| !unknown.candidates.is_empty()).map(|_| index)
+            }
+            Stretch::Known(_) => None,
+        })
+    }
+
     /// The unknown stretch that makes up the whole text, apart from blanks.
     pub fn only_mark(&self, text: &str) -> Option<&Unknown> {
         let mut found = None;

@@ -5,10 +5,12 @@ use std::rc::Rc;
 
 use super::join::possible;
 use super::ways::Ways;
+use crate::shell::Complaint;
 use crate::shell::evaluator::{Evaluator, Ran};
 use crate::shell::grammar::here::restore;
 use crate::shell::script::{Construct, INHERITED, Node};
 use crate::shell::state::{Args, Shell, Value, Variable};
+use crate::shell::text::Unknowns;
 
 /// Maximum number of combinations of values for which a command is followed; what is beyond it has an unknown value.
 const MOST_WAYS: usize = 16;
@@ -80,6 +82,42 @@ impl Evaluator {
         self.status = status.flatten();
         self.push_alternatives(found);
         ways.end(self, shell)
+    }
+
+    /// What a command or a text may be, with each of the possible texts of its unknown stretches, and whether only the
+    /// environment gives one of them. Beyond [`MOST_WAYS`], a stretch may be any text.
+    pub fn combinations<T>(
+        &mut self,
+        shell: &Shell,
+        whole: T,
+        choice: impl Fn(&T, &Unknowns) -> Option<usize>,
+        replaced: impl Fn(&T, &str, &str, bool) -> T,
+    ) -> Vec<(bool, T)> {
+        let mut waiting = vec![(false, whole)];
+        let mut found = Vec::new();
+        while let Some((is_inherited, part)) = waiting.pop() {
+            let Some(index) = choice(&part, &self.unknowns) else {
+                found.push((is_inherited, part));
+                continue;
+            };
+            let Some(unknown) = self.unknowns.get(index) else { continue };
+            let (mut candidates, is_one_word) = (unknown.candidates.clone(), unknown.is_one_word);
+            if waiting.len() + found.len() + candidates.len() > MOST_WAYS {
+                let any = self.unknowns.many(unknown.source.clone());
+                self.complain(Complaint::ManyValues);
+                candidates.retain(|text| self.mentions_action(text));
+                if !candidates.is_empty() {
+                    self.leave_out(shell, &candidates.join("\n"));
+                }
+                candidates = vec![any];
+            }
+            let mark = Unknowns::mark_of(index);
+            for candidate in candidates.iter().rev() {
+                let is_new = self.unknowns.only_mark(candidate).is_some_and(|unknown| unknown.is_inherited);
+                waiting.push((is_inherited || is_new, replaced(&part, &mark, candidate, is_one_word)));
+            }
+        }
+        found
     }
 
     /// Adds lists of nodes of which one runs; those with `true` are of a value that only the environment gives.

@@ -41,8 +41,11 @@ impl Evaluator {
             ast::CompoundCommand::ForClause(clause) => {
                 self.looped(shell, |this, shell| this.for_clause(shell, clause))
             }
-            ast::CompoundCommand::WhileClause(clause) | ast::CompoundCommand::UntilClause(clause) => {
-                self.looped(shell, |this, shell| this.while_clause(shell, clause))
+            ast::CompoundCommand::WhileClause(clause) => {
+                self.looped(shell, |this, shell| this.while_clause(shell, clause, false))
+            }
+            ast::CompoundCommand::UntilClause(clause) => {
+                self.looped(shell, |this, shell| this.while_clause(shell, clause, true))
             }
             ast::CompoundCommand::ArithmeticForClause(clause) => {
                 self.looped(shell, |this, shell| this.arithmetic_for(shell, clause))

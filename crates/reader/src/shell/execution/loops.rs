@@ -1,5 +1,6 @@
 //! Loops: unrolled when their words are known, otherwise run once and marked as repeating.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use brush_parser::ast;
@@ -9,12 +10,14 @@ use crate::shell::Complaint;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::leaving::Round;
 use crate::shell::marks::SELECT;
-use crate::shell::script::Construct;
+use crate::shell::script::{Construct, Node};
 use crate::shell::state::{Shell, Value};
 use crate::shell::text::{Field, Origin, Stretch, Unknown, is_known, stretches};
 
 /// Maximum number of rounds that are unrolled.
 const MOST_ROUNDS: usize = 256;
+/// Maximum number of rounds that are followed because the script decides that they run.
+const MOST_DECIDED: usize = 32;
 /// Maximum number of passes after which a loop that still changes something is given up.
 const MOST_PASSES: usize = 6;
 /// Maximum number of words of a `select` that are followed.
@@ -107,14 +110,67 @@ impl Evaluator {
         })
     }
 
-    pub fn while_clause(&mut self, shell: &mut Shell, clause: &ast::WhileOrUntilClauseCommand) -> Ran {
+    /// Runs `while`, or `until`, which runs a round when its condition fails.
+    pub fn while_clause(
+        &mut self,
+        shell: &mut Shell,
+        clause: &ast::WhileOrUntilClauseCommand,
+        is_until: bool,
+    ) -> Ran {
         let ast::WhileOrUntilClauseCommand(condition, body, _) = clause;
         if reads(condition) && shell.stdin.as_deref().is_some_and(is_known) {
             return self.inside(Construct::Loop("a round for each line".to_owned()), |this| {
                 this.rounds_by_line(shell, condition, &body.list)
             });
         }
-        self.many_rounds(shell, None, Some(condition), &body.list)
+        self.decided_rounds(shell, (condition, !is_until), &body.list)
+    }
+
+    /// Runs the rounds of which the script itself decides whether they run, and then any number of further ones.
+    fn decided_rounds(
+        &mut self,
+        shell: &mut Shell,
+        condition: (&ast::CompoundList, bool),
+        body: &ast::CompoundList,
+    ) -> Ran {
+        let (mut left, mut rounds) = (MOST_DECIDED, 0);
+        let is_over = Cell::new(false);
+        let ((mut printed, flow), nodes) = self.collected(|this| {
+            let turns = std::iter::from_fn(|| (!is_over.get()).then_some(()));
+            this.rounds(shell, turns, |this, shell, ()| {
+                let (before, files) = (shell.clone(), Rc::clone(&this.files));
+                let (waiting, trapped) = (this.sinks.len(), this.trapped.len());
+                let ((mut printed, flow), nodes) = this.collected(|this| this.list(shell, condition.0));
+                let Some(held) = this.status.filter(|_| left > 0 && flow == Flow::On) else {
+                    *shell = before;
+                    this.files = files;
+                    this.sinks.truncate(waiting);
+                    this.trapped.truncate(trapped);
+                    is_over.set(true);
+                    left = 0;
+                    return (String::new(), Flow::On);
+                };
+                nodes.into_iter().for_each(|node| this.push(node));
+                if held != condition.1 {
+                    is_over.set(true);
+                    return (printed, Flow::On);
+                }
+                (left, rounds) = (left - 1, rounds + 1);
+                let (text, flow) = this.list(shell, body);
+                printed.push_str(&text);
+                (printed, flow)
+            })
+        });
+        if !nodes.is_empty() {
+            let rounds = if rounds == 1 { "1 round".to_owned() } else { format!("{rounds} rounds") };
+            self.push(Node::Group(Construct::Loop(rounds), nodes));
+        }
+        if flow != Flow::On || left > 0 {
+            return (printed, leave_loop(flow));
+        }
+        let (text, flow) = self.many_rounds(shell, None, Some(condition.0), body);
+        printed.push_str(&text);
+        (printed, flow)
     }
 
     /// Runs the rounds of a loop one after the other, as far as the limit on work allows.
@@ -175,21 +231,16 @@ impl Evaluator {
         condition: &ast::CompoundList,
         body: &ast::CompoundList,
     ) -> Ran {
-        let mut left = MOST_ROUNDS;
-        let lines = std::iter::from_fn(|| {
-            left = left.checked_sub(1)?;
-            Some(())
-        });
+        let is_over = Cell::new(false);
+        let lines = std::iter::from_fn(|| (!is_over.get()).then_some(())).take(MOST_ROUNDS);
         let (mut printed, flow) = self.rounds(shell, lines, |this, shell, ()| {
             let before = shell.stdin.clone();
-            if before.as_deref().is_none_or(str::is_empty) {
-                return (String::new(), Flow::Break);
+            is_over.set(before.as_deref().is_none_or(str::is_empty));
+            if !is_over.get() {
+                this.list(shell, condition);
+                is_over.set(shell.stdin == before);
             }
-            this.list(shell, condition);
-            if shell.stdin == before {
-                return (String::new(), Flow::Break);
-            }
-            this.list(shell, body)
+            if is_over.get() { (String::new(), Flow::On) } else { this.list(shell, body) }
         });
         if flow == Flow::Exit || flow == Flow::Return || shell.stdin.as_deref().is_some_and(str::is_empty) {
             return (printed, leave_loop(flow));

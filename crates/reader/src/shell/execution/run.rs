@@ -12,7 +12,7 @@ use crate::shell::grammar::parse::parse;
 use crate::shell::marks::without_marks;
 use crate::shell::script::{Node, Script};
 use crate::shell::state::{Shell, Value};
-use crate::shell::text::{Stretch, Unknowns, is_known, stretches};
+use crate::shell::text::{Unknowns, is_known};
 use crate::terms::plain_text::first_words;
 
 /// Maximum number of attempts to parse parts of a text that cannot be parsed as a whole.
@@ -104,25 +104,17 @@ impl Evaluator {
 
     /// Runs a text that may be one of several: once for each.
     fn run_each_text(&mut self, shell: &mut Shell, text: &str) -> Option<Ran> {
-        let index = stretches(text).find_map(|stretch| match stretch {
-            Stretch::Mark(index) => self
-                .unknowns
-                .get(index)
-                .is_some_and(|unknown| !unknown.candidates.is_empty())
-                .then_some(index),
-            Stretch::Known(_) => None,
-        })?;
-        let candidates = self.unknowns.get(index)?.candidates.clone();
-        let mark = Unknowns::mark_of(index);
+        self.unknowns.first_choice(text)?;
+        let choice = |text: &String, unknowns: &Unknowns| unknowns.first_choice(text);
+        let texts = self.combinations(shell, text.to_owned(), choice, |text, mark, candidate, _| {
+            text.replace(mark, candidate)
+        });
         let mut ways = Ways::default();
         let mut found = Vec::new();
-        for candidate in candidates {
+        for (is_inherited, text) in texts {
             if self.exhausted() {
                 break;
             }
-            let is_inherited =
-                self.unknowns.only_mark(&candidate).is_some_and(|unknown| unknown.is_inherited);
-            let text = text.replace(&mark, &candidate);
             let ((), nodes) = self.collected(|this| {
                 ways.run(this, shell.clone(), |this, shell| this.run_script(shell, &text));
             });

@@ -11,7 +11,7 @@ use crate::shell::execution::list::may_fail;
 use crate::shell::execution::ways::Ways;
 use crate::shell::script::{Command, Node};
 use crate::shell::state::{Body, Shell};
-use crate::shell::text::{Field, Origin, Stretch, Unknowns, stretches};
+use crate::shell::text::{Field, Origin, Unknowns};
 
 impl Evaluator {
     pub fn simple(&mut self, shell: &mut Shell, simple: &ast::SimpleCommand) -> Ran {
@@ -132,37 +132,34 @@ impl Evaluator {
         Flow::On
     }
 
-    /// Runs the command once for each possible text of an unknown stretch of which these are known.
+    /// Runs the command once for each combination of the possible texts of its unknown stretches.
     fn run_each(&mut self, shell: &mut Shell, invocation: &Invocation) -> Ran {
-        let choice =
-            invocation.fields.iter().flat_map(|field| stretches(&field.text)).find_map(|s| match s {
-                Stretch::Mark(index) => {
-                    let unknown = self.unknowns.get(index)?;
-                    (!unknown.candidates.is_empty())
-                        .then(|| (index, unknown.candidates.clone(), unknown.is_one_word))
+        let choice = |invocation: &Invocation, unknowns: &Unknowns| {
+            invocation.fields.iter().find_map(|field| unknowns.first_choice(&field.text))
+        };
+        if choice(invocation, &self.unknowns).is_none() {
+            return self.run_named(shell, invocation);
+        }
+        let commands = self.combinations(
+            shell,
+            invocation.clone(),
+            choice,
+            |invocation, mark, candidate, is_one_word| {
+                let mut fields = Vec::with_capacity(invocation.fields.len());
+                for field in &invocation.fields {
+                    if field.text == mark && !is_one_word {
+                        // It splits, or disappears when it is empty.
+                        let words = candidate.split_whitespace().map(str::to_owned);
+                        fields.extend(words.map(|text| Field { text, origin: field.origin }));
+                    } else {
+                        let text = field.text.replace(mark, candidate);
+                        fields.push(Field { text, origin: field.origin });
+                    }
                 }
-                Stretch::Known(_) => None,
-            });
-        let Some((index, candidates, is_one_word)) = choice else { return self.run_named(shell, invocation) };
-        let mark = Unknowns::mark_of(index);
-        let ways = candidates.into_iter().map(|candidate| {
-            let is_inherited =
-                self.unknowns.only_mark(&candidate).is_some_and(|unknown| unknown.is_inherited);
-            let mut fields = Vec::with_capacity(invocation.fields.len());
-            for field in &invocation.fields {
-                if field.text == mark && !is_one_word {
-                    // It splits, or disappears when it is empty.
-                    let words = candidate.split_whitespace().map(str::to_owned);
-                    fields.extend(words.map(|text| Field { text, origin: field.origin }));
-                } else {
-                    let text = field.text.replace(&mark, &candidate);
-                    fields.push(Field { text, origin: field.origin });
-                }
-            }
-            (is_inherited, Invocation { fields, ..invocation.clone() })
-        });
-        let ways: Vec<(bool, Invocation)> = ways.collect();
-        self.one_way_of(shell, ways, Self::run_each)
+                Invocation { fields, ..invocation.clone() }
+            },
+        );
+        self.one_way_of(shell, commands, Self::run_named)
     }
 
     /// Runs one of several commands.
