@@ -11,6 +11,7 @@ mod suspicion;
 mod targets;
 mod within;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -65,6 +66,8 @@ pub fn read_command_on(
     let mut actions = Vec::new();
     actions_of(&script.nodes, (catalogue, &mut Vec::new()), &mut actions, &mut complaints);
     message::doubt(text, &script, &mut actions);
+    let mut stated = BTreeSet::new();
+    complaints.retain(|complaint| stated.insert(complaint.to_string()));
     CommandReading { actions, complaints, script }
 }
 

@@ -191,6 +191,8 @@ pub(crate) struct Shell {
     pub skips_functions: bool,
     /// `lastpipe`: the last command of a pipeline runs in this shell.
     pub last_pipes: bool,
+    /// `allexport`: what is assigned is exported.
+    pub exports_all: bool,
     /// `nocasematch` or `extglob`: patterns match more than their characters say.
     pub matches_loosely: bool,
     /// The rest of standard input; `None` when it is not part of the text.

@@ -54,6 +54,7 @@ impl Evaluator {
         shell.aliases.enabled |= other.aliases.enabled;
         shell.outlives_exec |= other.outlives_exec;
         shell.last_pipes |= other.last_pipes;
+        shell.exports_all |= other.exports_all;
         shell.matches_loosely |= other.matches_loosely;
         shell.repeats |= other.repeats;
         shell.has_choices |= other.has_choices;

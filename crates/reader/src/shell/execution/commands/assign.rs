@@ -100,7 +100,8 @@ impl Evaluator {
             Value::Scalar(text) => self.set_text(shell, name, text),
             value => shell.set(name, value, Origin::Assigned),
         }
-        if ALWAYS_SET.contains(&name) || shell.get(name).is_some_and(|variable| variable.exported) {
+        let exports = shell.exports_all || ALWAYS_SET.contains(&name);
+        if exports || shell.get(name).is_some_and(|variable| variable.exported) {
             self.export(shell, name);
         }
     }

@@ -246,7 +246,7 @@ fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
     let texts = invocation.texts();
     let scanner = Scanner::new(&texts, 1, &["-a", "-d", "-i", "-n", "-N", "-p", "-t", "-u"]);
     let mut names: Vec<String> = Vec::new();
-    let mut array = None;
+    let (mut array, mut end) = (None, '\n');
     for item in scanner {
         match item {
             Item::Positional(index) => {
@@ -255,18 +255,22 @@ fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
             Item::Option(name, Some(at)) if name.is("-a") => {
                 array = invocation.word(at.index).and_then(|word| word.get(at.offset..)).map(str::to_owned);
             }
+            Item::Option(name, Some(at)) if name.is("-d") => {
+                let delimiter = invocation.word(at.index).and_then(|word| word.get(at.offset..));
+                end = delimiter.and_then(|text| text.chars().next()).unwrap_or('\0');
+            }
             _ => {}
         }
     }
     let line = match &invocation.stdin {
         Some(text) if is_known(text) => {
-            let (line, rest) = text.split_once('\n').unwrap_or((text, ""));
+            let (line, rest) = text.split_once(end).unwrap_or((text, ""));
             if invocation.stdin == shell.stdin {
                 shell.stdin = Some(rest.to_owned());
             }
             line.to_owned()
         }
-        Some(text) => text.trim_end_matches('\n').to_owned(),
+        Some(text) => text.trim_end_matches(end).to_owned(),
         None => evaluator.unknowns.plain(format!("${}", names.first().map_or("REPLY", String::as_str))),
     };
     let separator = Evaluator::variable_text(shell, "IFS").filter(|ifs| !ifs.is_empty() && is_known(ifs));
@@ -332,6 +336,17 @@ fn set(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
     let prompt = Evaluator::variable_text(shell, "PS4").filter(|text| text.contains(['$', '`']));
     if let Some(prompt) = prompt.filter(|_| invocation.args().any(traces)) {
         evaluator.here_document(&mut shell.clone(), &prompt);
+    }
+    let words = invocation.texts();
+    for (index, word) in words.iter().enumerate().skip(1).take_while(|(_, word)| **word != "--") {
+        let is_named =
+            *word == "allexport" && words.get(index - 1).is_some_and(|before| before.ends_with('o'));
+        let sign = if is_named { words.get(index - 1) } else { Some(word).filter(|word| word.contains('a')) };
+        match sign.and_then(|sign| sign.chars().next()) {
+            Some('-') => shell.exports_all = true,
+            Some('+') => shell.exports_all = false,
+            _ => {}
+        }
     }
     let dashes = invocation.fields.iter().position(|field| field.text == "--");
     let first = dashes.or_else(|| invocation.args().position(|field| !field.text.starts_with(['-', '+'])));
