@@ -107,8 +107,9 @@ fn corpus_cases() -> (Vec<corpus::Row>, Vec<Case>) {
 }
 
 /// Families whose programs are not in the sandbox, or have stand-ins that only answer.
-const NOT_INSTALLED: [&str; 7] = [
+const NOT_INSTALLED: [&str; 8] = [
     "daemons",
+    "generators",
     "guard",
     "interpreters",
     "interpreters_and_libraries",

@@ -117,8 +117,9 @@ fn actions_of<'a>(
 /// or on any if the environment names the target.
 fn forget_unnamed(named: &[Action], own: &mut Vec<Action>) {
     let is_same = |one: &Action, other: &Action| {
-        (one.kind, one.family, one.repeats) == (other.kind, other.family, other.repeats)
-            && (other.target == Target::Unknown || one.target == other.target)
+        let is_like = (one.kind, one.repeats) == (other.kind, other.repeats);
+        // Without its program, a command is taken for one of `systemctl`.
+        is_like && (other.target == Target::Unknown || one.target.name() == other.target.name())
     };
     own.retain(|action| !named.iter().any(|known| is_same(known, action)));
 }
