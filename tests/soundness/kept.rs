@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::forms::Form;
-use crate::judge::failures;
+use crate::judge::{Failure, failures};
 use crate::search::judged;
 use crate::world::{Input, World};
 
@@ -43,7 +43,7 @@ fn kept_programs_are_read_as_all_that_they_run() {
     for row in &mut rows {
         let (_, reading, calls) = judged(&world, &row.program, row.form, &row.input).expect("it ends");
         let found = failures(&reading, &calls);
-        let fails = found.iter().any(|failure| failure.is_failure());
+        let fails = found.iter().any(Failure::is_failure);
         if fails && !row.open {
             let ran: Vec<String> = calls.iter().map(|call| call.join(" ")).collect();
             wrong.push(format!("{found:?}: {}\n  ran: {}\n{}", row.program, ran.join("; "), reading.shown()));

@@ -161,6 +161,7 @@ impl World {
         }
         let probes =
             input.probes.iter().enumerate().map(|(n, exit)| (format!("PROBE_p{n}"), exit.to_string()));
+        #[expect(clippy::zombie_processes, reason = "all processes of its group are waited for below")]
         let child = Command::new("/bin/bash")
             .args(["-c", command])
             .current_dir(&here)

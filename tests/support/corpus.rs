@@ -24,6 +24,9 @@ pub struct Row {
     /// Files on this machine, by absolute path.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
+    /// The stand-ins of its programs do less than the real ones, so that nothing can be learnt from running it.
+    #[serde(default)]
+    pub beyond_stand_ins: bool,
     #[serde(default)]
     pub note: Option<String>,
     /// The file's stem.

@@ -20,10 +20,9 @@ pub fn effect(command: &Command, language: Language, as_program: &dyn Fn(usize) 
         return READS;
     }
     let code = match language {
-        Language::Python | Language::Node => code(command, &texts, language),
+        Language::Python | Language::Node | Language::Ruby => code(command, &texts, language),
         Language::Perl => perl_code(command, &texts),
         Language::Php => php(&texts).or_else(|| code(command, &texts, language)),
-        Language::Ruby => code(command, &texts, language),
         _ => None,
     };
     let harmless = match code {

@@ -316,19 +316,8 @@ impl Prover<'_> {
             return proof;
         }
         let outputs = usage.files().outputs;
-        // Many programs take the options of a verb before it, too.
-        let before = texts.get(..usage.rest).unwrap_or_default();
-        let own = usage.program.value.unwrap_or_default();
-        // `git -C DIR branch` is not `git branch -C`.
-        let is_own =
-            |name: &Name<'_>| usage.form.value.is_some() && name.is_any(&own) && !name.is_any(&value);
-        for item in Scanner::new(before, usage.start, &own) {
-            if let Item::Option(name, _) = item
-                && !is_own(&name)
-                && (name.is_any(&terms.changes_with) || name.is_any(&outputs))
-            {
-                return unknown(Why::Option(written(name)));
-            }
+        if let Some(option) = changing_option_before_verb(usage, terms, texts) {
+            return unknown(Why::Option(option));
         }
         let listed: Vec<&str> =
             [terms.flags.unwrap_or_default(), terms.changes_with, terms.reads_with, terms.any_words_with]
@@ -485,6 +474,25 @@ impl Prover<'_> {
             Check::AnsibleModule => ansible::effect(usage, texts),
         }
     }
+}
+
+/// An option before the verb with which the verb changes something: many programs take the options of a verb there, too.
+fn changing_option_before_verb<'t>(
+    usage: &Usage,
+    terms: &EffectTerms,
+    texts: &[&'t str],
+) -> Option<Name<'t>> {
+    let before = texts.get(..usage.rest).unwrap_or_default();
+    let (own, value) = (usage.program.value.unwrap_or_default(), usage.value());
+    // `git -C DIR branch` is not `git branch -C`.
+    let is_own = |name: &Name<'_>| usage.form.value.is_some() && name.is_any(&own) && !name.is_any(&value);
+    let outputs = usage.files().outputs;
+    Scanner::new(before, usage.start, &own).find_map(|item| match item {
+        Item::Option(name, _) if !is_own(&name) => {
+            (name.is_any(&terms.changes_with) || name.is_any(&outputs)).then(|| written(name))
+        }
+        _ => None,
+    })
 }
 
 #[cfg(test)]

@@ -150,7 +150,9 @@ impl Evaluator {
                     left = 0;
                     return (String::new(), Flow::On);
                 };
-                nodes.into_iter().for_each(|node| this.push(node));
+                for node in nodes {
+                    this.push(node);
+                }
                 if held != condition.1 {
                     is_over.set(true);
                     return (printed, Flow::On);

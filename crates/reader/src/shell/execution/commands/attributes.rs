@@ -55,10 +55,8 @@ impl Shell {
                 local.is_certain = true;
                 continue;
             }
-            let attribute = match self.attributes.contains_key(name) {
-                true => Rc::make_mut(&mut self.attributes).remove(name),
-                false => None,
-            };
+            let had = self.attributes.contains_key(name);
+            let attribute = had.then(|| Rc::make_mut(&mut self.attributes).remove(name)).flatten();
             let variable = self.variables.get(name).cloned();
             locals.insert(name.to_owned(), Local { variable, attribute, is_certain: true });
         }
