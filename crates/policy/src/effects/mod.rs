@@ -477,11 +477,7 @@ impl Prover<'_> {
 }
 
 /// An option before the verb with which the verb changes something: many programs take the options of a verb there, too.
-fn changing_option_before_verb<'t>(
-    usage: &Usage,
-    terms: &EffectTerms,
-    texts: &[&'t str],
-) -> Option<Name<'t>> {
+fn changing_option_before_verb(usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Option<String> {
     let before = texts.get(..usage.rest).unwrap_or_default();
     let (own, value) = (usage.program.value.unwrap_or_default(), usage.value());
     // `git -C DIR branch` is not `git branch -C`.
