@@ -51,6 +51,7 @@ pub fn accesses(
         let is_script = |name: &Name<'_>| script.is_some_and(|script| name.is_any(&script));
         if how == Some(How::Make) || given.options.iter().any(|(name, _)| is_script(name)) {
             read(command, &files, rest, Some(&given), catalogue, into);
+            written(command, &files, &given, into);
         }
         return named(command, &usage, (&files.outputs, Touch::Write), is_wrapper, into);
     }

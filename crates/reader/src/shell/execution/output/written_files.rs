@@ -168,13 +168,12 @@ impl Evaluator {
             .filter(|word| word.len() >= SHORTEST_NAME)
             .map(|word| self.key(shell, word))
             .collect();
-        // `python3 x.py`: the script is followed.
-        let runs = usage.as_ref().is_some_and(|usage| usage.form.runs.is_some());
-        let followed = invocation.word(1).filter(|_| runs).map(|word| self.key(shell, word));
+        // Code is followed with the modules that it loads.
+        let runs = usage.as_ref().and_then(|usage| usage.form.runs);
+        if runs.is_some_and(|runs| matches!(runs.how, How::Code(_))) {
+            return;
+        }
         let is_given = |key: &String| {
-            if followed.as_ref() == Some(key) {
-                return false;
-            }
             named.iter().any(|named| {
                 key == named || is_open && key.rsplit_once('/').is_some_and(|(folder, _)| folder == named)
             }) || here

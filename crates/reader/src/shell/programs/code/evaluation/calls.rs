@@ -3,7 +3,6 @@
 use std::rc::Rc;
 
 use super::Evaluator;
-use super::expressions::range;
 use super::methods::{Arguments, formatted, joined_list, split};
 use super::starting::{known, starts_program, suspected};
 use super::value::{Call, Function, Unit, Value, numbered};
@@ -183,8 +182,8 @@ impl Evaluator<'_> {
             }
             "len" | "count" => Value::Number(i64::try_from(first.items()?.len()).ok()?),
             "range" => match arguments.values.as_slice() {
-                [end] => range(Some(0), end.number().map(|end| end - 1))?,
-                [start, end] => range(start.number(), end.number().map(|end| end - 1))?,
+                [end] => Value::range(Some(0), end.number().map(|end| end - 1))?,
+                [start, end] => Value::range(start.number(), end.number().map(|end| end - 1))?,
                 _ => return None,
             },
             "enumerate" => numbered(&first.items()?),

@@ -235,7 +235,7 @@ impl Evaluator<'_> {
                 Some(Token::Symbol('.')) if self.is(1, '.') && !self.is(2, '.') => {
                     self.at += 2;
                     let other = self.product();
-                    value = range(value.number(), other.number()).unwrap_or_else(Value::unknown);
+                    value = Value::range(value.number(), other.number()).unwrap_or_else(Value::unknown);
                 }
                 Some(Token::Symbol('<'))
                     if self.is(1, '<') && self.language == Ruby && !self.is(2, '~') && !self.is(2, '-') =>
@@ -353,11 +353,4 @@ impl Evaluator<'_> {
             || (self.language == Language::Perl && BEFORE_IN_PERL.contains(&word))
             || (self.language == Language::Lua && word == "local")
     }
-}
-
-/// The numbers from one to another one.
-pub(super) fn range(from: Option<i64>, to: Option<i64>) -> Option<Value> {
-    let (from, to) = (from?, to?);
-    let length = to.checked_sub(from)?;
-    (length < 10_000).then(|| Value::List((from..=to).map(Value::Number).collect()))
 }

@@ -1,6 +1,5 @@
 //! Methods of values that compute, and that call a function for each element.
 
-use super::expressions::range;
 use super::value::{Value, numbered, pair};
 use super::{Evaluator, MOST_ROUNDS};
 use crate::catalogue::program::Language;
@@ -76,7 +75,7 @@ impl Evaluator<'_> {
         if let Value::Number(number) = value {
             return Some(match name {
                 "times" => {
-                    let list = range(Some(0), Some(number - 1))?;
+                    let list = Value::range(Some(0), Some(number - 1))?;
                     self.for_each(&first, &list);
                     Value::unknown()
                 }

@@ -99,6 +99,13 @@ pub(crate) enum Takes {
 }
 
 impl Value {
+    /// The numbers from one to another one.
+    pub fn range(from: Option<i64>, to: Option<i64>) -> Option<Self> {
+        let (from, to) = (from?, to?);
+        let length = to.checked_sub(from)?;
+        (length < 10_000).then(|| Self::List((from..=to).map(Self::Number).collect()))
+    }
+
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(vec![Part::Known(text.into())])
     }
