@@ -341,7 +341,7 @@ fn a_denial_suggests_the_command_that_only_reads() {
             "kubectl -n media apply -f x.yaml",
             "`kubectl apply` changes something. To look only, use `kubectl diff -f FILE`.",
         ),
-        ("sudo terraform -chdir=x apply", "To look only, use `terraform plan`."),
+        ("sudo terraform -chdir=x import x y", "To look only, use `terraform state show ADDRESS`."),
         ("crontab -r", "To look only, use `crontab -l`."),
     ] {
         let reason = denied(&sandbox.before("t1", command));
