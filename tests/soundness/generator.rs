@@ -183,8 +183,10 @@ impl Generator {
             }
             10 => {
                 let n = self.fresh();
-                let head =
-                    format!("for ((i{n}=0; i{n} < {}; i{n}++)); do §done", self.pick(&["1", "2", "$#"]));
+                let head = match self.rng.usize(..4) {
+                    0 => format!("for ((;;)); do §[ $((i{n} += 1)) -lt 3 ] || break; done"),
+                    _ => format!("for ((i{n}=0; i{n} < {}; i{n}++)); do §done", self.pick(&["1", "2", "$#"])),
+                };
                 Tree::of(Sort::Statement, &head, [self.looped(depth)])
             }
             11 | 12 => {

@@ -15,14 +15,13 @@ use crate::shrink::{smallest, smallest_input};
 use crate::words::{NAMES, VALUES};
 use crate::world::{Call, Input, World};
 
-/// How many of 1000 programs may be taken for less than they are, as long as rows of `found.jsonl` are open.
-const MOST_UNSOUND: u64 = 10;
-/// How many more of them may be, so that few programs of a fresh seed do not fail by chance.
-const ALWAYS_TOLERATED: u64 = 2;
+/// How many programs of a fresh seed may be taken for less than they are: a rare find is printed, and does not stop a change that
+/// has nothing to do with it.
+const TOLERATED: u64 = 1;
 /// The least number of programs that do not act of which a share is taken.
 const FEWEST_IDLE: u64 = 40;
 /// How many of 1000 programs that do not act may be read as acting.
-const MOST_IMPRECISE: u64 = 800;
+const MOST_IMPRECISE: u64 = 750;
 
 /// What was counted.
 #[derive(Default)]
@@ -216,7 +215,7 @@ fn what_a_generated_program_runs_is_in_its_reading() {
     let unsound: u64 =
         counts.failed.iter().filter(|(failure, _)| failure.is_unsound()).map(|(_, count)| count).sum();
     assert!(
-        unsound * 1000 <= counts.programs * MOST_UNSOUND + ALWAYS_TOLERATED * 1000,
+        unsound <= TOLERATED,
         "{unsound} programs that the guard takes for less than they are; SEED={first}"
     );
     // A share of a few programs says nothing.

@@ -11,11 +11,12 @@ use brush_parser::ast;
 use super::grammar::here::{HereDocument, restore};
 use super::leaving::Leaving;
 use super::on_disk::OnDisk;
+use super::programs::code::reading::Reading;
 use super::script::{Command, Construct, Node, Script, Unread};
 use super::state::{Shell, Sink};
 use super::text::Unknowns;
 use crate::catalogue::Catalogue;
-use crate::catalogue::program::Program;
+use crate::catalogue::program::{Language, Program};
 use crate::shell::Complaint;
 
 /// Maximum nesting of scripts, function calls and wrappers; deeper ones are kept as unread text.
@@ -30,8 +31,9 @@ const MOST_LEFT_OUT: usize = 256;
 
 /// How control flow continues after a command.
 /// In the order of how much is left.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) enum Flow {
+    #[default]
     On,
     Continue,
     Break,
@@ -76,6 +78,8 @@ pub(crate) struct Evaluator {
     pub call_count: usize,
     /// Functions that are read as text.
     left_out: Vec<Rc<ast::FunctionBody>>,
+    /// The readings of pieces of code.
+    pub code: Vec<(Language, String, Rc<Reading>)>,
     /// True after a call was not followed because it recurses.
     pub recursed: bool,
 }

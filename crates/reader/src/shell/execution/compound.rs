@@ -72,7 +72,7 @@ impl Evaluator {
         let mut inner = shell.clone();
         self.apart(|this| {
             let (printed, _) = this.list(&mut inner, list);
-            this.run_exit_traps(&inner, shell);
+            this.run_exit_traps(&inner, Some(shell));
             printed
         })
     }
@@ -93,13 +93,16 @@ impl Evaluator {
     }
 
     fn arithmetic_for(&mut self, shell: &mut Shell, clause: &ast::ArithmeticForClauseCommand) -> Ran {
-        if let Some(ran) = self.counted(shell, clause) {
-            return ran;
+        let ((mut printed, flow), is_open) = self.counted(shell, clause);
+        if !is_open || flow != Flow::On {
+            return (printed, flow);
         }
         for expression in [&clause.initializer, &clause.condition, &clause.updater].into_iter().flatten() {
             self.evaluate(shell, &expression.value);
         }
-        self.many_rounds(shell, None, None, &clause.body.list)
+        let (text, flow) = self.many_rounds(shell, None, None, &clause.body.list);
+        printed.push_str(&text);
+        (printed, flow)
     }
 
     /// Makes the variables that an arithmetic expression changes unknown.

@@ -97,7 +97,7 @@ impl Evaluator {
     pub fn run_text(&mut self, shell: &mut Shell, text: &str) -> String {
         self.apart(|this| {
             let (printed, _) = this.run_script(shell, text);
-            this.run_exit_traps(shell, &Shell::default());
+            this.run_exit_traps(shell, None);
             printed
         })
     }

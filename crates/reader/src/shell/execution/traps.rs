@@ -47,11 +47,11 @@ impl Evaluator {
         }
     }
 
-    /// Follows what runs at the end of a shell that began with the traps of `outer`.
-    pub fn run_exit_traps(&mut self, shell: &Shell, outer: &Shell) {
+    /// Follows what runs at the end of a shell that may have begun with the traps of `outer`.
+    pub fn run_exit_traps(&mut self, shell: &Shell, outer: Option<&Shell>) {
         for signal in AT_EXIT {
             let Some(commands) = shell.traps.get(signal) else { continue };
-            if outer.traps.get(signal) != Some(commands) || outer.traps.is_empty() {
+            if outer.and_then(|outer| outer.traps.get(signal)) != Some(commands) {
                 for commands in commands.clone() {
                     self.run_trap(shell, signal, &commands);
                 }

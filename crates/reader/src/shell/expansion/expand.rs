@@ -207,7 +207,7 @@ impl Evaluator {
             let mut inner = shell.clone();
             this.apart(|this| {
                 let (printed, _) = this.run_script(&mut inner, &script);
-                this.run_exit_traps(&inner, shell);
+                this.run_exit_traps(&inner, Some(shell));
                 printed
             })
         });

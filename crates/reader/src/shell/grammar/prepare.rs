@@ -14,6 +14,9 @@ const DEEPEST_COMPOUNDS: usize = 16;
 /// Maximum nesting of `case`; the parser reads a syntax error inside twice for each level.
 const DEEPEST_CASES: usize = 4;
 
+/// Maximum number of tokens before the condition of `for ((…))`.
+const LONGEST_HEAD: usize = 64;
+
 /// A construct that is not closed yet.
 #[derive(PartialEq, Eq)]
 enum Open {
@@ -87,6 +90,13 @@ impl Preparation {
                 }
                 self.open.pop();
             }
+            ";;" if self.is_in_head_of_for() => {
+                // The parser refuses an empty condition, which always holds.
+                self.prepared.push(Token::Operator(";".to_owned(), location.clone()));
+                self.prepared.push(Token::Word("1".to_owned(), location.clone()));
+                self.prepared.push(Token::Operator(";".to_owned(), location));
+                return;
+            }
             _ => {}
         }
         if operator != "\n" {
@@ -95,6 +105,15 @@ impl Preparation {
         }
         self.command_position = !operator.starts_with(['<', '>']);
         self.prepared.push(Token::Operator(operator, location));
+    }
+
+    /// Between the brackets of `for ((…))`.
+    fn is_in_head_of_for(&self) -> bool {
+        let is_bracket = |token: &Token| matches!(token, Token::Operator(operator, _) if operator == "(");
+        self.open.ends_with(&[Open::Compound, Open::Bracket, Open::Bracket])
+            && self.prepared.windows(3).rev().take(LONGEST_HEAD).any(|tokens| {
+                matches!(tokens, [Token::Word(word, _), one, two] if word == "for" && is_bracket(one) && is_bracket(two))
+            })
     }
 
     /// True for a bracket that follows an identical bracket and a blank.

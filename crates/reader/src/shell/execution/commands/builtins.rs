@@ -105,7 +105,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
             let levels = invocation.word(1).map_or(Some(1), |levels| levels.parse().ok());
             evaluator.leave(shell, flow, levels);
             if flow == Flow::Exit {
-                evaluator.run_exit_traps(shell, &Shell::default());
+                evaluator.run_exit_traps(shell, None);
             }
             return Some((String::new(), flow));
         }

@@ -1,10 +1,12 @@
 //! `for ((i = 0; i < 3; i++))` with numbers that are known.
 
+use std::cell::Cell;
+
 use brush_parser::ast;
 
 use crate::shell::evaluator::{Evaluator, Ran};
 use crate::shell::expansion::arithmetic::evaluate;
-use crate::shell::script::Construct;
+use crate::shell::script::{Construct, Node};
 use crate::shell::state::Shell;
 use crate::shell::text::is_name;
 
@@ -12,38 +14,48 @@ use crate::shell::text::is_name;
 const MOST_ROUNDS: usize = 256;
 
 impl Evaluator {
-    /// Unrolls a loop whose bounds are known; `None` for any other one, which changes nothing.
-    pub fn counted(&mut self, shell: &mut Shell, clause: &ast::ArithmeticForClauseCommand) -> Option<Ran> {
+    /// Follows the rounds of which the script itself decides whether they run. Returns whether there may be more of them.
+    pub fn counted(&mut self, shell: &mut Shell, clause: &ast::ArithmeticForClauseCommand) -> (Ran, bool) {
         let text = |part: &Option<ast::UnexpandedArithmeticExpr>| {
             part.as_ref().map(|part| part.value.trim().to_owned())
         };
-        let (start, condition, step) =
-            (text(&clause.initializer)?, text(&clause.condition)?, text(&clause.updater)?);
-        let mut trial = shell.clone();
-        let mut rounds = 0;
-        assign(&start, &mut trial)?;
-        while holds(&condition, &trial)? {
-            rounds += 1;
-            if rounds > MOST_ROUNDS {
-                return None;
-            }
-            assign(&step, &mut trial)?;
+        let parts = (text(&clause.initializer), text(&clause.condition), text(&clause.updater));
+        let (Some(start), Some(condition), Some(step)) = parts else { return (Ran::default(), true) };
+        if assign(&start, &mut shell.clone()).is_none() {
+            return (Ran::default(), true);
         }
-        assign(&start, shell)?;
-        let label = if rounds == 1 { "1 round".to_owned() } else { format!("{rounds} rounds") };
-        let ran = self.inside(Construct::Loop(label), |this| {
-            this.rounds(shell, 0..rounds, |this, shell, round| {
-                if round > 0 {
-                    assign(&step, shell);
+        assign(&start, shell);
+        let (mut rounds, mut is_open) = (0, false);
+        let is_over = Cell::new(false);
+        let (ran, nodes) = self.collected(|this| {
+            let turns = std::iter::from_fn(|| (!is_over.get()).then_some(()));
+            this.rounds(shell, turns, |this, shell, ()| {
+                let stepped = rounds == 0 || assign(&step, shell).is_some();
+                let held = this.condition(shell, &condition).filter(|_| stepped && rounds < MOST_ROUNDS);
+                is_open = held.is_none();
+                is_over.set(held != Some(true));
+                if is_over.get() {
+                    return Ran::default();
                 }
+                rounds += 1;
                 this.list(shell, &clause.body.list)
             })
         });
-        // After the last round, unless the loop was left.
-        let mut ended = shell.clone();
-        assign(&step, &mut ended);
-        self.join(shell, &ended);
-        Some(ran)
+        if rounds > 0 {
+            let label = if rounds == 1 { "1 round".to_owned() } else { format!("{rounds} rounds") };
+            self.push(Node::Group(Construct::Loop(label), nodes));
+        }
+        (ran, is_open)
+    }
+
+    /// Whether a condition holds: one that runs nothing, with words that are known.
+    fn condition(&mut self, shell: &mut Shell, condition: &str) -> Option<bool> {
+        if condition.contains("$(") || condition.contains('`') {
+            return None;
+        }
+        let condition =
+            if condition.contains('$') { self.text(shell, condition) } else { condition.to_owned() };
+        holds(&condition, shell)
     }
 }
 

@@ -118,14 +118,16 @@ fn deferred(
     invocation: &Invocation,
     program: &str,
 ) -> Option<Filter> {
+    if invocation.stdin.is_none() && !names::FILTERS.has(program) {
+        return None;
+    }
     let mut words: Vec<String> = invocation.texts().into_iter().map(str::to_owned).collect();
     let input = match &invocation.stdin {
         Some(text) => text.clone(),
-        None if names::FILTERS.has(program) => {
+        None => {
             let file = words.pop_if(|last| !last.starts_with('-'))?;
             evaluator.file_mark(shell, &file)?
         }
-        None => return None,
     };
     (!is_known(&input)).then_some(Filter { words, input, is_edit: false })
 }

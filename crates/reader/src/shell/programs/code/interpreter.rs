@@ -1,5 +1,7 @@
 //! Interpreters of other languages: follows the commands that their code starts.
 
+use std::rc::Rc;
+
 use super::awk_lines;
 use super::evaluation::{Call, Found};
 use super::modules;
@@ -53,7 +55,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: La
     evaluator.spend(code.len() / 64);
     let lines = if language == Language::Awk { awk_lines::lines(invocation) } else { None };
     let printed = lines.as_deref().and_then(|lines| awk_lines::printed(&code, lines)).unwrap_or(printed);
-    let reading = Reading::of(&code, language, evaluator.catalogue);
+    let reading = evaluator.code_reading(&code, language);
     if reading.is_empty() {
         evaluator.leaf(shell, invocation);
         return printed;
@@ -84,7 +86,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: La
         if reading.found.len() > MOST_CALLS {
             doubt(this, &code);
         }
-        for found in reading.found.into_iter().take(MOST_CALLS) {
+        for found in reading.found.iter().take(MOST_CALLS) {
             if this.exhausted() {
                 break;
             }
@@ -99,7 +101,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: La
                 inner.repeats |= found.repeats;
                 vec![found.call.clone()]
             };
-            this.environment_of(&mut inner, &found);
+            this.environment_of(&mut inner, found);
             let input = found.input.as_ref().map(|parts| this.assemble(parts).0);
             inner.stdin.clone_from(&input);
             for call in calls {
@@ -121,6 +123,19 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: La
     });
     evaluator.push(Node::Group(Construct::Through(Box::new(command)), nodes));
     printed
+}
+
+impl Evaluator {
+    /// The reading of a piece of code, which a script may run on several ways.
+    fn code_reading(&mut self, code: &str, language: Language) -> Rc<Reading> {
+        let known = self.code.iter().find(|(other, text, _)| *other == language && text == code);
+        if let Some((_, _, reading)) = known {
+            return Rc::clone(reading);
+        }
+        let reading = Rc::new(Reading::of(code, language, self.catalogue));
+        self.code.push((language, code.to_owned(), Rc::clone(&reading)));
+        reading
+    }
 }
 
 /// Follows the code in a file, or in each of the files that a search finds, as if it stood on standard input.

@@ -5,6 +5,6 @@ pub mod embedded;
 mod evaluation;
 pub mod interpreter;
 mod modules;
-mod reading;
+pub(crate) mod reading;
 pub mod sed_commands;
 mod unfollowed;
