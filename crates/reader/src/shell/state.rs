@@ -317,6 +317,11 @@ impl Shell {
         if self.folders.is_empty() { vec![self.cwd.clone()] } else { self.folders.to_vec() }
     }
 
+    /// A copy of this shell as a process of its own. The loops around it are not its own: `continue` does nothing.
+    pub fn forked(&self) -> Self {
+        Self { in_loop: false, ..self.clone() }
+    }
+
     /// A child process of this shell: inherits only what is exported.
     pub fn child(&self) -> Self {
         let functions = self.functions.iter().filter(|(name, _)| self.exported_functions.contains(name));

@@ -69,7 +69,7 @@ impl Evaluator {
 
     /// Runs a list in a process of its own and returns its output.
     pub fn subshell(&mut self, shell: &Shell, list: &ast::CompoundList) -> String {
-        let mut inner = shell.clone();
+        let mut inner = shell.forked();
         self.apart(|this| {
             let (printed, _) = this.list(&mut inner, list);
             this.run_exit_traps(&inner, Some(shell));

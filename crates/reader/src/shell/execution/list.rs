@@ -15,7 +15,7 @@ impl Evaluator {
         self.sequence(&list.0, |this, ast::CompoundListItem(and_or, separator)| match separator {
             ast::SeparatorOperator::Sequence => this.and_or(shell, and_or),
             ast::SeparatorOperator::Async => {
-                let mut inner = shell.clone();
+                let mut inner = shell.forked();
                 let (printed, _) = this.apart(|this| this.and_or(&mut inner, and_or));
                 this.status = None;
                 (printed, Flow::On)
@@ -102,7 +102,7 @@ impl Evaluator {
         let printed = self.inside(Construct::Pipeline, |this| {
             let mut flows_on = None;
             for (index, command) in pipeline.seq.iter().enumerate() {
-                let mut stage = shell.clone();
+                let mut stage = shell.forked();
                 if let Some(text) = flows_on.take() {
                     stage.stdin = Some(text);
                 }

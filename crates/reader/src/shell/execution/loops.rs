@@ -60,6 +60,8 @@ impl Evaluator {
             self.beyond_rounds(shell, fields.get(MOST_CHOICES..).unwrap_or_default());
             let candidates =
                 fields.into_iter().map(|field| field.text).filter(|text| is_known(text)).take(MOST_CHOICES);
+            // Any other answer leaves it empty.
+            let candidates = candidates.chain(std::iter::once(String::new()));
             let unknown = Unknown {
                 source: format!("${name}"),
                 candidates: candidates.collect(),

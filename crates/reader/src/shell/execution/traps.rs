@@ -64,7 +64,7 @@ impl Evaluator {
         if self.traps_around >= DEEPEST || self.exhausted() {
             return;
         }
-        let mut inner = shell.clone();
+        let mut inner = shell.forked();
         inner.repeats |= signal.split(' ').any(|signal| matches!(signal, "DEBUG" | "ERR" | "RETURN"));
         // It is not set off by its own commands.
         Rc::make_mut(&mut inner.traps).retain(|_, others| !others.iter().any(|other| other == commands));

@@ -204,7 +204,7 @@ impl Evaluator {
         let script = if is_file { format!("cat {body}") } else { body.to_owned() };
         let outer = std::mem::take(&mut self.left_early);
         let printed = self.inside(Construct::Substitution, |this| {
-            let mut inner = shell.clone();
+            let mut inner = shell.forked();
             this.apart(|this| {
                 let (printed, _) = this.run_script(&mut inner, &script);
                 this.run_exit_traps(&inner, Some(shell));

@@ -122,12 +122,11 @@ fn deferred(
         return None;
     }
     let mut words: Vec<String> = invocation.texts().into_iter().map(str::to_owned).collect();
-    let input = match &invocation.stdin {
-        Some(text) => text.clone(),
-        None => {
-            let file = words.pop_if(|last| !last.starts_with('-'))?;
-            evaluator.file_mark(shell, &file)?
-        }
+    let input = if let Some(text) = &invocation.stdin {
+        text.clone()
+    } else {
+        let file = words.pop_if(|last| !last.starts_with('-'))?;
+        evaluator.file_mark(shell, &file)?
     };
     (!is_known(&input)).then_some(Filter { words, input, is_edit: false })
 }

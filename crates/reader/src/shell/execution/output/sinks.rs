@@ -118,7 +118,7 @@ impl Evaluator {
             if sink.has_run && sink.input.is_empty() {
                 continue;
             }
-            let mut shell = sink.shell;
+            let mut shell = sink.shell.forked();
             shell.stdin = Some(sink.input);
             self.inside(Construct::ProcessSubstitution, |this| {
                 this.apart(|this| this.list(&mut shell, &sink.list))

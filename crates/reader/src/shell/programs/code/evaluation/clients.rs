@@ -180,11 +180,14 @@ impl Evaluator<'_> {
             self.add(Call::Words(words.collect()));
             return true;
         }
-        // `Pod.get("x").delete()`, `Deployment("x").delete()` of kr8s.
+        // `Pod.get("x").delete()`, `Deployment("x").delete()` and `get("pods", "x")[0].delete()` of kr8s.
         if let (Value::Result(result), "delete") = (receiver, own)
-            && let Some(kind) = result.0.split('.').find(|part| starts::KINDS.has(part))
+            && let stated = result.1.first().and_then(Value::known).filter(|kind| starts::KINDS.has(kind))
+            && let Some(kind) =
+                stated.as_deref().or_else(|| result.0.split('.').find(|part| starts::KINDS.has(part)))
         {
-            let name = result.1.first().map_or_else(|| Value::unknown().parts(), Value::parts);
+            let name = result.1.get(usize::from(stated.is_some()));
+            let name = name.map_or_else(|| Value::unknown().parts(), Value::parts);
             let words = ["kubectl", "delete", &kind.to_ascii_lowercase()].map(known).into_iter();
             self.add(Call::Words(words.chain([name]).collect()));
             return true;

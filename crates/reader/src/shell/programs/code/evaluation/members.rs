@@ -269,6 +269,8 @@ impl Evaluator<'_> {
                 None => Value::Path(format!("{path}.{key}")),
             },
             (Value::Path(path), None) => Value::Unknown(format!("{path}[…]")),
+            // One of what a library lists.
+            (Value::Result(_), Some(_)) => value.clone(),
             (Value::Several(each), _) => {
                 Value::several(each.iter().map(|one| one.at(&key).unwrap_or_else(Value::unknown)))
             }
