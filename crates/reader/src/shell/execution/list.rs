@@ -57,12 +57,17 @@ impl Evaluator {
                 ast::AndOr::Or(pipeline) => (&mut failed, pipeline, Some("or else")),
             };
             let Some(mut state) = start.take() else { continue };
+            let files = Rc::clone(&self.files);
             let ran = match after {
                 None => self.pipeline(&mut state, pipeline),
                 Some(name) => {
                     self.inside(Construct::Branch(name), |this| this.pipeline(&mut state, pipeline))
                 }
             };
+            // It may not run.
+            if succeeded.is_some() || failed.is_some() {
+                self.join_files(&files);
+            }
             if ran.1 != Flow::On {
                 left.add(self, state, ran);
                 continue;

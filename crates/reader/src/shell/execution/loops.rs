@@ -58,8 +58,7 @@ impl Evaluator {
         if select {
             // `select` asks again after every choice.
             self.beyond_rounds(shell, fields.get(MOST_CHOICES..).unwrap_or_default());
-            let candidates =
-                fields.into_iter().map(|field| field.text).filter(|text| is_known(text)).take(MOST_CHOICES);
+            let candidates = fields.into_iter().map(|field| field.text).take(MOST_CHOICES);
             // Any other answer leaves it empty.
             let candidates = candidates.chain(std::iter::once(String::new()));
             let unknown = Unknown {
@@ -169,6 +168,8 @@ impl Evaluator {
             let rounds = if rounds == 1 { "1 round".to_owned() } else { format!("{rounds} rounds") };
             self.push(Node::Group(Construct::Loop(rounds), nodes));
         }
+        // The exit code is that of the last round, and not that of the condition.
+        self.status = None;
         if flow != Flow::On || left > 0 {
             return (printed, leave_loop(flow));
         }

@@ -122,7 +122,7 @@ impl Evaluator {
     }
 
     /// Joins the files that another way has written into those of this one.
-    fn join_files(&mut self, other: &Rc<BTreeMap<String, String>>) {
+    pub fn join_files(&mut self, other: &Rc<BTreeMap<String, String>>) {
         if Rc::ptr_eq(&self.files, other) {
             return;
         }

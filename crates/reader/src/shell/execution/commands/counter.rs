@@ -45,6 +45,7 @@ impl Evaluator {
             let label = if rounds == 1 { "1 round".to_owned() } else { format!("{rounds} rounds") };
             self.push(Node::Group(Construct::Loop(label), nodes));
         }
+        self.status = None;
         (ran, is_open)
     }
 
