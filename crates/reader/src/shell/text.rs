@@ -214,6 +214,13 @@ impl Unknowns {
         })
     }
 
+    /// Whether a text has an unknown stretch that may be any number of words.
+    pub fn may_be_several(&self, text: &str) -> bool {
+        stretches(text).any(|stretch| {
+            matches!(stretch, Stretch::Mark(index) if self.get(index).is_some_and(|unknown| unknown.many))
+        })
+    }
+
     /// The unknown stretch that makes up the whole text, apart from blanks.
     pub fn only_mark(&self, text: &str) -> Option<&Unknown> {
         let mut found = None;

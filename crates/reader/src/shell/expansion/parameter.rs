@@ -5,7 +5,7 @@ use super::{arithmetic, pattern};
 use crate::shell::evaluator::Evaluator;
 use crate::shell::grammar::word::ansi_c;
 use crate::shell::state::{Shell, Value};
-use crate::shell::text::{Origin, Stretch, Unknown, is_known, stretches};
+use crate::shell::text::{Field, Origin, Stretch, Unknown, is_known, stretches};
 
 /// Maximum length in bytes of values and patterns for `#`, `%` and `/`, which take quadratic time.
 const LONGEST_TRIMMED: usize = 4096;
@@ -64,6 +64,9 @@ pub(crate) fn expand(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -
     {
         return match find(shell, length.name, length.index) {
             Referenced::Texts(found) if found.list => {
+                if found.texts.iter().any(|text| evaluator.unknowns.may_be_several(text)) {
+                    return unknown(evaluator);
+                }
                 Expansion::text(found.texts.len().to_string(), Origin::Assigned)
             }
             Referenced::Texts(found) if found.texts.iter().all(|text| is_known(text)) => {
@@ -82,7 +85,12 @@ pub(crate) fn expand(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -
     let index = reference
         .index
         .map(|index| if index.contains('$') { evaluator.text(shell, index) } else { index.to_owned() });
-    let found = find(shell, reference.name, index.as_deref());
+    let may_be_more = |field: &Field| evaluator.unknowns.may_be_several(&field.text);
+    let found = if reference.name == "#" && shell.args.iter().any(may_be_more) {
+        Referenced::Missing
+    } else {
+        find(shell, reference.name, index.as_deref())
+    };
     apply(evaluator, shell, &reference, found).unwrap_or_else(|| unknown(evaluator))
 }
 
