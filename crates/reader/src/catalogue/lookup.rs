@@ -108,8 +108,8 @@ impl Usage {
 impl Catalogue {
     /// Parses a command line up to the end of its verb; `None` for a program that is not in the catalogue.
     ///
-    /// `unknown` states whether a word is wholly unknown. Such a word counts as an option if another word is a verb;
-    /// otherwise, it counts as the first verb that acts.
+    /// `unknown` is true for a word of which nothing is known. Before a verb it counts as an option; without one, as the first
+    /// verb that acts.
     pub fn usage(self, texts: &[&str], unknown: &dyn Fn(usize) -> bool) -> Option<Usage> {
         let mut program = self.find(texts.first()?)?;
         let mut start = 1;

@@ -69,15 +69,8 @@ fn texts(value: Option<&Value>) -> impl Iterator<Item = &str> {
 
 /// A script with its arguments in place of `{{arg(…)}}`; other expressions become a variable that is not set.
 fn filled(script: &str, arguments: &str) -> String {
-    let mut out = String::new();
-    let mut rest = script;
-    while let Some((before, after)) = rest.split_once("{{") {
-        out.push_str(before);
-        let Some((expression, after)) = after.split_once("}}") else { break };
+    super::filled(script, |expression| {
         let is_argument = expression.trim_start().starts_with("arg(");
-        out.push_str(if is_argument && !arguments.is_empty() { arguments } else { "${MISE_EXPRESSION}" });
-        rest = after;
-    }
-    out.push_str(rest);
-    out
+        if is_argument && !arguments.is_empty() { arguments } else { "${MISE_EXPRESSION}" }
+    })
 }

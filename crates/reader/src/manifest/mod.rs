@@ -24,6 +24,20 @@ pub struct Commands {
     pub is_partial: bool,
 }
 
+/// A text with the value of each expression in double braces.
+fn filled<'t>(text: &'t str, value: impl Fn(&'t str) -> &'t str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("{{") {
+        out.push_str(before);
+        let Some((expression, after)) = after.split_once("}}") else { break };
+        out.push_str(value(expression));
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;

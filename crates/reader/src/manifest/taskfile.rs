@@ -150,22 +150,15 @@ fn pairs(stated: Option<&Value>, variables: &Variables) -> Vec<(String, String)>
 
 /// The text with the values of `{{.NAME}}` and `{{.NAME | default "value"}}`.
 fn filled(text: &str, variables: &Variables) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("{{") {
-        out.push_str(before);
-        let Some((expression, after)) = after.split_once("}}") else { break };
+    super::filled(text, |expression| {
         let (name, change) =
             expression.split_once('|').map_or((expression, ""), |(name, change)| (name, change.trim()));
         let known = name.trim().strip_prefix('.').and_then(|name| variables.get(name));
         let default = change.strip_prefix("default").map(|value| value.trim().trim_matches(['"', '\'', '`']));
-        out.push_str(match (known, default) {
+        match (known, default) {
             (Some(value), _) if change.is_empty() || default.is_some() => value,
             (None, Some(value)) => value,
             _ => EXPRESSION,
-        });
-        rest = after;
-    }
-    out.push_str(rest);
-    out
+        }
+    })
 }
