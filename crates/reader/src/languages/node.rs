@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::files::opens_any;
-use super::lexer::{Token, clear_tokens};
+use super::lexer::{Places, Token, clear_tokens};
 use super::names::{Names, node};
 use crate::catalogue::program::Language;
 
@@ -60,14 +60,12 @@ pub fn is_harmless(code: &str, starts: bool) -> bool {
 
 /// The name at an index, if it is that of an arrow function: `f = (x) => …`, `f = x => …`.
 fn arrow_function(tokens: &[Token], at: usize) -> Option<&str> {
-    let name = tokens.get(at)?.name()?;
-    let is = |at: usize, symbol| tokens.get(at).is_some_and(|token: &Token| token.is(symbol));
-    let is_declared = at.checked_sub(1).and_then(|at| tokens.get(at)).and_then(Token::name) == Some("const");
-    if !is_declared || !is(at + 1, '=') {
+    let name = tokens.name_at(at)?;
+    if tokens.name_at(at.wrapping_sub(1)) != Some("const") || !tokens.is_at(at + 1, '=') {
         return None;
     }
     let mut next = at + 2;
-    if is(next, '(') {
+    if tokens.is_at(next, '(') {
         let mut depth = 0_usize;
         while let Some(token) = tokens.get(next) {
             depth += usize::from(token.is('('));
@@ -78,7 +76,7 @@ fn arrow_function(tokens: &[Token], at: usize) -> Option<&str> {
             next += 1;
         }
     }
-    (is(next + 1, '=') && is(next + 2, '>')).then_some(name)
+    (tokens.is_at(next + 1, '=') && tokens.is_at(next + 2, '>')).then_some(name)
 }
 
 /// Functions that are taken out of modules: `const { execSync } = require('child_process')`.
@@ -126,14 +124,14 @@ impl Known<'_> {
 fn is_fine(tokens: &[Token], at: usize, names: &Known<'_>) -> bool {
     let Known { modules, functions, starts } = names;
     let Some(token) = tokens.get(at) else { return true };
-    let before = |count: usize| at.checked_sub(count).and_then(|at| tokens.get(at));
     let next = |count: usize| tokens.get(at + count);
-    let called = next(1).is_some_and(|token| token.is('('));
-    let dotted = before(1).is_some_and(|token| token.is('.'));
+    let is_next = |symbol| tokens.is_at(at + 1, symbol);
+    let before = at.wrapping_sub(1);
+    let called = is_next('(');
     match token {
         // `(async () => { … })();`.
-        Token::Symbol('(') if *starts && next(1).is_some_and(|one| one.is(')')) => true,
-        Token::Symbol('(') => !before(1).is_some_and(|token| token.is(')') || token.is(']') || token.is('}')),
+        Token::Symbol('(') if *starts && is_next(')') => true,
+        Token::Symbol('(') => ![')', ']', '}'].iter().any(|symbol| tokens.is_at(before, *symbol)),
         Token::Text(text) => !node::FORBIDDEN.has(&text.raw) && !text.raw.contains('\u{1}'),
         Token::Shell(_) => false,
         Token::Name(name) => {
@@ -143,11 +141,11 @@ fn is_fine(tokens: &[Token], at: usize, names: &Known<'_>) -> bool {
                 return false;
             }
             let member =
-                |count: usize| next(count).filter(|token| token.is('.')).and(next(count + 1)?.name());
+                |count: usize| tokens.name_at(at + count + 1).filter(|_| tokens.is_at(at + count, '.'));
             match name {
-                _ if dotted => {
+                _ if tokens.is_at(before, '.') => {
                     let owner =
-                        before(2).and_then(Token::name).filter(|_| !before(3).is_some_and(|one| one.is('.')));
+                        tokens.name_at(at.wrapping_sub(2)).filter(|_| !tokens.is_at(at.wrapping_sub(3), '.'));
                     let module = owner.and_then(|owner| modules.get(owner)).filter(|module| !is_data(module));
                     module.is_some()
                         || !called
@@ -157,27 +155,22 @@ fn is_fine(tokens: &[Token], at: usize, names: &Known<'_>) -> bool {
                 }
                 "require" => match (next(1), next(2), next(3)) {
                     (Some(Token::Symbol('(')), Some(Token::Text(module)), Some(Token::Symbol(')'))) => {
-                        let bound = before(1).is_some_and(|one| one.is('='))
-                            && before(2).and_then(Token::name).is_some();
+                        let is_value = tokens.is_at(before, '=');
+                        let is_apart = is_value && tokens.is_at(at.wrapping_sub(2), '}');
+                        let bound = is_value && tokens.name_at(at.wrapping_sub(2)).is_some();
                         is_data(&module.raw)
-                            || taken_apart(tokens.get(..at + 4).unwrap_or_default(), *starts).iter().any(
-                                |_| {
-                                    before(1).is_some_and(|one| one.is('='))
-                                        && before(2).is_some_and(|one| one.is('}'))
-                                },
-                            )
+                            || (is_apart
+                                && !taken_apart(tokens.get(..at + 4).unwrap_or_default(), *starts).is_empty())
                             || (bound
                                 && allowed(&module.raw, *starts).is_some()
-                                && !next(4).is_some_and(|one| one.is('.')))
+                                && !tokens.is_at(at + 4, '.'))
                             || member(4).is_some_and(|name| names.allows(&module.raw, name))
                     }
                     _ => false,
                 },
                 "process" => member(1).is_some_and(|name| node::PROCESS.has(name)),
                 _ if modules.get(name).is_some_and(|module| !is_data(module)) => {
-                    let bound = next(1).is_some_and(|one| one.is('='))
-                        && next(2).and_then(Token::name) == Some("require");
-                    bound
+                    is_next('=') && tokens.name_at(at + 2) == Some("require")
                         || member(1).is_some_and(|member| {
                             modules.get(name).is_some_and(|one| names.allows(one, member))
                         })
@@ -191,8 +184,7 @@ fn is_fine(tokens: &[Token], at: usize, names: &Known<'_>) -> bool {
 
 /// Whether a name follows `require('…').`, where it was looked at.
 fn is_member_of_require(tokens: &[Token], at: usize) -> bool {
-    let before = |count: usize| at.checked_sub(count).and_then(|at| tokens.get(at));
-    before(2).is_some_and(|one| one.is(')'))
-        && matches!(before(3), Some(Token::Text(_)))
-        && before(5).and_then(Token::name) == Some("require")
+    tokens.is_at(at.wrapping_sub(2), ')')
+        && matches!(tokens.get(at.wrapping_sub(3)), Some(Token::Text(_)))
+        && tokens.name_at(at.wrapping_sub(5)) == Some("require")
 }

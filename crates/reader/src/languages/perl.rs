@@ -1,6 +1,6 @@
 //! One line of Perl that only computes and prints.
 
-use super::lexer::{Token, clear_tokens};
+use super::lexer::{Places, Token, clear_tokens};
 use super::names::perl;
 use crate::catalogue::program::Language;
 
@@ -34,12 +34,8 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn at(&self, at: usize) -> Option<&Token> {
-        self.tokens.get(at)
-    }
-
-    fn before(&self, at: usize, count: usize) -> Option<&Token> {
-        at.checked_sub(count).and_then(|at| self.tokens.get(at))
+    fn before(&self, at: usize) -> Option<&Token> {
+        self.tokens.get(at.wrapping_sub(1))
     }
 
     /// Whether the token at an index is the name of a variable.
@@ -49,7 +45,7 @@ impl<'a> Reader<'a> {
 
     /// Whether a value may begin at an index.
     fn expects_value(&self, at: usize) -> bool {
-        match self.before(at, 1) {
+        match self.before(at) {
             Some(Token::Name(_)) => !self.is_variable(at - 1),
             Some(Token::Text(_) | Token::Value | Token::Symbol(')' | ']')) => false,
             _ => true,
@@ -60,27 +56,24 @@ impl<'a> Reader<'a> {
         let tokens: &'a [Token] = self.tokens;
         let Some(token) = tokens.get(at) else { return true };
         let is_variable = matches!(token, Token::Name(_))
-            && match self.before(at, 1) {
+            && match self.before(at) {
                 Some(Token::Symbol('$' | '@' | '#')) => true,
                 Some(Token::Symbol('%')) => self.expects_value(at - 1),
                 _ => false,
             };
         self.variables.push(is_variable);
-        let next = |count: usize| tokens.get(at + count);
-        let is_next = |symbol: char| next(1).is_some_and(|token| token.is(symbol));
+        let is_next = |symbol: char| tokens.is_at(at + 1, symbol);
         match token {
             Token::Shell(_) => self.starts,
             // `$x`, `@{$x}`; a deeper name is not known.
             Token::Symbol('$' | '@') => self.names_variable(at),
             Token::Symbol('%') if self.expects_value(at) => self.names_variable(at),
             Token::Symbol('&' | '*' | '<') => !self.expects_value(at),
-            Token::Operator("<") => {
-                !self.expects_value(at) || self.before(at, 1).is_some_and(|token| token.is('}'))
-            }
-            Token::Symbol('-') if is_next('>') => next(2).is_some_and(|one| one.is('{') || one.is('[')),
+            Token::Operator("<") => !self.expects_value(at) || tokens.is_at(at.wrapping_sub(1), '}'),
+            Token::Symbol('-') if is_next('>') => tokens.is_at(at + 2, '{') || tokens.is_at(at + 2, '['),
             Token::Symbol(':') => !is_next(':'),
             Token::Symbol('{') => {
-                let looks_up = match self.before(at, 1) {
+                let looks_up = match self.before(at) {
                     Some(Token::Name(_)) => self.is_variable(at - 1),
                     Some(Token::Symbol('}')) => self.closed_lookup,
                     Some(Token::Symbol(symbol)) => matches!(symbol, ']' | '>'),
@@ -88,7 +81,7 @@ impl<'a> Reader<'a> {
                 };
                 self.open.push(looks_up);
                 // `@{"ARGV"}` is a name.
-                let is_sign = matches!(self.before(at, 1), Some(Token::Symbol('$' | '@' | '%' | '#')));
+                let is_sign = matches!(self.before(at), Some(Token::Symbol('$' | '@' | '%' | '#')));
                 !is_sign || is_next('$') || is_next('[')
             }
             Token::Symbol('}') => {
@@ -97,22 +90,20 @@ impl<'a> Reader<'a> {
             }
             Token::Name(_) if is_variable => true,
             Token::Name(name) => {
-                let looks_up =
-                    self.open.last() == Some(&true) && self.before(at, 1).is_some_and(|token| token.is('{'));
-                let is_key =
-                    looks_up && is_next('}') || is_next('=') && next(2).is_some_and(|token| token.is('>'));
+                let looks_up = self.open.last() == Some(&true) && tokens.is_at(at.wrapping_sub(1), '{');
+                let is_key = looks_up && is_next('}') || is_next('=') && tokens.is_at(at + 2, '>');
                 // `-e $x` tests a file.
                 let tests = matches!(name.as_str(), "e" | "f" | "d" | "r" | "w" | "z" | "l")
-                    && self.before(at, 1).is_some_and(|token| token.is('-'))
+                    && tokens.is_at(at.wrapping_sub(1), '-')
                     && self.expects_value(at - 1);
                 let is_own = name == "sub" || self.own.contains(&name.as_str());
                 // `use strict;`.
                 let is_pragma = match name.as_str() {
                     "use" => {
-                        matches!(next(1).and_then(Token::name), Some("strict" | "warnings"))
-                            && next(2).is_none_or(|one| one.is(';'))
+                        matches!(tokens.name_at(at + 1), Some("strict" | "warnings"))
+                            && tokens.get(at + 2).is_none_or(|one| one.is(';'))
                     }
-                    "strict" | "warnings" => self.before(at, 1).and_then(Token::name) == Some("use"),
+                    "strict" | "warnings" => self.before(at).and_then(Token::name) == Some("use"),
                     _ => false,
                 };
                 is_key
@@ -128,15 +119,15 @@ impl<'a> Reader<'a> {
 
     /// Whether a sign is followed by the name of a variable that is no list of files, or by an expression.
     fn names_variable(&self, at: usize) -> bool {
-        match self.at(at + 1) {
+        match self.tokens.get(at + 1) {
             // Files that are read next may be commands.
             Some(Token::Name(name)) => {
-                let in_package = [2, 3].iter().all(|next| self.at(at + next).is_some_and(|one| one.is(':')));
+                let in_package = self.tokens.is_at(at + 2, ':') && self.tokens.is_at(at + 3, ':');
                 name != "ARGV" && !in_package
             }
             // `$#list`, `@{$x}`; a list may be named by a variable only where its length is taken.
             Some(Token::Symbol('#')) => {
-                matches!(self.at(at + 2), Some(Token::Name(_) | Token::Symbol('{' | '$')))
+                matches!(self.tokens.get(at + 2), Some(Token::Name(_) | Token::Symbol('{' | '$')))
             }
             Some(Token::Symbol('{')) => true,
             _ => false,

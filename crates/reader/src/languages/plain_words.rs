@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::lexer::{Token, clear_tokens};
+use super::lexer::{Places, Token, clear_tokens};
 use super::names::{Names, Table, php, ruby, starts};
 use super::text::Part;
 use crate::catalogue::program::Language;
@@ -10,8 +10,13 @@ use crate::catalogue::program::Language;
 /// The maximum nesting of code in texts.
 const DEEPEST: usize = 4;
 
-/// What a language lists.
-struct Listed {
+/// What is known of names.
+struct Known {
+    language: Language,
+    /// All commands that the code starts are determined.
+    starts: bool,
+    /// Names that the code binds.
+    own: BTreeSet<String>,
     words: Names,
     starting: Names,
     members: Table,
@@ -20,53 +25,74 @@ struct Listed {
 
 /// Whether code only computes and prints. With `starts`, it may start commands, which are judged apart.
 pub fn is_harmless(code: &str, language: Language, starts: bool) -> bool {
-    let listed = match language {
-        Language::Php => {
-            Listed { words: php::WORDS, starting: php::STARTING, members: php::MEMBERS, loaded: php::LOADED }
-        }
-        Language::Ruby => Listed {
-            words: ruby::WORDS,
-            starting: ruby::STARTING,
-            members: ruby::MEMBERS,
-            loaded: ruby::LOADED,
-        },
+    let (words, starting, members, loaded) = match language {
+        Language::Php => (php::WORDS, php::STARTING, php::MEMBERS, php::LOADED),
+        Language::Ruby => (ruby::WORDS, ruby::STARTING, ruby::MEMBERS, ruby::LOADED),
         _ => return false,
     };
-    let mut own = BTreeSet::new();
-    is_plain(code, language, starts, &listed, &mut own, 0)
+    Known { language, starts, own: BTreeSet::new(), words, starting, members, loaded }.reads(code, 0)
 }
 
-fn is_plain(
-    code: &str,
-    language: Language,
-    starts: bool,
-    listed: &Listed,
-    own: &mut BTreeSet<String>,
-    depth: usize,
-) -> bool {
-    let Some(tokens) = clear_tokens(code, language).filter(|_| depth < DEEPEST) else { return false };
-    own.extend(defined(&tokens, language));
-    (0..tokens.len()).all(|at| match tokens.get(at) {
-        Some(Token::Name(name)) => is_listed(&tokens, at, name, language, starts, listed, own),
-        Some(Token::Shell(_)) if !starts => false,
-        Some(Token::Text(text) | Token::Shell(text)) => {
-            let calls = text.literal().is_some_and(|text| starts::CALLS.has(text));
-            !calls
-                && !text.raw.contains('\u{1}')
-                && text.parts.iter().all(|part| match part {
+impl Known {
+    /// Whether code only computes and prints.
+    fn reads(&mut self, code: &str, depth: usize) -> bool {
+        let tokens = clear_tokens(code, self.language).filter(|_| depth < DEEPEST);
+        let Some(tokens) = tokens else { return false };
+        self.own.extend(defined(&tokens, self.language));
+        tokens.iter().enumerate().all(|(at, token)| match token {
+            Token::Name(name) => self.lists(&tokens, at, name),
+            Token::Shell(_) if !self.starts => false,
+            Token::Text(text) | Token::Shell(text) => {
+                let calls = text.literal().is_some_and(|text| starts::CALLS.has(text));
+                let is_inner = |part: &Part| match part {
                     Part::Known(_) => true,
                     Part::Unknown(source) => {
                         let inner = source.trim_start_matches(['#', '{']).trim_end_matches('}');
-                        is_plain(inner, language, starts, listed, own, depth + 1)
+                        self.reads(inner, depth + 1)
                     }
-                })
+                };
+                !calls && !text.raw.contains('\u{1}') && text.parts.iter().all(is_inner)
+            }
+            // A variable that another one names.
+            Token::Symbol('$') => !tokens.is_at(at + 1, '$') && !tokens.is_at(at + 1, '{'),
+            // A class of Ruby, or one that PHP may call: `Kernel::system`.
+            Token::Symbol(':') => !tokens.is_at(at + 1, ':'),
+            _ => true,
+        })
+    }
+
+    /// Whether the name at an index is that of a variable, or is listed.
+    fn lists(&self, tokens: &[Token], at: usize, name: &str) -> bool {
+        let is_before = |symbol| tokens.is_at(at.wrapping_sub(1), symbol);
+        let is_next = |ahead: usize, symbol| tokens.is_at(at + ahead, symbol);
+        if is_before('$') {
+            // `$f(…)` calls a function that is not known.
+            return self.language == Language::Php && !is_next(1, '(');
         }
-        // A variable that another one names.
-        Some(Token::Symbol('$')) => !tokens.get(at + 1).is_some_and(|token| token.is('$') || token.is('{')),
-        // A class of Ruby, or one that PHP may call: `Kernel::system`.
-        Some(Token::Symbol(':')) => !tokens.get(at + 1).is_some_and(|token| token.is(':')),
-        _ => true,
-    })
+        if name == "require" {
+            return matches!(tokens.get(at + 1), Some(Token::Text(text)) if self.loaded.has(&text.raw));
+        }
+        // `Time.now`: of a class, only what is listed.
+        if let Some(members) = self.members.get(name) {
+            let member = tokens.name_at(at + 2).filter(|_| is_next(1, '.'));
+            let is_started = name == "Open3" || name == "IO" || name == "Process";
+            let opens =
+                name == "File" && member.is_some_and(|member| member == "read" || member == "readlines");
+            let is_fixed = tokens.literal_at(at + 4).is_some() && tokens.is_at(at + 5, ')');
+            return member.is_some_and(|member| members.has(member))
+                && (!is_started || self.starts)
+                && (!opens || is_fixed)
+                || is_next(1, '[') && name == "ENV";
+        }
+        let is_member = is_before('.')
+            && tokens.name_at(at.wrapping_sub(2)).is_some_and(|owner| self.members.get(owner).is_some());
+        let is_key = is_next(1, ':') && !is_next(2, ':');
+        is_member
+            || (is_key && self.language == Language::Ruby)
+            || (self.own.contains(name) && !starts::CALLS.has(name))
+            || self.words.has(name)
+            || (self.starts && self.starting.has(name) && !is_before('.'))
+    }
 }
 
 /// The names that code of Ruby binds, and the functions that code defines.
@@ -74,8 +100,8 @@ fn defined(tokens: &[Token], language: Language) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let mut in_parameters = false;
     for (at, token) in tokens.iter().enumerate() {
-        let before = at.checked_sub(1).and_then(|at| tokens.get(at));
-        let is = |ahead: usize, symbol| tokens.get(at + ahead).is_some_and(|token: &Token| token.is(symbol));
+        let before = tokens.get(at.wrapping_sub(1));
+        let is = |ahead: usize, symbol| tokens.is_at(at + ahead, symbol);
         let after_word =
             |words: &[&str]| before.and_then(Token::name).is_some_and(|word| words.contains(&word));
         match token {
@@ -90,7 +116,7 @@ fn defined(tokens: &[Token], language: Language) -> BTreeSet<String> {
                         && !is(2, '~')
                         && !before.is_some_and(|token| token.is('.')))
                         || in_parameters
-                        || is(1, ',') && tokens.get(at + 2).and_then(Token::name).is_some()
+                        || is(1, ',') && tokens.name_at(at + 2).is_some()
                         || after_word(&["for"])
                         || before.is_some_and(|token| token.is('>')));
                 let is_function = after_word(&["def", "function", "fn"]);
@@ -108,46 +134,4 @@ fn defined(tokens: &[Token], language: Language) -> BTreeSet<String> {
         }
     }
     names
-}
-
-fn is_listed(
-    tokens: &[Token],
-    at: usize,
-    name: &str,
-    language: Language,
-    starts: bool,
-    listed: &Listed,
-    own: &BTreeSet<String>,
-) -> bool {
-    let before = |count: usize| at.checked_sub(count).and_then(|at| tokens.get(at));
-    let is_before = |count: usize, symbol| before(count).is_some_and(|token: &Token| token.is(symbol));
-    let is_next = |ahead: usize, symbol| tokens.get(at + ahead).is_some_and(|token: &Token| token.is(symbol));
-    if is_before(1, '$') {
-        // `$f(…)` calls a function that is not known.
-        return language == Language::Php && !is_next(1, '(');
-    }
-    if name == "require" {
-        return matches!(tokens.get(at + 1), Some(Token::Text(text)) if listed.loaded.has(&text.raw));
-    }
-    // `Time.now`: of a class, only what is listed.
-    if let Some(members) = listed.members.get(name) {
-        let member = tokens.get(at + 2).and_then(Token::name).filter(|_| is_next(1, '.'));
-        let is_started = name == "Open3" || name == "IO" || name == "Process";
-        let opens = name == "File" && member.is_some_and(|member| member == "read" || member == "readlines");
-        let is_fixed = matches!(tokens.get(at + 4), Some(Token::Text(text)) if text.literal().is_some()) && {
-            tokens.get(at + 5).is_some_and(|token| token.is(')'))
-        };
-        return member.is_some_and(|member| members.has(member))
-            && (!is_started || starts)
-            && (!opens || is_fixed)
-            || is_next(1, '[') && name == "ENV";
-    }
-    let is_member = is_before(1, '.')
-        && before(2).and_then(Token::name).is_some_and(|owner| listed.members.get(owner).is_some());
-    let is_key = is_next(1, ':') && !is_next(2, ':');
-    is_member
-        || (is_key && language == Language::Ruby)
-        || (own.contains(name) && !starts::CALLS.has(name))
-        || listed.words.has(name)
-        || (starts && listed.starting.has(name) && !is_before(1, '.'))
 }

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::files::opens_any;
-use super::lexer::{Token, clear_tokens};
+use super::lexer::{Places, Token, clear_tokens};
 use super::names::{python, starts};
 use crate::catalogue::program::Language;
 
-/// Names that imports bind.
+/// Names that imports bind and the code defines.
 #[derive(Default)]
 struct Imports {
     /// All commands that the code starts are determined.
@@ -18,17 +18,20 @@ struct Imports {
     packages: BTreeMap<String, String>,
     /// Functions and classes.
     names: BTreeSet<String>,
+    /// Functions that the code defines.
+    local: BTreeSet<String>,
+    /// Methods that change files where the code imports certain modules.
+    risky: &'static [&'static str],
 }
 
 /// Whether code only computes and prints. With `starts`, it may start commands, which are judged apart.
 pub fn is_harmless(code: &str, starts: bool) -> bool {
     let Some(tokens) = clear_tokens(code, Language::Python) else { return false };
     let mut imports = Imports { starts, ..Imports::default() };
-    let mut rest = Vec::new();
+    let mut rest: Vec<Token> = Vec::new();
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
-        let begins =
-            rest.last().is_none_or(|token: &&Token| matches!(token, Token::Line | Token::Symbol(';' | ':')));
+        let begins = rest.last().is_none_or(|token| matches!(token, Token::Line | Token::Symbol(';' | ':')));
         if begins && matches!(token.name(), Some("import" | "from")) {
             let ends = |token: &Token| matches!(token, Token::Line | Token::Symbol(';'));
             let line = tokens.get(at..).unwrap_or_default();
@@ -39,32 +42,32 @@ pub fn is_harmless(code: &str, starts: bool) -> bool {
             at += line.len();
             continue;
         }
-        rest.push(token);
+        rest.push(token.clone());
         at += 1;
     }
     if opens_any_file(&rest) {
         return false;
     }
-    let local = local_functions(&rest);
+    imports.local = local_functions(&rest);
     // `Path.replace` renames a file, `ElementTree.write` writes one.
-    let uses = |module: &str| {
-        imports.modules.values().any(|one| one == module) || imports.names.iter().any(|one| one == "Path")
+    let mut modules = imports.modules.values();
+    imports.risky = if modules.clone().any(|one| one == "pathlib") || imports.names.contains("Path") {
+        &["replace", "write"]
+    } else if modules.any(|one| one.starts_with("xml")) {
+        &["write"]
+    } else {
+        &[]
     };
-    let risky: &[&str] = match (uses("pathlib"), imports.modules.values().any(|one| one.starts_with("xml"))) {
-        (true, _) => &["replace", "write"],
-        (_, true) => &["write"],
-        _ => &[],
-    };
-    (0..rest.len()).all(|at| is_fine(&rest, at, &imports, &local, risky))
+    (0..rest.len()).all(|at| is_fine(&rest, at, &imports))
 }
 
 /// Whether the name of a file that the code reads cannot be determined: the file may be a secret one.
-fn opens_any_file(tokens: &[&Token]) -> bool {
+fn opens_any_file(tokens: &[Token]) -> bool {
     let walks = ["walk", "listdir", "scandir", "iterdir", "rglob"];
-    let lists_folders = tokens.iter().filter_map(|token| token.name()).any(|name| walks.contains(&name));
+    let lists_folders = tokens.iter().filter_map(Token::name).any(|name| walks.contains(&name));
     tokens.windows(2).enumerate().any(|(at, pair)| {
         let [token, bracket] = pair else { return false };
-        let argument = tokens.get(at + 2..).unwrap_or_default().iter().copied();
+        let argument = tokens.get(at + 2..).unwrap_or_default().iter();
         match token.name().filter(|_| bracket.is('(')) {
             Some("open") => opens_any(argument, lists_folders),
             Some("read_text" | "read_bytes") => lists_folders,
@@ -74,13 +77,6 @@ fn opens_any_file(tokens: &[&Token]) -> bool {
 }
 
 impl Imports {
-    /// Whether a name may be that of a function which starts programs, and is passed on: `map(x.system, …)`.
-    #[expect(clippy::unused_self, reason = "beside the other checks of names")]
-    fn is_starter(&self, name: &str) -> bool {
-        let owners = starts::OWNERS.get(name);
-        starts::CALLS.has(name) && owners.is_none()
-    }
-
     /// Whether a module may be loaded.
     fn allowed(&self, module: &str) -> Option<()> {
         let is_known = python::MODULES.get(module).is_some();
@@ -99,7 +95,7 @@ impl Imports {
     fn bind(&mut self, line: &[Token]) -> Option<()> {
         let mut words = line.iter().filter(|token| !token.is('(') && !token.is(')'));
         let from = words.next()?.name()? == "from";
-        let words: Vec<&Token> = words.collect();
+        let words: Vec<Token> = words.cloned().collect();
         let (module, names) = if from {
             let at = words.iter().position(|token| token.name() == Some("import"))?;
             (Some(dotted(words.get(..at)?)?), words.get(at + 1..)?)
@@ -134,7 +130,7 @@ impl Imports {
     }
 }
 
-fn dotted(tokens: &[&Token]) -> Option<String> {
+fn dotted(tokens: &[Token]) -> Option<String> {
     let mut name = String::new();
     for token in tokens {
         match token {
@@ -147,36 +143,23 @@ fn dotted(tokens: &[&Token]) -> Option<String> {
 }
 
 /// Functions that the code defines.
-fn local_functions(tokens: &[&Token]) -> BTreeSet<String> {
+fn local_functions(tokens: &[Token]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for (at, token) in tokens.iter().enumerate() {
-        let next = |count: usize| tokens.get(at + count).copied();
-        match token.name() {
-            Some("def" | "class") => names.extend(next(1).and_then(Token::name).map(str::to_owned)),
-            Some(name)
-                if next(1).is_some_and(|one| one.is('='))
-                    && next(2).and_then(Token::name) == Some("lambda") =>
-            {
-                names.insert(name.to_owned());
-            }
-            _ => {}
-        }
+        let name = match token.name() {
+            Some("def" | "class") => tokens.name_at(at + 1),
+            name => name.filter(|_| tokens.is_at(at + 1, '=') && tokens.name_at(at + 2) == Some("lambda")),
+        };
+        names.extend(name.map(str::to_owned));
     }
     names
 }
 
 /// Whether the token at an index is harmless where it stands.
-fn is_fine(
-    tokens: &[&Token],
-    at: usize,
-    imports: &Imports,
-    local: &BTreeSet<String>,
-    risky: &[&str],
-) -> bool {
-    let Some(token) = tokens.get(at).copied() else { return true };
-    let before = at.checked_sub(1).and_then(|at| tokens.get(at)).copied();
-    let next = |count: usize| tokens.get(at + count).copied();
-    let called = next(1).is_some_and(|token| token.is('('));
+fn is_fine(tokens: &[Token], at: usize, imports: &Imports) -> bool {
+    let Some(token) = tokens.get(at) else { return true };
+    let before = tokens.get(at.wrapping_sub(1));
+    let called = tokens.is_at(at + 1, '(');
     match token {
         Token::Symbol('@') => false,
         // The result of a call or of a lookup is called.
@@ -193,34 +176,33 @@ fn is_fine(
                 return false;
             }
             if before.is_some_and(|token| token.is('.')) {
-                let is_local = called && local.contains(name) && starts_with_self(tokens, at);
-                return is_local || is_attribute_fine(tokens, at, imports, called, risky);
+                let is_local = called && imports.local.contains(name) && starts_with_self(tokens, at);
+                return is_local || is_attribute_fine(tokens, at, imports, called);
             }
             let is_module = imports.modules.contains_key(name) || imports.packages.contains_key(name);
             if is_module {
-                return next(1).is_some_and(|token| token.is('.'))
-                    || next(1).is_some_and(|token| token.is('=')) && !called;
+                return tokens.is_at(at + 1, '.') || tokens.is_at(at + 1, '=');
             }
             if name == "open" {
                 return called && opens_to_read(tokens, at + 2, true);
             }
-            let defined = before.and_then(Token::name).is_some_and(|word| word == "def" || word == "class");
+            let defined = matches!(before.and_then(Token::name), Some("def" | "class"));
             !called
                 || defined
                 || python::KEYWORDS.has(name)
                 || python::CALLS.has(name)
                 || imports.names.contains(name)
-                || local.contains(name)
+                || imports.local.contains(name)
         }
         _ => true,
     }
 }
 
 /// Whether a name behind a dot is harmless.
-fn is_attribute_fine(tokens: &[&Token], at: usize, imports: &Imports, called: bool, risky: &[&str]) -> bool {
-    let Some(name) = tokens.get(at).and_then(|token| token.name()) else { return false };
-    let owner = at.checked_sub(2).and_then(|at| tokens.get(at)).and_then(|token| token.name());
-    let dotted_owner = at.checked_sub(3).and_then(|at| tokens.get(at)).is_some_and(|token| token.is('.'));
+fn is_attribute_fine(tokens: &[Token], at: usize, imports: &Imports, called: bool) -> bool {
+    let Some(name) = tokens.name_at(at) else { return false };
+    let owner = tokens.name_at(at.wrapping_sub(2));
+    let dotted_owner = tokens.is_at(at.wrapping_sub(3), '.');
     if let Some(owner) = owner.filter(|_| !dotted_owner) {
         if let Some(module) = imports.modules.get(owner) {
             return imports.allows(module, name)
@@ -231,33 +213,31 @@ fn is_attribute_fine(tokens: &[&Token], at: usize, imports: &Imports, called: bo
         }
     }
     // The last part of `urllib.parse.quote`.
-    let start = at.checked_sub(4).and_then(|at| tokens.get(at)).and_then(|token| token.name());
-    let in_package = start.and_then(|start| imports.packages.get(start)).or_else(|| {
-        let start = at.checked_sub(6).and_then(|at| tokens.get(at)).and_then(|token| token.name());
-        start.and_then(|start| imports.packages.get(start))
-    });
+    let package = |back: usize| imports.packages.get(tokens.name_at(at.wrapping_sub(back))?);
+    let in_package = package(4).or_else(|| package(6));
     if let Some(whole) = in_package {
         return whole.split('.').any(|part| part == name) || imports.allows(whole, name);
     }
     match name {
         "open" => called && opens_to_read(tokens, at + 2, false),
-        _ if risky.contains(&name) => {
+        _ if imports.risky.contains(&name) => {
             // `sys.stdout.write` prints.
             name == "write" && matches!(owner, Some("stdout" | "stderr"))
         }
-        _ if !called => !imports.is_starter(name),
+        // The function may be passed on: `map(x.system, …)`.
+        _ if !called => !starts::CALLS.has(name) || starts::OWNERS.get(name).is_some(),
         _ => python::METHODS.has(name) || (imports.starts && python::STARTING_METHODS.has(name)),
     }
 }
 
 /// Whether a method belongs to an object of the code itself: `self.show()`, `Box("a").show()`.
-fn starts_with_self(tokens: &[&Token], at: usize) -> bool {
-    let owner = at.checked_sub(2).and_then(|at| tokens.get(at));
-    owner.is_some_and(|owner| owner.is(')') || owner.name().is_some_and(|name| name != "os"))
+fn starts_with_self(tokens: &[Token], at: usize) -> bool {
+    let owner = at.wrapping_sub(2);
+    tokens.is_at(owner, ')') || tokens.name_at(owner).is_some_and(|name| name != "os")
 }
 
 /// Whether the arguments from an index on open a file to read it. The first one is its path, unless a path opens itself.
-fn opens_to_read(tokens: &[&Token], from: usize, has_path: bool) -> bool {
+fn opens_to_read(tokens: &[Token], from: usize, has_path: bool) -> bool {
     let mut depth = 0;
     let mut argument = usize::from(!has_path);
     for (at, token) in tokens.iter().enumerate().skip(from) {
@@ -273,7 +253,7 @@ fn opens_to_read(tokens: &[&Token], from: usize, has_path: bool) -> bool {
                 }
             }
             Token::Text(mode) => {
-                let keyword = at.checked_sub(2).and_then(|at| tokens.get(at)).and_then(|token| token.name());
+                let keyword = tokens.name_at(at.wrapping_sub(2));
                 let is_mode = !matches!(keyword, Some("encoding" | "errors" | "newline"));
                 if is_mode && !matches!(mode.raw.as_str(), "r" | "rb" | "rt") {
                     return false;

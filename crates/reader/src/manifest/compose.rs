@@ -1,6 +1,6 @@
 //! Compose files: the name of the project, and the containers of its services.
 
-use super::value::{Map, Value};
+use super::value::Value;
 
 /// A compose project.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -36,8 +36,8 @@ pub fn included(text: &str) -> Vec<String> {
 /// The files whose services others extend, relative to the folder of the file.
 pub fn extended(text: &str) -> Vec<String> {
     let Ok(file) = serde_saphyr::from_str::<Value>(text) else { return vec![] };
-    let services = file.get("services").and_then(Value::as_map).into_iter().flat_map(Map::iter);
-    let files = services.filter_map(|(_, service)| service.get("extends")?.get("file")?.literal());
+    let files =
+        file.entries("services").filter_map(|(_, service)| service.get("extends")?.get("file")?.literal());
     files.map(str::to_owned).collect()
 }
 
@@ -67,7 +67,7 @@ pub fn project(texts: &[String], bases: &[String]) -> Project {
     for text in texts {
         let Ok(file) = serde_saphyr::from_str::<Value>(text) else { continue };
         project.name = file.get("name").and_then(Value::literal).map(str::to_owned).or(project.name);
-        for (name, service) in file.get("services").and_then(Value::as_map).into_iter().flat_map(Map::iter) {
+        for (name, service) in file.entries("services") {
             let containers = containers(service, &file, bases, 0);
             match project.services.iter_mut().find(|(known, _)| known == name) {
                 Some((_, known)) => known.extend(containers),

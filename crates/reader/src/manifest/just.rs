@@ -195,17 +195,5 @@ fn literal(text: &str) -> String {
 
 /// The line with `{{name}}` replaced by the value of the name.
 fn filled(line: &str, values: &BTreeMap<String, String>) -> String {
-    let mut out = String::new();
-    let mut rest = line;
-    while let Some((before, after)) = rest.split_once("{{") {
-        out.push_str(before);
-        let Some((name, after)) = after.split_once("}}") else { break };
-        match values.get(name.trim()) {
-            Some(value) => out.push_str(value),
-            None => out.push_str("${JUST_EXPRESSION}"),
-        }
-        rest = after;
-    }
-    out.push_str(rest);
-    out
+    super::filled(line, |name| values.get(name.trim()).map_or("${JUST_EXPRESSION}", String::as_str))
 }

@@ -13,7 +13,7 @@ pub fn commands(text: &str, name: &str, arguments: &str) -> Option<Commands> {
     let tasks = file.get("tasks")?;
     task(tasks, name)?;
     let mut found = Commands::default();
-    for (name, value) in file.get("env").and_then(Value::as_map).into_iter().flat_map(Map::iter) {
+    for (name, value) in file.entries("env") {
         found.environment.extend(value.as_str().map(|value| (name.to_owned(), value.to_owned())));
     }
     follow(tasks, name, arguments, &mut found, &mut { MOST_TASKS });
@@ -61,10 +61,8 @@ fn follow(tasks: &Value, name: &str, arguments: &str, found: &mut Commands, left
     named("depends_post").for_each(|(name, arguments)| follow(tasks, name, arguments, found, left));
 }
 
-/// A text, or the texts of a list.
 fn texts(value: Option<&Value>) -> impl Iterator<Item = &str> {
-    let list = value.and_then(Value::as_list).unwrap_or_default();
-    value.and_then(Value::as_str).into_iter().chain(list.iter().filter_map(Value::as_str))
+    value.into_iter().flat_map(Value::texts)
 }
 
 /// A script with its arguments in place of `{{arg(…)}}`; other expressions become a variable that is not set.

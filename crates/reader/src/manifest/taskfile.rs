@@ -48,11 +48,8 @@ struct Run<'a> {
 impl Run<'_> {
     /// Adds the commands of a task, after those of its dependencies.
     fn follow(&mut self, name: &str, outer: &Variables) {
-        let has_alias = |task: &Value| {
-            task.get("aliases")
-                .and_then(Value::as_list)
-                .is_some_and(|all| all.iter().any(|one| one.as_str() == Some(name)))
-        };
+        let has_alias =
+            |task: &Value| task.get("aliases").is_some_and(|all| all.texts().any(|one| one == name));
         let tasks = self.tasks;
         let task = tasks.and_then(|tasks| tasks.get(name)).or_else(|| {
             tasks.into_iter().flat_map(Map::iter).find(|(_, task)| has_alias(task)).map(|(_, task)| task)
@@ -69,25 +66,16 @@ impl Run<'_> {
         variables.insert("TASK".to_owned(), name.to_owned());
         self.found.environment.extend(pairs(task.get("env"), &variables));
         let folder = task.get("dir").and_then(Value::as_str).map(|folder| filled(folder, &variables));
-        for key in ["deps", "preconditions", "status", "cmd", "cmds"] {
-            match task.get(key) {
-                Some(Value::List(items)) => {
-                    for item in items {
-                        self.item(item, key == "deps", &variables, folder.as_deref());
-                    }
-                }
-                Some(item) => self.item(item, false, &variables, folder.as_deref()),
-                None => {}
+        let keys = ["deps", "preconditions", "status", "cmd", "cmds"];
+        let stated = keys.into_iter().filter_map(|key| Some((key, task.get(key)?)));
+        // A task may be just its commands.
+        let own = Some(("cmds", task)).filter(|(_, task)| task.as_map().is_none());
+        for (key, commands) in stated.chain(own) {
+            let (items, is_list) =
+                commands.as_list().map_or((std::slice::from_ref(commands), false), |list| (list, true));
+            for item in items {
+                self.item(item, is_list && key == "deps", &variables, folder.as_deref());
             }
-        }
-        match task {
-            Value::List(items) => {
-                for item in items {
-                    self.item(item, false, &variables, None);
-                }
-            }
-            Value::Text(_) => self.item(task, false, &variables, None),
-            _ => {}
         }
     }
 

@@ -33,6 +33,12 @@ impl Value {
         if let Self::List(list) = self { Some(list) } else { None }
     }
 
+    /// This text, or the texts of this list.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let list = self.as_list().unwrap_or_default();
+        self.as_str().into_iter().chain(list.iter().filter_map(Self::as_str))
+    }
+
     /// The entries of this map, if it is one.
     pub fn as_map(&self) -> Option<&Map> {
         if let Self::Map(map) = self { Some(map) } else { None }
@@ -41,6 +47,11 @@ impl Value {
     /// The value of a key, if this is a map that has it.
     pub fn get(&self, key: &str) -> Option<&Self> {
         self.as_map()?.get(key)
+    }
+
+    /// The entries of the map under a key; none without one.
+    pub fn entries(&self, key: &str) -> impl Iterator<Item = (&str, &Self)> {
+        self.get(key).and_then(Self::as_map).into_iter().flat_map(Map::iter)
     }
 
     /// The text of this value, unless it is empty or contains an expression of ansible or compose.

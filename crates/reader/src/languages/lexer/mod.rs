@@ -36,9 +36,38 @@ impl Token {
         if let Self::Name(name) = self { Some(name) } else { None }
     }
 
+    /// The text, if it is one without expressions.
+    pub fn literal(&self) -> Option<&str> {
+        if let Self::Text(text) = self { text.literal() } else { None }
+    }
+
     /// Whether it is this symbol.
     pub fn is(&self, symbol: char) -> bool {
         *self == Self::Symbol(symbol)
+    }
+}
+
+/// Tokens by their index. An index that wraps below the first token is outside of the code, as one behind the last is.
+pub trait Places {
+    /// The name at an index, if one is there.
+    fn name_at(&self, at: usize) -> Option<&str>;
+    /// The literal text at an index, if one is there.
+    fn literal_at(&self, at: usize) -> Option<&str>;
+    /// Whether this symbol is at an index.
+    fn is_at(&self, at: usize, symbol: char) -> bool;
+}
+
+impl Places for [Token] {
+    fn name_at(&self, at: usize) -> Option<&str> {
+        self.get(at)?.name()
+    }
+
+    fn literal_at(&self, at: usize) -> Option<&str> {
+        self.get(at)?.literal()
+    }
+
+    fn is_at(&self, at: usize, symbol: char) -> bool {
+        self.get(at).is_some_and(|token| token.is(symbol))
     }
 }
 

@@ -6,9 +6,9 @@ use super::awk_lines;
 use super::evaluation::{Call, Found};
 use super::modules;
 use super::reading::Reading;
-use crate::catalogue::options::At;
+use crate::catalogue::options::{At, Item, Scanner};
 use crate::catalogue::program::Language;
-use crate::languages::names::awk;
+use crate::languages::names::{Names, Table, awk, interpreters as names};
 use crate::languages::sources::Sources;
 use crate::languages::text::Part;
 use crate::shell::Complaint;
@@ -21,16 +21,14 @@ use crate::shell::text::{Field, Origin};
 
 /// Maximum number of calls in one piece of code that are followed.
 const MOST_CALLS: usize = 256;
-/// Maximum number of pieces of code on one command line.
-const MOST_TEXTS: usize = 64;
 
 pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: Language) -> String {
     let Started { shell, invocation, program, .. } = *started;
-    let (code, loops) = match language {
-        Language::Awk => (code_of_awk(started), false),
-        _ => code_of(invocation, language),
+    let Stated { code, loaded, loops } = match language {
+        Language::Awk => Stated { code: code_of_awk(started), ..Stated::default() },
+        _ => Stated::of(invocation, language),
     };
-    for path in loaded_files(invocation, language) {
+    for path in loaded {
         if let Some((path, _)) = modules::file(evaluator, shell, &path, language) {
             drop(run_files(evaluator, started, &path));
         }
@@ -182,131 +180,71 @@ fn code_of_awk(started: &Started<'_>) -> Option<Code> {
     file.or_else(|| (!scripts.is_empty()).then(|| Code::Text(scripts.join("\n"))))
 }
 
-/// Where the code of an interpreter is, and whether it runs for each line of input.
-fn code_of(invocation: &Invocation, language: Language) -> (Option<Code>, bool) {
-    let mut texts: Vec<String> = Vec::new();
-    let mut at = 1;
-    let (code, loops) = loop {
-        match code_from(invocation, language, &mut at) {
-            // Perl, Ruby, Node.js and lua take several pieces of code.
-            (Some(Code::Text(text)), loops) if language != Language::Python => {
-                texts.push(text);
-                let is_option =
-                    invocation.word(at).is_some_and(|word| word.starts_with('-') && word.len() > 1);
-                if !is_option || texts.len() > MOST_TEXTS {
-                    break (None, loops);
-                }
-            }
-            (code, loops) => break (code, loops),
-        }
-    };
-    if texts.is_empty() { (code, loops) } else { (Some(Code::Text(texts.join("\n"))), loops) }
+/// What the command line of an interpreter states.
+#[derive(Default)]
+struct Stated {
+    code: Option<Code>,
+    /// Files that options load before the code: `-r ./x.js`, `--import=./x.mjs`.
+    loaded: Vec<String>,
+    /// Whether the code runs for each line of input.
+    loops: bool,
 }
 
-/// The files that options of Node.js and Ruby load before the code: `-r ./x.js`, `--import=./x.mjs`.
-fn loaded_files(invocation: &Invocation, language: Language) -> Vec<String> {
-    let options: &[&str] = match language {
-        Language::Node | Language::Deno => {
-            &["-r", "--require", "--import", "--loader", "--experimental-loader", "--preload"]
-        }
-        Language::Ruby => &["-r"],
-        Language::Lua => &["-l"],
-        Language::Php => &["-B", "--process-begin"],
-        _ => &[],
-    };
-    let mut files = Vec::new();
-    for (at, word) in invocation.texts().into_iter().enumerate().skip(1) {
-        let attached = options.iter().find_map(|option| {
-            let rest = word.strip_prefix(option)?;
-            if option.len() == 2 { Some(rest) } else { rest.strip_prefix('=') }
-        });
-        let file = match attached {
-            _ if options.contains(&word) => invocation.word(at + 1),
-            attached => attached,
-        };
-        files.extend(file.filter(|file| file.starts_with(['.', '/'])).map(str::to_owned));
-        if !word.starts_with('-') && files.is_empty() {
-            break;
-        }
-    }
-    files
-}
-
-/// Where the next piece of code is, from a word on.
-fn code_from(invocation: &Invocation, language: Language, next_word: &mut usize) -> (Option<Code>, bool) {
-    let (php, lua) = (language == Language::Php, language == Language::Lua);
-    let deno = language == Language::Deno;
-    let at = next_word;
-    let mut evaluates = false;
-    while let Some(word) = invocation.word(*at) {
-        *at += 1;
-        if word == "-" {
-            return (Some(Code::Stdin), false);
-        }
-        if word == "--" {
-            continue;
-        }
-        let Some(letters) = word.strip_prefix('-') else {
-            // The first word is a file, or `deno eval`.
-            if deno && matches!(word, "eval" | "repl") {
-                evaluates = true;
-                continue;
-            }
-            if deno && word == "run" {
-                continue;
-            }
-            if evaluates {
-                return (Some(Code::Text(word.to_owned())), false);
-            }
-            return (Some(Code::File(word.to_owned())), false);
-        };
-        let mut next = || {
-            *at += 1;
-            invocation.word(*at - 1).map(|text| Code::Text(text.to_owned()))
-        };
-        match letters {
-            "-eval" | "-print" => return (next(), false),
-            _ if letters.starts_with("-eval=")
-                || letters.starts_with("-print=")
-                || letters.starts_with("-run=") =>
-            {
-                let code = letters.split_once('=').map(|(_, code)| Code::Text(code.to_owned()));
-                return (code, false);
-            }
-            "-run" if php => return (next(), false),
-            "m" => {
-                let name = invocation.word(*at).unwrap_or_default().replace('.', "/");
-                return (Some(Code::File(name + ".py")).filter(|_| language == Language::Python), false);
-            }
-            "d" | "c" | "z" | "F" if php => *at += 1,
-            "f" if php => return (invocation.word(*at).map(|file| Code::File(file.to_owned())), false),
-            "l" | "W" if lua => *at += 1,
-            "-require" | "-import" | "-loader" | "-experimental-loader" | "-preload" => *at += 1,
-            "W" | "X" | "I" | "r" if !php => *at += 1,
-            _ if matches!(language, Language::Perl | Language::Ruby)
-                && letters.starts_with(['r', 'M', 'm', 'I']) => {}
-            _ if letters.starts_with('-') => {}
-            _ => {
-                let flags: &[char] = match language {
-                    Language::Python => &['c'],
-                    Language::Lua => &['e'],
-                    Language::Php => &['r', 'R', 'B', 'E'],
-                    _ => &['e', 'E', 'r', 'p'],
-                };
-                let flag = letters.find(flags);
-                let loops = letters.contains(['n', 'p']) && language != Language::Node;
-                if let Some(flag) = flag {
-                    let after = letters.get(flag + 1..).unwrap_or_default();
-                    // `-pe code`, `-ecode`.
-                    if after.is_empty() || after.chars().all(|c| c.is_ascii_alphabetic()) && after.len() < 3 {
-                        return (next(), loops);
+impl Stated {
+    fn of(invocation: &Invocation, language: Language) -> Self {
+        let words = invocation.texts();
+        let key = language.to_string();
+        let of = |options: Table| options.get(&key).unwrap_or(Names(&[]));
+        let [code, file, module, loading] = [names::CODE, names::FILE, names::MODULE, names::LOADING].map(of);
+        let all = [code, file, module, loading, of(names::OTHER)];
+        let valued: Vec<&str> = all.into_iter().flat_map(Names::iter).collect();
+        let mut found = Self::default();
+        let mut texts: Vec<&str> = Vec::new();
+        let mut evaluates = false;
+        for item in Scanner::new(&words, 1, &valued) {
+            match item {
+                Item::Option(name, at) => {
+                    found.loops |= name.is_any(of(names::EACH_LINE).0);
+                    let Some(value) = at.and_then(|at| at.of(&words)) else { continue };
+                    if name.is_any(code.0) {
+                        texts.push(value);
+                    } else if name.is_any(file.0) {
+                        found.code = Some(Code::File(value.to_owned()));
+                    } else if name.is_any(module.0) {
+                        found.code = Some(Code::File(value.replace('.', "/") + ".py"));
+                    } else if name.is_any(loading.0) && value.starts_with(['.', '/']) {
+                        found.loaded.push(value.to_owned());
                     }
-                    return (Some(Code::Text(after.to_owned())), loops);
+                    // What follows are arguments of the code.
+                    if found.code.is_some() || language == Language::Python && !texts.is_empty() {
+                        break;
+                    }
                 }
+                Item::Positional(at) if texts.is_empty() => {
+                    let word = words.get(at).copied().unwrap_or_default();
+                    if !evaluates && of(names::VERBS).has(word) {
+                        evaluates = word != "run";
+                        continue;
+                    }
+                    found.code = Some(match word {
+                        "-" => Code::Stdin,
+                        word if evaluates => Code::Text(word.to_owned()),
+                        word => Code::File(word.to_owned()),
+                    });
+                    break;
+                }
+                Item::Positional(_) => break,
+                Item::Dashes(_) => {}
             }
         }
+        // Perl, Ruby, Node.js and lua take several pieces of code.
+        if !texts.is_empty() {
+            found.code = Some(Code::Text(texts.join("\n")));
+        } else if found.code.is_none() {
+            found.code = Some(Code::Stdin);
+        }
+        found
     }
-    (Some(Code::Stdin), false)
 }
 
 impl Evaluator {

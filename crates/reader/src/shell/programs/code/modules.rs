@@ -60,7 +60,7 @@ fn names(code: &str, language: Language) -> Vec<String> {
     for (at, token) in tokens.iter().enumerate() {
         let Some(word) = token.name().filter(|word| starts::LOADING.has(word)) else { continue };
         let after = tokens.get(at + 1..).unwrap_or_default();
-        let before = at.checked_sub(1).and_then(|at| tokens.get(at));
+        let before = tokens.get(at.wrapping_sub(1));
         let begins = before.is_none_or(|token| matches!(token, Token::Line | Token::Symbol(';' | ':' | '{')));
         let is_plain = begins && matches!(language, Language::Python | Language::Perl);
         match after.iter().find(|token| !token.is('(')) {

@@ -23,7 +23,7 @@ impl Reading {
     /// Reads code: follows its values, and searches what is left for calls by their names.
     pub fn of(code: &str, language: Language, catalogue: Catalogue) -> Self {
         let acts = |word: &str| catalogue.find(word).is_some_and(Program::acts);
-        let Followed { mut found, handled, is_complete } = follow(code, language, vec![], &acts);
+        let Followed { mut found, handled, is_complete } = follow(code, language, &acts);
         let count = located_tokens(code, language).0.len();
         let (indexes, tokens): (Vec<usize>, Vec<Token>) =
             numbered_tokens_of(code, language).into_iter().unzip();
@@ -33,9 +33,8 @@ impl Reading {
             (Some(index), _) if handled.contains(index) => false,
             (Some(index), _) if is_complete && *index >= count => false,
             (_, Some(Token::Text(text))) => {
-                let known =
-                    |part: &Part| if let Part::Known(text) = part { Some(text.clone()) } else { None };
-                let longest = text.parts.iter().filter_map(known).max_by_key(String::len).unwrap_or_default();
+                let known = text.parts.iter().filter_map(Part::known);
+                let longest = known.max_by_key(|text| text.len()).unwrap_or_default();
                 longest.trim().is_empty() || !is_written(longest.trim())
             }
             _ => true,
@@ -69,15 +68,7 @@ impl Reading {
 
 /// The words of a call, with unknown parts as written.
 fn shown(call: &Call) -> String {
-    let text = |parts: &Vec<Part>| -> String {
-        parts
-            .iter()
-            .map(|part| match part {
-                Part::Known(text) => text.as_str(),
-                Part::Unknown(_) => "\0",
-            })
-            .collect()
-    };
+    let text = |parts: &Vec<Part>| parts.iter().map(|part| part.known().unwrap_or("\0")).collect::<String>();
     match call {
         Call::Script(parts) => text(parts),
         Call::Words(words) => words.iter().map(text).collect::<Vec<_>>().join(" "),
@@ -95,12 +86,7 @@ fn rest(code: &str, language: Language, is_written: &dyn Fn(&str) -> bool) -> St
         let Some(line) = lines.last_mut() else { break };
         match token {
             Token::Text(Text { parts, .. }) | Token::Shell(Text { parts, .. }) => {
-                for part in parts {
-                    line.push_str(match part {
-                        Part::Known(text) => text,
-                        Part::Unknown(_) => "$…",
-                    });
-                }
+                line.extend(parts.iter().map(|part| part.known().unwrap_or("$…")));
                 line.push(' ');
             }
             Token::Name(_) if !is_key && before.is_some_and(|token| token.is(',') || token.is('+')) => {

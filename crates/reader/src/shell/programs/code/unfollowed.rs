@@ -3,27 +3,16 @@
 use super::evaluation::starts_program;
 use crate::catalogue::program::Language;
 use crate::languages::awk::is_filter;
-use crate::languages::lexer::{Token, tokens};
+use crate::languages::lexer::{Places, Token, tokens};
 use crate::languages::names::starts;
 use crate::languages::text::{Part, Text};
 
 /// Maximum number of tokens after the name of a program that are searched for its arguments.
 const MOST_LATER: usize = 24;
 
-fn name(token: Option<&Token>) -> Option<&str> {
-    token.and_then(Token::name)
-}
-
-fn is(token: Option<&Token>, symbol: char) -> bool {
-    token == Some(&Token::Symbol(symbol))
-}
-
-/// The literal text of a token.
-fn text(token: Option<&Token>) -> Option<&str> {
-    match token {
-        Some(Token::Text(text)) => text.literal(),
-        _ => None,
-    }
+/// The name or the literal text of a token.
+fn word(token: &Token) -> Option<&str> {
+    token.name().or_else(|| token.literal())
 }
 
 /// The tokens of code in which calls are searched: fields of awk are unknown texts, and a line break ends a statement only
@@ -48,8 +37,7 @@ pub(crate) fn numbered_tokens_of(code: &str, language: Language) -> Vec<(usize, 
 /// Whether a call is left that may start a program or act on a service.
 pub(crate) fn has_calls(tokens: &[Token], language: Language, is_left: &dyn Fn(usize) -> bool) -> bool {
     let mentions = |word: &str| starts::MODULES.has(word) || word.to_ascii_lowercase().contains("docker");
-    let has_engine =
-        tokens.iter().any(|token| name(Some(token)).or_else(|| text(Some(token))).is_some_and(mentions));
+    let has_engine = tokens.iter().filter_map(word).any(mentions);
     (0..tokens.len()).filter(|at| is_left(*at)).any(|at| match tokens.get(at) {
         Some(Token::Shell(_)) => true,
         Some(Token::Name(name)) => {
@@ -62,7 +50,7 @@ pub(crate) fn has_calls(tokens: &[Token], language: Language, is_left: &dyn Fn(u
             let own = parts.literal().unwrap_or_default();
             // `getattr(os, "system")("…")`, `o["exec"]("…")`.
             let is_called =
-                is(tokens.get(at + 2), '(') && [')', ']'].iter().any(|c| is(tokens.get(at + 1), *c));
+                tokens.is_at(at + 2, '(') && (tokens.is_at(at + 1, ')') || tokens.is_at(at + 1, ']'));
             starts::CALLS.has(own) && is_called
                 || starts::UNIT_CALLS.get(own).is_some()
                 || is_request(tokens, at, parts)
@@ -75,7 +63,7 @@ pub(crate) fn has_calls(tokens: &[Token], language: Language, is_left: &dyn Fn(u
 /// Whether a function that starts a program or a shell is called.
 fn is_call(tokens: &[Token], at: usize, own: &str, language: Language) -> bool {
     let next = tokens.get(at + 1);
-    let opens = is(next, '(')
+    let opens = tokens.is_at(at + 1, '(')
         || match language {
             Language::Perl | Language::Ruby => {
                 matches!(next, Some(Token::Text(_) | Token::Symbol('$' | '@')))
@@ -85,18 +73,14 @@ fn is_call(tokens: &[Token], at: usize, own: &str, language: Language) -> bool {
         };
     // `send(:system, "…")`, `call_user_func("system", "…")`.
     let near = tokens.get(at + 1..(at + 5).min(tokens.len())).unwrap_or_default();
-    let names_one = || {
-        near.iter().any(|token| {
-            name(Some(token)).or_else(|| text(Some(token))).is_some_and(|own| starts::CALLS.has(own))
-        })
-    };
+    let names_one = || near.iter().filter_map(word).any(|own| starts::CALLS.has(own));
     // `open("|command")` of Perl and Ruby.
     let is_piped = || {
         let line = tokens.get(at..).unwrap_or_default();
         let mut line = line.iter().take_while(|token| !matches!(token, Token::Symbol(';') | Token::Line));
         line.any(|token| {
-            text(Some(token))
-                .is_some_and(|text| text.trim().starts_with(['|', '-']) || text.trim().ends_with('|'))
+            let text = token.literal().unwrap_or_default().trim();
+            text.starts_with(['|', '-']) || text.ends_with('|')
         })
     };
     starts::CALLS.has(own) && opens && starts_something(tokens, at, own, language)
@@ -107,19 +91,19 @@ fn is_call(tokens: &[Token], at: usize, own: &str, language: Language) -> bool {
 /// Whether such a function gets another name: `import subprocess as s`, `const {exec: x} = …`, `f = os.system`.
 fn is_renamed(tokens: &[Token], at: usize, own: &str) -> bool {
     let next = tokens.get(at + 1);
-    let is_option =
-        name(tokens.get(at + 2)).is_some_and(|name| matches!(name, "True" | "False" | "true" | "false"));
-    let is_member = at.checked_sub(1).is_some_and(|at| is(tokens.get(at), '.'));
+    let value = tokens.name_at(at + 2);
+    let is_option = matches!(value, Some("True" | "False" | "true" | "false"));
+    let is_member = tokens.is_at(at.wrapping_sub(1), '.');
     let ends = matches!(next, None | Some(Token::Symbol(';' | ',' | ')') | Token::Name(_) | Token::Line));
     starts::CALLS.has(own)
-        && (name(next) == Some("as")
-            || is(next, ':') && !is_option && name(tokens.get(at + 2)).is_some()
+        && (tokens.name_at(at + 1) == Some("as")
+            || tokens.is_at(at + 1, ':') && !is_option && value.is_some()
             || is_member && ends)
 }
 
 /// Whether a function acts on a container, a unit or a cluster.
 fn acts(tokens: &[Token], at: usize, own: &str, has_engine: bool) -> bool {
-    let is_member = at.checked_sub(1).is_some_and(|at| is(tokens.get(at), '.'));
+    let is_member = tokens.is_at(at.wrapping_sub(1), '.');
     starts::OPERATIONS.has(own) && is_member && has_engine
         || starts::UNIT_CALLS.get(own).is_some()
         || starts::CLUSTER_CALLS.get_prefix(own).is_some()
@@ -127,17 +111,11 @@ fn acts(tokens: &[Token], at: usize, own: &str, has_engine: bool) -> bool {
 
 /// Whether a text is the address of a request that changes something.
 fn is_request(tokens: &[Token], at: usize, address: &Text) -> bool {
-    let whole: String = address
-        .parts
-        .iter()
-        .map(|part| match part {
-            Part::Known(text) | Part::Unknown(text) => text.as_str(),
-        })
-        .collect();
+    let whole: String = address.parts.iter().map(Part::source).collect();
     let operation =
         whole.split_once("/containers/").and_then(|(_, path)| path.split(['?', '#']).next()?.split_once('/'));
     let near = tokens.get(at.saturating_sub(6)..(at + 16).min(tokens.len())).unwrap_or_default();
-    let mut words = near.iter().filter_map(|token| name(Some(token)).or_else(|| text(Some(token))));
+    let mut words = near.iter().filter_map(word);
     operation.is_some_and(|(_, operation)| starts::OPERATIONS.has(operation))
         || (whole.starts_with("http://") || whole.starts_with("https://"))
             && words.any(|word| starts::SENDING.has(&word.to_ascii_lowercase()))
@@ -145,15 +123,14 @@ fn is_request(tokens: &[Token], at: usize, address: &Text) -> bool {
 
 /// Whether a token of awk is a command: `"command" | getline`, `print … | "sh"`.
 fn is_command_of_awk(tokens: &[Token], at: usize) -> bool {
-    let gets = name(tokens.get(at + 2)) == Some("getline") && is(tokens.get(at + 1), '|');
+    let gets = tokens.name_at(at + 2) == Some("getline") && tokens.is_at(at + 1, '|');
     gets || is_piped(tokens, at) && prints(tokens, at)
 }
 
 /// Whether a token of awk follows a pipe: `|` or `|&`.
 fn is_piped(tokens: &[Token], at: usize) -> bool {
-    let before = |count: usize| at.checked_sub(count).and_then(|at| tokens.get(at));
-    let is_bar = |token: Option<&Token>| token.is_some_and(|token| token.is('|'));
-    is_bar(before(1)) || (before(1).is_some_and(|token| token.is('&')) && is_bar(before(2)))
+    let is_before = |count: usize, symbol| tokens.is_at(at.wrapping_sub(count), symbol);
+    is_before(1, '|') || is_before(1, '&') && is_before(2, '|')
 }
 
 /// Whether a statement of awk prints before this token; otherwise, a bar is part of a pattern.
@@ -165,10 +142,10 @@ fn prints(tokens: &[Token], at: usize) -> bool {
 
 /// Whether the function at an index starts a program; false for other methods of that name, such as `app.run()`.
 fn starts_something(tokens: &[Token], at: usize, own: &str, language: Language) -> bool {
-    if !at.checked_sub(1).is_some_and(|at| is(tokens.get(at), '.')) {
+    if !tokens.is_at(at.wrapping_sub(1), '.') {
         return starts_program(own, language);
     }
-    match at.checked_sub(2).and_then(|at| tokens.get(at)) {
+    match tokens.get(at.wrapping_sub(2)) {
         Some(Token::Name(owner)) => starts_program(&format!("{owner}.{own}"), language),
         // `require('child_process').spawn(…)`.
         Some(Token::Symbol(')')) => starts_program(own, language),
@@ -189,7 +166,7 @@ fn literals(tokens: &[Token], from: usize) -> Vec<&str> {
                     break;
                 }
             }
-            token => texts.extend(text(Some(token))),
+            token => texts.extend(token.literal()),
         }
     }
     texts
@@ -207,16 +184,16 @@ pub(crate) fn suspected(
     let mut calls_something = false;
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
-        let before = at.checked_sub(1).and_then(|before| tokens.get(before));
+        let before = tokens.name_at(at.wrapping_sub(1));
         match token {
             Token::Symbol('(') => {
-                let caller = name(before).unwrap_or_default();
+                let caller = before.unwrap_or_default();
                 calls_something |= !caller.is_empty() && !starts::HARMLESS.has(caller);
                 callers.push(caller);
             }
             Token::Symbol(')') => drop(callers.pop()),
             // `sh.docker("restart", …)`.
-            Token::Name(word) if is_program(word) && is(tokens.get(at + 1), '(') && is_left(at) => {
+            Token::Name(word) if is_program(word) && tokens.is_at(at + 1, '(') && is_left(at) => {
                 let given = literals(tokens, at + 1);
                 if !given.is_empty() {
                     found.push(std::iter::once(word.as_str()).chain(given).collect::<Vec<_>>().join(" "));
@@ -228,23 +205,21 @@ pub(crate) fn suspected(
             }
             Token::Text(_) if is_left(at) => {
                 // `print "…"` without brackets, `x == "…"`.
-                let caller = name(before).or(callers.last().copied().filter(|caller| !caller.is_empty()));
-                let compared =
-                    is(before, '=') && at > 1 && matches!(tokens.get(at - 2), Some(Token::Symbol('=' | '!')));
-                let first = text(Some(token)).unwrap_or_default();
+                let caller = before.or(callers.last().copied().filter(|caller| !caller.is_empty()));
+                let compared = tokens.is_at(at.wrapping_sub(1), '=')
+                    && matches!(tokens.get(at.wrapping_sub(2)), Some(Token::Symbol('=' | '!')));
+                let first = token.literal().unwrap_or_default();
                 let starts = is_program(first.split_whitespace().next().unwrap_or_default());
                 if starts && !compared && !caller.is_some_and(|caller| starts::HARMLESS.has(caller)) {
                     let mut command = first.to_owned();
                     if is_program(first) {
                         // `Command("docker", {args: ["restart", …]})`.
                         let later = tokens.get(at + 1..).unwrap_or_default().iter().take(MOST_LATER);
-                        let later = later
-                            .take_while(|token| !is(Some(token), ';'))
-                            .filter_map(|token| text(Some(token)));
+                        let later = later.take_while(|token| !token.is(';')).filter_map(Token::literal);
                         found.push(std::iter::once(first).chain(later).collect::<Vec<_>>().join(" "));
                     }
-                    while is(tokens.get(at + 1), ',')
-                        && let Some(next) = text(tokens.get(at + 2))
+                    while tokens.is_at(at + 1, ',')
+                        && let Some(next) = tokens.literal_at(at + 2)
                     {
                         command.push(' ');
                         command.push_str(next);

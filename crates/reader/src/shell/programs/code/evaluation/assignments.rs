@@ -1,28 +1,31 @@
 //! Assignments to names, fields and elements.
 
 use super::Evaluator;
-use super::value::{Call, Takes, Value};
-use crate::catalogue::program::Language;
+use super::value::{Call, Range, Takes, Value};
 use crate::languages::lexer::Token;
 
+/// Keywords that declare variables.
+pub(super) const DECLARING: [&str; 6] = ["my", "our", "local", "const", "let", "var"];
+
 impl Evaluator<'_> {
+    /// Whether a keyword that declares a variable stands here.
+    fn declares(&self) -> bool {
+        self.name_at(self.at).is_some_and(|name| DECLARING.contains(&name))
+    }
+
     pub(super) fn assigned(&mut self) -> Value {
         let from = self.at;
         if let Some(value) = self.taken_apart() {
             return value;
         }
-        let declares =
-            matches!(self.name(0).as_deref(), Some("my" | "our" | "local" | "const" | "let" | "var"));
+        let declares = self.declares();
         let value = self.choice();
         self.skip_breaks();
         let to = self.at;
         // `x: type = value` of Python.
-        if self.language == Language::Python && self.brackets == 0 && self.is(0, ':') && to == from + 1 {
+        if self.is_python() && self.brackets == 0 && self.is(0, ':') && to == from + 1 {
             let equals = self.find(to, |token| token.is('=') || *token == Token::Line);
-            if self.unit.tokens.get(equals).is_some_and(|token| token.is('='))
-                && equals < self.end
-                && !self.is(1, '=')
-            {
+            if equals < self.end && self.is_at(equals, '=') && !self.is(1, '=') {
                 self.at = equals;
             }
         }
@@ -32,7 +35,7 @@ impl Evaluator<'_> {
         if self.is(0, '=') && !self.is(1, '=') && !self.is(1, '>') && !self.is(1, '~') {
             self.at += 1;
             self.skip_lines();
-            let new = if self.brackets == 0 && self.language == Language::Python {
+            let new = if self.brackets == 0 && self.is_python() {
                 let end = self.statement_end(self.at);
                 self.list_until(end)
             } else {
@@ -42,21 +45,17 @@ impl Evaluator<'_> {
             return new;
         }
         // `+=`, `.=`, `<<=`, `||=`.
-        let operator = match self.token(0) {
-            Some(Token::Symbol(symbol @ ('+' | '.' | '-' | '*' | '/' | '%' | '|' | '?')))
-                if self.is(1, '=') =>
-            {
-                Some((*symbol, 2))
-            }
-            Some(Token::Operator("||" | "&&")) if self.is(1, '=') => Some(('|', 2)),
+        let operator = match self.token(0).filter(|_| self.is(1, '=')) {
+            Some(Token::Symbol(symbol @ ('+' | '.' | '-' | '*' | '/' | '%' | '|' | '?'))) => Some(*symbol),
+            Some(Token::Operator("||" | "&&")) => Some('|'),
             _ => None,
         };
-        if let Some((operator, length)) = operator {
-            self.at += length;
+        if let Some(operator) = operator {
+            self.at += 2;
             self.skip_lines();
             let other = self.expression();
             let other = if matches!(value, Value::List(_)) && operator == '+' {
-                other.items().map_or_else(Value::unknown, Value::List)
+                other.items().map(Value::List).unwrap_or_default()
             } else {
                 other
             };
@@ -75,10 +74,7 @@ impl Evaluator<'_> {
         if matches!(self.token(0), Some(Token::Operator("++" | "--"))) {
             let step = if self.token(0) == Some(&Token::Operator("++")) { 1 } else { -1 };
             self.at += 1;
-            let new = value
-                .number()
-                .map_or_else(Value::unknown, |number| Value::Number(number.saturating_add(step)));
-            self.assign((from, to), new, false);
+            self.assign((from, to), value.plus(step), false);
             return value;
         }
         value
@@ -87,14 +83,11 @@ impl Evaluator<'_> {
     /// `const {a: b} = …`, `const [a, ...b] = …`, `my ($a, $b) = …`.
     pub(super) fn taken_apart(&mut self) -> Option<Value> {
         let from = self.at;
-        let skipped = usize::from(matches!(
-            self.name(0).as_deref(),
-            Some("my" | "our" | "local" | "const" | "let" | "var")
-        ));
+        let skipped = usize::from(self.declares());
         let open = from + skipped;
         let token = self.unit.tokens.get(open).filter(|_| open < self.end)?;
         // `a, b = …`.
-        if self.language != Language::Perl
+        if !self.is_perl()
             && skipped == 0
             && matches!(token, Token::Name(_))
             && self.is(1, ',')
@@ -102,19 +95,12 @@ impl Evaluator<'_> {
         {
             let end = self.statement_end(from);
             let equals = self.find(from, |token| token.is('=')).min(end);
-            let is_list = (from..equals).all(|at| {
-                matches!(
-                    self.unit.tokens.get(at),
-                    Some(Token::Name(_) | Token::Symbol(',' | '*' | '.' | '(' | ')'))
-                )
-            });
-            if equals >= end
-                || !is_list
-                || self.unit.tokens.get(equals + 1).is_some_and(|token| token.is('='))
-            {
+            let targets = self.unit.tokens.get(from..equals).unwrap_or_default();
+            let is_target =
+                |token: &Token| matches!(token, Token::Name(_) | Token::Symbol(',' | '*' | '.' | '(' | ')'));
+            if equals >= end || !targets.iter().all(is_target) || self.is_at(equals + 1, '=') {
                 return None;
             }
-            let targets = self.unit.tokens.get(from..equals).unwrap_or_default();
             let has_field = targets.iter().any(|token| !matches!(token, Token::Name(_) | Token::Symbol(',')));
             let names = self.names(from, equals);
             self.at = equals + 1;
@@ -122,15 +108,11 @@ impl Evaluator<'_> {
             self.bind_all(&names, &if has_field { Value::unknown() } else { value.clone() });
             return Some(value);
         }
-        if !matches!(token, Token::Symbol('{' | '[' | '('))
-            || (skipped == 0 && self.language != Language::Perl)
-        {
+        if !matches!(token, Token::Symbol('{' | '[' | '(')) || (skipped == 0 && !self.is_perl()) {
             return None;
         }
         let close = self.closing(open);
-        if !self.unit.tokens.get(close + 1).is_some_and(|token| token.is('='))
-            || self.unit.tokens.get(close + 2).is_some_and(|token| token.is('=') || token.is('~'))
-        {
+        if !self.is_at(close + 1, '=') || self.is_at(close + 2, '=') || self.is_at(close + 2, '~') {
             return None;
         }
         let is_table = token.is('{');
@@ -144,11 +126,7 @@ impl Evaluator<'_> {
             if let Some(key) = names.first() {
                 let has_colon = part.iter().any(|token| token.is(':'));
                 let name = names.get(usize::from(has_colon)).unwrap_or(key);
-                let name = if is_rest && self.language == Language::Perl {
-                    format!("@{name}")
-                } else {
-                    (*name).to_owned()
-                };
+                let name = if is_rest && self.is_perl() { format!("@{name}") } else { (*name).to_owned() };
                 targets.push(((*key).to_owned(), name, if is_rest { Takes::Rest } else { Takes::One }));
             }
             at = end + 1;
@@ -166,13 +144,13 @@ impl Evaluator<'_> {
                 (Value::Path(path), Takes::One) if is_table => Some(Value::Path(format!("{path}.{key}"))),
                 _ => None,
             };
-            self.bind(name, field.unwrap_or_else(Value::unknown), true);
+            self.bind(name, field.unwrap_or_default(), true);
         }
         Some(value)
     }
 
     /// Assigns to the name, the field or the element that stands in a range.
-    pub(super) fn assign(&mut self, range: (usize, usize), value: Value, declares: bool) {
+    pub(super) fn assign(&mut self, range: Range, value: Value, declares: bool) {
         let tokens: Vec<Token> = self.unit.tokens.get(range.0..range.1).unwrap_or_default().to_vec();
         let mut names: Vec<String> = Vec::new();
         let mut sign = "";
@@ -181,8 +159,8 @@ impl Evaluator<'_> {
             match token {
                 Token::Name(name) if self.is_before(name) => {}
                 Token::Name(name) => names.push(name.clone()),
-                Token::Symbol('@' | '%') if self.language == Language::Perl => sign = "@",
-                Token::Symbol('@') if self.language == Language::Ruby => names.push("self".to_owned()),
+                Token::Symbol('@' | '%') if self.is_perl() => sign = "@",
+                Token::Symbol('@') if self.is_ruby() => names.push("self".to_owned()),
                 Token::Symbol('[' | '{') => {
                     has_index = at > 0;
                     break;
@@ -190,7 +168,7 @@ impl Evaluator<'_> {
                 _ => {}
             }
         }
-        if self.language == Language::Ruby && names.first().is_some_and(|name| name == "self") {
+        if self.is_ruby() && names.first().is_some_and(|name| name == "self") {
             names.dedup();
         }
         // `$this->name` of PHP.
@@ -200,7 +178,7 @@ impl Evaluator<'_> {
         }
         // `[$a, $b] = …`, `list($a, $b) = …`.
         let is_pattern = tokens.first().is_some_and(|token| matches!(token, Token::Symbol('[' | '(' | '{')));
-        if is_pattern || names.first().is_some_and(|name| name == "list") && self.language == Language::Php {
+        if is_pattern || names.first().is_some_and(|name| name == "list") && self.is_php() {
             return self.forget_names(range.0, range.1);
         }
         if let Some(name) = path.strip_prefix("process.env.") {
@@ -211,19 +189,15 @@ impl Evaluator<'_> {
         if let Some(index) = index.filter(|_| has_index) {
             // `environ["PATH"] = …` changes what is started.
             if path.ends_with("environ") || path.ends_with("process.env") || path == "ENV" || path == "_ENV" {
-                let key = self.within((range.0 + index + 1, range.1.saturating_sub(1)), |this| {
-                    this.brackets = 1;
-                    this.key()
-                });
+                let key = self.within_brackets((range.0 + index + 1, range.1.saturating_sub(1)), Self::key);
                 self.set_variable(key.known(), &value);
                 return;
             }
-            let keys =
-                if self.language == Language::Perl { vec![format!("@{path}"), path] } else { vec![path] };
+            let keys = if self.is_perl() { vec![format!("@{path}"), path] } else { vec![path] };
             for path in keys {
                 if let Some(old) = self.lookup(&path).cloned() {
                     let new = self.with_element(&old, (range.0 + index, range.1), &value);
-                    let new = new.unwrap_or_else(Value::unknown);
+                    let new = new.unwrap_or_default();
                     self.replace(&old, &new);
                     self.bind(&path, new, false);
                 }
@@ -236,10 +210,7 @@ impl Evaluator<'_> {
             && let Some(old) = self.lookup(owner).cloned().filter(|old| !old.is_callable())
         {
             let new = match (&old, fields) {
-                (Value::Table(rows), [field]) => {
-                    let others = rows.iter().filter(|(key, _)| key != field).cloned();
-                    Value::Table(others.chain([(field.clone(), value.clone())]).collect())
-                }
+                (Value::Table(rows), [field]) => with_field(rows, field.clone(), &value),
                 _ => Value::unknown(),
             };
             self.replace(&old, &new);
@@ -276,35 +247,27 @@ impl Evaluator<'_> {
     }
 
     /// A list or a table with another value at the index that stands in a range.
-    pub(super) fn with_element(
-        &mut self,
-        old: &Value,
-        index: (usize, usize),
-        value: &Value,
-    ) -> Option<Value> {
+    pub(super) fn with_element(&mut self, old: &Value, index: Range, value: &Value) -> Option<Value> {
         let close = self.closing(index.0);
         if close + 1 != index.1 {
             return None;
         }
-        let key = self.within((index.0 + 1, close), |this| {
-            this.brackets = 1;
-            this.key()
-        });
+        let key = self.within_brackets((index.0 + 1, close), Self::key);
         match old {
             Value::List(items) => {
-                let at = key.number()?;
-                let at = if at < 0 { at + i64::try_from(items.len()).ok()? } else { at };
                 let mut items = items.clone();
-                *items.get_mut(usize::try_from(at).ok()?)? = value.clone();
+                let at = key.index(items.len())?;
+                *items.get_mut(at)? = value.clone();
                 Some(Value::List(items))
             }
-            Value::Table(rows) => {
-                let key = key.known()?;
-                let mut rows: Vec<_> = rows.iter().filter(|(own, _)| *own != key).cloned().collect();
-                rows.push((key, value.clone()));
-                Some(Value::Table(rows))
-            }
+            Value::Table(rows) => Some(with_field(rows, key.known()?, value)),
             _ => None,
         }
     }
+}
+
+/// A table with another value of one field.
+fn with_field(rows: &[(String, Value)], field: String, value: &Value) -> Value {
+    let others = rows.iter().filter(|(key, _)| *key != field).cloned();
+    Value::Table(others.chain([(field.clone(), value.clone())]).collect())
 }

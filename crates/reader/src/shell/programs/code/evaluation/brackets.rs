@@ -1,29 +1,24 @@
 //! Lists, tables and comprehensions in brackets.
 
 use super::Evaluator;
-use super::value::Value;
+use super::value::{Range, Value};
 use crate::catalogue::program::Language;
-use crate::languages::lexer::Token;
 
 impl Evaluator<'_> {
     pub(super) fn parenthesised(&mut self) -> Value {
         let open = self.at;
         let close = self.closing(open);
-        let follows = |ahead: usize, symbol| {
-            self.unit.tokens.get(close + ahead).is_some_and(|token: &Token| token.is(symbol))
-        };
-        if matches!(self.language, Language::Node | Language::Deno) && follows(1, '=') && follows(2, '>') {
-            let parameters = self.parameters(open + 1, close);
+        if self.is_script() && self.is_at(close + 1, '=') && self.is_at(close + 2, '>') {
+            let range = self.bracket();
             self.at = (close + 3).min(self.end);
-            return self.arrow(parameters);
+            return self.arrow(self.parameters(range));
         }
         let value = self.bracketed();
         match value {
             // Brackets around one value.
             Value::List(mut items) => {
-                let has_comma =
-                    self.within((open + 1, close), |this| this.find(this.at, |token| token.is(','))) < close;
-                let is_tuple = has_comma || items.len() != 1 && self.language == Language::Python;
+                let has_comma = self.contains((open + 1, close), ',');
+                let is_tuple = has_comma || items.len() != 1 && self.is_python();
                 if is_tuple { Value::List(items) } else { items.pop().unwrap_or(Value::List(vec![])) }
             }
             value => value,
@@ -32,11 +27,9 @@ impl Evaluator<'_> {
 
     /// The values in brackets, as a list; those of a comprehension, for each of its rounds.
     pub(super) fn bracketed(&mut self) -> Value {
-        let close = self.closing(self.at);
         let start = self.at + 1;
-        let value = self.within((start, close), |this| {
-            this.brackets = 1;
-            let is_python = this.language == Language::Python;
+        self.in_brackets(|this| {
+            let is_python = this.is_python();
             let at_for = this.find(this.at, |token| is_python && token.name() == Some("for"));
             if at_for < this.end {
                 return this.comprehension(at_for);
@@ -48,12 +41,12 @@ impl Evaluator<'_> {
                 if this.at >= this.end {
                     break;
                 }
-                let spreads = this.is(0, '*') || this.are("...") || this.language == Language::Perl;
+                let spreads = this.is(0, '*') || this.are("...") || this.is_perl();
                 let value = this.expression();
                 match value {
                     Value::List(items) if spreads => values.extend(items),
                     value if spreads && !matches!(value, Value::Text(_)) => {
-                        is_whole = this.language == Language::Perl;
+                        is_whole = this.is_perl();
                         values.push(value);
                     }
                     value => values.push(value),
@@ -64,19 +57,14 @@ impl Evaluator<'_> {
                     return this.pairs(start);
                 }
                 if !this.take(',') && this.at < this.end {
-                    let next = this.find(this.at, |token| token.is(','));
                     if let Some(last) = values.last_mut() {
                         *last = Value::unknown();
                     }
-                    let next = next.max(this.at + 1);
-                    this.skip_to(next);
-                    this.take(',');
+                    this.skip_item();
                 }
             }
             if is_whole { Value::List(values) } else { Value::unknown() }
-        });
-        self.at = (close + 1).min(self.end);
-        value
+        })
     }
 
     pub(super) fn comprehension(&mut self, at_for: usize) -> Value {
@@ -90,15 +78,12 @@ impl Evaluator<'_> {
         let items = list.items().filter(|items| items.len() <= super::MOST_ROUNDS);
         let is_known = items.is_some() && rest.0 >= rest.1;
         let mut values = Vec::new();
-        if items.is_none() {
-            self.loops += 1;
-        }
+        self.loops += usize::from(items.is_none());
         for item in items.clone().unwrap_or_else(|| vec![Value::Unknown(names.join(", "))]) {
             self.bind_all(&names, &item);
             // Conditions, and further loops.
             if rest.0 < rest.1 {
-                self.within(rest, |this| {
-                    this.brackets = 1;
+                self.within_brackets(rest, |this| {
                     if this.take_name("if") {
                         this.choice();
                     } else {
@@ -106,28 +91,28 @@ impl Evaluator<'_> {
                     }
                 });
             }
-            values.push(self.within(element, |this| {
-                this.brackets = 1;
-                this.expression()
-            }));
+            values.push(self.within_brackets(element, Self::expression));
         }
-        if items.is_none() {
-            self.loops -= 1;
-        }
+        self.loops -= usize::from(items.is_none());
         self.at = self.end;
         if is_known { Value::List(values) } else { Value::unknown() }
     }
 
+    /// Skips to the next item of a list.
+    pub(super) fn skip_item(&mut self) {
+        let next = self.find(self.at, |token| token.is(',')).max(self.at + 1);
+        self.skip_to(next);
+        self.take(',');
+    }
+
+    /// Whether a symbol is in a range, outside of inner brackets.
+    pub(super) fn contains(&mut self, range: Range, symbol: char) -> bool {
+        self.within(range, |this| this.find(this.at, |token| token.is(symbol)) < this.end)
+    }
+
     /// A table in braces.
     pub(super) fn table(&mut self) -> Value {
-        let close = self.closing(self.at);
-        let start = self.at + 1;
-        let value = self.within((start, close), |this| {
-            this.brackets = 1;
-            this.pairs(start)
-        });
-        self.at = (close + 1).min(self.end);
-        value
+        self.in_brackets(|this| this.pairs(this.at))
     }
 
     /// Keys and values from a place up to the end of the range.
@@ -160,11 +145,10 @@ impl Evaluator<'_> {
                     self.is(1, ':') || self.is(1, ',') || self.at + 1 >= self.end || self.is(1, '=')
                 });
                 let is_short = name.is_some() && !self.is(1, ':') && !self.is(1, '=');
-                let is_name =
-                    name.is_some() && self.language != Language::Python && self.language != Language::Php;
+                let is_name = name.is_some() && !self.is_python() && !self.is_php();
                 let key = if is_name && !is_short {
                     self.at += 1;
-                    name.map_or_else(Value::unknown, Value::text)
+                    name.map(Value::text).unwrap_or_default()
                 } else {
                     let value = self.comparison();
                     if is_short && !self.is(0, ':') {
@@ -180,7 +164,7 @@ impl Evaluator<'_> {
                     self.at += 2;
                     true
                 } else {
-                    self.take(':') || (self.language == Language::Perl && self.take(','))
+                    self.take(':') || (self.is_perl() && self.take(','))
                 };
                 let value = if has_value { self.expression() } else { Value::unknown() };
                 match key.known().filter(|_| has_value) {
@@ -190,9 +174,7 @@ impl Evaluator<'_> {
             }
             self.skip_lines();
             if !self.take(',') && self.at < self.end {
-                let next = self.find(self.at, |token| token.is(',')).max(self.at + 1);
-                self.skip_to(next);
-                self.take(',');
+                self.skip_item();
                 is_whole = false;
             }
         }
@@ -202,7 +184,7 @@ impl Evaluator<'_> {
     /// A key in brackets or braces.
     pub(super) fn key(&mut self) -> Value {
         // A word without quotes in the braces of Perl.
-        if self.language == Language::Perl
+        if self.is_perl()
             && self.at + 1 == self.end
             && let Some(name) = self.name(0)
         {

@@ -34,7 +34,7 @@ impl Evaluator<'_> {
                 Value::unknown()
             }
             // `$f = 'system'; $f('…')`.
-            Value::Text(_) if self.language == Language::Php => {
+            Value::Text(_) if self.is_php() => {
                 if let Some(name) = value.known() {
                     return self.call_path(&name, arguments, at);
                 }
@@ -79,7 +79,7 @@ impl Evaluator<'_> {
         if starts_program(path, self.language) {
             return self.start(own, &arguments, at);
         }
-        if self.language == Language::Perl && perl::CHANGING.has(own) && at < self.unit.tokens.len() {
+        if self.is_perl() && perl::CHANGING.has(own) && at < self.unit.tokens.len() {
             let end = self.statement_end(at + 1);
             self.forget_names(at + 1, end);
         }
@@ -106,7 +106,7 @@ impl Evaluator<'_> {
     pub(super) fn loaded(&mut self, own: &str, arguments: &Arguments) -> Option<Value> {
         let first = arguments.first();
         let text = first.known();
-        let is_python = self.language == Language::Python;
+        let is_python = self.is_python();
         match own {
             "require" | "import" | "__import__" | "import_module" => {
                 Some(text.map_or_else(Value::unknown, |module| {
@@ -119,8 +119,8 @@ impl Evaluator<'_> {
             },
             "call_user_func" | "send" | "public_send" | "__send__" => {
                 let name = text?;
-                let values = arguments.values.iter().skip(1).cloned().collect();
-                Some(self.call_path(&name, Arguments { values, named: vec![] }, usize::MAX))
+                let values = arguments.rest();
+                Some(self.call_path(&name, Arguments::of(values), usize::MAX))
             }
             "eval" | "exec" if own == "eval" || (is_python && !arguments.values.is_empty()) => {
                 let code = text?;
@@ -139,7 +139,7 @@ impl Evaluator<'_> {
             }
             "promisify" | "wrap" | "wraps" => Some(first),
             "partial" => {
-                let values: Vec<Value> = arguments.values.iter().skip(1).cloned().collect();
+                let values: Vec<Value> = arguments.rest();
                 match first {
                     Value::Function(function) => {
                         let given = function.given.iter().cloned().chain(values).collect();
@@ -192,13 +192,13 @@ impl Evaluator<'_> {
             }
             "map" if first.is_callable() => Value::List(self.for_each(&first, &second()?)),
             "format" | "sprintf" => {
-                let values = arguments.values.iter().skip(1).cloned().collect();
+                let values = arguments.rest();
                 formatted(&first, &Value::List(values))
             }
             "implode" => joined_list(&second()?, &first),
             "explode" => split(&second()?.known()?, first.known().as_deref()),
             "join" if matches!(self.language, Language::Perl) => {
-                joined_list(&Value::List(arguments.values.iter().skip(1).cloned().collect()), &first)
+                joined_list(&Value::List(arguments.rest()), &first)
             }
             "join" if owner == "shlex" || owner == "Shellwords" => joined_list(&first, &Value::text(" ")),
             "split" | "shellsplit" if matches!(owner, "shlex" | "Shellwords") => split(&first.known()?, None),

@@ -1,7 +1,5 @@
 //! Libraries: clients of container engines, connections to other hosts, requests.
 
-use std::rc::Rc;
-
 use super::Evaluator;
 use super::methods::Arguments;
 use super::starting::{has_known, known, shown};
@@ -53,7 +51,7 @@ impl Evaluator<'_> {
         }
         let values =
             arguments.values.into_iter().chain(arguments.named.into_iter().map(|(_, value)| value)).collect();
-        Value::Result(Rc::new((path, values)))
+        Value::result(path, values)
     }
 
     /// `Connection("host").run("…")`, `client.exec_command("…")`.
@@ -65,7 +63,7 @@ impl Evaluator<'_> {
             _ if own == "exec_command" => self.remote.clone(),
             _ => return false,
         };
-        let host = host.unwrap_or_else(Value::unknown);
+        let host = host.unwrap_or_default();
         for command in arguments.first().each() {
             self.add(Call::Words(vec![known("ssh"), host.parts(), command.parts()]));
         }

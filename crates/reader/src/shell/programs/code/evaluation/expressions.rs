@@ -36,7 +36,7 @@ impl Evaluator<'_> {
         if self.is(0, '=') && !self.is(1, '=') {
             self.skip_to(end);
         }
-        if values.len() == 1 { values.pop().unwrap_or_else(Value::unknown) } else { Value::List(values) }
+        if values.len() == 1 { values.pop().unwrap_or_default() } else { Value::List(values) }
     }
 
     /// Expressions with commas between them, as a list whose lists are flattened.
@@ -91,7 +91,7 @@ impl Evaluator<'_> {
                 }
                 return value;
             }
-            if self.language == Language::Python && self.is_name(0, "if") {
+            if self.is_python() && self.is_name(0, "if") {
                 let is_filter = self.brackets > 0
                     && self.find(self.at, |token| token.name() == Some("else"))
                         >= self.find(self.at, |token| token.is(','));
@@ -143,31 +143,23 @@ impl Evaluator<'_> {
     pub(super) fn comparison(&mut self) -> Value {
         let value = self.addition();
         self.skip_breaks();
-        let next = |at: usize| self.unit.tokens.get(self.at + at).filter(|_| self.at + at < self.end);
-        let is = |at: usize, symbol: char| next(at).is_some_and(|token| token.is(symbol));
-        let (operator, length) = match next(0) {
-            Some(Token::Symbol('=')) if is(1, '=') => ("==", if is(2, '=') { 3 } else { 2 }),
-            Some(Token::Symbol('!')) if is(1, '=') => ("!=", if is(2, '=') { 3 } else { 2 }),
-            Some(Token::Symbol('=' | '!')) if is(1, '~') => ("?", 2),
-            Some(Token::Symbol('>')) if is(1, '=') => (">=", 2),
-            Some(Token::Symbol('<') | Token::Operator("<")) if is(1, '=') => ("<=", 2),
-            Some(Token::Symbol('<')) if !is(1, '<') => ("<", 1),
+        let (operator, length) = match self.token(0) {
+            Some(Token::Symbol('=')) if self.is(1, '=') => ("==", if self.is(2, '=') { 3 } else { 2 }),
+            Some(Token::Symbol('!')) if self.is(1, '=') => ("!=", if self.is(2, '=') { 3 } else { 2 }),
+            Some(Token::Symbol('=' | '!')) if self.is(1, '~') => ("?", 2),
+            Some(Token::Symbol('>')) if self.is(1, '=') => (">=", 2),
+            Some(Token::Symbol('<') | Token::Operator("<")) if self.is(1, '=') => ("<=", 2),
+            Some(Token::Symbol('<')) if !self.is(1, '<') => ("<", 1),
             Some(Token::Operator("<")) => ("<", 1),
             Some(Token::Symbol('>')) => (">", 1),
             Some(Token::Symbol('~')) => ("?", 1),
-            Some(Token::Name(word))
-                if word == "in" && self.brackets == 0 && self.language == Language::Python =>
-            {
-                ("?", 1)
-            }
+            Some(Token::Name(word)) if word == "in" && self.brackets == 0 && self.is_python() => ("?", 1),
             Some(Token::Name(word)) if matches!(word.as_str(), "eq" | "instanceof" | "is") => ("?", 1),
-            Some(Token::Name(word)) if word == "not" && next(1).and_then(Token::name) == Some("in") => {
-                ("?", 2)
-            }
+            Some(Token::Name(word)) if word == "not" && self.is_name(1, "in") => ("?", 2),
             _ => return value,
         };
         // `print x > file` of awk, and a pattern that changes the text before it.
-        if operator == "?" && self.language == Language::Perl {
+        if operator == "?" && self.is_perl() {
             self.forget_before();
         }
         self.at += length;
@@ -215,27 +207,22 @@ impl Evaluator<'_> {
                 }
                 Some(Token::Symbol('-')) if !self.is(1, '=') && !self.is(1, '>') => {
                     self.at += 1;
-                    let other = self.product();
-                    value = match (value.number(), other.number()) {
-                        (Some(one), Some(two)) => Value::Number(one.saturating_sub(two)),
-                        _ => Value::unknown(),
-                    };
+                    let other = self.product().number();
+                    value = other.map(|other| value.plus(other.saturating_neg())).unwrap_or_default();
                 }
                 Some(Token::Symbol('.')) if joins && !self.is(1, '=') && !self.is(1, '.') => {
                     self.at += 1;
-                    let other = self.product();
-                    value = value.joined(&other);
+                    value = value.joined(&self.product());
                 }
                 Some(Token::Symbol('.')) if self.language == Lua && self.is(1, '.') => {
                     self.at += 2;
-                    let other = self.product();
-                    value = value.joined(&other);
+                    value = value.joined(&self.product());
                 }
                 // `1..3`.
                 Some(Token::Symbol('.')) if self.is(1, '.') && !self.is(2, '.') => {
                     self.at += 2;
                     let other = self.product();
-                    value = Value::range(value.number(), other.number()).unwrap_or_else(Value::unknown);
+                    value = Value::range(value.number(), other.number()).unwrap_or_default();
                 }
                 Some(Token::Symbol('<'))
                     if self.is(1, '<') && self.language == Ruby && !self.is(2, '~') && !self.is(2, '-') =>
@@ -247,11 +234,7 @@ impl Evaluator<'_> {
                         Value::List(items) => Value::List(items.iter().cloned().chain([other]).collect()),
                         value => value.joined(&other),
                     };
-                    if let Some(name) = from
-                        .checked_sub(1)
-                        .and_then(|at| self.unit.tokens.get(at))
-                        .and_then(Token::name)
-                        .map(str::to_owned)
+                    if let Some(name) = self.name_at(from.wrapping_sub(1)).map(str::to_owned)
                         && self.lookup(&name).is_some()
                     {
                         self.replace(&value, &new);
@@ -260,12 +243,10 @@ impl Evaluator<'_> {
                     value = new;
                 }
                 Some(Token::Text(_) | Token::Field(_) | Token::Value) if self.language == Awk => {
-                    let other = self.product();
-                    value = value.joined(&other);
+                    value = value.joined(&self.product());
                 }
                 Some(Token::Name(name)) if self.language == Awk && !ENDS.contains(&name.as_str()) => {
-                    let other = self.product();
-                    value = value.joined(&other);
+                    value = value.joined(&self.product());
                 }
                 _ => return value,
             }
@@ -317,8 +298,8 @@ impl Evaluator<'_> {
             }
             Some(Token::Symbol('-')) => {
                 self.at += 1;
-                let value = self.unary();
-                value.number().map_or_else(Value::unknown, |number| Value::Number(number.saturating_neg()))
+                let number = self.unary().number();
+                number.map(|number| Value::Number(number.saturating_neg())).unwrap_or_default()
             }
             Some(Token::Symbol('+' | '~' | '\\' | '&')) => {
                 self.at += 1;
@@ -327,10 +308,7 @@ impl Evaluator<'_> {
             Some(Token::Operator("++" | "--")) => {
                 self.at += 1;
                 let from = self.at;
-                let value = self.unary();
-                let new = value
-                    .number()
-                    .map_or_else(Value::unknown, |number| Value::Number(number.saturating_add(1)));
+                let new = self.unary().plus(1);
                 self.assign((from, self.at), new.clone(), false);
                 new
             }
@@ -350,7 +328,7 @@ impl Evaluator<'_> {
     /// Whether a word before a value leaves it as it is.
     pub(super) fn is_before(&self, word: &str) -> bool {
         BEFORE.contains(&word)
-            || (self.language == Language::Perl && BEFORE_IN_PERL.contains(&word))
+            || (self.is_perl() && BEFORE_IN_PERL.contains(&word))
             || (self.language == Language::Lua && word == "local")
     }
 }

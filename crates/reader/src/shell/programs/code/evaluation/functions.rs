@@ -1,5 +1,6 @@
 //! Functions that code defines and their calls, and imports.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::value::{Function, Parameter, Range, Takes, Value};
@@ -34,12 +35,11 @@ impl Evaluator<'_> {
     pub(super) fn function(&mut self, name: String, column: usize) -> Rc<Function> {
         let mut parameters = vec![];
         if self.is(0, '(') {
-            let close = self.closing(self.at);
-            parameters = self.parameters(self.at + 1, close);
-            self.at = (close + 1).min(self.end);
-        } else if self.language == Language::Ruby {
+            let range = self.bracket();
+            parameters = self.parameters(range);
+        } else if self.is_ruby() {
             let end = self.statement_end(self.at);
-            parameters = self.parameters(self.at, end);
+            parameters = self.parameters((self.at, end));
             self.at = end;
         }
         // The type of what it returns.
@@ -68,7 +68,7 @@ impl Evaluator<'_> {
     }
 
     /// The parameters between two places.
-    pub(super) fn parameters(&self, from: usize, to: usize) -> Vec<Parameter> {
+    pub(super) fn parameters(&self, (from, to): Range) -> Vec<Parameter> {
         let mut parameters = Vec::new();
         let mut at = from;
         while at < to {
@@ -114,16 +114,9 @@ impl Evaluator<'_> {
             _ => self.find(self.at, |token| token.is('{')),
         };
         let body = self.body(column);
-        let is_script = matches!(self.language, Language::Node | Language::Deno);
         let before = self.defined.len();
-        self.scopes.push(std::collections::BTreeMap::new());
-        self.within(body, |this| {
-            if is_script {
-                this.members();
-            } else {
-                this.statements();
-            }
-        });
+        self.scopes.push(BTreeMap::new());
+        self.within(body, if self.is_script() { Self::members } else { Self::statements });
         let fields = self.scopes.pop().unwrap_or_default();
         let constructor = self.defined.iter().skip(before).find(|function| {
             matches!(function.name.as_str(), "__init__" | "constructor" | "initialize" | "__construct")
@@ -185,13 +178,12 @@ impl Evaluator<'_> {
         }
         let arguments: Vec<Value> = function.given.iter().cloned().chain(arguments).collect();
         self.calls.push(Rc::clone(function));
-        self.scopes.push(std::collections::BTreeMap::new());
-        let unit = std::mem::replace(&mut self.unit, Rc::clone(&function.unit));
+        self.scopes.push(BTreeMap::new());
         let returned = std::mem::take(&mut self.returned);
         let has_returned = std::mem::take(&mut self.has_returned);
         let depth = std::mem::take(&mut self.depth);
-        self.bind_arguments(function, arguments, named, is_open);
-        let value = self.within(function.body, |this| {
+        let value = self.within_unit(Rc::clone(&function.unit), function.body, |this| {
+            this.bind_arguments(function, arguments, named, is_open);
             if function.is_expression {
                 return this.expression();
             }
@@ -207,7 +199,6 @@ impl Evaluator<'_> {
             }
             Value::several(values)
         });
-        self.unit = unit;
         self.depth = depth;
         self.returned = returned;
         self.has_returned = has_returned;
@@ -223,21 +214,16 @@ impl Evaluator<'_> {
         named: Vec<(String, Value)>,
         is_open: bool,
     ) {
-        if self.language == Language::Perl {
+        if self.is_perl() {
             let value = if is_open { Value::Unknown("@_".to_owned()) } else { Value::List(arguments) };
             self.bind("@_", value, true);
             return;
         }
         let mut left = arguments.into_iter();
-        let is_method = function
-            .parameters
-            .first()
-            .and_then(|first| first.names.first())
-            .is_some_and(|name| SELF.contains(&name.as_str()));
         let mut named = named;
         for (at, parameter) in function.parameters.iter().enumerate() {
             let first = parameter.names.first().cloned().unwrap_or_default();
-            if at == 0 && is_method {
+            if at == 0 && SELF.contains(&first.as_str()) {
                 self.bind(&first, Value::Path("self".to_owned()), true);
                 continue;
             }
@@ -257,22 +243,16 @@ impl Evaluator<'_> {
                     let value = match (given, parameter.default) {
                         (Some(value), _) => value,
                         (None, _) if is_open => unknown(),
-                        (None, Some(range)) => self.within(range, |this| {
-                            this.brackets = 1;
-                            this.expression()
-                        }),
+                        (None, Some(range)) => self.within_brackets(range, Self::expression),
                         (None, None) => unknown(),
                     };
                     if parameter.takes == Takes::Fields {
                         for name in &parameter.names {
-                            let field = value.at(&Value::text(name.clone()));
-                            let path = Value::Path(name.clone());
-                            let value = field.unwrap_or(if matches!(value, Value::Table(_)) {
-                                Value::unknown()
-                            } else {
-                                path
-                            });
-                            self.bind(name, value, true);
+                            let field = match &value {
+                                Value::Table(_) => value.at(&Value::text(name.clone())).unwrap_or_default(),
+                                _ => Value::Path(name.clone()),
+                            };
+                            self.bind(name, field, true);
                         }
                     } else {
                         self.bind_all(&parameter.names, &value);

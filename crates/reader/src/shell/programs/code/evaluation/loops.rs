@@ -23,20 +23,13 @@ impl Evaluator<'_> {
             let range = self.body(column);
             return self.rounds(&names, &value, range, false);
         }
-        if self.language == Language::Perl {
+        if self.is_perl() {
             let open = self.find(self.at, |token| token.is('(') || token.is('{') || token.is(';'));
-            let semicolons = (open..self.closing(open))
-                .filter(|at| self.unit.tokens.get(*at).is_some_and(|token| token.is(';')))
-                .count();
-            if semicolons < 2 {
+            if (open..self.closing(open)).filter(|at| self.is_at(*at, ';')).count() < 2 {
                 let names = self.names(self.at, open);
                 let names = if names.is_empty() { vec!["_".to_owned()] } else { names };
-                let close = self.closing(open);
-                let value = self.within((open + 1, close), |this| {
-                    this.brackets = 1;
-                    this.flat_list()
-                });
-                self.at = (close + 1).min(self.end);
+                self.at = open;
+                let value = self.in_brackets(Self::flat_list);
                 let range = self.body(column);
                 return self.rounds(&names, &value, range, false);
             }
@@ -47,18 +40,15 @@ impl Evaluator<'_> {
         let inner = (open + 1, close);
         let at = self.within(inner, |this| this.find(this.at, is_head));
         if at < close {
-            let is_php = self.language == Language::Php;
+            let is_php = self.is_php();
             let (names, list) =
                 if is_php { ((at + 1, close), (open + 1, at)) } else { ((open + 1, at), (at + 1, close)) };
             let names = self.names(names.0, names.1);
-            let value = self.within(list, |this| {
-                this.brackets = 1;
-                this.expression()
-            });
+            let value = self.within_brackets(list, Self::expression);
             self.at = close + 1;
             let range = self.body(column);
             // `for (x in list)` of JavaScript and awk gives keys.
-            let is_keys = self.unit.tokens.get(at).and_then(Token::name) == Some("in");
+            let is_keys = self.name_at(at) == Some("in");
             let value = match (&value, is_keys) {
                 (Value::List(items), true) => {
                     Value::List((0..items.len()).map(|at| Value::text(at.to_string())).collect())
@@ -81,8 +71,7 @@ impl Evaluator<'_> {
             let one = this.find(this.at, |token| token.is(';'));
             (one, this.find(one + 1, |token| token.is(';')))
         });
-        self.within((inner.0, ends.0), |this| {
-            this.brackets = 1;
+        self.within_brackets((inner.0, ends.0), |this| {
             while this.at < this.end {
                 let before = this.at;
                 this.expression();
@@ -96,11 +85,7 @@ impl Evaluator<'_> {
         self.at = close + 1;
         let body = self.body(column);
         for _ in 0..MOST_ROUNDS {
-            let holds = self.within(condition, |this| {
-                this.brackets = 1;
-                this.expression().truth()
-            });
-            match holds {
+            match self.within_brackets(condition, Self::expression).truth() {
                 Some(false) => return,
                 None => break,
                 Some(true) => {}
@@ -109,10 +94,7 @@ impl Evaluator<'_> {
             if self.has_returned || !self.spend() {
                 return;
             }
-            self.within(step, |this| {
-                this.brackets = 1;
-                this.expression();
-            });
+            self.within_brackets(step, Self::expression);
         }
         self.repeated(body);
     }
@@ -147,17 +129,16 @@ impl Evaluator<'_> {
 
     /// Runs a body that may run any number of times: what it changes is unknown.
     pub(super) fn repeated(&mut self, body: Range) {
-        self.loops += 1;
         let before = self.scopes.clone();
-        self.within(body, Self::statements);
-        self.has_returned = false;
-        if self.forget_changes(&before, false) {
-            self.within(body, Self::statements);
+        // What the first round changes, the second one finds unknown.
+        for _ in 0..2 {
+            self.any_times(|this| this.within(body, Self::statements));
             self.has_returned = false;
-            self.forget_changes(&before, false);
+            if !self.forget_changes(&before, false) {
+                break;
+            }
         }
         self.join(before);
-        self.loops -= 1;
     }
 
     /// Runs a body of which only a part may run: what it changes is unknown.
@@ -186,32 +167,24 @@ impl Evaluator<'_> {
 
     /// Runs a body for each element of a list.
     pub(super) fn rounds(&mut self, names: &[String], list: &Value, body: Range, flattens: bool) {
-        #[expect(clippy::single_match_else, reason = "both ways are as long")]
-        match list.items().filter(|items| items.len() <= MOST_ROUNDS) {
-            Some(items) => {
-                for item in items {
-                    let inner = if flattens { item.items() } else { None };
-                    for item in inner.unwrap_or_else(|| vec![item]) {
-                        self.bind_all(names, &item);
-                        self.within(body, Self::statements);
-                        // The variable of a loop may be the element itself.
-                        let is_alias =
-                            matches!(self.language, Language::Perl | Language::Php | Language::Ruby);
-                        let own = names.first().and_then(|name| self.lookup(name));
-                        if is_alias && names.len() == 1 && own != Some(&item) {
-                            self.forget(list);
-                        }
-                        if self.has_returned || !self.spend() {
-                            return;
-                        }
-                    }
-                }
+        let Some(items) = list.items().filter(|items| items.len() <= MOST_ROUNDS) else {
+            for name in names {
+                self.bind(name, Value::Unknown(name.clone()), true);
             }
-            None => {
-                for name in names {
-                    self.bind(name, Value::Unknown(name.clone()), true);
-                }
-                self.repeated(body);
+            return self.repeated(body);
+        };
+        let inner = |item: Value| item.items().filter(|_| flattens).unwrap_or_else(|| vec![item]);
+        for item in items.into_iter().flat_map(inner) {
+            self.bind_all(names, &item);
+            self.within(body, Self::statements);
+            // The variable of a loop may be the element itself.
+            let is_alias = matches!(self.language, Language::Perl | Language::Php | Language::Ruby);
+            let own = names.first().and_then(|name| self.lookup(name));
+            if is_alias && names.len() == 1 && own != Some(&item) {
+                self.forget(list);
+            }
+            if self.has_returned || !self.spend() {
+                return;
             }
         }
     }

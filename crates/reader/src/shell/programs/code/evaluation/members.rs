@@ -1,7 +1,5 @@
 //! What follows a value: members, elements and calls.
 
-use std::rc::Rc;
-
 use super::Evaluator;
 use super::methods::Arguments;
 use super::value::Value;
@@ -15,17 +13,10 @@ impl Evaluator<'_> {
             if !self.spend() {
                 return value;
             }
-            let is_script = matches!(self.language, Language::Node | Language::Deno);
             // A chain of calls continues on the next line.
-            if self.brackets == 0 && (is_script || self.language == Language::Ruby) {
-                let mut next = self.at;
-                while self.unit.tokens.get(next) == Some(&Token::Line) {
-                    next += 1;
-                }
-                let is = |at: usize, symbol| {
-                    self.unit.tokens.get(at).is_some_and(|token: &Token| token.is(symbol))
-                };
-                if next > self.at && next < self.end && is(next, '.') && !is(next + 1, '.') {
+            if self.brackets == 0 && (self.is_script() || self.is_ruby()) {
+                let next = self.after_lines(self.at);
+                if next < self.end && self.is_at(next, '.') && !self.is_at(next + 1, '.') {
                     self.at = next;
                 }
             }
@@ -51,9 +42,7 @@ impl Evaluator<'_> {
                 // `->[0]`, `->{key}`, `->(…)`, `?.(…)`.
                 let Some(name) = self.name(0) else {
                     if matches!(self.token(0), Some(Token::Symbol('(' | '[' | '{' | '$'))) {
-                        if self.is(0, '$') {
-                            self.at += 1;
-                        }
+                        self.take('$');
                         if self.is(0, '{') {
                             value = self.element(&value);
                         }
@@ -66,56 +55,68 @@ impl Evaluator<'_> {
                 value = self.member(value, &name, at);
                 continue;
             }
-            let is_call = self.is(0, '(');
-            if is_call {
+            if self.is(0, '(') {
                 let at = self.at.saturating_sub(1);
                 let arguments = self.arguments();
-                let arguments = self.with_block(arguments);
                 value = self.call(&value, arguments, at);
                 continue;
             }
-            if self.is(0, '[') && !(self.language == Language::Ruby && matches!(value, Value::Path(_))) {
+            if self.is(0, '[') && !(self.is_ruby() && matches!(value, Value::Path(_))) {
                 value = self.element(&value);
                 continue;
             }
             let is_hash = matches!(value, Value::Table(_) | Value::Unknown(_))
                 && self
-                    .at
-                    .checked_sub(2)
-                    .and_then(|at| self.unit.tokens.get(at))
+                    .unit
+                    .tokens
+                    .get(self.at.wrapping_sub(2))
                     .is_some_and(|token| token.is('$') || token.is('>') || token.is('}'));
-            if self.is(0, '{') && self.language == Language::Perl && is_hash {
+            if self.is(0, '{') && self.is_perl() && is_hash {
                 value = self.element(&value);
                 continue;
             }
-            let before = self.at.checked_sub(1).and_then(|at| self.unit.tokens.get(at));
-            let is_ruby = self.language == Language::Ruby;
-            let is_bare = match &value {
-                Value::Path(path) => {
-                    self.begins_arguments(path) || is_ruby && (self.is(0, '{') || self.is_name(0, "do"))
-                }
+            let is_called = match &value {
+                Value::Path(path) => self.begins_arguments(path) || self.begins_block(),
                 // A function that was named, and not just written.
-                Value::Function(_) if before.and_then(Token::name).is_some_and(|name| name != "end") => {
-                    let ends =
-                        is_ruby && matches!(self.token(0), Some(Token::Line | Token::Symbol(';')) | None);
-                    (is_ruby || self.language == Language::Perl) && (ends || self.begins_arguments(""))
+                Value::Function(_)
+                    if self.name_at(self.at.wrapping_sub(1)).is_some_and(|name| name != "end") =>
+                {
+                    let ends = matches!(self.token(0), Some(Token::Line | Token::Symbol(';')) | None);
+                    self.is_ruby() && ends || (self.is_ruby() || self.is_perl()) && self.begins_arguments("")
                 }
                 _ => false,
             };
-            if is_bare {
-                let at = self.at - 1;
-                let has_block = is_ruby && (self.is(0, '{') || self.is_name(0, "do"));
-                let arguments =
-                    if has_block { self.with_block(Arguments::default()) } else { self.bare_arguments() };
-                value = self.call(&value, arguments, at);
-                continue;
+            if !is_called {
+                return value;
             }
-            return value;
+            let at = self.at - 1;
+            let arguments = self.arguments();
+            value = self.call(&value, arguments, at);
         }
     }
 
+    /// Whether a block of Ruby begins here.
+    fn begins_block(&self) -> bool {
+        self.is_ruby() && (self.is(0, '{') || self.is_name(0, "do"))
+    }
+
+    /// The arguments that stand here, in brackets or without them, with the block of Ruby behind them.
+    fn arguments(&mut self) -> Arguments {
+        let mut arguments = if self.is(0, '(') {
+            self.in_brackets(Self::argument_list)
+        } else if self.begins_block() {
+            Arguments::default()
+        } else {
+            self.bare_arguments()
+        };
+        if self.begins_block() {
+            arguments.values.extend(self.block_of_ruby(false));
+        }
+        arguments
+    }
+
     /// Arguments without brackets, up to the end of the statement.
-    pub(super) fn bare_arguments(&mut self) -> Arguments {
+    fn bare_arguments(&mut self) -> Arguments {
         let end = self.statement_end(self.at);
         let stop = self.find(self.at, |token| {
             matches!(
@@ -127,50 +128,22 @@ impl Evaluator<'_> {
                 || token.is('?')
         });
         let range = (self.at, stop.min(end));
-        let arguments = self.within(range, |this| {
-            this.brackets = 1;
-            this.argument_list()
-        });
+        let arguments = self.within_brackets(range, Self::argument_list);
         self.at = range.1;
-        self.with_block(arguments)
-    }
-
-    /// Arguments in brackets.
-    pub(super) fn arguments(&mut self) -> Arguments {
-        let close = self.closing(self.at);
-        let range = (self.at + 1, close);
-        let arguments = self.within(range, |this| {
-            this.brackets = 1;
-            this.argument_list()
-        });
-        self.at = (close + 1).min(self.end);
-        arguments
-    }
-
-    /// The arguments with the block of Ruby behind them.
-    pub(super) fn with_block(&mut self, mut arguments: Arguments) -> Arguments {
-        if self.language == Language::Ruby && (self.is(0, '{') || self.is_name(0, "do")) {
-            arguments.values.extend(self.block_of_ruby(false));
-        }
         arguments
     }
 
     pub(super) fn argument_list(&mut self) -> Arguments {
         let mut arguments = Arguments::default();
-        let flattens = self.language == Language::Perl;
-        if self.language == Language::Python {
+        let flattens = self.is_perl();
+        if self.is_python() {
             let at_for = self
                 .find(self.at, |token| matches!(token, Token::Symbol(',')) || token.name() == Some("for"));
-            if self.unit.tokens.get(at_for).and_then(Token::name) == Some("for") && at_for < self.end {
-                let open = self.at - 1;
-                let close = self.end;
-                self.at = open;
-                let before = self.end;
-                self.end = (close + 1).min(self.unit.tokens.len());
-                let value = self.bracketed();
-                self.end = before;
-                self.at = close;
-                arguments.values.push(value);
+            if self.name_at(at_for) == Some("for") && at_for < self.end {
+                // The brackets of the call are those of the comprehension.
+                let range = (self.at - 1, (self.end + 1).min(self.unit.tokens.len()));
+                arguments.values.push(self.within(range, Self::bracketed));
+                self.at = self.end;
                 return arguments;
             }
         }
@@ -179,16 +152,12 @@ impl Evaluator<'_> {
             if self.at >= self.end {
                 break;
             }
-            let is_named = matches!(self.token(0), Some(Token::Name(_)))
-                && ((self.is(1, '=')
-                    && !self.is(2, '=')
-                    && !self.is(2, '>')
-                    && self.language == Language::Python)
-                    || (self.is(1, ':')
-                        && !self.is(2, ':')
-                        && matches!(self.language, Language::Ruby | Language::Php)));
-            if is_named {
-                let name = self.name(0).unwrap_or_default();
+            let names = match self.language {
+                Language::Python => self.is(1, '=') && !self.is(2, '=') && !self.is(2, '>'),
+                Language::Ruby | Language::Php => self.is(1, ':') && !self.is(2, ':'),
+                _ => false,
+            };
+            if let Some(name) = self.name(0).filter(|_| names) {
                 self.at += 2;
                 let value = self.expression();
                 arguments.named.push((name, value));
@@ -216,12 +185,10 @@ impl Evaluator<'_> {
                     self.take(',');
                     continue;
                 }
-                let next = self.find(self.at, |token| token.is(',')).max(self.at + 1);
                 if let Some(last) = arguments.values.last_mut() {
                     *last = Value::unknown();
                 }
-                self.skip_to(next);
-                self.take(',');
+                self.skip_item();
             }
         }
         arguments
@@ -229,50 +196,29 @@ impl Evaluator<'_> {
 
     /// The element of a value at the index or the key that stands here.
     pub(super) fn element(&mut self, value: &Value) -> Value {
-        let close = self.closing(self.at);
-        let open = self.at;
-        let has_comma =
-            self.within((open + 1, close), |this| this.find(this.at, |token| token.is(','))) < close;
-        let has_colon =
-            self.within((open + 1, close), |this| this.find(this.at, |token| token.is(':'))) < close;
-        let is_symbol = self.language == Language::Ruby;
-        if has_comma || (has_colon && !is_symbol) {
-            let items = self.within((open + 1, close), |this| {
-                this.brackets = 1;
-                if has_colon {
-                    this.slice(value)
-                } else {
-                    this.argument_list()
-                        .values
-                        .into_iter()
-                        .fold(Value::List(vec![]), |list, item| list.joined(&Value::List(vec![item])))
-                }
+        let range = self.bracket();
+        let has_colon = self.contains(range, ':');
+        if self.contains(range, ',') || (has_colon && !self.is_ruby()) {
+            let items = self.within_brackets(range, |this| {
+                if has_colon { this.slice(value) } else { Value::List(this.argument_list().values) }
             });
-            self.at = (close + 1).min(self.end);
             return match (value, items) {
-                (Value::Path(path), Value::List(items)) => Value::Result(Rc::new((path.clone(), items))),
+                (Value::Path(path), Value::List(items)) => Value::result(path.clone(), items),
                 (_, items) if has_colon => items,
                 _ => Value::unknown(),
             };
         }
-        let key = self.within((open + 1, close), |this| {
-            this.brackets = 1;
-            this.key()
-        });
-        self.at = (close + 1).min(self.end);
+        let key = self.within_brackets(range, Self::key);
         if let Some(found) = value.at(&key) {
             return found;
         }
         match (value, key.known()) {
-            (Value::Path(path), Some(key)) => match self.lookup(&format!("{path}.{key}")) {
-                Some(value) => value.clone(),
-                None => Value::Path(format!("{path}.{key}")),
-            },
+            (Value::Path(path), Some(key)) => self.field(path, &key),
             (Value::Path(path), None) => Value::Unknown(format!("{path}[…]")),
             // One of what a library lists.
             (Value::Result(_), Some(_)) => value.clone(),
             (Value::Several(each), _) => {
-                Value::several(each.iter().map(|one| one.at(&key).unwrap_or_else(Value::unknown)))
+                Value::several(each.iter().map(|one| one.at(&key).unwrap_or_default()))
             }
             _ => Value::unknown(),
         }
@@ -305,39 +251,29 @@ impl Evaluator<'_> {
         Value::List(items.get(range).unwrap_or_default().to_vec())
     }
 
+    /// The field of an object or a module that the code does not define.
+    fn field(&self, owner: &str, name: &str) -> Value {
+        let path = format!("{owner}.{name}");
+        self.lookup(&path).cloned().unwrap_or(Value::Path(path))
+    }
+
     /// A field of a value, or the call of its method.
     pub(super) fn member(&mut self, value: Value, name: &str, at: usize) -> Value {
-        let is_ruby = self.language == Language::Ruby;
-        let has_block = is_ruby && (self.is(0, '{') || self.is_name(0, "do"));
+        let is_ruby = self.is_ruby();
         let is_bare = is_ruby && !matches!(value, Value::Table(_)) && self.begins_arguments(name);
-        if self.is(0, '(') || has_block || is_bare {
-            let arguments = if self.is(0, '(') {
-                let arguments = self.arguments();
-                self.with_block(arguments)
-            } else if has_block {
-                self.with_block(Arguments::default())
-            } else {
-                self.bare_arguments()
-            };
+        if self.is(0, '(') || self.begins_block() || is_bare {
+            let arguments = self.arguments();
             return self.method(value, name, arguments, at);
         }
         match &value {
-            Value::Table(_) if !is_ruby => value.at(&Value::text(name)).unwrap_or_else(Value::unknown),
+            Value::Table(_) if !is_ruby => value.at(&Value::text(name)).unwrap_or_default(),
             Value::List(items) if matches!(name, "length" | "size" | "count") => {
                 Value::Number(i64::try_from(items.len()).unwrap_or(i64::MAX))
             }
-            Value::Path(path) => {
-                let path = format!("{path}.{name}");
-                match self.lookup(&path) {
-                    Some(value) => value.clone(),
-                    None => Value::Path(path),
-                }
-            }
+            Value::Path(path) => self.field(path, name),
             // Ruby calls without brackets.
             _ if is_ruby => self.method(value, name, Arguments::default(), at),
-            Value::Result(result) => {
-                Value::Result(Rc::new((format!("{}.{name}", result.0), result.1.clone())))
-            }
+            Value::Result(result) => Value::result(format!("{}.{name}", result.0), result.1.clone()),
             Value::Unknown(source) => Value::Unknown(format!("{source}.{name}")),
             _ => Value::unknown(),
         }

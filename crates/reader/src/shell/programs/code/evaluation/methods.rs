@@ -2,7 +2,6 @@
 
 use super::value::{Value, numbered, pair};
 use super::{Evaluator, MOST_ROUNDS};
-use crate::catalogue::program::Language;
 use crate::languages::text::{Interpolation, Part};
 
 /// Methods that measure a list.
@@ -17,20 +16,35 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
+    /// Arguments without names.
+    pub fn of(values: Vec<Value>) -> Self {
+        Self { values, named: vec![] }
+    }
+
+    /// The arguments after the first one, without those with names.
+    pub fn rest(&self) -> Vec<Value> {
+        self.values.iter().skip(1).cloned().collect()
+    }
+
+    /// All arguments.
+    pub fn all(&self) -> impl Iterator<Item = &Value> {
+        self.values.iter().chain(self.named.iter().map(|(_, value)| value))
+    }
+
     pub fn first(&self) -> Value {
-        self.values.first().cloned().unwrap_or_else(Value::unknown)
+        self.values.first().cloned().unwrap_or_default()
     }
 
     /// The value of an argument with a name, or of a field of an object with options.
     pub fn option(&self, name: &str) -> Option<Value> {
         let key = Value::text(name);
-        let named = self.named.iter().find(|(own, _)| own == name).map(|(_, value)| value.clone());
-        named.or_else(|| {
-            self.values
-                .iter()
-                .rev()
-                .find_map(|value| value.at(&key).filter(|_| matches!(value, Value::Table(_))))
-        })
+        let mut tables = self.values.iter().rev().filter(|value| matches!(value, Value::Table(_)));
+        self.named(name).or_else(|| tables.find_map(|table| table.at(&key)))
+    }
+
+    /// The value of an argument with a name.
+    pub fn named(&self, name: &str) -> Option<Value> {
+        self.named.iter().find(|(own, _)| own == name).map(|(_, value)| value.clone())
     }
 }
 
@@ -45,8 +59,7 @@ impl Evaluator<'_> {
         }
         if let Value::Path(path) = &value {
             let whole = format!("{path}.{name}");
-            let known = self.lookup(&whole).cloned();
-            if let Some(known) = known.filter(Value::is_callable) {
+            if let Some(known) = self.lookup(&whole).cloned().filter(Value::is_callable) {
                 return self.call(&known, arguments, at);
             }
             return self.call_path(&whole, arguments, at);
@@ -57,15 +70,14 @@ impl Evaluator<'_> {
         }
         match &value {
             Value::Function(_) if matches!(name, "call" | "apply" | "()" | "yield") => {
-                let skipped = usize::from(matches!(self.language, Language::Node | Language::Deno));
+                let skipped = usize::from(self.is_script());
                 let values = arguments.values.into_iter().skip(skipped).collect();
                 self.call(&value, Arguments { values, named: arguments.named }, at)
             }
-            Value::Table(_) if value.at(&Value::text(name)).is_some() => {
-                let function = value.at(&Value::text(name)).unwrap_or_else(Value::unknown);
-                self.call(&function, arguments, at)
-            }
-            _ => self.library(&value, name, arguments, at),
+            _ => match value.at(&Value::text(name)).filter(|_| matches!(value, Value::Table(_))) {
+                Some(function) => self.call(&function, arguments, at),
+                None => self.library(&value, name, arguments, at),
+            },
         }
     }
 
@@ -88,7 +100,7 @@ impl Evaluator<'_> {
                 // Texts of Ruby change.
                 let changes =
                     ["append", "clear", "concat", "insert", "prepend", "replace", "setbyte", "slice"];
-                if self.language == Language::Ruby && (changes.contains(&name) || self.is(0, '!')) {
+                if self.is_ruby() && (changes.contains(&name) || self.is(0, '!')) {
                     self.forget_text(value);
                     return Some(Value::unknown());
                 }
@@ -113,9 +125,9 @@ impl Evaluator<'_> {
             }
             Value::List(items) => self.computed_of_list(value, items, name, arguments),
             Value::Table(rows) => Some(match name {
-                "get" | "fetch" | "dig" => value
-                    .at(&first)
-                    .unwrap_or_else(|| arguments.values.get(1).cloned().unwrap_or_else(Value::unknown)),
+                "get" | "fetch" | "dig" => {
+                    value.at(&first).unwrap_or_else(|| arguments.values.get(1).cloned().unwrap_or_default())
+                }
                 "items" | "entries" | "each" | "each_pair" | "forEach" | "map" => {
                     let pairs = Value::List(rows.iter().map(pair).collect());
                     if first.is_callable() {
@@ -155,7 +167,7 @@ impl Evaluator<'_> {
                     "concat" => with(more().flatten().collect()),
                     _ => with(arguments.values.clone()),
                 };
-                if name != "concat" || self.language == Language::Ruby {
+                if name != "concat" || self.is_ruby() {
                     self.replace(value, &new);
                 }
                 new
@@ -163,7 +175,7 @@ impl Evaluator<'_> {
             "join" => joined_list(
                 value,
                 &if arguments.values.is_empty() {
-                    Value::text(if self.language == Language::Ruby { "" } else { "," })
+                    Value::text(if self.is_ruby() { "" } else { "," })
                 } else {
                     first
                 },
@@ -176,8 +188,8 @@ impl Evaluator<'_> {
             "drop" => {
                 Value::List(items.iter().skip(usize::try_from(first.number()?).ok()?).cloned().collect())
             }
-            "first" if arguments.values.is_empty() => items.first().cloned().unwrap_or_else(Value::unknown),
-            "last" if arguments.values.is_empty() => items.last().cloned().unwrap_or_else(Value::unknown),
+            "first" if arguments.values.is_empty() => items.first().cloned().unwrap_or_default(),
+            "last" if arguments.values.is_empty() => items.last().cloned().unwrap_or_default(),
             _ if MEASURES.contains(&name) && !first.is_callable() => Value::unknown(),
             "each_with_index" | "each" | "forEach" | "map" | "flatMap" | "collect" | "filter"
             | "each_with_object" | "select" | "reject" | "find" | "some" | "every"
@@ -191,9 +203,7 @@ impl Evaluator<'_> {
                 // It may change the list.
                 self.forget(value);
                 for argument in arguments.values.iter().filter(|one| matches!(one, Value::Function(_))) {
-                    self.loops += 1;
-                    self.call_unknown(argument);
-                    self.loops -= 1;
+                    self.any_times(|this| this.call_unknown(argument));
                 }
                 Value::unknown()
             }
@@ -203,21 +213,19 @@ impl Evaluator<'_> {
     /// Calls a function for each element of a list, with as many elements as it has parameters.
     pub(super) fn for_each(&mut self, function: &Value, list: &Value) -> Vec<Value> {
         let Some(items) = list.items().filter(|items| items.len() <= MOST_ROUNDS) else {
-            self.loops += 1;
-            self.call_unknown(function);
-            self.loops -= 1;
+            self.any_times(|this| this.call_unknown(function));
             return vec![];
         };
         let mut results = Vec::new();
         for (at, item) in items.into_iter().enumerate() {
             let count = if let Value::Function(function) = function { function.parameters.len() } else { 1 };
-            let is_ruby = self.language == Language::Ruby;
+            let is_ruby = self.is_ruby();
             let values = match item {
                 Value::List(parts) if is_ruby && count > 1 && parts.len() == count => parts,
                 item if count > 1 => vec![item, Value::text(at.to_string())],
                 item => vec![item],
             };
-            results.push(self.call(function, Arguments { values, named: vec![] }, usize::MAX));
+            results.push(self.call(function, Arguments::of(values), usize::MAX));
         }
         results
     }

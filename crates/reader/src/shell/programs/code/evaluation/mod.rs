@@ -114,13 +114,8 @@ struct Evaluator<'a> {
     remote: Option<Value>,
 }
 
-/// Follows code. `given` are its arguments.
-pub(crate) fn follow(
-    code: &str,
-    language: Language,
-    variables: Vec<(String, String)>,
-    is_program: &dyn Fn(&str) -> bool,
-) -> Followed {
+/// Follows code. `is_program` states whether a word is the name of a program that acts.
+pub(crate) fn follow(code: &str, language: Language, is_program: &dyn Fn(&str) -> bool) -> Followed {
     let unit = Rc::new(Unit::new(code, language));
     let names_engine =
         |name: &str| ["docker", "podman"].iter().any(|engine| name.to_ascii_lowercase().contains(engine));
@@ -132,7 +127,6 @@ pub(crate) fn follow(
         }
         _ => false,
     });
-    let globals = variables.into_iter().map(|(name, text)| (name, Value::text(text))).collect();
     let mut evaluator = Evaluator {
         language,
         at: 0,
@@ -140,7 +134,7 @@ pub(crate) fn follow(
         main: Rc::clone(&unit),
         unit,
         brackets: 0,
-        scopes: vec![globals],
+        scopes: vec![BTreeMap::new()],
         shared: BTreeSet::new(),
         methods: BTreeMap::new(),
         defined: vec![],
@@ -164,18 +158,12 @@ pub(crate) fn follow(
     };
     evaluator.statements();
     evaluator.call_the_rest();
-    let (steps, recurses) = (evaluator.steps, evaluator.recurses);
     let mut found = evaluator.found;
-    if recurses {
-        for found in &mut found {
-            found.repeats = true;
-        }
-    }
-    let is_complete = evaluator.is_complete && steps < MOST_STEPS && found.len() < MOST_FOUND;
+    found.iter_mut().for_each(|found| found.repeats |= evaluator.recurses);
     // Past the limits, a call may have other values than those that were found.
-    let handled =
-        if steps < MOST_STEPS && found.len() < MOST_FOUND { evaluator.handled } else { BTreeSet::new() };
-    Followed { found, handled, is_complete }
+    let is_within = evaluator.steps < MOST_STEPS && found.len() < MOST_FOUND;
+    let handled = if is_within { evaluator.handled } else { BTreeSet::new() };
+    Followed { found, handled, is_complete: evaluator.is_complete && is_within }
 }
 
 impl Evaluator<'_> {
@@ -225,33 +213,38 @@ impl Evaluator<'_> {
         scope.insert(name.to_owned(), value);
     }
 
+    /// All values that are bound.
+    fn values(&mut self) -> impl Iterator<Item = &mut Value> {
+        self.scopes.iter_mut().flat_map(BTreeMap::values_mut)
+    }
+
     /// Forgets the values of all names that have this list or table: it may have changed.
     fn forget(&mut self, value: &Value) {
-        if !matches!(value, Value::List(_) | Value::Table(_) | Value::Several(_)) {
-            return;
-        }
-        for own in self.scopes.iter_mut().flat_map(BTreeMap::values_mut) {
-            if own == value || contains(own, value) {
-                *own = Value::unknown();
-            }
+        if matches!(value, Value::List(_) | Value::Table(_) | Value::Several(_)) {
+            let affected = self.values().filter(|own| *own == value || contains(own, value));
+            affected.for_each(|own| *own = Value::unknown());
         }
     }
 
     /// Forgets the values of all names that have this text: it may have changed.
     fn forget_text(&mut self, value: &Value) {
-        for own in self.scopes.iter_mut().flat_map(BTreeMap::values_mut) {
-            if own == value {
-                *own = Value::unknown();
-            }
-        }
+        self.values().filter(|own| *own == value).for_each(|own| *own = Value::unknown());
+    }
+
+    /// Runs what may run any number of times.
+    fn any_times<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
+        self.loops += 1;
+        let result = run(self);
+        self.loops -= 1;
+        result
     }
 
     /// Replaces a list by another one wherever it is bound.
     fn replace(&mut self, old: &Value, new: &Value) {
-        let equal = self.scopes.iter().flat_map(BTreeMap::values).filter(|own| *own == old).count();
+        let equal = self.values().filter(|own| *own == old).count();
         // Two lists may be equal and not the same.
         let new = if equal > 1 { Value::several([old.clone(), new.clone()]) } else { new.clone() };
-        for own in self.scopes.iter_mut().flat_map(BTreeMap::values_mut) {
+        for own in self.values() {
             if own == old {
                 *own = new.clone();
             } else if contains(own, old) {
@@ -264,12 +257,9 @@ impl Evaluator<'_> {
     fn join(&mut self, other: Vec<BTreeMap<String, Value>>) {
         for (own, other) in self.scopes.iter_mut().zip(other) {
             for (name, value) in other {
-                match own.get_mut(&name) {
-                    Some(mine) if *mine != value => {
-                        *mine = Value::several([mine.clone(), value]);
-                    }
-                    Some(_) => {}
-                    None => drop(own.insert(name, value)),
+                let mine = own.entry(name).or_insert_with(|| value.clone());
+                if *mine != value {
+                    *mine = Value::several([mine.clone(), value]);
                 }
             }
         }
@@ -293,11 +283,10 @@ impl Evaluator<'_> {
 
 /// Whether a value contains another one.
 fn contains(value: &Value, inner: &Value) -> bool {
+    let has = |one: &Value| one == inner || contains(one, inner);
     match value {
-        Value::List(items) | Value::Several(items) => {
-            items.iter().any(|one| one == inner || contains(one, inner))
-        }
-        Value::Table(rows) => rows.iter().any(|(_, one)| one == inner || contains(one, inner)),
+        Value::List(items) | Value::Several(items) => items.iter().any(has),
+        Value::Table(rows) => rows.iter().any(|(_, one)| has(one)),
         _ => false,
     }
 }

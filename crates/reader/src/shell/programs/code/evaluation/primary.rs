@@ -11,6 +11,12 @@ use crate::languages::names::starts;
 use crate::languages::text::{Part, Text};
 
 impl Evaluator<'_> {
+    fn text_here(&mut self, text: &Text) -> Value {
+        self.handle(self.at);
+        self.at += 1;
+        self.text(text)
+    }
+
     /// The value of a text with what it interpolates.
     pub(super) fn text(&mut self, text: &Text) -> Value {
         if !Value::is_exact(text) {
@@ -28,7 +34,7 @@ impl Evaluator<'_> {
                 Part::Known(known) => {
                     // `{$name}` of PHP.
                     let known = if in_braces { known.strip_prefix('}').unwrap_or(known) } else { known };
-                    let opens = self.language == Language::Php && known.ends_with('{');
+                    let opens = self.is_php() && known.ends_with('{');
                     in_braces = opens && matches!(text.parts.get(at + 1), Some(Part::Unknown(_)));
                     let known = if in_braces { known.strip_suffix('{').unwrap_or(known) } else { known };
                     parts.push(Part::Known(known.to_owned()));
@@ -62,14 +68,12 @@ impl Evaluator<'_> {
         };
         let unit = Rc::new(Unit::new(&code, self.language));
         let end = unit.tokens.len().saturating_sub(1);
-        let before = std::mem::replace(&mut self.unit, unit);
-        let value = self.within((0, end), |this| {
+        let value = self.within_unit(unit, (0, end), |this| {
             this.brackets = 1;
             let value = this.expression();
             // `{x!r:>10}`.
             if this.at < this.end { Value::unknown() } else { value }
         });
-        self.unit = before;
         match value {
             Value::Text(_) | Value::Several(_) | Value::Number(_) => value,
             _ => Value::Unknown(source.to_owned()),
@@ -80,18 +84,11 @@ impl Evaluator<'_> {
         let Some(token) = self.token(0).cloned() else { return Value::unknown() };
         match token {
             Token::Text(text) => {
-                self.handle(self.at);
-                self.at += 1;
-                let mut value = self.text(&text);
-                if self.language == Language::Python {
+                let mut value = self.text_here(&text);
+                while self.is_python() {
                     self.skip_breaks();
-                    while let Some(Token::Text(text)) = self.token(0).cloned() {
-                        self.handle(self.at);
-                        self.at += 1;
-                        let next = self.text(&text);
-                        value = value.joined(&next);
-                        self.skip_breaks();
-                    }
+                    let Some(Token::Text(next)) = self.token(0).cloned() else { break };
+                    value = value.joined(&self.text_here(&next));
                 }
                 value
             }
@@ -100,17 +97,17 @@ impl Evaluator<'_> {
                 self.at += 1;
                 let value = self.text(&text);
                 self.start_script(&value, at);
-                Value::Result(Rc::new((String::new(), vec![])))
+                Value::result(String::new(), vec![])
             }
             Token::Value => {
                 let number = self.source().to_owned();
                 // A substitution in `$_`.
-                if self.language == Language::Perl && number.starts_with(['s', 't', 'y']) {
+                if self.is_perl() && number.starts_with(['s', 't', 'y']) {
                     self.forget_name("_");
                 }
                 self.at += 1;
                 let is_number = number.chars().all(|c| c.is_ascii_digit());
-                number.parse().ok().filter(|_| is_number).map_or_else(Value::unknown, Value::Number)
+                number.parse().ok().filter(|_| is_number).map(Value::Number).unwrap_or_default()
             }
             Token::Field(field) => {
                 self.at += 1;
@@ -131,15 +128,15 @@ impl Evaluator<'_> {
                     return self.unary();
                 }
                 let value = self.unary();
-                value.items().map_or_else(Value::unknown, Value::List)
+                value.items().map(Value::List).unwrap_or_default()
             }
             Token::Symbol('.') if self.are("...") => {
                 self.at += 3;
                 self.unary()
             }
-            Token::Symbol('-') if self.is(1, '>') && self.language == Language::Ruby => {
+            Token::Symbol('-') if self.is(1, '>') && self.is_ruby() => {
                 self.at += 2;
-                self.block_of_ruby(true).unwrap_or_else(Value::unknown)
+                self.block_of_ruby(true).unwrap_or_default()
             }
             // `:symbol`, `&:symbol`.
             Token::Symbol(':') => {
@@ -161,22 +158,14 @@ impl Evaluator<'_> {
         // `@$x`, `@{$x}`, `$#x`.
         if self.is(0, '$') {
             // A variable that another one names.
-            self.is_complete &= self.language != Language::Php;
+            self.is_complete &= !self.is_php();
             return self.variable();
         }
         if self.is(0, '{') {
-            let close = self.closing(self.at);
-            let value = if matches!(self.token(1), Some(Token::Name(_))) && self.at + 2 == close {
-                let name = self.name(1).unwrap_or_default();
-                self.lookup(&name).cloned().unwrap_or(Value::Unknown(format!("${name}")))
-            } else {
-                self.within((self.at + 1, close), |this| {
-                    this.brackets = 1;
-                    this.expression()
-                })
-            };
-            self.at = (close + 1).min(self.end);
-            return value;
+            return self.in_brackets(|this| match this.name(0).filter(|_| this.at + 1 == this.end) {
+                Some(name) => this.lookup(&name).cloned().unwrap_or(Value::Unknown(format!("${name}"))),
+                None => this.expression(),
+            });
         }
         let Some(name) = self.name(0) else {
             self.at = from + 1;
@@ -195,19 +184,16 @@ impl Evaluator<'_> {
             _ => name,
         };
         // The lines and fields of awk, and the arguments of a script, are known to the caller.
-        self.lookup(&name).cloned().unwrap_or(Value::Unknown(if self.language == Language::Ruby {
-            name
-        } else {
-            format!("${name}")
-        }))
+        let shown = if self.is_ruby() { name.clone() } else { format!("${name}") };
+        self.lookup(&name).cloned().unwrap_or(Value::Unknown(shown))
     }
 
     pub(super) fn named(&mut self, name: &str) -> Value {
         match name {
-            "lambda" if self.language == Language::Python => {
+            "lambda" if self.is_python() => {
                 self.at += 1;
                 let colon = self.find(self.at, |token| token.is(':'));
-                let parameters = self.parameters(self.at, colon);
+                let parameters = self.parameters((self.at, colon));
                 self.at = (colon + 1).min(self.end);
                 return self.arrow(parameters);
             }
@@ -216,13 +202,11 @@ impl Evaluator<'_> {
             {
                 self.at += 1;
                 if name == "fn" {
-                    let close = self.closing(self.at);
-                    let parameters = self.parameters(self.at + 1, close);
-                    self.at = (close + 3).min(self.end);
-                    return self.arrow(parameters);
+                    let range = self.bracket();
+                    self.at = (range.1 + 3).min(self.end);
+                    return self.arrow(self.parameters(range));
                 }
-                let function = self.function(String::new(), 0);
-                return Value::Function(function);
+                return Value::Function(self.function(String::new(), 0));
             }
             "function" if self.is(2, '(') => {
                 self.at += 2;
@@ -232,10 +216,10 @@ impl Evaluator<'_> {
                 self.at += 1;
                 return self.primary();
             }
-            "push" | "unshift" if self.language == Language::Perl => {
+            "push" | "unshift" if self.is_perl() => {
                 return self.push_of_perl(name == "push");
             }
-            "shift" if self.language == Language::Perl => {
+            "shift" if self.is_perl() => {
                 self.at += 1;
                 let is_call = self.is(0, '(');
                 let close = if is_call { self.closing(self.at) + 1 } else { self.at };
@@ -251,14 +235,13 @@ impl Evaluator<'_> {
                 }
                 return if names.iter().all(|name| name == "_") { self.shift() } else { Value::unknown() };
             }
-            "lambda" | "proc" if self.language == Language::Ruby => {
+            "lambda" | "proc" if self.is_ruby() => {
                 self.at += 1;
-                return self.block_of_ruby(false).unwrap_or_else(Value::unknown);
+                return self.block_of_ruby(false).unwrap_or_default();
             }
             _ => {}
         }
-        let is_script = matches!(self.language, Language::Node | Language::Deno);
-        if is_script && self.is(1, '=') && self.is(2, '>') {
+        if self.is_script() && self.is(1, '=') && self.is(2, '>') {
             self.at += 3;
             let parameter = Parameter { names: vec![name.to_owned()], takes: Takes::One, default: None };
             return self.arrow(vec![parameter]);
@@ -277,8 +260,7 @@ impl Evaluator<'_> {
         let close = if self.is(0, '(') { self.closing(self.at) } else { self.statement_end(self.at) };
         self.take('(');
         let range = (self.at, close);
-        let list = self.within(range, |this| {
-            this.brackets = 1;
+        let (name, old, more) = self.within_brackets(range, |this| {
             let name = this.is(0, '@').then(|| this.name(1)).flatten();
             let old = this.variable();
             this.take(',');
@@ -287,7 +269,6 @@ impl Evaluator<'_> {
         });
         self.at = close.min(self.end);
         self.take(')');
-        let (name, old, more) = list;
         let old = if let Value::Unknown(_) = old { Value::List(vec![]) } else { old };
         let new = if is_last { old.joined(&more) } else { more.joined(&old) };
         self.replace(&old, &new);
@@ -301,10 +282,8 @@ impl Evaluator<'_> {
     /// The function whose body stands here: an expression or a block.
     pub(super) fn arrow(&mut self, parameters: Vec<Parameter>) -> Value {
         self.skip_lines();
-        if self.is(0, '{') && self.language != Language::Python {
-            let close = self.closing(self.at);
-            let body = (self.at + 1, close);
-            self.at = (close + 1).min(self.end);
+        if self.is(0, '{') && !self.is_python() {
+            let body = self.bracket();
             return Value::Function(self.define(String::new(), parameters, body, false));
         }
         let lines = self.brackets == 0;
@@ -319,9 +298,8 @@ impl Evaluator<'_> {
     pub(super) fn block_of_ruby(&mut self, is_arrow: bool) -> Option<Value> {
         let mut parameters = vec![];
         if is_arrow && self.is(0, '(') {
-            let close = self.closing(self.at);
-            parameters = self.parameters(self.at + 1, close);
-            self.at = (close + 1).min(self.end);
+            let range = self.bracket();
+            parameters = self.parameters(range);
         }
         let is_brace = self.is(0, '{');
         if !is_brace && !self.is_name(0, "do") {
@@ -331,7 +309,7 @@ impl Evaluator<'_> {
         self.at += 1;
         if self.is(0, '|') {
             let close = self.find(self.at + 1, |token| token.is('|'));
-            parameters = self.parameters(self.at + 1, close);
+            parameters = self.parameters((self.at + 1, close));
             self.at = (close + 1).min(self.end);
         }
         let end = if is_brace { self.closing(open) } else { self.end_of_ruby(self.at) };
@@ -354,7 +332,7 @@ impl Evaluator<'_> {
                     && match self.token(0) {
                         Some(Token::Text(_) | Token::Shell(_)) => true,
                         Some(Token::Symbol('$' | '@' | '\\' | ':' | '%')) => {
-                            self.language == Language::Perl || starts::CALLS.has(own) || self.is(0, ':')
+                            self.is_perl() || starts::CALLS.has(own) || self.is(0, ':')
                         }
                         Some(Token::Symbol('[' | '*')) => starts::CALLS.has(own),
                         Some(Token::Name(name)) => {

@@ -1,7 +1,5 @@
 //! Calls that start programs, or may.
 
-use std::rc::Rc;
-
 use super::methods::Arguments;
 use super::value::{Call, Value, merged};
 use super::{Evaluator, Found};
@@ -17,14 +15,9 @@ pub(super) fn known(text: &str) -> Vec<Part> {
     vec![Part::Known(text.to_owned())]
 }
 
-/// The text of the known pieces.
+/// The text with its unknown pieces as written.
 pub(super) fn shown(parts: &[Part]) -> String {
-    parts
-        .iter()
-        .map(|part| match part {
-            Part::Known(text) | Part::Unknown(text) => text.as_str(),
-        })
-        .collect()
+    parts.iter().map(Part::source).collect()
 }
 
 /// Whether a piece is known.
@@ -48,7 +41,7 @@ impl Evaluator<'_> {
         let mode = texts.iter().position(|text| matches!(text.as_deref().map(str::trim), Some("-|" | "|-")));
         if let Some(mode) = mode {
             let values = arguments.values.iter().skip(mode + 1).cloned().collect();
-            self.start("open", &Arguments { values, named: vec![] }, usize::MAX);
+            self.start("open", &Arguments::of(values), usize::MAX);
             return;
         }
         for value in arguments.values.iter().filter(|value| matches!(value, Value::Text(_))) {
@@ -79,56 +72,22 @@ impl Evaluator<'_> {
         self.handle(at);
         let words = std::iter::once(known(program)).chain(values.iter().map(Value::parts)).collect();
         self.add(Call::Words(words));
-        Value::Result(Rc::new((program.to_owned(), vec![])))
+        Value::result(program.to_owned(), vec![])
     }
 
     /// A call that starts a program or a shell.
-    #[expect(clippy::too_many_lines, reason = "the arguments, one kind after the other")]
     pub(super) fn start(&mut self, own: &str, arguments: &Arguments, at: usize) -> Value {
         self.handle(at);
-        let result = Value::Result(Rc::new((own.to_owned(), vec![])));
-        let mut values = arguments.values.clone();
-        for name in ["args", "cmd", "command", "program"] {
-            if let Some((_, value)) = arguments.named.iter().find(|(own, _)| own == name) {
-                values.insert(0, value.clone());
-                break;
-            }
-        }
+        let result = Value::result(own, vec![]);
+        let (mut values, mut env) = words_and_variables(own, arguments);
         if values.is_empty() {
             if !arguments.named.is_empty() {
                 self.add(Call::Unclear);
             }
             return result;
         }
-        // Variables of the program, or how it is started.
-        let is_mode = |value: &Value| match value {
-            Value::Table(_) => true,
-            Value::Path(path) => own.starts_with("spawn") && path.contains("P_"),
-            _ => false,
-        };
-        let mut env = vec![];
-        if values.first().is_some_and(is_mode) && values.len() > 1 {
-            if let Value::Table(rows) = values.remove(0) {
-                env.extend(rows.into_iter().map(|(name, value)| (name, value.parts())));
-            }
-        } else if let Some(Value::Table(rows)) = values.first()
-            && let Some((_, value)) =
-                rows.iter().find(|(name, _)| matches!(name.as_str(), "cmd" | "args" | "file"))
-        {
-            let value = value.clone();
-            values.insert(0, value);
-        }
-        // `new Deno.Command("docker", {args: […]})`.
-        if let (Some(Value::Text(_)), Some(Value::Table(rows))) = (values.first(), values.get(1))
-            && let Some((_, list @ Value::List(_))) = rows.iter().find(|(name, _)| name == "args")
-        {
-            let list = list.clone();
-            values.insert(1, list);
-        }
         match arguments.option("env") {
-            Some(Value::Table(rows)) => {
-                env.extend(rows.into_iter().map(|(name, value)| (name, value.parts())));
-            }
+            Some(Value::Table(rows)) => env.extend(variables(rows)),
             Some(Value::Path(path))
                 if path.ends_with("environ") || path.ends_with("env") || path == "None" => {}
             Some(_) => self.is_complete = false,
@@ -136,46 +95,24 @@ impl Evaluator<'_> {
         }
         let cwd = arguments.option("cwd").or_else(|| arguments.option("chdir")).map(|value| value.parts());
         let input = arguments.option("input").map(|value| value.parts());
-        let is_python = self.language == Language::Python;
+        let is_python = self.is_python();
         if arguments.named.iter().any(|(name, _)| is_python && !python::STARTING_OPTIONS.has(name)) {
             self.is_complete = false;
         }
         let is_shell = arguments.option("shell").is_some_and(|value| value.truth() != Some(false));
         let script_first = matches!(self.language, Language::Php | Language::Lua | Language::Awk)
             && own != "pcntl_exec"
-            || own == "popen" && self.language == Language::Python;
+            || own == "popen" && is_python;
         if script_first {
             values.truncate(1);
         }
-        let mut ways: Vec<(Vec<Vec<Part>>, bool)> = vec![(vec![], false)];
-        for value in &values {
-            if matches!(value, Value::Table(_) | Value::Function(_))
-                || ways.iter().any(|(words, is_list)| *is_list && !words.is_empty())
-            {
-                break;
-            }
-            // A `self.is_list` of one way ends the arguments of all.
-            let mut next = Vec::new();
-            for one in value.each() {
-                for (words, _) in &ways {
-                    let mut words = words.clone();
-                    let is_list = matches!(one, Value::List(_));
-                    match &one {
-                        Value::List(items) => words.extend(items.iter().map(Value::parts)),
-                        one => words.push(one.parts()),
-                    }
-                    next.push((words, is_list));
-                }
-            }
-            if next.len() > MOST_WAYS {
-                self.add(Call::Unclear);
-                return result;
-            }
-            ways = next;
-        }
+        let Some(ways) = ways(&values) else {
+            self.add(Call::Unclear);
+            return result;
+        };
         for (mut words, is_list) in ways {
-            if let [first, second, ..] = words.as_slice()
-                && first == second
+            // `execlp("docker", "docker", …)` names the program twice.
+            if matches!(words.as_slice(), [first, second, ..] if first == second)
                 && own.contains(['e', 's'])
                 && own != "run"
             {
@@ -188,20 +125,14 @@ impl Evaluator<'_> {
             let call = match words.len() {
                 0 => continue,
                 1 if !is_list || is_shell => Call::Script(words.remove(0)),
-                _ if is_list && is_shell && self.language == Language::Python => {
-                    Call::Script(words.remove(0))
-                }
-                _ if is_shell => {
-                    let between = [Part::Known(" ".to_owned())];
-                    Call::Script(merged(words.join(&between[..])))
-                }
+                _ if is_list && is_shell && is_python => Call::Script(words.remove(0)),
+                _ if is_shell => Call::Script(merged(words.join(&Part::Known(" ".to_owned())))),
                 _ => Call::Words(words),
             };
-            if !is_named && matches!(&call, Call::Script(_)) {
-                continue;
+            if is_named || matches!(call, Call::Words(_)) {
+                let (env, cwd, input) = (env.clone(), cwd.clone(), input.clone());
+                self.add_found(Found { env, cwd, input, ..Found::of(call, self.loops > 0) });
             }
-            let (env, cwd, input) = (env.clone(), cwd.clone(), input.clone());
-            self.add_found(Found { env, cwd, input, ..Found::of(call, self.loops > 0) });
         }
         for function in values.iter().filter(|value| matches!(value, Value::Function(_))) {
             self.call_unknown(function);
@@ -209,45 +140,41 @@ impl Evaluator<'_> {
         result
     }
 
+    /// Calls the function that `Thread(target=f, args=(…))` or `submit(f, …)` is given; false where it is not known.
+    fn call_slot(&mut self, own: &str, arguments: &Arguments) -> bool {
+        let target = arguments.option("target");
+        let function = target.clone().or_else(|| arguments.all().find(|value| value.is_callable()).cloned());
+        let Some(function) = function else { return false };
+        let is_starter = matches!(&function, Value::Path(path) if starts_program(path, self.language));
+        if !is_starter && !matches!(function, Value::Function(_)) {
+            return false;
+        }
+        let values = match arguments.option("args").filter(|_| target.is_some()) {
+            Some(list) => list.items(),
+            None => {
+                let after = arguments.values.iter().skip_while(|value| **value != function);
+                Some(after.skip(1).cloned().collect())
+            }
+        };
+        match values {
+            Some(values) if own == "map" => {
+                self.for_each(&function, values.first().unwrap_or(&Value::unknown()));
+            }
+            Some(values) if !values.is_empty() || is_starter => {
+                self.call(&function, Arguments::of(values), usize::MAX);
+            }
+            _ => self.call_unknown(&function),
+        }
+        true
+    }
+
     /// Gives values to a function that is not known: it may start them, call them, and change them.
     pub(super) fn give(&mut self, own: &str, arguments: &Arguments) {
-        let named = arguments.named.iter().map(|(_, value)| value.clone());
-        let all: Vec<Value> = arguments.values.iter().cloned().chain(named).collect();
-        let is_harmless = starts::HARMLESS.has(own) || computes(own, self.language);
-        if starts::SLOTS.has(own) {
-            // `Thread(target=f, args=(…))`, `submit(f, …)`.
-            let target = arguments.option("target");
-            let function = target.clone().or_else(|| all.iter().find(|value| value.is_callable()).cloned());
-            if let Some(function @ (Value::Function(_) | Value::Path(_))) = function {
-                let values = match arguments.option("args") {
-                    Some(list) if target.is_some() => list.items(),
-                    _ => Some(
-                        arguments
-                            .values
-                            .iter()
-                            .skip_while(|value| **value != function)
-                            .skip(1)
-                            .cloned()
-                            .collect(),
-                    ),
-                };
-                let is_starter =
-                    matches!(&function, Value::Path(path) if starts_program(path, self.language));
-                if is_starter || matches!(function, Value::Function(_)) {
-                    match values {
-                        Some(values) if own == "map" => {
-                            drop(self.for_each(&function, values.first().unwrap_or(&Value::unknown())));
-                        }
-                        Some(values) if !values.is_empty() || is_starter => {
-                            self.call(&function, Arguments { values, named: vec![] }, usize::MAX);
-                        }
-                        _ => self.call_unknown(&function),
-                    }
-                    return;
-                }
-            }
+        if starts::SLOTS.has(own) && self.call_slot(own, arguments) {
+            return;
         }
-        for value in all.iter().flat_map(Value::each) {
+        let is_harmless = starts::HARMLESS.has(own) || computes(own, self.language);
+        for value in arguments.all().flat_map(Value::each) {
             match &value {
                 Value::Text(parts) if !is_harmless => {
                     let begins =
@@ -265,10 +192,10 @@ impl Evaluator<'_> {
                     }
                 }
                 Value::Function(_) | Value::Path(_) => {
-                    let repeats = !starts::ONCE.has(own);
-                    self.loops += usize::from(repeats);
+                    let repeats = usize::from(!starts::ONCE.has(own));
+                    self.loops += repeats;
                     self.call_unknown(&value);
-                    self.loops -= usize::from(repeats);
+                    self.loops -= repeats;
                 }
                 _ => {}
             }
@@ -277,6 +204,61 @@ impl Evaluator<'_> {
             }
         }
     }
+}
+
+/// Variables of a program, from a table.
+fn variables(rows: Vec<(String, Value)>) -> impl Iterator<Item = (String, Vec<Part>)> {
+    rows.into_iter().map(|(name, value)| (name, value.parts()))
+}
+
+/// The arguments that are words of the command, and the variables that stand before them.
+fn words_and_variables(own: &str, arguments: &Arguments) -> (Vec<Value>, Vec<(String, Vec<Part>)>) {
+    let mut values = arguments.values.clone();
+    let named = ["args", "cmd", "command", "program"].into_iter().find_map(|name| arguments.named(name));
+    values.splice(0..0, named);
+    let first = values.first();
+    // How the program is started: `os.spawnlp(os.P_WAIT, …)`.
+    let is_mode = matches!(first, Some(Value::Path(path)) if own.starts_with("spawn") && path.contains("P_"));
+    let mut env = vec![];
+    if values.len() > 1 && (is_mode || matches!(first, Some(Value::Table(_)))) {
+        if let Value::Table(rows) = values.remove(0) {
+            env.extend(variables(rows));
+        }
+    } else if let Some(command) = first.and_then(|options| options.field(&["cmd", "args", "file"])) {
+        values.insert(0, command);
+    }
+    // `new Deno.Command("docker", {args: […]})`.
+    if matches!(values.first(), Some(Value::Text(_)))
+        && let Some(list @ Value::List(_)) = values.get(1).and_then(|options| options.field(&["args"]))
+    {
+        values.insert(1, list);
+    }
+    (values, env)
+}
+
+/// The words of a command, for each value that its arguments may have, and whether they were a list; `None` for too many.
+fn ways(values: &[Value]) -> Option<Vec<(Vec<Vec<Part>>, bool)>> {
+    let mut ways: Vec<(Vec<Vec<Part>>, bool)> = vec![(vec![], false)];
+    for value in values {
+        // The list of one way ends the arguments of all.
+        let ends = ways.iter().any(|(words, is_list)| *is_list && !words.is_empty());
+        if ends || matches!(value, Value::Table(_) | Value::Function(_)) {
+            break;
+        }
+        let mut next = Vec::new();
+        for one in value.each() {
+            let (more, is_list) = match &one {
+                Value::List(items) => (items.iter().map(Value::parts).collect(), true),
+                one => (vec![one.parts()], false),
+            };
+            next.extend(ways.iter().map(|(words, _)| ([words.as_slice(), &more].concat(), is_list)));
+        }
+        if next.len() > MOST_WAYS {
+            return None;
+        }
+        ways = next;
+    }
+    Some(ways)
 }
 
 /// Whether a function or a method only computes and prints.

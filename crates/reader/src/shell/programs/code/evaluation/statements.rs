@@ -21,28 +21,19 @@ impl Evaluator<'_> {
         self.depth -= 1;
     }
 
-    pub(super) fn is_python(&self) -> bool {
-        self.language == Language::Python
-    }
-
-    pub(super) fn is_ruby(&self) -> bool {
-        self.language == Language::Ruby
-    }
-
     pub(super) fn statement(&mut self) {
         if matches!(self.token(0), Some(Token::Line | Token::Symbol(';' | '}' | ':'))) {
             self.at += 1;
             return;
         }
         if self.is(0, '{') && !self.is_python() && !self.is_ruby() {
-            let before = self.at.checked_sub(1).and_then(|at| self.unit.tokens.get(at)).and_then(Token::name);
+            let before = self.name_at(self.at.wrapping_sub(1));
             // A rule of awk runs for each line.
             let is_rule = self.language == Language::Awk
                 && self.depth == 1
                 && self.calls.is_empty()
                 && !matches!(before, Some("BEGIN" | "END"));
-            let range = (self.at + 1, self.closing(self.at));
-            self.at = (range.1 + 1).min(self.end);
+            let range = self.bracket();
             return if is_rule { self.repeated(range) } else { self.within(range, Self::statements) };
         }
         let is_awk = self.language == Language::Awk;
@@ -67,12 +58,12 @@ impl Evaluator<'_> {
             Some("if" | "unless") => self.branches(),
             Some("for" | "foreach") => self.loop_over(),
             Some("while" | "until") => self.loop_while(),
-            Some("eval" | "do") if self.is(1, '{') && self.language == Language::Perl => {
+            Some("eval" | "do") if self.is(1, '{') && self.is_perl() => {
                 self.at += 1;
                 let range = self.body(0);
                 self.tried(range);
             }
-            Some("do") if self.is(1, '{') && self.language != Language::Perl => {
+            Some("do") if self.is(1, '{') && !self.is_perl() => {
                 self.at += 1;
                 let range = self.body(0);
                 self.repeated(range);
@@ -82,7 +73,7 @@ impl Evaluator<'_> {
                 let column = self.column(self.at);
                 self.at += 1;
                 if self.is(0, '(') {
-                    self.at = (self.closing(self.at) + 1).min(self.end);
+                    self.bracket();
                 } else if !self.is_ruby() {
                     self.at = self.find(self.at, |token| token.is(':') || token.is('{'));
                 }
@@ -106,26 +97,20 @@ impl Evaluator<'_> {
                 self.returned.push(value);
                 self.has_returned = true;
             }
-            Some("use" | "require" | "package" | "no") if self.language == Language::Perl => {
-                let end = self.statement_end(self.at);
-                self.at = end;
+            Some("use" | "require" | "package" | "no") if self.is_perl() => {
+                self.at = self.statement_end(self.at);
+            }
+            // A value that is deleted is unknown.
+            Some("del") if !self.is(1, '=') && !self.is(1, '.') => {
+                if let Some(name) = self.name(1) {
+                    self.bind(&name, Value::unknown(), false);
+                }
+                self.at = self.statement_end(self.at);
             }
             Some(
-                "pass" | "break" | "continue" | "next" | "last" | "raise" | "throw" | "del" | "assert"
-                | "else" | "finally" | "ensure" | "end" | "then" | "echo" | "throws" | "case" | "switch"
-                | "match",
-            ) if !self.is(1, '=') && !self.is(1, '.') => {
-                // A value that is deleted is unknown.
-                if self.is_name(0, "del") {
-                    let end = self.statement_end(self.at);
-                    if let Some(name) = self.name(1) {
-                        self.bind(&name, Value::unknown(), false);
-                    }
-                    self.at = end;
-                } else {
-                    self.at += 1;
-                }
-            }
+                "pass" | "break" | "continue" | "next" | "last" | "raise" | "throw" | "assert" | "else"
+                | "finally" | "ensure" | "end" | "then" | "echo" | "throws" | "case" | "switch" | "match",
+            ) if !self.is(1, '=') && !self.is(1, '.') => self.at += 1,
             _ => self.simple(),
         }
     }
@@ -135,8 +120,7 @@ impl Evaluator<'_> {
         match self.name(0).as_deref() {
             Some("match") if self.is_python() => {
                 let line = self.find(self.at, |token| *token == Token::Line);
-                let before = line.checked_sub(1).and_then(|at| self.unit.tokens.get(at));
-                !self.is(1, '=') && !self.is(1, '.') && before.is_some_and(|token| token.is(':'))
+                !self.is(1, '=') && !self.is(1, '.') && self.is_at(line.wrapping_sub(1), ':')
             }
             Some("switch") => self.is(1, '('),
             Some("case") => self.is_ruby(),
@@ -155,7 +139,7 @@ impl Evaluator<'_> {
                     || matches!(token.name(), Some("for" | "foreach" | "if" | "unless" | "while" | "until"))
             };
             let at = self.find(from, is_modifier).min(end);
-            let word = self.unit.tokens.get(at).and_then(Token::name).map(str::to_owned);
+            let word = self.name_at(at).map(str::to_owned);
             if let Some(word) = word.filter(|_| at > from && at < end) {
                 self.at = at + 1;
                 let value = self.list_until(end);
@@ -175,7 +159,7 @@ impl Evaluator<'_> {
         // `/pattern/ { … }` of awk, `NR == 1 { … }`.
         if self.language == Language::Awk {
             let brace = self.find(self.at, |token| token.is('{') || token.is(';') || *token == Token::Line);
-            if self.unit.tokens.get(brace).is_some_and(|token| token.is('{')) && brace < self.end {
+            if brace < self.end && self.is_at(brace, '{') {
                 self.expression();
                 self.at = brace;
                 let range = self.body(0);
@@ -251,14 +235,11 @@ impl Evaluator<'_> {
         self.at += 1;
         self.skip_breaks();
         let value = if self.is(0, '(') && !self.is_python() && !self.is_ruby() {
-            let close = self.closing(self.at);
-            self.at += 1;
-            self.brackets += 1;
-            let value = self.list_until(close);
-            self.brackets -= 1;
-            self.skip_to(close);
-            self.at = (close + 1).min(self.end);
-            value
+            self.in_brackets(|this| {
+                let value = this.list_until(this.end);
+                this.skip_to(this.end);
+                value
+            })
         } else {
             self.expression()
         };
@@ -274,9 +255,7 @@ impl Evaluator<'_> {
         let mut ways = vec![(truth, self.body(column))];
         loop {
             let before = self.at;
-            while matches!(self.token(0), Some(Token::Line | Token::Symbol(';'))) {
-                self.at += 1;
-            }
+            self.skip_separators();
             if self.is_python() && self.column(self.at) != column {
                 self.at = before;
                 break;
@@ -307,7 +286,7 @@ impl Evaluator<'_> {
             if at_else >= end {
                 break;
             }
-            let is_else = self.unit.tokens.get(at_else).and_then(Token::name) == Some("else");
+            let is_else = self.name_at(at_else) == Some("else");
             starts.push((is_else.then_some(true), at_else + 1));
             at = at_else + 1;
         }
@@ -349,9 +328,7 @@ impl Evaluator<'_> {
         let returns = self.tried(body);
         loop {
             let place = self.at;
-            while matches!(self.token(0), Some(Token::Line | Token::Symbol(';'))) {
-                self.at += 1;
-            }
+            self.skip_separators();
             let word = self.name(0).filter(|_| !self.is_python() || self.column(self.at) == column);
             if !matches!(word.as_deref(), Some("except" | "catch" | "finally" | "else")) {
                 self.at = place;

@@ -1,11 +1,34 @@
 //! The place of the evaluator in the tokens, and the ranges of constructs.
 
+use std::rc::Rc;
+
 use super::Evaluator;
-use super::value::{Range, Value};
+use super::assignments::DECLARING;
+use super::value::{Range, Unit, Value};
 use crate::catalogue::program::Language;
-use crate::languages::lexer::Token;
+use crate::languages::lexer::{Places, Token};
 
 impl Evaluator<'_> {
+    pub(super) fn is_python(&self) -> bool {
+        self.language == Language::Python
+    }
+
+    pub(super) fn is_ruby(&self) -> bool {
+        self.language == Language::Ruby
+    }
+
+    pub(super) fn is_perl(&self) -> bool {
+        self.language == Language::Perl
+    }
+
+    pub(super) fn is_php(&self) -> bool {
+        self.language == Language::Php
+    }
+
+    pub(super) fn is_script(&self) -> bool {
+        matches!(self.language, Language::Node | Language::Deno)
+    }
+
     /// Whether line breaks end a statement of this language.
     pub(super) fn has_lines(&self) -> bool {
         !matches!(self.language, Language::Perl | Language::Php)
@@ -29,6 +52,19 @@ impl Evaluator<'_> {
         }
     }
 
+    /// Skips what separates statements.
+    pub(super) fn skip_separators(&mut self) {
+        while matches!(self.token(0), Some(Token::Line | Token::Symbol(';'))) {
+            self.at += 1;
+        }
+    }
+
+    /// The index of the first token from an index on that is no line break.
+    pub(super) fn after_lines(&self, from: usize) -> usize {
+        let rest = self.unit.tokens.get(from..).unwrap_or_default();
+        from + rest.iter().take_while(|token| **token == Token::Line).count()
+    }
+
     pub(super) fn is(&self, ahead: usize, symbol: char) -> bool {
         self.token(ahead).is_some_and(|token| token.is(symbol))
     }
@@ -43,6 +79,16 @@ impl Evaluator<'_> {
         let stands = self.is(0, symbol);
         self.at += usize::from(stands);
         stands
+    }
+
+    /// The name at an index of all tokens.
+    pub(super) fn name_at(&self, at: usize) -> Option<&str> {
+        self.unit.tokens.name_at(at)
+    }
+
+    /// Whether a symbol is at an index of all tokens.
+    pub(super) fn is_at(&self, at: usize, symbol: char) -> bool {
+        self.unit.tokens.is_at(at, symbol)
     }
 
     pub(super) fn name(&self, ahead: usize) -> Option<String> {
@@ -105,12 +151,9 @@ impl Evaluator<'_> {
         let to = to.min(self.end);
         if self.at < to {
             self.is_complete = false;
-            for at in self.at..to {
-                let name = self.unit.tokens.get(at).and_then(Token::name).map(str::to_owned);
-                if let Some(name) = name {
-                    self.forget_name(&name);
-                }
-            }
+            let tokens = self.unit.tokens.get(self.at..to).unwrap_or_default();
+            let names: Vec<String> = tokens.iter().filter_map(Token::name).map(str::to_owned).collect();
+            names.iter().for_each(|name| self.forget_name(name));
         }
         self.at = self.at.max(to);
     }
@@ -147,11 +190,45 @@ impl Evaluator<'_> {
     }
 
     /// Evaluates a range of tokens, and returns to the current place.
-    pub(super) fn within<T>(&mut self, range: (usize, usize), run: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn within<T>(&mut self, range: Range, run: impl FnOnce(&mut Self) -> T) -> T {
         let before = (self.at, self.end, self.brackets);
         (self.at, self.end, self.brackets) = (range.0, range.1, 0);
         let result = run(self);
         (self.at, self.end, self.brackets) = before;
+        result
+    }
+
+    /// Evaluates a range in which line breaks have no meaning.
+    pub(super) fn within_brackets<T>(&mut self, range: Range, run: impl FnOnce(&mut Self) -> T) -> T {
+        self.within(range, |this| {
+            this.brackets = 1;
+            run(this)
+        })
+    }
+
+    /// The range between the bracket here and the one that closes it; the place moves behind them.
+    pub(super) fn bracket(&mut self) -> Range {
+        let range = (self.at + 1, self.closing(self.at));
+        self.at = (range.1 + 1).min(self.end);
+        range
+    }
+
+    /// Evaluates what is between the brackets here, and moves behind them.
+    pub(super) fn in_brackets<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
+        let range = self.bracket();
+        self.within_brackets(range, run)
+    }
+
+    /// Evaluates tokens of other code, such as that in a text.
+    pub(super) fn within_unit<T>(
+        &mut self,
+        unit: Rc<Unit>,
+        range: Range,
+        run: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let before = std::mem::replace(&mut self.unit, unit);
+        let result = self.within(range, run);
+        self.unit = before;
         result
     }
 
@@ -175,10 +252,7 @@ impl Evaluator<'_> {
             let mut at = start;
             loop {
                 at = self.find(at, |token| *token == Token::Line);
-                let mut next = at;
-                while self.unit.tokens.get(next) == Some(&Token::Line) {
-                    next += 1;
-                }
+                let next = self.after_lines(at);
                 if next >= self.end || at >= self.end || self.column(next) <= column || next == at {
                     let end = next.max(at + 1).min(self.end).max(start);
                     let end = if at >= self.end { self.end } else { end };
@@ -196,9 +270,7 @@ impl Evaluator<'_> {
         }
         self.skip_lines();
         if self.is(0, '{') {
-            let range = (self.at + 1, self.closing(self.at));
-            self.at = (range.1 + 1).min(self.end);
-            return range;
+            return self.bracket();
         }
         let range = (self.at, self.single_end(self.at));
         self.at = range.1;
@@ -207,14 +279,10 @@ impl Evaluator<'_> {
 
     /// The end of a statement without braces that may have a head: `if (x) for (…) y();`.
     pub(super) fn single_end(&self, from: usize) -> usize {
-        let token = |at: usize| self.unit.tokens.get(at);
-        if matches!(token(from).and_then(Token::name), Some("if" | "for" | "while" | "foreach")) {
+        if matches!(self.name_at(from), Some("if" | "for" | "while" | "foreach")) {
             let next = self.closing(from + 1) + 1;
-            return match token(next) {
-                Some(Token::Symbol('{')) => self.closing(next) + 1,
-                _ => self.single_end(next),
-            }
-            .min(self.end);
+            let end = if self.is_at(next, '{') { self.closing(next) + 1 } else { self.single_end(next) };
+            return end.min(self.end);
         }
         self.statement_end(from)
     }
@@ -223,22 +291,20 @@ impl Evaluator<'_> {
     pub(super) fn end_of_ruby(&self, from: usize) -> usize {
         let mut depth = 0_usize;
         for at in from..self.end {
-            let before = at.checked_sub(1).and_then(|at| self.unit.tokens.get(at));
+            let before = self.unit.tokens.get(at.wrapping_sub(1));
             let starts = at == from
                 || before.is_none_or(|token| {
                     matches!(token, Token::Line | Token::Symbol(';' | '=' | '(' | '{' | '|' | '['))
                 })
                 || matches!(before.and_then(Token::name), Some("then" | "do" | "else" | "begin"));
-            match self.unit.tokens.get(at).and_then(Token::name) {
+            match self.name_at(at) {
                 Some("def" | "class" | "module" | "begin" | "case" | "do") => depth += 1,
                 // `while x do` has one `end`.
                 Some("if" | "unless" | "for" | "while" | "until") if starts => {
                     depth += 1;
                     let line = self.find(at + 1, |token| *token == Token::Line || token.is(';'));
-                    let has_do =
-                        (at..line).any(|at| self.unit.tokens.get(at).and_then(Token::name) == Some("do"));
-                    let is_loop =
-                        !matches!(self.unit.tokens.get(at).and_then(Token::name), Some("if" | "unless"));
+                    let has_do = (at..line).any(|at| self.name_at(at) == Some("do"));
+                    let is_loop = !matches!(self.name_at(at), Some("if" | "unless"));
                     depth -= usize::from(has_do && is_loop);
                 }
                 Some("end") if depth == 0 => return at,
@@ -253,10 +319,7 @@ impl Evaluator<'_> {
     pub(super) fn names(&self, from: usize, to: usize) -> Vec<String> {
         let tokens = self.unit.tokens.get(from..to.min(self.end)).unwrap_or_default();
         let names = tokens.iter().filter_map(Token::name);
-        names
-            .filter(|name| !matches!(*name, "const" | "let" | "var" | "my" | "our" | "local"))
-            .map(str::to_owned)
-            .collect()
+        names.filter(|name| !DECLARING.contains(name)).map(str::to_owned).collect()
     }
 
     /// Gives names the value, or each the element at its place.
@@ -267,7 +330,7 @@ impl Evaluator<'_> {
         let items = value.items().filter(|items| items.len() == names.len());
         for (at, name) in names.iter().enumerate() {
             let item = items.as_ref().and_then(|items| items.get(at)).cloned();
-            self.bind(name, item.unwrap_or_else(Value::unknown), true);
+            self.bind(name, item.unwrap_or_default(), true);
         }
     }
 }

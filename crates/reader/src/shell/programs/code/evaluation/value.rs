@@ -64,7 +64,7 @@ pub(crate) struct Function {
     /// Its body is one expression.
     pub is_expression: bool,
     pub unit: Rc<Unit>,
-    pub body: (usize, usize),
+    pub body: Range,
     /// The arguments of `functools.partial`, which precede the others.
     pub given: Vec<Value>,
 }
@@ -81,7 +81,7 @@ pub(crate) struct Parameter {
     /// The names of its parts: one, unless it takes a list or a table apart.
     pub names: Vec<String>,
     pub takes: Takes,
-    pub default: Option<(usize, usize)>,
+    pub default: Option<Range>,
 }
 
 /// What a parameter takes.
@@ -98,6 +98,12 @@ pub(crate) enum Takes {
     Fields,
 }
 
+impl Default for Value {
+    fn default() -> Self {
+        Self::unknown()
+    }
+}
+
 impl Value {
     /// The numbers from one to another one.
     pub fn range(from: Option<i64>, to: Option<i64>) -> Option<Self> {
@@ -108,6 +114,11 @@ impl Value {
 
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(vec![Part::Known(text.into())])
+    }
+
+    /// The result of a call that is not followed.
+    pub fn result(function: impl Into<String>, arguments: Vec<Self>) -> Self {
+        Self::Result(Rc::new((function.into(), arguments)))
     }
 
     pub fn unknown() -> Self {
@@ -138,12 +149,22 @@ impl Value {
             return Some(number.to_string());
         }
         let Self::Text(parts) = self else { return None };
-        let known = |part: &Part| if let Part::Known(text) = part { Some(text.clone()) } else { None };
-        parts.iter().map(known).collect()
+        parts.iter().map(Part::known).collect()
     }
 
     pub fn number(&self) -> Option<i64> {
         self.known()?.parse().ok()
+    }
+
+    /// The number with another one added to it.
+    pub fn plus(&self, step: i64) -> Self {
+        self.number().map(|number| Self::Number(number.saturating_add(step))).unwrap_or_default()
+    }
+
+    /// The index that a number means in a list of this length; negative ones count from its end.
+    pub fn index(&self, length: usize) -> Option<usize> {
+        let at = self.number()?;
+        usize::try_from(if at < 0 { at + i64::try_from(length).ok()? } else { at }).ok()
     }
 
     /// The pieces of a text, or of any other value as an unknown text.
@@ -151,8 +172,7 @@ impl Value {
         match self {
             Self::Text(parts) => parts.clone(),
             Self::Number(number) => vec![Part::Known(number.to_string())],
-            Self::Path(path) => vec![Part::Unknown(path.clone())],
-            Self::Unknown(source) => vec![Part::Unknown(source.clone())],
+            Self::Path(source) | Self::Unknown(source) => vec![Part::Unknown(source.clone())],
             _ => vec![Part::Unknown("…".to_owned())],
         }
     }
@@ -190,7 +210,7 @@ impl Value {
             }
         }
         match all.len() {
-            1 => all.pop().unwrap_or_else(Self::unknown),
+            1 => all.pop().unwrap_or_default(),
             2..=MOST_VALUES => Self::Several(all),
             _ => Self::unknown(),
         }
@@ -207,7 +227,7 @@ impl Value {
 
     /// A truth as a value.
     pub fn of_truth(truth: Option<bool>) -> Self {
-        truth.map_or_else(Self::unknown, |truth| Self::Path(if truth { "True" } else { "False" }.to_owned()))
+        truth.map(|truth| Self::Path(if truth { "True" } else { "False" }.to_owned())).unwrap_or_default()
     }
 
     /// Each of its values.
@@ -241,17 +261,19 @@ impl Value {
     /// The element at an index or a key.
     pub fn at(&self, key: &Self) -> Option<Self> {
         match self {
-            Self::List(items) => {
-                let at = key.number()?;
-                let at = if at < 0 { at + i64::try_from(items.len()).ok()? } else { at };
-                items.get(usize::try_from(at).ok()?).cloned()
-            }
+            Self::List(items) => items.get(key.index(items.len())?).cloned(),
             Self::Table(rows) => {
                 let key = key.known()?;
                 rows.iter().rev().find(|(own, _)| *own == key).map(|(_, value)| value.clone())
             }
             _ => None,
         }
+    }
+
+    /// The first field of a table that has one of these names.
+    pub fn field(&self, names: &[&str]) -> Option<Self> {
+        let Self::Table(rows) = self else { return None };
+        rows.iter().find(|(name, _)| names.contains(&name.as_str())).map(|(_, value)| value.clone())
     }
 
     /// Whether it contains a function, or a name that may be one.
@@ -267,10 +289,8 @@ pub(crate) fn pair((key, value): &(String, Value)) -> Value {
 
 /// Values, each with its index.
 pub(crate) fn numbered(items: &[Value]) -> Value {
-    let pairs = items.iter().enumerate();
-    Value::List(
-        pairs.map(|(at, item)| Value::List(vec![Value::text(at.to_string()), item.clone()])).collect(),
-    )
+    let rows = items.iter().enumerate();
+    Value::List(rows.map(|(at, item)| pair(&(at.to_string(), item.clone()))).collect())
 }
 
 /// Adjacent known pieces as one.
