@@ -9,6 +9,8 @@ pub(crate) struct Leaving {
     pub returns: Vec<Option<Shell>>,
     /// By `break` and `continue`, from the loops in progress, outermost first.
     pub loops: Vec<Round>,
+    /// By an expansion that fails, from the lines and functions in progress: bash goes on with the next line.
+    pub lines: Vec<Option<Shell>>,
 }
 
 /// The states with which a round of a loop ends early.

@@ -1,7 +1,7 @@
 //! The state of a shell at one point of a script: variables, functions, directory, host.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -151,6 +151,8 @@ pub(crate) struct Shell {
     pub function_choices: Rc<BTreeMap<String, Vec<Option<Body>>>>,
     /// Attributes of variables.
     pub attributes: Rc<BTreeMap<String, Attribute>>,
+    /// Variables that may be readonly.
+    pub readonly: Rc<BTreeSet<String>>,
     /// Where `exec` sends standard output, as a path with marks.
     pub output: Option<Rc<str>>,
     /// Exported variables, as commands receive them.

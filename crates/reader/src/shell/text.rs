@@ -68,6 +68,8 @@ pub struct Unknown {
     pub(crate) filter: Option<Arc<Filter>>,
     /// True when the text may be any number of lines.
     pub(crate) repeats: bool,
+    /// True for a decimal number.
+    pub(crate) is_number: bool,
 }
 
 /// A filter whose input is known when what it prints is run.
@@ -155,7 +157,7 @@ impl Field {
 pub(crate) struct Unknowns {
     all: Vec<Unknown>,
     /// Those of which only the source is known, so that the same one is the same text.
-    by_source: BTreeMap<(String, bool), usize>,
+    by_source: BTreeMap<(String, bool, bool), usize>,
 }
 
 /// A piece of text between marks, or the index of a mark.
@@ -178,21 +180,26 @@ impl Unknowns {
 
     /// Adds an unknown stretch that is written as `source` and returns its mark.
     pub fn plain(&mut self, source: impl Into<String>) -> String {
-        self.named(source.into(), false)
+        self.named(source.into(), false, false)
     }
 
     /// Adds an unknown stretch of any number of words that is written as `source` and returns its mark.
     pub fn many(&mut self, source: impl Into<String>) -> String {
-        self.named(source.into(), true)
+        self.named(source.into(), true, false)
     }
 
-    fn named(&mut self, source: String, many: bool) -> String {
-        let key = (source, many);
+    /// Adds an unknown number that is written as `source` and returns its mark.
+    pub fn number(&mut self, source: impl Into<String>) -> String {
+        self.named(source.into(), false, true)
+    }
+
+    fn named(&mut self, source: String, many: bool, is_number: bool) -> String {
+        let key = (source, many, is_number);
         if let Some(index) = self.by_source.get(&key) {
             return Self::mark_of(*index);
         }
         self.by_source.insert(key.clone(), self.all.len());
-        self.mark(Unknown { source: key.0, many, ..Unknown::default() })
+        self.mark(Unknown { source: key.0, many, is_number, ..Unknown::default() })
     }
 
     pub fn get(&self, index: usize) -> Option<&Unknown> {
@@ -218,6 +225,15 @@ impl Unknowns {
     pub fn may_be_several(&self, text: &str) -> bool {
         stretches(text).any(|stretch| {
             matches!(stretch, Stretch::Mark(index) if self.get(index).is_some_and(|unknown| unknown.many))
+        })
+    }
+
+    /// Whether a text is certainly one word.
+    pub fn is_one_word(&self, text: &str) -> bool {
+        let is_one = |unknown: &Unknown| unknown.is_number || unknown.is_one_word;
+        stretches(text).all(|stretch| match stretch {
+            Stretch::Mark(index) => self.get(index).is_some_and(is_one),
+            Stretch::Known(_) => true,
         })
     }
 

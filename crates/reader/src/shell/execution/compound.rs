@@ -9,7 +9,6 @@ use super::ways::Ways;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::script::Construct;
 use crate::shell::state::Shell;
-use crate::shell::text::is_name;
 
 impl Evaluator {
     pub fn compound(&mut self, shell: &mut Shell, compound: &ast::CompoundCommand) -> Ran {
@@ -80,16 +79,32 @@ impl Evaluator {
     /// Runs a loop, which `break` ends.
     fn looped(&mut self, shell: &mut Shell, run: impl FnOnce(&mut Self, &mut Shell) -> Ran) -> Ran {
         let outer = std::mem::replace(&mut shell.in_loop, true);
+        let before = (!shell.readonly.is_empty()).then(|| shell.clone());
         let ran = run(self, shell);
+        if let Some(before) = before {
+            self.keep_readonly(shell, &before);
+        }
         shell.in_loop = outer;
         ran
     }
 
-    /// Follows an arithmetic expression of the shell: the substitutions in it run, and it changes variables.
+    /// Carries out `((…))`: the substitutions in it run, and it changes variables.
     fn evaluate(&mut self, shell: &mut Shell, expression: &str) {
-        self.here_document(shell, expression);
+        let expanded = self.here_document(shell, expression);
+        self.evaluate_expanded(shell, &expanded);
+    }
+
+    /// Carries out an expression of `((…))` or `let`, which leaves an exit code also where it fails.
+    pub fn evaluate_expanded(&mut self, shell: &mut Shell, expression: &str) {
         self.run_values(shell, expression);
-        self.forget_assigned(shell, expression);
+        let before = shell.clone();
+        let outcome = self.calculate(shell, expression);
+        if outcome.may_fail {
+            self.join(shell, &before);
+        }
+        // What is written without any variable may be there to mislead.
+        let depends = expression.contains(|c: char| c.is_ascii_alphabetic());
+        self.status = outcome.holds().filter(|_| depends);
     }
 
     fn arithmetic_for(&mut self, shell: &mut Shell, clause: &ast::ArithmeticForClauseCommand) -> Ran {
@@ -103,33 +118,6 @@ impl Evaluator {
         let (text, flow) = self.many_rounds(shell, None, None, &clause.body.list);
         printed.push_str(&text);
         (printed, flow)
-    }
-
-    /// Makes the variables that an arithmetic expression changes unknown.
-    pub fn forget_assigned(&mut self, shell: &mut Shell, expression: &str) {
-        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let mut at = 0;
-        while let Some(start) = expression.get(at..).and_then(|rest| rest.find(is_part)) {
-            let (before, rest) = expression.split_at(at + start);
-            let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
-            let (name, after) = rest.split_at(end);
-            at += start + end;
-            // `a[i] = 1` changes the array.
-            let after = after
-                .strip_prefix('[')
-                .map_or(after, |rest| rest.split_once(']').map_or(rest, |(_, rest)| rest));
-            let (before, after) = (before.trim_end(), after.trim_start());
-            let operator = after.trim_start_matches(['+', '-', '*', '/', '%', '<', '>', '&', '^', '|']);
-            let assigns = operator.starts_with('=')
-                && !operator.starts_with("==")
-                && !after.starts_with(">=")
-                && !after.starts_with("<=");
-            let steps = ["++", "--"].iter().any(|sign| before.ends_with(sign) || after.starts_with(sign));
-            if (assigns || steps) && is_name(name) {
-                let mark = self.unknowns.plain(format!("${name}"));
-                shell.set_text(name, mark);
-            }
-        }
     }
 
     fn if_clause(&mut self, shell: &mut Shell, clause: &ast::IfClauseCommand) -> Ran {

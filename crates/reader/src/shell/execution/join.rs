@@ -36,6 +36,9 @@ impl Evaluator {
         }
         self.join_environments(shell, other);
         extend(&mut shell.attributes, &other.attributes);
+        if !Rc::ptr_eq(&shell.readonly, &other.readonly) {
+            Rc::make_mut(&mut shell.readonly).extend(other.readonly.iter().cloned());
+        }
         extend(&mut shell.aliases.defined, &other.aliases.defined);
         extend(&mut shell.aliases.active, &other.aliases.active);
         for (signal, commands) in other.traps.iter() {
@@ -75,6 +78,18 @@ impl Evaluator {
             let variable = self.either(&name, our, their, other);
             shell.has_choices = true;
             shell.put(&name, variable);
+        }
+    }
+
+    /// Variables that may be readonly may have the values that they had before a command.
+    pub fn keep_readonly(&mut self, shell: &mut Shell, before: &Shell) {
+        for name in before.readonly.iter().map(String::as_str) {
+            let (our, their) = (shell.variables.get(name), before.variables.get(name));
+            if !is_same(our.map(Rc::as_ref), their.map(Rc::as_ref)) {
+                let variable = self.either(name, our, their, before);
+                shell.has_choices = true;
+                shell.put(name, variable);
+            }
         }
     }
 

@@ -163,7 +163,7 @@ impl Evaluator {
         let ran = match parse(text, &mut self.documents) {
             Ok(program) => self.sequence(&program.complete_commands, |this, list| {
                 shell.aliases.active = Rc::clone(&shell.aliases.defined);
-                this.list(shell, list)
+                this.line(shell, list)
             }),
             Err(problem) => {
                 let shown = self.unknowns.show(text);

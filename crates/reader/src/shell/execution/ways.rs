@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use brush_parser::ast;
+
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::leaving::Leaving;
 use crate::shell::state::Shell;
@@ -97,7 +99,7 @@ impl Evaluator {
     /// Notes the state with which `return`, `break` or `continue` leaves a part. `levels` is the number of loops, `None` if it
     /// is unknown.
     pub fn leave(&mut self, shell: &Shell, flow: Flow, levels: Option<usize>) {
-        let Leaving { mut returns, mut loops } = std::mem::take(&mut self.leaving);
+        let Leaving { mut returns, mut loops, lines } = std::mem::take(&mut self.leaving);
         match flow {
             Flow::Return => {
                 if let Some(returned) = returns.last_mut() {
@@ -118,7 +120,32 @@ impl Evaluator {
             }
             Flow::On | Flow::Exit => {}
         }
-        self.leaving = Leaving { returns, loops };
+        self.leaving = Leaving { returns, loops, lines };
+    }
+
+    /// Notes the state in which an expansion may fail. The rest of the line is skipped then, with the functions and loops in it.
+    pub fn may_fail(&mut self, shell: &Shell) {
+        if let Some(mut failed) = self.leaving.lines.pop() {
+            self.join_into(&mut failed, shell.clone());
+            self.leaving.lines.push(failed);
+        }
+    }
+
+    /// Runs a line, after which the script goes on also where an expansion in it fails.
+    pub fn line(&mut self, shell: &mut Shell, line: &ast::CompoundList) -> Ran {
+        self.leaving.lines.push(None);
+        let in_loop = shell.in_loop;
+        let (printed, flow) = self.list(shell, line);
+        let Some(mut failed) = self.leaving.lines.pop().flatten() else { return (printed, flow) };
+        failed.in_loop = in_loop;
+        self.status = None;
+        if flow == Flow::On {
+            self.join(shell, &failed);
+        } else {
+            self.left_early.push(printed.clone());
+            *shell = failed;
+        }
+        (printed, Flow::On)
     }
 
     /// Joins the files that another way has written into those of this one.

@@ -1,94 +1,262 @@
-//! Arithmetic over known integers.
+//! Arithmetic: the value of an expression, the variables that it changes, and whether it may fail.
 
-use crate::shell::state::{Shell, Value};
+use std::rc::Rc;
 
-/// The value of an expression of numbers, variables, brackets and `+ - * / %`; `None` for any other one.
-pub(crate) fn evaluate(expression: &str, shell: &Shell) -> Option<i64> {
-    let mut parser = Parser { text: expression.as_bytes(), at: 0, shell, depth: 0 };
-    let value = parser.terms()?;
-    parser.blanks();
-    (parser.at == parser.text.len()).then_some(value)
+use brush_parser::arithmetic::parse;
+use brush_parser::ast::{ArithmeticExpr as Expression, ArithmeticTarget as Target};
+use brush_parser::ast::{BinaryOperator as Binary, UnaryAssignmentOperator as Step, UnaryOperator as Unary};
+
+use crate::shell::evaluator::Evaluator;
+use crate::shell::state::{Shell, Value, differing};
+use crate::shell::text::{Stretch, Unknowns, is_name, stretches};
+
+/// Maximum length in bytes of an expression, and of its brackets and conditions, which are parsed recursively.
+const LONGEST: usize = 256;
+const MOST_NESTED: usize = 8;
+/// Maximum number of variables of which each holds an expression with the next one.
+const MOST_REFERENCES: usize = 8;
+/// The name that replaces an unknown stretch.
+const UNKNOWN: &str = "__unknown";
+/// Variables to which each shell gives a number of its own.
+pub(crate) const NUMBERS: [&str; 10] =
+    ["RANDOM", "SRANDOM", "SECONDS", "EPOCHSECONDS", "LINENO", "OPTIND", "UID", "EUID", "PPID", "BASHPID"];
+
+/// What bash finds for an expression.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// Its value, where that is known.
+    pub value: Option<i64>,
+    /// Bash may refuse it: a variable that may hold no number, a division by zero, a mistake in writing.
+    pub may_fail: bool,
 }
 
-struct Parser<'a> {
-    text: &'a [u8],
-    at: usize,
-    shell: &'a Shell,
+impl Outcome {
+    /// Whether it is not zero, where that is certain.
+    pub fn holds(self) -> Option<bool> {
+        self.value.filter(|_| !self.may_fail).map(|value| value != 0)
+    }
+}
+
+/// The value of an expression where that is known. It changes nothing.
+pub(crate) fn evaluate(expression: &str, shell: &Shell) -> Option<i64> {
+    number(expression).or_else(|| {
+        let (shell, unknowns) = (&mut shell.clone(), &mut Unknowns::default());
+        Calculation { shell, unknowns, may_fail: false, depth: 0 }.text(expression)
+    })
+}
+
+impl Evaluator {
+    /// Carries out an expression whose words are expanded.
+    pub fn calculate(&mut self, shell: &mut Shell, expression: &str) -> Outcome {
+        let before = Rc::clone(&shell.variables);
+        let unknowns = &mut self.unknowns;
+        let mut calculation = Calculation { shell, unknowns, may_fail: false, depth: 0 };
+        let value = calculation.text(&expression.replace('"', ""));
+        let outcome = Outcome { value, may_fail: calculation.may_fail };
+        if !Rc::ptr_eq(&before, &shell.variables) {
+            for name in differing(&before, &shell.variables) {
+                if shell.get(&name).is_some_and(|variable| variable.exported) {
+                    self.export(shell, &name);
+                }
+            }
+        }
+        outcome
+    }
+}
+
+/// A decimal number, as it is mostly written. One that begins with 0 is octal.
+fn number(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    (digits == "0" || digits.starts_with(|c: char| ('1'..='9').contains(&c))).then(|| text.parse().ok())?
+}
+
+struct Calculation<'a> {
+    shell: &'a mut Shell,
+    unknowns: &'a mut Unknowns,
+    may_fail: bool,
     depth: usize,
 }
 
-impl Parser<'_> {
-    fn blanks(&mut self) {
-        while self.text.get(self.at).is_some_and(u8::is_ascii_whitespace) {
-            self.at += 1;
-        }
-    }
-
-    fn operator(&mut self, among: &[u8]) -> Option<u8> {
-        self.blanks();
-        let byte = *self.text.get(self.at)?;
-        // `++` and `+=` assign, which is not supported.
-        let next = self.text.get(self.at + 1).copied();
-        if among.contains(&byte) && next != Some(b'=') && next != Some(byte) {
-            self.at += 1;
-            return Some(byte);
-        }
+impl Calculation<'_> {
+    fn fail(&mut self) -> Option<i64> {
+        self.may_fail = true;
         None
     }
 
-    fn terms(&mut self) -> Option<i64> {
-        let mut value = self.factors()?;
-        while let Some(operator) = self.operator(b"+-") {
-            let right = self.factors()?;
-            value = if operator == b'+' { value.checked_add(right)? } else { value.checked_sub(right)? };
+    fn text(&mut self, text: &str) -> Option<i64> {
+        if let Some(number) = number(text) {
+            return Some(number);
         }
-        Some(value)
+        let mut names = String::with_capacity(text.len());
+        for stretch in stretches(text) {
+            match stretch {
+                Stretch::Known(known) => names.push_str(known),
+                Stretch::Mark(index) => {
+                    names.push_str(UNKNOWN);
+                    let is_number = self.unknowns.get(index).is_some_and(|unknown| {
+                        unknown.is_number
+                            || !unknown.candidates.is_empty()
+                                && unknown.candidates.iter().all(|text| number(text).is_some())
+                    });
+                    self.may_fail |= !is_number;
+                }
+            }
+        }
+        let nested = names.bytes().filter(|byte| b"([?".contains(byte)).count();
+        let is_short = names.len() <= LONGEST && nested <= MOST_NESTED && self.depth < MOST_REFERENCES;
+        let Some(expression) = is_short.then(|| parse(&names).ok()).flatten() else {
+            for name in names.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|n| is_name(n))
+            {
+                self.set(name, None);
+            }
+            return self.fail();
+        };
+        self.depth += 1;
+        let value = self.value(&expression);
+        self.depth -= 1;
+        value
     }
 
-    fn factors(&mut self) -> Option<i64> {
-        let mut value = self.atom()?;
-        while let Some(operator) = self.operator(b"*/%") {
-            let right = self.atom()?;
-            value = match operator {
-                b'*' => value.checked_mul(right)?,
-                b'/' => value.checked_div(right)?,
-                _ => value.checked_rem(right)?,
-            };
+    fn value(&mut self, expression: &Expression) -> Option<i64> {
+        match expression {
+            Expression::Literal(number) => Some(*number),
+            Expression::Reference(target) => self.of(target),
+            Expression::UnaryOp(operator, operand) => {
+                let value = self.value(operand)?;
+                Some(match operator {
+                    Unary::UnaryPlus => value,
+                    Unary::UnaryMinus => value.wrapping_neg(),
+                    Unary::BitwiseNot => !value,
+                    Unary::LogicalNot => i64::from(value == 0),
+                })
+            }
+            Expression::BinaryOp(operator @ (Binary::LogicalAnd | Binary::LogicalOr), left, right) => {
+                let decides = i64::from(matches!(operator, Binary::LogicalOr));
+                match self.value(left).map(|value| i64::from(value != 0)) {
+                    Some(value) if value == decides => Some(decides),
+                    Some(_) => self.value(right).map(|value| i64::from(value != 0)),
+                    None => {
+                        let right = self.perhaps(right)?;
+                        (i64::from(right != 0) == decides).then_some(decides)
+                    }
+                }
+            }
+            Expression::BinaryOp(operator, left, right) => {
+                let (left, right) = (self.value(left), self.value(right));
+                self.binary(*operator, left, right)
+            }
+            Expression::Conditional(condition, then, otherwise) => match self.value(condition) {
+                Some(0) => self.value(otherwise),
+                Some(_) => self.value(then),
+                None => {
+                    let (one, other) = (self.perhaps(then), self.perhaps(otherwise));
+                    one.filter(|_| one == other)
+                }
+            },
+            Expression::Assignment(target, right) => {
+                let value = self.value(right);
+                self.assign(target, value)
+            }
+            Expression::BinaryAssignment(operator, target, right) => {
+                let (left, right) = (self.of(target), self.value(right));
+                let value = self.binary(*operator, left, right);
+                self.assign(target, value)
+            }
+            Expression::UnaryAssignment(step, target) => {
+                let before = self.of(target);
+                let by = match step {
+                    Step::PrefixIncrement | Step::PostfixIncrement => 1,
+                    Step::PrefixDecrement | Step::PostfixDecrement => -1,
+                };
+                let after = self.assign(target, before.map(|value| value.wrapping_add(by)));
+                let is_first = matches!(step, Step::PrefixIncrement | Step::PrefixDecrement);
+                if is_first { after } else { before }
+            }
         }
-        Some(value)
     }
 
-    fn atom(&mut self) -> Option<i64> {
-        self.blanks();
-        let rest = self.text.get(self.at..)?;
-        let first = *rest.first()?;
-        if first == b'(' {
-            self.depth += 1;
-            if self.depth > 16 {
-                return None;
+    /// The value of a part that may not be evaluated. What it would change is unknown.
+    fn perhaps(&mut self, part: &Expression) -> Option<i64> {
+        let before = Rc::clone(&self.shell.variables);
+        let value = self.value(part);
+        for name in differing(&before, &self.shell.variables) {
+            self.set(&name, None);
+        }
+        value
+    }
+
+    fn binary(&mut self, operator: Binary, left: Option<i64>, right: Option<i64>) -> Option<i64> {
+        let divides = matches!(operator, Binary::Divide | Binary::Modulo);
+        if divides && right.is_none_or(|right| right == 0)
+            || matches!(operator, Binary::Power) && right.is_none_or(|right| right < 0)
+        {
+            return self.fail();
+        }
+        let (left, right) = (left?, right?);
+        let shift = u32::try_from(right & 63).unwrap_or(0);
+        Some(match operator {
+            Binary::Power => left.wrapping_pow(u32::try_from(right).ok()?),
+            Binary::Multiply => left.wrapping_mul(right),
+            Binary::Divide => left.wrapping_div(right),
+            Binary::Modulo => left.wrapping_rem(right),
+            Binary::Comma => right,
+            Binary::Add => left.wrapping_add(right),
+            Binary::Subtract => left.wrapping_sub(right),
+            Binary::ShiftLeft => left.wrapping_shl(shift),
+            Binary::ShiftRight => left.wrapping_shr(shift),
+            Binary::LessThan => i64::from(left < right),
+            Binary::LessThanOrEqualTo => i64::from(left <= right),
+            Binary::GreaterThan => i64::from(left > right),
+            Binary::GreaterThanOrEqualTo => i64::from(left >= right),
+            Binary::Equals => i64::from(left == right),
+            Binary::NotEquals => i64::from(left != right),
+            Binary::BitwiseAnd => left & right,
+            Binary::BitwiseXor => left ^ right,
+            Binary::BitwiseOr => left | right,
+            Binary::LogicalAnd => i64::from(left != 0 && right != 0),
+            Binary::LogicalOr => i64::from(left != 0 || right != 0),
+        })
+    }
+
+    fn of(&mut self, target: &Target) -> Option<i64> {
+        let name = match target {
+            Target::Variable(name) => name,
+            Target::ArrayElement(_, index) => {
+                self.value(index);
+                return self.fail();
             }
-            self.at += 1;
-            let value = self.terms()?;
-            self.blanks();
-            if self.text.get(self.at) != Some(&b')') {
-                return None;
+        };
+        if name.starts_with(UNKNOWN) {
+            return None;
+        }
+        let text = match self.shell.get(name).map(|variable| &variable.value) {
+            None if NUMBERS.contains(&name.as_str()) => return None,
+            None => return self.fail(),
+            Some(Value::Unset) => return Some(0),
+            Some(Value::Scalar(text)) => text.clone(),
+            Some(Value::Array(items)) => {
+                items.iter().find(|(key, _)| key == "0").map(|(_, text)| text.clone()).unwrap_or_default()
             }
-            self.at += 1;
-            return Some(value);
+        };
+        self.text(&text)
+    }
+
+    fn assign(&mut self, target: &Target, value: Option<i64>) -> Option<i64> {
+        match target {
+            Target::Variable(name) => self.set(name, value),
+            Target::ArrayElement(name, index) => {
+                self.value(index);
+                self.fail();
+                self.set(name, None);
+            }
         }
-        if first == b'-' && rest.get(1).is_some_and(u8::is_ascii_digit) {
-            self.at += 1;
-            return self.atom()?.checked_neg();
-        }
-        let len = rest.iter().position(|b| !(b.is_ascii_alphanumeric() || *b == b'_')).unwrap_or(rest.len());
-        let word = std::str::from_utf8(rest.get(..len)?).ok()?;
-        self.at += len;
-        if first.is_ascii_digit() {
-            return word.parse().ok();
-        }
-        match &self.shell.get(word)?.value {
-            Value::Scalar(text) => text.trim().parse().ok(),
-            _ => None,
-        }
+        value
+    }
+
+    fn set(&mut self, name: &str, value: Option<i64>) {
+        self.may_fail |= self.shell.readonly.contains(name);
+        let text = value.map_or_else(|| self.unknowns.number(format!("${name}")), |value| value.to_string());
+        self.shell.set_text(name, text);
     }
 }

@@ -1,7 +1,7 @@
 //! Expands whole words: braces, parameters, substitutions, splitting.
 
 use super::splitter::{Expansion, Splitter};
-use super::{arithmetic, brace, parameter};
+use super::{brace, parameter};
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::grammar::lift::lift_document;
@@ -165,13 +165,14 @@ impl Evaluator {
             body.to_owned()
         };
         self.run_values(shell, &expression);
-        if is_known(&expression)
-            && let Some(value) = arithmetic::evaluate(&expression, shell)
-        {
-            return value.to_string();
+        let before = shell.clone();
+        let outcome = self.calculate(shell, &expression);
+        if outcome.may_fail {
+            self.may_fail(&before);
+            self.may_fail(shell);
         }
-        self.forget_assigned(shell, &expression);
-        self.unknowns.plain(format!("$(({}))", self.unknowns.show(&expression)))
+        let source = format!("$(({}))", self.unknowns.show(&expression));
+        outcome.value.map_or_else(|| self.unknowns.number(source), |value| value.to_string())
     }
 
     /// Runs the substitutions in the subscripts of an arithmetic expression that is the value of a word.

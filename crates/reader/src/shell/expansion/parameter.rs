@@ -1,11 +1,12 @@
 //! Expands `$NAME` and `${NAME…}`.
 
+use super::arithmetic::{NUMBERS, Outcome, evaluate};
+use super::pattern;
 use super::splitter::Expansion;
-use super::{arithmetic, pattern};
 use crate::shell::evaluator::Evaluator;
 use crate::shell::grammar::word::ansi_c;
 use crate::shell::state::{Shell, Value};
-use crate::shell::text::{Field, Origin, Stretch, Unknown, is_known, stretches};
+use crate::shell::text::{Field, Origin, Stretch, Unknown, is_known, is_name, stretches};
 
 /// Maximum length in bytes of values and patterns for `#`, `%` and `/`, which take quadratic time.
 const LONGEST_TRIMMED: usize = 4096;
@@ -37,6 +38,16 @@ fn reference(body: &str) -> Option<Reference<'_>> {
     Some(Reference { name, index: None, operator: rest })
 }
 
+/// Whether bash knows an operator behind a name.
+fn is_operator(operator: &str) -> bool {
+    match operator.strip_prefix('@') {
+        Some(change) => matches!(change, "U" | "u" | "L" | "Q" | "E" | "P" | "A" | "K" | "k" | "a"),
+        None => {
+            operator.is_empty() || operator.starts_with([':', '-', '=', '?', '+', '#', '%', '/', '^', ','])
+        }
+    }
+}
+
 /// The value of a reference before an operator is applied.
 enum Referenced {
     /// The script does not set it; the environment may.
@@ -53,7 +64,9 @@ pub(crate) fn expand(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -
             format!("${{{body}}}")
         };
         let source = evaluator.unknowns.show(&source);
-        let mark = evaluator.unknowns.many(source);
+        let is_number = body.starts_with('#') || body == "?" || NUMBERS.contains(&body);
+        let mark =
+            if is_number { evaluator.unknowns.number(source) } else { evaluator.unknowns.many(source) };
         // `"$@"` is any number of words.
         let list = reference(body).is_some_and(|r| r.name == "@" || r.index == Some("@"));
         Expansion { list, ..Expansion::text(mark, Origin::Assigned) }
@@ -79,9 +92,16 @@ pub(crate) fn expand(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -
     if let Some(of) = body.strip_prefix('!')
         && !of.is_empty()
     {
-        return indirect(evaluator, shell, of).unwrap_or_else(|| unknown(evaluator));
+        return indirect(evaluator, shell, of).unwrap_or_else(|| {
+            evaluator.may_fail(shell);
+            unknown(evaluator)
+        });
     }
-    let Some(reference) = reference(body) else { return unknown(evaluator) };
+    let Some(reference) = reference(body).filter(|reference| is_operator(reference.operator)) else {
+        // A bad substitution.
+        evaluator.may_fail(shell);
+        return unknown(evaluator);
+    };
     let index = reference
         .index
         .map(|index| if index.contains('$') { evaluator.text(shell, index) } else { index.to_owned() });
@@ -161,7 +181,7 @@ fn find(shell: &Shell, name: &str, index: Option<&str>) -> Referenced {
         }
         (Value::Array(items), index) => {
             let wanted = index.unwrap_or("0");
-            let key = arithmetic::evaluate(wanted, shell).map_or_else(
+            let key = evaluate(wanted, shell).map_or_else(
                 || wanted.to_owned(),
                 |n| {
                     // Negative indexes count from the end.
@@ -250,7 +270,9 @@ fn apply(
             Some(other) => one_of(evaluator, body, vec![text, other]),
             None => Expansion::text(text, Origin::Assigned),
         };
-        if kind == '=' {
+        if kind == '=' && !is_name(reference.name) {
+            evaluator.may_fail(shell);
+        } else if kind == '=' {
             let value = expansion.texts.first().cloned().unwrap_or_default();
             evaluator.set_text(shell, reference.name, value);
         }
@@ -259,8 +281,7 @@ fn apply(
     let Referenced::Texts(found) = found else {
         // An offset is evaluated also where there is nothing to cut.
         if colon {
-            let numbers = evaluator.text(shell, rest);
-            evaluator.run_subscripts(shell, &numbers);
+            cut(evaluator, shell, rest);
         }
         return None;
     };
@@ -351,6 +372,25 @@ fn first_letter(text: &str, change: impl Fn(&char) -> char) -> String {
     chars.next().map(|c| change(&c)).into_iter().chain(chars).collect()
 }
 
+/// The offset of `${NAME:offset:length}`, and its length if there is one; `None` where they are not known.
+fn cut(evaluator: &mut Evaluator, shell: &mut Shell, numbers: &str) -> Option<(i64, Option<usize>)> {
+    let numbers = evaluator.text(shell, numbers);
+    evaluator.run_subscripts(shell, &numbers);
+    let before = shell.clone();
+    let mut found = numbers.splitn(2, ':').map(|number| evaluator.calculate(shell, number));
+    let (offset, length) = (found.next()?, found.next());
+    // A length below 0 counts from the end, which may be before the offset.
+    let is_short = |length: Outcome| length.may_fail || length.value.is_none_or(|length| length < 0);
+    if offset.may_fail || length.is_some_and(is_short) {
+        evaluator.may_fail(&before);
+    }
+    let length = match length {
+        Some(length) => Some(usize::try_from(length.value?).ok()?),
+        None => None,
+    };
+    Some((offset.value?, length))
+}
+
 /// The result of `${NAME:offset:length}`; `None` when it is unknown. `first` is the index of the first element, 0 or 1.
 fn slice(
     evaluator: &mut Evaluator,
@@ -358,14 +398,7 @@ fn slice(
     rest: &str,
     (Expansion { texts, list, origin }, first): (Expansion, i64),
 ) -> Option<Expansion> {
-    let numbers = evaluator.text(shell, rest);
-    evaluator.run_subscripts(shell, &numbers);
-    let mut numbers = numbers.splitn(2, ':');
-    let offset = arithmetic::evaluate(numbers.next()?, shell)?;
-    let length = match numbers.next() {
-        Some(length) => Some(usize::try_from(arithmetic::evaluate(length, shell)?).ok()?),
-        None => None,
-    };
+    let (offset, length) = cut(evaluator, shell, rest)?;
     let start = |len: usize| {
         let len = i64::try_from(len).unwrap_or(i64::MAX);
         usize::try_from(if offset < 0 { len + offset } else { offset - first }).unwrap_or(0)

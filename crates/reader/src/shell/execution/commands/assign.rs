@@ -21,6 +21,9 @@ impl Evaluator {
     /// Performs one assignment.
     pub fn assign(&mut self, shell: &mut Shell, assignment: &Assignment) {
         let value = self.value_of(shell, assignment);
+        if shell.readonly.contains(variable(&assignment.name)) {
+            self.may_fail(shell);
+        }
         self.set_value(shell, assignment, value);
     }
 
@@ -96,9 +99,13 @@ impl Evaluator {
                 _ => items.iter().for_each(|(name, path)| self.rename(shell, path, name)),
             }
         }
+        let before = (!shell.readonly.is_empty()).then(|| shell.clone());
         match value {
             Value::Scalar(text) => self.set_text(shell, name, text),
             value => shell.set(name, value, Origin::Assigned),
+        }
+        if let Some(before) = before {
+            self.keep_readonly(shell, &before);
         }
         let exports = shell.exports_all || ALWAYS_SET.contains(&name);
         if exports || shell.get(name).is_some_and(|variable| variable.exported) {

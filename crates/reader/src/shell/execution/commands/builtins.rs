@@ -40,6 +40,17 @@ fn complete(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) {
 
 /// Runs a builtin; `None` for any other command.
 pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -> Option<Ran> {
+    if shell.readonly.is_empty() {
+        return run_free(evaluator, shell, invocation);
+    }
+    let before = shell.clone();
+    let ran = run_free(evaluator, shell, invocation);
+    evaluator.keep_readonly(shell, &before);
+    ran
+}
+
+/// Runs a builtin where no variable is readonly.
+fn run_free(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -> Option<Ran> {
     let name = invocation.word(0)?;
     let quiet = Some((String::new(), Flow::On));
     if names::EVALUATING.has(name) {
@@ -69,9 +80,10 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
         }
         "let" => {
             for field in invocation.args() {
-                evaluator.run_values(shell, &field.text);
-                evaluator.forget_assigned(shell, &field.text);
+                evaluator.evaluate_expanded(shell, &field.text);
             }
+            evaluator.leaf(shell, invocation);
+            return quiet;
         }
         "set" => set(evaluator, shell, invocation),
         "shift" => {
@@ -101,7 +113,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
         "trap" => evaluator.trap(shell, invocation),
         "exit" | "return" | "break" | "continue" => {
             evaluator.leaf(shell, invocation);
-            let flow = leaves(shell, invocation, name);
+            let flow = leaves(evaluator, shell, invocation, name);
             let levels = invocation.word(1).map_or(Some(1), |levels| levels.parse().ok());
             evaluator.leave(shell, flow, levels);
             if flow == Flow::Exit {
@@ -143,14 +155,16 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
 }
 
 /// Where control continues after a builtin that leaves a part of the script. Where it fails, or may, the script goes on.
-fn leaves(shell: &Shell, invocation: &Invocation, name: &str) -> Flow {
+fn leaves(evaluator: &Evaluator, shell: &Shell, invocation: &Invocation, name: &str) -> Flow {
     let words = invocation.from(1);
     if words.iter().any(|word| word.text == "--help") {
         return Flow::On;
     }
     match name {
         // An unknown word may be two, with which it fails.
-        "exit" if words.len() <= 1 && words.iter().all(|word| is_known(&word.text)) => Flow::Exit,
+        "exit" if words.len() <= 1 && words.iter().all(|word| evaluator.unknowns.is_one_word(&word.text)) => {
+            Flow::Exit
+        }
         "return" if shell.in_function && words.len() <= 1 => Flow::Return,
         "break" if shell.in_loop => Flow::Break,
         "continue" if shell.in_loop => Flow::Continue,
@@ -238,6 +252,9 @@ fn declare(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation
         }
         if exports {
             evaluator.export(shell, name);
+        }
+        if invocation.word(0) == Some("readonly") || option('r') {
+            Rc::make_mut(&mut shell.readonly).insert(name.to_owned());
         }
     }
 }

@@ -57,6 +57,7 @@ impl Evaluator {
         let (in_function, in_loop) = (shell.in_function, shell.in_loop);
         (shell.in_function, shell.in_loop) = (true, false);
         let recursed = std::mem::take(&mut self.recursed);
+        self.leaving.lines.push(None);
         let ((printed, flow), mut nodes) = self.collected(|this| {
             this.until_return(shell, |this, shell| this.redirected(shell, &body.0, body.1.as_ref()))
         });
@@ -71,16 +72,22 @@ impl Evaluator {
         if !nodes.is_empty() {
             self.push(Node::Group(Construct::Call(name.to_owned()), nodes));
         }
-        let mut with_more = shell.locals.values().any(|local| !local.is_certain).then(|| shell.clone());
-        shell.end_locals(false);
-        if let Some(with_more) = &mut with_more {
-            with_more.end_locals(true);
-            self.join(shell, with_more);
+        let mut failed = self.leaving.lines.pop().flatten();
+        for shell in std::iter::once(&mut *shell).chain(failed.as_mut()) {
+            let mut with_more = shell.locals.values().any(|local| !local.is_certain).then(|| shell.clone());
+            shell.end_locals(false);
+            if let Some(with_more) = &mut with_more {
+                with_more.end_locals(true);
+                self.join(shell, with_more);
+            }
+            shell.locals = Rc::clone(&locals);
+            (shell.in_function, shell.in_loop) = (in_function, in_loop);
+            (shell.args, shell.args_unknown, shell.args_choices) = outer.clone();
+            shell.stdin.clone_from(&stdin);
         }
-        shell.locals = locals;
-        (shell.in_function, shell.in_loop) = (in_function, in_loop);
-        (shell.args, shell.args_unknown, shell.args_choices) = outer;
-        shell.stdin = stdin;
+        if let Some(failed) = failed {
+            self.may_fail(&failed);
+        }
         self.status = None;
         (printed, if flow == Flow::Exit { Flow::Exit } else { Flow::On })
     }
