@@ -114,9 +114,10 @@ fn one(
     if acted {
         counts.acted += 1;
     } else {
-        if readings.values().any(Reading::acts) && env::var_os("IDLE").is_some() {
-            let shown = readings.values().find(|reading| reading.acts()).map(Reading::shown);
-            println!("IDLE {seed} {form:?}\n{text}\n  {}\n", shown.unwrap_or_default().replace('\n', "\n  "));
+        let is_denied = |reading: &&Reading| reading.acts() || !reading.is_allowed();
+        if let Some(denied) = readings.values().find(is_denied).filter(|_| env::var_os("IDLE").is_some()) {
+            let shown = denied.shown();
+            println!("IDLE {seed} {form:?}\n{text}\n  {}\n", shown.replace('\n', "\n  "));
         }
         counts.idle += 1;
         counts.idle_read_as_acting += u64::from(readings.values().any(Reading::acts));

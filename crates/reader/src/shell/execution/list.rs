@@ -97,7 +97,8 @@ impl Evaluator {
 
     fn pipeline(&mut self, shell: &mut Shell, pipeline: &ast::Pipeline) -> Ran {
         if let [only] = pipeline.seq.as_slice() {
-            let ran = self.command(shell, only);
+            let untimed = pipeline.timed.as_ref().and_then(|_| without_time(only));
+            let ran = self.command(shell, untimed.as_ref().unwrap_or(only));
             if pipeline.bang {
                 self.status = self.status.map(|held| !held);
             }
@@ -201,6 +202,22 @@ impl Evaluator {
         let flow = self.unless_it_fails(shell, without, flow);
         (printed, flow)
     }
+}
+
+/// A command behind a second `time`, which the parser takes for the program of this name.
+fn without_time(command: &ast::Command) -> Option<ast::Command> {
+    let ast::Command::Simple(simple) = command else { return None };
+    let name = simple.word_or_name.as_ref().filter(|name| name.value == "time" && simple.prefix.is_none());
+    let mut words = name.and(simple.suffix.as_ref())?.0.iter().cloned().peekable();
+    words.next_if(|word| matches!(word, ast::CommandPrefixOrSuffixItem::Word(word) if word.value == "-p"));
+    let Some(ast::CommandPrefixOrSuffixItem::Word(name)) = words.next() else { return None };
+    let inner = ast::SimpleCommand {
+        prefix: None,
+        word_or_name: Some(name),
+        suffix: Some(ast::CommandSuffix(words.collect())),
+    };
+    let inner = ast::Command::Simple(inner);
+    Some(without_time(&inner).unwrap_or(inner))
 }
 
 /// Whether a file may not be there, or may not be written.

@@ -1,7 +1,7 @@
 //! Turns words as written into words as a program receives them.
 
 pub(crate) mod arithmetic;
-mod brace;
+pub(crate) mod brace;
 mod expand;
 mod parameter;
 pub(crate) mod pattern;

@@ -147,7 +147,7 @@ fn find(shell: &Shell, name: &str, index: Option<&str>) -> Referenced {
             return several(texts, name, shell.args.first().map_or(Origin::Literal, |field| field.origin));
         }
         "#" => return one(shell.args.len().to_string()),
-        "0" => return one(shell.name.as_deref().unwrap_or("bash").to_owned()),
+        "0" => return shell.name.as_deref().map_or(Referenced::Missing, |name| one(name.to_owned())),
         "PWD" if shell.get(name).is_none() => {
             return shell.cwd.clone().map_or(Referenced::Missing, one);
         }

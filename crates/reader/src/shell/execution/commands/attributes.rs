@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use brush_parser::ast::Assignment;
+
+use super::assign::variable;
 use super::invocation::Invocation;
 use crate::shell::state::{Attribute, Local, Shell, Value};
 
@@ -10,7 +13,12 @@ use crate::shell::state::{Attribute, Local, Shell, Value};
 const MOST_REFERENCES: usize = 8;
 
 /// Sets the attributes that the options of a declaration state for the variables that it names.
-pub(crate) fn declare(shell: &mut Shell, invocation: &Invocation, is_declaration: bool) {
+pub(crate) fn declare(
+    shell: &mut Shell,
+    invocation: &Invocation,
+    is_declaration: bool,
+    assigned: &[Assignment],
+) {
     if !is_declaration {
         return;
     }
@@ -26,13 +34,20 @@ pub(crate) fn declare(shell: &mut Shell, invocation: &Invocation, is_declaration
                 if let Some(attribute) = attribute {
                     Rc::make_mut(&mut shell.attributes).insert(name.to_owned(), attribute);
                     // A second `declare -n` changes the reference, not what it stands for.
-                    if attribute == Attribute::Reference && field.text.contains('=') {
+                    let is_assigned = assigned.iter().any(|assignment| variable(&assignment.name) == name);
+                    if attribute == Attribute::Reference && is_assigned {
                         Rc::make_mut(&mut shell.variables).remove(name);
                     }
                 }
             }
         }
     }
+}
+
+/// Whether a declaration makes its variables readonly.
+pub(crate) fn makes_readonly(invocation: &Invocation) -> bool {
+    invocation.word(0) == Some("readonly")
+        || invocation.args().any(|field| field.text.starts_with('-') && field.text.contains('r'))
 }
 
 impl Shell {

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::attributes;
 use super::invocation::Invocation;
 use crate::languages::names::shell as names;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
@@ -11,7 +12,7 @@ use crate::shell::execution::output::redirect::descriptor;
 use crate::shell::options::{Item, Scanner};
 use crate::shell::programs::quoted;
 use crate::shell::state::{Shell, Value};
-use crate::shell::text::{Field, Origin, is_known, is_name, join};
+use crate::shell::text::{Field, Origin, is_all_unknown, is_known, is_name, join};
 
 /// Maximum number of lines for which `mapfile -C` runs its command.
 const MOST_CALLBACKS: usize = 16;
@@ -253,7 +254,7 @@ fn declare(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation
         if exports {
             evaluator.export(shell, name);
         }
-        if invocation.word(0) == Some("readonly") || option('r') {
+        if attributes::makes_readonly(invocation) {
             Rc::make_mut(&mut shell.readonly).insert(name.to_owned());
         }
     }
@@ -438,8 +439,12 @@ fn exec(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -
     let rest = invocation.with(invocation.from(first).to_vec());
     let inner = shell.clone().through("exec");
     let printed = evaluator.through(shell, invocation, "exec", |this| this.start(&inner, &rest).0);
-    // With `execfail`, the script continues when `exec` fails.
-    (printed, if shell.outlives_exec { Flow::On } else { Flow::Exit })
+    // With `execfail`, the script continues when the program cannot be started; with an unknown option, it always does.
+    let is_option =
+        |word: &&str| !matches!(*word, "-a" | "-c" | "-l" | "-cl" | "-lc" | "--") && word.starts_with('-');
+    let may_be_option = invocation.word(first).is_none_or(is_all_unknown)
+        || texts.get(1..first).unwrap_or_default().iter().any(is_option);
+    (printed, if shell.outlives_exec || may_be_option { Flow::On } else { Flow::Exit })
 }
 
 /// The name in the `{NAME}` before a redirection, the variable that receives the file descriptor.

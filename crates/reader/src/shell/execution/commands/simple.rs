@@ -1,6 +1,8 @@
 //! Simple commands: assignments, redirections, and the lookup of the name.
 
-use brush_parser::ast::{self, AssignmentName, CommandPrefixOrSuffixItem};
+use std::rc::Rc;
+
+use brush_parser::ast::{self, AssignmentName, AssignmentValue, CommandPrefixOrSuffixItem};
 
 use super::assign::variable;
 use super::invocation::Invocation;
@@ -9,6 +11,7 @@ use crate::languages::names::shell as names;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::execution::list::may_fail;
 use crate::shell::execution::ways::Ways;
+use crate::shell::expansion::brace;
 use crate::shell::script::{Command, Node};
 use crate::shell::state::{Body, Shell};
 use crate::shell::text::{Field, Origin, Unknowns};
@@ -51,7 +54,7 @@ impl Evaluator {
             match item {
                 CommandPrefixOrSuffixItem::Word(word) => fields.extend(self.fields(shell, &word.value)),
                 CommandPrefixOrSuffixItem::AssignmentWord(assignment, word) if is_declaration => {
-                    declared.push(assignment);
+                    declared.extend(with_braces(assignment));
                     fields.push(Field::literal(
                         word.value.split('=').next().unwrap_or_default().trim_end_matches('+'),
                     ));
@@ -91,9 +94,12 @@ impl Evaluator {
         // All values are expanded before the first one is assigned.
         let values: Vec<_> = declared.iter().map(|assignment| self.value_of(shell, assignment)).collect();
         shell.localise(&invocation);
-        attributes::declare(shell, &invocation, is_declaration);
-        for (assignment, value) in declared.into_iter().zip(values) {
+        attributes::declare(shell, &invocation, is_declaration, &declared);
+        for (assignment, value) in declared.iter().zip(values) {
             self.set_value(shell, assignment, value);
+            if attributes::makes_readonly(&invocation) {
+                Rc::make_mut(&mut shell.readonly).insert(variable(&assignment.name).to_owned());
+            }
         }
         let without = may_fail(&redirected).then(|| shell.clone());
         let (printed, flow) = if assignments.is_empty() {
@@ -292,4 +298,19 @@ fn alias_text(shell: &Shell, simple: &ast::SimpleCommand) -> Option<String> {
         }
     }
     Some(text)
+}
+
+/// The assignments of a declaration, whose words undergo brace expansion: `readonly A={x,y}` is two of them.
+fn with_braces(assignment: &ast::Assignment) -> Vec<ast::Assignment> {
+    if let AssignmentValue::Scalar(word) = &assignment.value
+        && word.value.contains('{')
+        && let Ok(values) = brace::expand(&word.value)
+    {
+        let of = |value: String| ast::Assignment {
+            value: AssignmentValue::Scalar(ast::Word::new(&value)),
+            ..assignment.clone()
+        };
+        return values.into_iter().map(of).collect();
+    }
+    vec![assignment.clone()]
 }
