@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use brush_parser::ast;
 
+use super::commands::invocation::Invocation;
 use super::ways::Ways;
 use crate::shell::Complaint;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
@@ -42,10 +43,6 @@ impl Evaluator {
     }
 
     fn for_words(&mut self, shell: &mut Shell, clause: &ast::ForClauseCommand) -> Ran {
-        let (name, select) = match clause.variable_name.strip_suffix(SELECT) {
-            Some(name) => (name, true),
-            None => (clause.variable_name.as_str(), false),
-        };
         let fields = match &clause.values {
             Some(words) => {
                 let each = words
@@ -54,6 +51,21 @@ impl Evaluator {
                 each.flatten().collect()
             }
             None => self.fields(shell, "\"$@\""),
+        };
+        if fields.iter().any(|field| self.may_split(field)) {
+            let words = Invocation::of(fields, None);
+            return self.run_each(shell, &words, |this, shell, words| {
+                this.rounds_for(shell, clause, words.fields.clone())
+            });
+        }
+        self.rounds_for(shell, clause, fields)
+    }
+
+    /// Runs the rounds of `for` or `select` over these words.
+    fn rounds_for(&mut self, shell: &mut Shell, clause: &ast::ForClauseCommand, fields: Vec<Field>) -> Ran {
+        let (name, select) = match clause.variable_name.strip_suffix(SELECT) {
+            Some(name) => (name, true),
+            None => (clause.variable_name.as_str(), false),
         };
         if select {
             // `select` asks again after every choice.
@@ -101,6 +113,17 @@ impl Evaluator {
         self.complain(Complaint::LongLoop);
         let lines: Vec<&str> = fields.iter().map(|field| field.text.as_str()).collect();
         self.leave_out(shell, &lines.join("\n"));
+    }
+
+    /// Whether a word is one of several texts, of which one is more than a word.
+    fn may_split(&self, field: &Field) -> bool {
+        let splits =
+            |text: &String| text.split_whitespace().count() > 1 || self.unknowns.may_be_several(text);
+        stretches(&field.text).any(|stretch| {
+            let Stretch::Mark(index) = stretch else { return false };
+            let found = self.unknowns.get(index).filter(|unknown| !unknown.is_one_word);
+            found.is_some_and(|unknown| unknown.candidates.iter().any(splits))
+        })
     }
 
     /// True when the field may expand to any number of words or file names.

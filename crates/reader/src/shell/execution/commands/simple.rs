@@ -103,7 +103,7 @@ impl Evaluator {
         }
         let without = may_fail(&redirected).then(|| shell.clone());
         let (printed, flow) = if assignments.is_empty() {
-            self.run_each(shell, &invocation)
+            self.run_each(shell, &invocation, Self::run_named)
         } else {
             let mut inner = shell.clone();
             for assignment in &assignments {
@@ -112,7 +112,7 @@ impl Evaluator {
                     self.export(&mut inner, name);
                 }
             }
-            let ran = self.run_each(&mut inner, &invocation);
+            let ran = self.run_each(&mut inner, &invocation, Self::run_named);
             // The assignments end with the command; what `cd` or `read` changed remains.
             for assignment in &assignments {
                 inner.restore(variable(&assignment.name), shell);
@@ -139,12 +139,17 @@ impl Evaluator {
     }
 
     /// Runs the command once for each combination of the possible texts of its unknown stretches.
-    fn run_each(&mut self, shell: &mut Shell, invocation: &Invocation) -> Ran {
+    pub fn run_each(
+        &mut self,
+        shell: &mut Shell,
+        invocation: &Invocation,
+        mut run: impl FnMut(&mut Self, &mut Shell, &Invocation) -> Ran,
+    ) -> Ran {
         let choice = |invocation: &Invocation, unknowns: &Unknowns| {
             invocation.fields.iter().find_map(|field| unknowns.first_choice(&field.text))
         };
         if choice(invocation, &self.unknowns).is_none() {
-            return self.run_named(shell, invocation);
+            return run(self, shell, invocation);
         }
         let commands = self.combinations(
             shell,
@@ -165,7 +170,7 @@ impl Evaluator {
                 Invocation { fields, ..invocation.clone() }
             },
         );
-        self.one_way_of(shell, commands, Self::run_named)
+        self.one_way_of(shell, commands, run)
     }
 
     /// Runs one of several commands.
