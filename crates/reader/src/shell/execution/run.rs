@@ -181,6 +181,9 @@ impl Evaluator {
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let mut from = 0;
         let mut left = MOST_SALVAGES;
+        // What stands in a loop or a function may run more than once.
+        let repeats = text.contains("()") || names::LOOPS.are_in(text);
+        let around = Shell { repeats: shell.repeats || repeats, ..shell.clone() };
         while from < lines.len() {
             let most = lines.len().min(from + LONGEST_STATEMENT);
             let whole = (from + 1..=most).filter(|upto| *upto - from < lines.len()).find_map(|upto| {
@@ -195,14 +198,14 @@ impl Evaluator {
                 }
                 None if left == 0 || lines.len() == 1 => break,
                 None => {
-                    self.unread(shell, lines.get(from).copied().unwrap_or_default());
+                    self.unread(&around, lines.get(from).copied().unwrap_or_default());
                     from += 1;
                 }
             }
         }
         let rest: String = lines.get(from..).unwrap_or_default().concat();
         if !rest.trim().is_empty() {
-            self.unread(shell, &rest);
+            self.unread(&around, &rest);
         }
     }
 }
