@@ -2,7 +2,7 @@
 
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::program::Role;
-use crate::languages::names::shell as names;
+use crate::languages::names::{Names, shell as names};
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Started;
 use crate::shell::host::host_of;
@@ -138,17 +138,12 @@ pub(crate) fn ansible(evaluator: &mut Evaluator, started: &Started<'_>) -> Strin
     let folder = call.argument("project_src").unwrap_or("$project_src");
     let script = match call.name() {
         "shell" | "command" | "raw" | "expect" | "win_shell" | "win_command" => call.command(),
-        "service" | "systemd" | "systemd_service" | "sysvinit" | "openrc" | "runit" | "win_service" => {
-            format!("systemctl {verb} {name}")
-        }
-        "docker_container" | "podman_container" => format!("docker {verb} {name}"),
-        "docker_compose" | "docker_compose_v2" => format!("cd {folder}; docker compose {verb}"),
-        "docker_swarm_service" => format!("docker service update --force {name}"),
         "helm" if verb == "stop" => format!("helm uninstall {name}"),
-        "helm" => format!("helm upgrade {name} chart"),
-        "supervisorctl" => format!("supervisorctl {verb} {name}"),
-        "pm2" => format!("pm2 {verb} {name}"),
-        _ => String::new(),
+        module => {
+            let words = names::ANSIBLE_MODULES.get(module).unwrap_or(Names(&[]));
+            let script = words.iter().collect::<Vec<_>>().join(" ");
+            script.replace("{verb}", verb).replace("{project_src}", folder).replace("{name}", name)
+        }
     };
     let mut inner = shell.elsewhere().through("ansible");
     inner.stdin = None;

@@ -1,16 +1,16 @@
 //! Assignments to names, fields and elements.
 
+use std::rc::Rc;
+
 use super::Evaluator;
 use super::value::{Call, Range, Takes, Value};
 use crate::languages::lexer::Token;
-
-/// Keywords that declare variables.
-pub(super) const DECLARING: [&str; 6] = ["my", "our", "local", "const", "let", "var"];
+use crate::languages::names::evaluation as words;
 
 impl Evaluator<'_> {
     /// Whether a keyword that declares a variable stands here.
     fn declares(&self) -> bool {
-        self.name_at(self.at).is_some_and(|name| DECLARING.contains(&name))
+        self.name_at(self.at).is_some_and(|name| words::DECLARING.has(name))
     }
 
     pub(super) fn assigned(&mut self) -> Value {
@@ -71,11 +71,10 @@ impl Evaluator<'_> {
             self.assign((from, to), new.clone(), false);
             return new;
         }
-        if matches!(self.token(0), Some(Token::Operator("++" | "--"))) {
-            let step = if self.token(0) == Some(&Token::Operator("++")) { 1 } else { -1 };
+        if let Some(Token::Operator(operator @ ("++" | "--"))) = self.token(0) {
+            let new = value.plus(if *operator == "++" { 1 } else { -1 });
             self.at += 1;
-            self.assign((from, to), value.plus(step), false);
-            return value;
+            self.assign((from, to), new, false);
         }
         value
     }
@@ -151,23 +150,18 @@ impl Evaluator<'_> {
 
     /// Assigns to the name, the field or the element that stands in a range.
     pub(super) fn assign(&mut self, range: Range, value: Value, declares: bool) {
-        let tokens: Vec<Token> = self.unit.tokens.get(range.0..range.1).unwrap_or_default().to_vec();
-        let mut names: Vec<String> = Vec::new();
-        let mut sign = "";
-        let mut has_index = false;
-        for (at, token) in tokens.iter().enumerate() {
-            match token {
-                Token::Name(name) if self.is_before(name) => {}
-                Token::Name(name) => names.push(name.clone()),
-                Token::Symbol('@' | '%') if self.is_perl() => sign = "@",
-                Token::Symbol('@') if self.is_ruby() => names.push("self".to_owned()),
-                Token::Symbol('[' | '{') => {
-                    has_index = at > 0;
-                    break;
-                }
-                _ => {}
-            }
-        }
+        let unit = Rc::clone(&self.unit);
+        let tokens = unit.tokens.get(range.0..range.1).unwrap_or_default();
+        let index = tokens.iter().position(|token| matches!(token, Token::Symbol('[' | '{')));
+        let head = tokens.get(..index.unwrap_or(tokens.len())).unwrap_or_default();
+        let stated = head.iter().filter_map(|token| match token {
+            Token::Name(name) if !self.is_before(name) => Some(name.clone()),
+            Token::Symbol('@') if self.is_ruby() => Some("self".to_owned()),
+            _ => None,
+        });
+        let mut names: Vec<String> = stated.collect();
+        let is_hash = self.is_perl() && head.iter().any(|token| token.is('%'));
+        let is_list = is_hash || self.is_perl() && head.iter().any(|token| token.is('@'));
         if self.is_ruby() && names.first().is_some_and(|name| name == "self") {
             names.dedup();
         }
@@ -182,11 +176,9 @@ impl Evaluator<'_> {
             return self.forget_names(range.0, range.1);
         }
         if let Some(name) = path.strip_prefix("process.env.") {
-            let name = name.to_owned();
-            return self.set_variable(Some(name), &value);
+            return self.set_variable(Some(name.to_owned()), &value);
         }
-        let index = tokens.iter().position(|token| matches!(token, Token::Symbol('[' | '{')));
-        if let Some(index) = index.filter(|_| has_index) {
+        if let Some(index) = index {
             // `environ["PATH"] = …` changes what is started.
             if path.ends_with("environ") || path.ends_with("process.env") || path == "ENV" || path == "_ENV" {
                 let key = self.within_brackets((range.0 + index + 1, range.1.saturating_sub(1)), Self::key);
@@ -196,8 +188,7 @@ impl Evaluator<'_> {
             let keys = if self.is_perl() { vec![format!("@{path}"), path] } else { vec![path] };
             for path in keys {
                 if let Some(old) = self.lookup(&path).cloned() {
-                    let new = self.with_element(&old, (range.0 + index, range.1), &value);
-                    let new = new.unwrap_or_default();
+                    let new = self.with_element(&old, (range.0 + index, range.1), &value).unwrap_or_default();
                     self.replace(&old, &new);
                     self.bind(&path, new, false);
                 }
@@ -210,23 +201,21 @@ impl Evaluator<'_> {
             && let Some(old) = self.lookup(owner).cloned().filter(|old| !old.is_callable())
         {
             let new = match (&old, fields) {
-                (Value::Table(rows), [field]) => with_field(rows, field.clone(), &value),
+                (Value::Table(rows), [field]) => with_field(rows, field, &value),
                 _ => Value::unknown(),
             };
             self.replace(&old, &new);
             return;
         }
-        let path = format!("{sign}{path}");
+        // An array or a hash of Perl.
+        let path = if is_list { format!("@{path}") } else { path };
         let value = match value {
-            // An array or a hash of Perl.
-            Value::List(items)
-                if sign == "@" && items.len() % 2 == 0 && tokens.iter().any(|token| token.is('%')) =>
-            {
+            Value::List(items) if is_hash && items.len() % 2 == 0 => {
                 let pairs =
                     items.chunks(2).filter_map(|pair| Some((pair.first()?.known()?, pair.get(1)?.clone())));
                 Value::Table(pairs.collect())
             }
-            value if sign == "@" && matches!(value, Value::Text(_)) => Value::List(vec![value]),
+            value @ Value::Text(_) if is_list => Value::List(vec![value]),
             value => value,
         };
         // Objects of one class share these names here.
@@ -260,14 +249,14 @@ impl Evaluator<'_> {
                 *items.get_mut(at)? = value.clone();
                 Some(Value::List(items))
             }
-            Value::Table(rows) => Some(with_field(rows, key.known()?, value)),
+            Value::Table(rows) => Some(with_field(rows, &key.known()?, value)),
             _ => None,
         }
     }
 }
 
 /// A table with another value of one field.
-fn with_field(rows: &[(String, Value)], field: String, value: &Value) -> Value {
-    let others = rows.iter().filter(|(key, _)| *key != field).cloned();
-    Value::Table(others.chain([(field.clone(), value.clone())]).collect())
+fn with_field(rows: &[(String, Value)], field: &str, value: &Value) -> Value {
+    let others = rows.iter().filter(|(key, _)| key != field).cloned();
+    Value::Table(others.chain([(field.to_owned(), value.clone())]).collect())
 }

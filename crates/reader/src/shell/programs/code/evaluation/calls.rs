@@ -15,7 +15,7 @@ impl Evaluator<'_> {
         match value {
             Value::Function(function) => {
                 self.handle(at);
-                self.call_function(function, arguments.values, arguments.named, false)
+                self.call_function(function, arguments, false)
             }
             Value::Path(path) => self.call_path(path, arguments, at),
             Value::Several(each) => {
@@ -53,7 +53,7 @@ impl Evaluator<'_> {
     /// Calls a function with unknown arguments.
     pub(super) fn call_unknown(&mut self, value: &Value) {
         match value {
-            Value::Function(function) => drop(self.call_function(function, vec![], vec![], true)),
+            Value::Function(function) => drop(self.call_function(function, Arguments::default(), true)),
             Value::Path(path) if starts_program(path, self.language) => self.add(Call::Unclear),
             _ => {}
         }
@@ -65,7 +65,7 @@ impl Evaluator<'_> {
         let is_module = owner.split('.').next().is_some_and(|first| starts::MODULES.has(first));
         if !is_module && let Some(function) = self.methods.get(own).cloned() {
             self.handle(at);
-            return self.call_function(&function, arguments.values, arguments.named, false);
+            return self.call_function(&function, arguments, false);
         }
         if let Some(value) = self.loaded(own, &arguments) {
             self.handle(at);
@@ -109,28 +109,23 @@ impl Evaluator<'_> {
         let is_python = self.is_python();
         match own {
             "require" | "import" | "__import__" | "import_module" => {
-                Some(text.map_or_else(Value::unknown, |module| {
-                    Value::Path(module.trim_start_matches("node:").to_owned())
-                }))
+                let module = text.map(|module| module.trim_start_matches("node:").to_owned());
+                Some(module.map(Value::Path).unwrap_or_default())
             }
             "getattr" => match (first, arguments.values.get(1).and_then(Value::known)) {
                 (Value::Path(path), Some(name)) => Some(Value::Path(format!("{path}.{name}"))),
                 _ => None,
             },
             "call_user_func" | "send" | "public_send" | "__send__" => {
-                let name = text?;
-                let values = arguments.rest();
-                Some(self.call_path(&name, Arguments::of(values), usize::MAX))
+                Some(self.call_path(&text?, Arguments::of(arguments.rest()), usize::MAX))
             }
             "eval" | "exec" if own == "eval" || (is_python && !arguments.values.is_empty()) => {
                 let code = text?;
                 let unit = Rc::new(Unit::new(&code, self.language));
                 let end = unit.tokens.len();
-                let before = std::mem::replace(&mut self.unit, unit);
                 let returned = self.has_returned;
-                self.within((0, end), Self::statements);
+                self.within_unit(unit, (0, end), Self::statements);
                 self.has_returned = returned;
-                self.unit = before;
                 // What the text calls was found; what was not understood there is searched by nothing else.
                 if !self.is_complete && self.mentions(&code) {
                     self.add_found(suspected(Call::Script(known(&code)), self.loops > 0));
@@ -138,22 +133,18 @@ impl Evaluator<'_> {
                 Some(Value::unknown())
             }
             "promisify" | "wrap" | "wraps" => Some(first),
-            "partial" => {
-                let values: Vec<Value> = arguments.rest();
-                match first {
-                    Value::Function(function) => {
-                        let given = function.given.iter().cloned().chain(values).collect();
-                        self.called.push(Rc::clone(&function));
-                        Some(Value::Function(Rc::new(Function { given, ..(*function).clone() })))
-                    }
-                    Value::Path(path) => Some(self.call_path(
-                        &path,
-                        Arguments { values, named: arguments.named.clone() },
-                        usize::MAX,
-                    )),
-                    _ => None,
+            "partial" => match first {
+                Value::Function(function) => {
+                    let given = function.given.iter().cloned().chain(arguments.rest()).collect();
+                    self.called.push(Rc::clone(&function));
+                    Some(Value::Function(Rc::new(Function { given, ..(*function).clone() })))
                 }
-            }
+                Value::Path(path) => {
+                    let given = Arguments { values: arguments.rest(), named: arguments.named.clone() };
+                    Some(self.call_path(&path, given, usize::MAX))
+                }
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -168,10 +159,7 @@ impl Evaluator<'_> {
         let first = arguments.first();
         let second = || arguments.values.get(1).cloned();
         Some(match own {
-            "str" | "String" | "bytes" | "repr" if arguments.values.len() == 1 => Value::Text(match &first {
-                Value::Text(parts) => parts.clone(),
-                value => value.parts(),
-            }),
+            "str" | "String" | "bytes" | "repr" if arguments.values.len() == 1 => Value::Text(first.parts()),
             "escapeshellarg" | "quote" | "escape" | "shellescape" => first,
             "list" | "tuple" | "sorted" | "Array" | "iter" if arguments.named.is_empty() => {
                 if arguments.values.is_empty() { Value::List(vec![]) } else { Value::List(first.items()?) }
@@ -191,10 +179,7 @@ impl Evaluator<'_> {
                 self.computed(&first, own, &Arguments::default())?
             }
             "map" if first.is_callable() => Value::List(self.for_each(&first, &second()?)),
-            "format" | "sprintf" => {
-                let values = arguments.rest();
-                formatted(&first, &Value::List(values))
-            }
+            "format" | "sprintf" => formatted(&first, &Value::List(arguments.rest())),
             "implode" => joined_list(&second()?, &first),
             "explode" => split(&second()?.known()?, first.known().as_deref()),
             "join" if matches!(self.language, Language::Perl) => {
@@ -214,10 +199,8 @@ impl Evaluator<'_> {
             }
             "putenv" => {
                 let text = first.known().unwrap_or_default();
-                let (name, value) = text.split_once('=').map_or((None, Value::unknown()), |(name, value)| {
-                    (Some(name.to_owned()), Value::text(value))
-                });
-                self.set_variable(name, &value);
+                let (name, value) = text.split_once('=').unzip();
+                self.set_variable(name.map(str::to_owned), &value.map(Value::text).unwrap_or_default());
                 Value::unknown()
             }
             "define" => {

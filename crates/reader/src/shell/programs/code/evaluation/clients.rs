@@ -18,7 +18,7 @@ impl Evaluator<'_> {
         };
         if let Some(function) = self.methods.get(own).cloned() {
             self.handle(at);
-            return self.call_function(&function, arguments.values, arguments.named, false);
+            return self.call_function(&function, arguments, false);
         }
         if let Some(value) = arguments.option("base_url").or_else(|| arguments.option("host")) {
             self.connection = Some(value);
@@ -49,8 +49,7 @@ impl Evaluator<'_> {
         } else {
             self.give(own, &arguments);
         }
-        let values =
-            arguments.values.into_iter().chain(arguments.named.into_iter().map(|(_, value)| value)).collect();
+        let values = arguments.all().cloned().collect();
         Value::result(path, values)
     }
 
@@ -95,20 +94,18 @@ impl Evaluator<'_> {
                 return false;
             }
             // All containers, where nothing names one.
-            self.add(Call::Words(vec![known("docker"), known(verb), vec![Part::Unknown("…".to_owned())]]));
-            return true;
+            return self.add_command(["docker", verb], Value::unknown().parts());
         };
         let host = self
             .connection
             .as_ref()
             .filter(|value| value.known().is_none_or(|text| !text.starts_with("unix")));
-        let host: Vec<Vec<Part>> =
-            host.map(|host| vec![known("-H"), host.parts()]).into_iter().flatten().collect();
-        let force = if verb == "rm" { Some(known("-f")) } else { None };
+        let mut words = vec![known("docker")];
+        words.extend(host.into_iter().flat_map(|host| [known("-H"), host.parts()]));
+        words.push(known(verb));
+        words.extend((verb == "rm").then(|| known("-f")));
         for name in name.each() {
-            let words = std::iter::once(known("docker")).chain(host.clone()).chain([known(verb)]);
-            let call = Call::Words(words.chain(force.clone()).chain([name.parts()]).collect());
-            self.add(call);
+            self.add(Call::Words([words.as_slice(), &[name.parts()]].concat()));
         }
         true
     }
@@ -119,21 +116,14 @@ impl Evaluator<'_> {
             Value::Table(rows) => rows.iter().map(|(_, value)| value.clone()).collect(),
             value => vec![value.clone()],
         };
-        let named = arguments.named.iter().map(|(_, value)| value);
-        let texts: Vec<Value> =
-            arguments.values.iter().chain(named).flat_map(fields).flat_map(|value| value.each()).collect();
+        let texts: Vec<Value> = arguments.all().flat_map(fields).flat_map(|value| value.each()).collect();
         let mut words: Vec<String> =
             texts.iter().filter_map(Value::known).map(|text| text.to_ascii_lowercase()).collect();
         words.push(own.to_ascii_lowercase());
         let has_data = arguments.option("data").or_else(|| arguments.option("body")).is_some();
         let sends = has_data || words.iter().any(|word| starts::SENDING.has(word));
-        let method = if words.iter().any(|word| word == "put") {
-            "PUT"
-        } else if words.iter().any(|word| word == "delete") {
-            "DELETE"
-        } else {
-            "POST"
-        };
+        let method = ["put", "delete"].into_iter().find(|method| words.iter().any(|word| word == method));
+        let method = method.unwrap_or("post").to_ascii_uppercase();
         let mut found = false;
         for text in texts {
             let parts = text.parts();
@@ -154,7 +144,7 @@ impl Evaluator<'_> {
                 let host = self.connection.as_ref().and_then(Value::known).unwrap_or_default();
                 let host = host.trim_start_matches("http://").trim_start_matches("tcp://");
                 let host = if host.is_empty() || host.starts_with("unix") { "localhost" } else { host };
-                let path = |text: &str| text.find("/containers/").map_or(0, |start| start);
+                let path = |text: &str| text.find("/containers/").unwrap_or_default();
                 let mut rest = parts.into_iter();
                 let first = rest.next().map(|part| match part {
                     Part::Known(text) => Part::Known(text.get(path(&text)..).unwrap_or_default().to_owned()),
@@ -162,7 +152,7 @@ impl Evaluator<'_> {
                 });
                 std::iter::once(Part::Known(format!("http://{host}"))).chain(first).chain(rest).collect()
             };
-            self.add(Call::Words(vec![known("curl"), known("-X"), known(method), parts]));
+            self.add(Call::Words(vec![known("curl"), known("-X"), known(&method), parts]));
             found = true;
         }
         found
@@ -174,9 +164,7 @@ impl Evaluator<'_> {
             && result.0.rsplit('.').any(|part| part == "Unit")
             && let Some(name) = result.1.first()
         {
-            let words = ["systemctl"].into_iter().chain(verbs.iter()).map(known).chain([name.parts()]);
-            self.add(Call::Words(words.collect()));
-            return true;
+            return self.add_command(["systemctl"].into_iter().chain(verbs.iter()), name.parts());
         }
         // `Pod.get("x").delete()`, `Deployment("x").delete()` and `get("pods", "x")[0].delete()` of kr8s.
         if let (Value::Result(result), "delete") = (receiver, own)
@@ -186,9 +174,7 @@ impl Evaluator<'_> {
         {
             let name = result.1.get(usize::from(stated.is_some()));
             let name = name.map_or_else(|| Value::unknown().parts(), Value::parts);
-            let words = ["kubectl", "delete", &kind.to_ascii_lowercase()].map(known).into_iter();
-            self.add(Call::Words(words.chain([name]).collect()));
-            return true;
+            return self.add_command(["kubectl", "delete", &kind.to_ascii_lowercase()], name);
         }
         let Some(given) = arguments.values.iter().find(|value| matches!(value, Value::Text(_))) else {
             return false;
@@ -198,8 +184,12 @@ impl Evaluator<'_> {
             (_, Some(verbs)) => ("kubectl", verbs),
             _ => return false,
         };
-        let words = std::iter::once(program).chain(verbs.iter()).map(known).chain([given.parts()]);
-        self.add(Call::Words(words.collect()));
+        self.add_command([program].into_iter().chain(verbs.iter()), given.parts())
+    }
+
+    /// Adds a command of known words and a name, and returns true.
+    fn add_command<'w>(&mut self, words: impl IntoIterator<Item = &'w str>, name: Vec<Part>) -> bool {
+        self.add(Call::Words(words.into_iter().map(known).chain([name]).collect()));
         true
     }
 }

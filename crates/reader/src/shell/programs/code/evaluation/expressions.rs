@@ -5,17 +5,7 @@ use super::value::Value;
 use super::{DEEPEST, Evaluator};
 use crate::catalogue::program::Language;
 use crate::languages::lexer::Token;
-
-/// Keywords that end an expression.
-pub(super) const ENDS: [&str; 22] = [
-    "for", "foreach", "if", "else", "elif", "elsif", "in", "of", "then", "do", "unless", "while", "until",
-    "as", "end", "from", "async", "and", "or", "rescue", "is", "getline",
-];
-/// Keywords before a value, which remains what it is.
-const BEFORE: [&str; 12] =
-    ["await", "new", "typeof", "void", "yield", "const", "let", "var", "delete", "print", "echo", "return"];
-/// Such keywords of Perl.
-const BEFORE_IN_PERL: [&str; 4] = ["my", "our", "local", "scalar"];
+use crate::languages::names::evaluation as words;
 
 impl Evaluator<'_> {
     /// Expressions with commas between them, up to the end: a list where there are several.
@@ -82,7 +72,7 @@ impl Evaluator<'_> {
                 if self.is_name(ahead, "getline") {
                     self.start_script(&value, self.at.saturating_sub(1));
                     self.at += ahead + 1;
-                    if let Some(name) = self.name(0).filter(|name| !ENDS.contains(&name.as_str())) {
+                    if let Some(name) = self.name(0).filter(|name| !words::ENDS.has(name)) {
                         self.bind(&name, Value::Unknown(name.clone()), false);
                         self.at += 1;
                     }
@@ -202,8 +192,7 @@ impl Evaluator<'_> {
                 Some(Token::Symbol('+')) if !self.is(1, '=') => {
                     self.at += 1;
                     self.skip_lines();
-                    let other = self.product();
-                    value = value.sum(&other);
+                    value = value.sum(&self.product());
                 }
                 Some(Token::Symbol('-')) if !self.is(1, '=') && !self.is(1, '>') => {
                     self.at += 1;
@@ -234,9 +223,8 @@ impl Evaluator<'_> {
                         Value::List(items) => Value::List(items.iter().cloned().chain([other]).collect()),
                         value => value.joined(&other),
                     };
-                    if let Some(name) = self.name_at(from.wrapping_sub(1)).map(str::to_owned)
-                        && self.lookup(&name).is_some()
-                    {
+                    let name = self.name_at(from.wrapping_sub(1)).map(str::to_owned);
+                    if let Some(name) = name.filter(|name| self.lookup(name).is_some()) {
                         self.replace(&value, &new);
                         self.bind(&name, new.clone(), false);
                     }
@@ -245,7 +233,7 @@ impl Evaluator<'_> {
                 Some(Token::Text(_) | Token::Field(_) | Token::Value) if self.language == Awk => {
                     value = value.joined(&self.product());
                 }
-                Some(Token::Name(name)) if self.language == Awk && !ENDS.contains(&name.as_str()) => {
+                Some(Token::Name(name)) if self.language == Awk && !words::ENDS.has(name) => {
                     value = value.joined(&self.product());
                 }
                 _ => return value,
@@ -327,8 +315,9 @@ impl Evaluator<'_> {
 
     /// Whether a word before a value leaves it as it is.
     pub(super) fn is_before(&self, word: &str) -> bool {
-        BEFORE.contains(&word)
-            || (self.is_perl() && BEFORE_IN_PERL.contains(&word))
-            || (self.language == Language::Lua && word == "local")
+        let is_of = |language| words::BEFORE_IN.get(language).is_some_and(|own| own.has(word));
+        words::BEFORE.has(word)
+            || self.is_perl() && is_of("perl")
+            || self.language == Language::Lua && is_of("lua")
     }
 }

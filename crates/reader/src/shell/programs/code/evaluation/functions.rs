@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::methods::Arguments;
 use super::value::{Function, Parameter, Range, Takes, Value};
 use super::{DEEPEST, Evaluator};
 use crate::catalogue::program::Language;
 use crate::languages::lexer::Token;
+use crate::languages::names::evaluation as words;
 
 /// The maximum number of calls of one function within each other that are followed.
 const MOST_NESTED: usize = 8;
@@ -118,9 +120,8 @@ impl Evaluator<'_> {
         self.scopes.push(BTreeMap::new());
         self.within(body, if self.is_script() { Self::members } else { Self::statements });
         let fields = self.scopes.pop().unwrap_or_default();
-        let constructor = self.defined.iter().skip(before).find(|function| {
-            matches!(function.name.as_str(), "__init__" | "constructor" | "initialize" | "__construct")
-        });
+        let mut methods = self.defined.iter().skip(before);
+        let constructor = methods.find(|function| words::CONSTRUCTORS.has(&function.name));
         if let Some(constructor) = constructor.cloned() {
             self.methods.insert(name.clone(), constructor);
         }
@@ -137,8 +138,7 @@ impl Evaluator<'_> {
     /// The methods of a class of JavaScript.
     fn members(&mut self) {
         while self.at < self.end && self.spend() {
-            let is_method = self.is(1, '(') && matches!(self.token(0), Some(Token::Name(_)));
-            if is_method && let Some(name) = self.name(0) {
+            if let Some(name) = self.name(0).filter(|_| self.is(1, '(')) {
                 self.handle(self.at);
                 self.at += 1;
                 let function = self.function(name.clone(), 0);
@@ -157,15 +157,15 @@ impl Evaluator<'_> {
     pub(super) fn call_function(
         &mut self,
         function: &Rc<Function>,
-        arguments: Vec<Value>,
-        named: Vec<(String, Value)>,
+        mut arguments: Arguments,
         is_open: bool,
     ) -> Value {
         if !self.called.contains(function) {
             self.called.push(Rc::clone(function));
         }
         let nested = self.calls.iter().filter(|call| *call == function).count();
-        let is_known = !arguments.is_empty() && arguments.iter().all(|value| value.known().is_some());
+        let values = &arguments.values;
+        let is_known = !values.is_empty() && values.iter().all(|value| value.known().is_some());
         if nested > 0 && (nested >= MOST_NESTED || !is_known) {
             // What it starts then, it starts any number of times, with other values.
             self.recurses = true;
@@ -176,14 +176,14 @@ impl Evaluator<'_> {
             self.is_complete = false;
             return Value::unknown();
         }
-        let arguments: Vec<Value> = function.given.iter().cloned().chain(arguments).collect();
+        arguments.values.splice(0..0, function.given.iter().cloned());
         self.calls.push(Rc::clone(function));
         self.scopes.push(BTreeMap::new());
         let returned = std::mem::take(&mut self.returned);
         let has_returned = std::mem::take(&mut self.has_returned);
         let depth = std::mem::take(&mut self.depth);
         let value = self.within_unit(Rc::clone(&function.unit), function.body, |this| {
-            this.bind_arguments(function, arguments, named, is_open);
+            this.bind_arguments(function, arguments, is_open);
             if function.is_expression {
                 return this.expression();
             }
@@ -207,57 +207,44 @@ impl Evaluator<'_> {
         value
     }
 
-    fn bind_arguments(
-        &mut self,
-        function: &Rc<Function>,
-        arguments: Vec<Value>,
-        named: Vec<(String, Value)>,
-        is_open: bool,
-    ) {
+    /// Binds the parameters of a function to what it is given.
+    fn bind_arguments(&mut self, function: &Function, arguments: Arguments, is_open: bool) {
+        let Arguments { values, mut named } = arguments;
         if self.is_perl() {
-            let value = if is_open { Value::Unknown("@_".to_owned()) } else { Value::List(arguments) };
-            self.bind("@_", value, true);
-            return;
+            let value = if is_open { Value::Unknown("@_".to_owned()) } else { Value::List(values) };
+            return self.bind("@_", value, true);
         }
-        let mut left = arguments.into_iter();
-        let mut named = named;
+        let mut left = values.into_iter();
         for (at, parameter) in function.parameters.iter().enumerate() {
             let first = parameter.names.first().cloned().unwrap_or_default();
             if at == 0 && SELF.contains(&first.as_str()) {
                 self.bind(&first, Value::Path("self".to_owned()), true);
                 continue;
             }
-            let unknown = || Value::Unknown(first.clone());
-            match parameter.takes {
-                Takes::Rest => {
-                    let rest = if is_open { unknown() } else { Value::List(left.by_ref().collect()) };
-                    self.bind(&first, rest, true);
-                }
-                Takes::Named => {
-                    let rest = if is_open { unknown() } else { Value::Table(std::mem::take(&mut named)) };
-                    self.bind(&first, rest, true);
-                }
+            let value = match parameter.takes {
+                Takes::Rest | Takes::Named if is_open => Value::Unknown(first),
+                Takes::Rest => Value::List(left.by_ref().collect()),
+                Takes::Named => Value::Table(std::mem::take(&mut named)),
                 Takes::One | Takes::Elements | Takes::Fields => {
                     let by_name = named.iter().position(|(name, _)| *name == first);
                     let given = left.next().or_else(|| by_name.map(|at| named.remove(at).1));
-                    let value = match (given, parameter.default) {
+                    match (given, parameter.default.filter(|_| !is_open)) {
                         (Some(value), _) => value,
-                        (None, _) if is_open => unknown(),
                         (None, Some(range)) => self.within_brackets(range, Self::expression),
-                        (None, None) => unknown(),
-                    };
-                    if parameter.takes == Takes::Fields {
-                        for name in &parameter.names {
-                            let field = match &value {
-                                Value::Table(_) => value.at(&Value::text(name.clone())).unwrap_or_default(),
-                                _ => Value::Path(name.clone()),
-                            };
-                            self.bind(name, field, true);
-                        }
-                    } else {
-                        self.bind_all(&parameter.names, &value);
+                        (None, None) => Value::Unknown(first),
                     }
                 }
+            };
+            if parameter.takes != Takes::Fields {
+                self.bind_all(&parameter.names, &value);
+                continue;
+            }
+            for name in &parameter.names {
+                let field = match &value {
+                    Value::Table(_) => value.at(&Value::text(name.clone())).unwrap_or_default(),
+                    _ => Value::Path(name.clone()),
+                };
+                self.bind(name, field, true);
             }
         }
     }
@@ -305,11 +292,8 @@ impl Evaluator<'_> {
     /// `import {execSync as x} from 'child_process'`.
     pub(super) fn import_of_script(&mut self, end: usize) {
         let tokens = self.unit.tokens.get(self.at..end).unwrap_or_default();
-        let module = tokens.iter().rev().find_map(|token| match token {
-            Token::Text(text) => text.literal().map(str::to_owned),
-            _ => None,
-        });
-        let module = module.map(|module| module.trim_start_matches("node:").to_owned()).unwrap_or_default();
+        let module = tokens.iter().rev().find_map(Token::literal).unwrap_or_default();
+        let module = module.trim_start_matches("node:").to_owned();
         let mut bound: Vec<(String, String)> = Vec::new();
         let mut is_inside = false;
         let mut at = 1;

@@ -5,6 +5,7 @@ use super::methods::Arguments;
 use super::value::Value;
 use crate::catalogue::program::Language;
 use crate::languages::lexer::Token;
+use crate::languages::names::evaluation as words;
 
 impl Evaluator<'_> {
     /// What follows a value: members, elements, calls.
@@ -119,13 +120,8 @@ impl Evaluator<'_> {
     fn bare_arguments(&mut self) -> Arguments {
         let end = self.statement_end(self.at);
         let stop = self.find(self.at, |token| {
-            matches!(
-                token.name(),
-                Some(
-                    "if" | "unless" | "for" | "foreach" | "while" | "until" | "do" | "or" | "and" | "rescue"
-                )
-            ) || matches!(token, Token::Operator("||" | "&&"))
-                || token.is('?')
+            token.name().is_some_and(|name| words::MODIFIERS.has(name))
+                || matches!(token, Token::Operator("||" | "&&") | Token::Symbol('?'))
         });
         let range = (self.at, stop.min(end));
         let arguments = self.within_brackets(range, Self::argument_list);

@@ -2,11 +2,8 @@
 
 use super::value::{Value, numbered, pair};
 use super::{Evaluator, MOST_ROUNDS};
+use crate::languages::names::evaluation as words;
 use crate::languages::text::{Interpolation, Part};
-
-/// Methods that measure a list.
-const MEASURES: [&str; 10] =
-    ["index", "count", "includes", "indexOf", "length", "size", "include", "any", "every", "some"];
 
 /// The arguments of a call.
 #[derive(Default, Clone)]
@@ -98,9 +95,7 @@ impl Evaluator<'_> {
         match value {
             Value::Text(parts) => {
                 // Texts of Ruby change.
-                let changes =
-                    ["append", "clear", "concat", "insert", "prepend", "replace", "setbyte", "slice"];
-                if self.is_ruby() && (changes.contains(&name) || self.is(0, '!')) {
+                if self.is_ruby() && (words::CHANGING_TEXTS.has(name) || self.is(0, '!')) {
                     self.forget_text(value);
                     return Some(Value::unknown());
                 }
@@ -111,11 +106,7 @@ impl Evaluator<'_> {
                     ("format", Some(text)) => format(&text, arguments),
                     ("split", Some(text)) => split(&text, first.known().as_deref()),
                     ("strip" | "trim" | "chomp", Some(text)) if is_bare => Value::text(text.trim()),
-                    ("encode" | "decode" | "toString" | "to_s" | "freeze" | "dup" | "to_str", _)
-                        if is_bare =>
-                    {
-                        value.clone()
-                    }
+                    (name, _) if is_bare && words::SAME_TEXTS.has(name) => value.clone(),
                     ("concat", _) => {
                         arguments.values.iter().fold(value.clone(), |text, part| text.joined(part))
                     }
@@ -180,21 +171,14 @@ impl Evaluator<'_> {
                     first
                 },
             ),
-            "copy" | "slice" | "to_a" | "flatten" | "freeze" | "dup" | "toArray"
-                if arguments.values.is_empty() =>
-            {
-                value.clone()
-            }
+            name if arguments.values.is_empty() && words::COPIES.has(name) => value.clone(),
             "drop" => {
                 Value::List(items.iter().skip(usize::try_from(first.number()?).ok()?).cloned().collect())
             }
             "first" if arguments.values.is_empty() => items.first().cloned().unwrap_or_default(),
             "last" if arguments.values.is_empty() => items.last().cloned().unwrap_or_default(),
-            _ if MEASURES.contains(&name) && !first.is_callable() => Value::unknown(),
-            "each_with_index" | "each" | "forEach" | "map" | "flatMap" | "collect" | "filter"
-            | "each_with_object" | "select" | "reject" | "find" | "some" | "every"
-                if first.is_callable() || !arguments.values.is_empty() =>
-            {
+            _ if words::MEASURES.has(name) && !first.is_callable() => Value::unknown(),
+            name if words::EACH.has(name) && !arguments.values.is_empty() => {
                 let function = arguments.values.iter().rev().find(|one| one.is_callable())?.clone();
                 Value::List(self.for_each(&function, value))
             }

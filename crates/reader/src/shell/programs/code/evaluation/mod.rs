@@ -25,6 +25,7 @@ use std::rc::Rc;
 use crate::catalogue::program::Language;
 use crate::languages::lexer::Token;
 use crate::languages::text::Part;
+use methods::Arguments;
 pub(crate) use starting::starts_program;
 pub(crate) use value::Call;
 use value::{Function, Unit, Value};
@@ -159,7 +160,9 @@ pub(crate) fn follow(code: &str, language: Language, is_program: &dyn Fn(&str) -
     evaluator.statements();
     evaluator.call_the_rest();
     let mut found = evaluator.found;
-    found.iter_mut().for_each(|found| found.repeats |= evaluator.recurses);
+    for found in &mut found {
+        found.repeats |= evaluator.recurses;
+    }
     // Past the limits, a call may have other values than those that were found.
     let is_within = evaluator.steps < MOST_STEPS && found.len() < MOST_FOUND;
     let handled = if is_within { evaluator.handled } else { BTreeSet::new() };
@@ -173,7 +176,7 @@ impl Evaluator<'_> {
             let Some(function) = self.defined.get(at).cloned() else { break };
             if !self.called.contains(&function) {
                 let before = self.scopes.clone();
-                self.call_function(&function, vec![], vec![], true);
+                self.call_function(&function, Arguments::default(), true);
                 // It may have run before the rest.
                 self.is_complete &= before == self.scopes;
             }

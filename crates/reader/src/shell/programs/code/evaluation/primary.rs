@@ -3,11 +3,10 @@
 use std::rc::Rc;
 
 use super::Evaluator;
-use super::expressions::ENDS;
 use super::value::{Parameter, Takes, Unit, Value, merged};
 use crate::catalogue::program::Language;
 use crate::languages::lexer::Token;
-use crate::languages::names::starts;
+use crate::languages::names::{evaluation as words, starts};
 use crate::languages::text::{Part, Text};
 
 impl Evaluator<'_> {
@@ -246,7 +245,7 @@ impl Evaluator<'_> {
             let parameter = Parameter { names: vec![name.to_owned()], takes: Takes::One, default: None };
             return self.arrow(vec![parameter]);
         }
-        if ENDS.contains(&name) && !self.is(1, '(') {
+        if words::ENDS.has(name) && !self.is(1, '(') {
             return Value::unknown();
         }
         self.at += 1;
@@ -335,10 +334,7 @@ impl Evaluator<'_> {
                             self.is_perl() || starts::CALLS.has(own) || self.is(0, ':')
                         }
                         Some(Token::Symbol('[' | '*')) => starts::CALLS.has(own),
-                        Some(Token::Name(name)) => {
-                            !ENDS.contains(&name.as_str())
-                                && !matches!(name.as_str(), "x" | "eq" | "ne" | "lt" | "gt" | "cmp")
-                        }
+                        Some(Token::Name(name)) => !words::ENDS.has(name) && !words::WORD_OPERATORS.has(name),
                         _ => false,
                     }
             }

@@ -149,12 +149,11 @@ impl Evaluator<'_> {
         if !is_starter && !matches!(function, Value::Function(_)) {
             return false;
         }
-        let values = match arguments.option("args").filter(|_| target.is_some()) {
-            Some(list) => list.items(),
-            None => {
-                let after = arguments.values.iter().skip_while(|value| **value != function);
-                Some(after.skip(1).cloned().collect())
-            }
+        let values = if let Some(list) = arguments.option("args").filter(|_| target.is_some()) {
+            list.items()
+        } else {
+            let after = arguments.values.iter().skip_while(|value| **value != function);
+            Some(after.skip(1).cloned().collect())
         };
         match values {
             Some(values) if own == "map" => {

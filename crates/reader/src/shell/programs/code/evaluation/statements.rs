@@ -5,7 +5,7 @@ use super::value::{Range, Value};
 use crate::catalogue::program::Language;
 use crate::languages::awk::is_filter;
 use crate::languages::lexer::Token;
-use crate::languages::names::awk;
+use crate::languages::names::{awk, evaluation as words};
 
 impl Evaluator<'_> {
     /// Runs the statements up to the end of the range.
@@ -38,10 +38,7 @@ impl Evaluator<'_> {
         }
         let is_awk = self.language == Language::Awk;
         match self.name(0).as_deref() {
-            Some(
-                "async" | "export" | "public" | "private" | "protected" | "static" | "final" | "abstract"
-                | "default",
-            ) if matches!(self.token(1), Some(Token::Name(_))) => {
+            Some(word) if words::QUALIFIERS.has(word) && matches!(self.token(1), Some(Token::Name(_))) => {
                 self.at += 1;
             }
             Some("BEGIN" | "END") if is_awk => self.at += 1,
@@ -107,10 +104,7 @@ impl Evaluator<'_> {
                 }
                 self.at = self.statement_end(self.at);
             }
-            Some(
-                "pass" | "break" | "continue" | "next" | "last" | "raise" | "throw" | "assert" | "else"
-                | "finally" | "ensure" | "end" | "then" | "echo" | "throws" | "case" | "switch" | "match",
-            ) if !self.is(1, '=') && !self.is(1, '.') => self.at += 1,
+            Some(word) if words::ALONE.has(word) && !self.is(1, '=') && !self.is(1, '.') => self.at += 1,
             _ => self.simple(),
         }
     }

@@ -3,10 +3,10 @@
 use std::rc::Rc;
 
 use super::Evaluator;
-use super::assignments::DECLARING;
 use super::value::{Range, Unit, Value};
 use crate::catalogue::program::Language;
 use crate::languages::lexer::{Places, Token};
+use crate::languages::names::evaluation as words;
 
 impl Evaluator<'_> {
     pub(super) fn is_python(&self) -> bool {
@@ -153,7 +153,9 @@ impl Evaluator<'_> {
             self.is_complete = false;
             let tokens = self.unit.tokens.get(self.at..to).unwrap_or_default();
             let names: Vec<String> = tokens.iter().filter_map(Token::name).map(str::to_owned).collect();
-            names.iter().for_each(|name| self.forget_name(name));
+            for name in names {
+                self.forget_name(&name);
+            }
         }
         self.at = self.at.max(to);
     }
@@ -319,7 +321,7 @@ impl Evaluator<'_> {
     pub(super) fn names(&self, from: usize, to: usize) -> Vec<String> {
         let tokens = self.unit.tokens.get(from..to.min(self.end)).unwrap_or_default();
         let names = tokens.iter().filter_map(Token::name);
-        names.filter(|name| !DECLARING.contains(name)).map(str::to_owned).collect()
+        names.filter(|name| !words::DECLARING.has(name)).map(str::to_owned).collect()
     }
 
     /// Gives names the value, or each the element at its place.
