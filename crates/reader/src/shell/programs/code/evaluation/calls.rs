@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use super::Evaluator;
-use super::methods::{Arguments, formatted, joined_list, split};
+use super::methods::{formatted, joined_list, split};
 use super::starting::{known, starts_program, suspected};
-use super::value::{Call, Function, Unit, Value, numbered};
+use super::value::{Arguments, Call, Function, Unit, Value, numbered};
 use crate::catalogue::program::Language;
 use crate::languages::names::{perl, starts};
 

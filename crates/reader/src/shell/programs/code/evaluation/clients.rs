@@ -1,9 +1,8 @@
 //! Libraries: clients of container engines, connections to other hosts, requests.
 
 use super::Evaluator;
-use super::methods::Arguments;
 use super::starting::{has_known, known, shown};
-use super::value::{Call, Value};
+use super::value::{Arguments, Call, Value};
 use crate::catalogue::program::Language;
 use crate::languages::names::starts;
 use crate::languages::text::Part;

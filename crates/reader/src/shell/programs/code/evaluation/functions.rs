@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::methods::Arguments;
-use super::value::{Function, Parameter, Range, Takes, Value};
+use super::value::{Arguments, Function, Parameter, Range, Takes, Value};
 use super::{DEEPEST, Evaluator};
 use crate::catalogue::program::Language;
 use crate::languages::lexer::Token;

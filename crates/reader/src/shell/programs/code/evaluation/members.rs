@@ -1,8 +1,7 @@
 //! What follows a value: members, elements and calls.
 
 use super::Evaluator;
-use super::methods::Arguments;
-use super::value::Value;
+use super::value::{Arguments, Value};
 use crate::catalogue::program::Language;
 use crate::languages::lexer::Token;
 use crate::languages::names::evaluation as words;

@@ -25,10 +25,9 @@ use std::rc::Rc;
 use crate::catalogue::program::Language;
 use crate::languages::lexer::Token;
 use crate::languages::text::Part;
-use methods::Arguments;
 pub(crate) use starting::starts_program;
 pub(crate) use value::Call;
-use value::{Function, Unit, Value};
+use value::{Arguments, Function, Unit, Value};
 
 /// The maximum number of tokens that are evaluated.
 const MOST_STEPS: usize = 60_000;

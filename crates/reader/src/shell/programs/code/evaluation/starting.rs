@@ -1,7 +1,6 @@
 //! Calls that start programs, or may.
 
-use super::methods::Arguments;
-use super::value::{Call, Value, merged};
+use super::value::{Arguments, Call, Value, merged};
 use super::{Evaluator, Found};
 use crate::catalogue::program::Language;
 use crate::languages::names::{node, perl, php, python, ruby, starts};

@@ -282,6 +282,46 @@ impl Value {
     }
 }
 
+/// The arguments of a call.
+#[derive(Default, Clone)]
+pub(crate) struct Arguments {
+    pub values: Vec<Value>,
+    pub named: Vec<(String, Value)>,
+}
+
+impl Arguments {
+    /// Arguments without names.
+    pub fn of(values: Vec<Value>) -> Self {
+        Self { values, named: vec![] }
+    }
+
+    /// The arguments after the first one, without those with names.
+    pub fn rest(&self) -> Vec<Value> {
+        self.values.iter().skip(1).cloned().collect()
+    }
+
+    /// All arguments.
+    pub fn all(&self) -> impl Iterator<Item = &Value> {
+        self.values.iter().chain(self.named.iter().map(|(_, value)| value))
+    }
+
+    pub fn first(&self) -> Value {
+        self.values.first().cloned().unwrap_or_default()
+    }
+
+    /// The value of an argument with a name, or of a field of an object with options.
+    pub fn option(&self, name: &str) -> Option<Value> {
+        let key = Value::text(name);
+        let mut tables = self.values.iter().rev().filter(|value| matches!(value, Value::Table(_)));
+        self.named(name).or_else(|| tables.find_map(|table| table.at(&key)))
+    }
+
+    /// The value of an argument with a name.
+    pub fn named(&self, name: &str) -> Option<Value> {
+        self.named.iter().find(|(own, _)| own == name).map(|(_, value)| value.clone())
+    }
+}
+
 /// A key with its value.
 pub(crate) fn pair((key, value): &(String, Value)) -> Value {
     Value::List(vec![Value::text(key.clone()), value.clone()])
