@@ -17,6 +17,7 @@ mod marks;
 mod on_disk;
 mod programs;
 mod script;
+mod shared;
 mod state;
 mod text;
 

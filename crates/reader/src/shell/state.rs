@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use brush_parser::ast;
 
+use super::shared::Shared;
 use super::text::{Field, Origin, Word};
 use crate::path::fold;
 
@@ -98,7 +99,7 @@ pub(crate) fn differing(ours: &Variables, theirs: &Variables) -> Vec<Rc<str>> {
 pub(crate) type Body = Rc<ast::FunctionBody>;
 
 /// Positional parameters; `None` if they are unknown.
-pub(crate) type Args = Option<Rc<Vec<Field>>>;
+pub(crate) type Args = Option<Shared<Vec<Field>>>;
 
 /// An attribute that `declare` gives to a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,45 +138,45 @@ pub(crate) struct Sink {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Aliases {
     pub enabled: bool,
-    pub defined: Rc<BTreeMap<String, String>>,
-    pub active: Rc<BTreeMap<String, String>>,
+    pub defined: Shared<BTreeMap<String, String>>,
+    pub active: Shared<BTreeMap<String, String>>,
 }
 
 /// The state of one shell. Cheap to clone: subshells and branches are clones.
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent yes-or-no facts")]
 pub(crate) struct Shell {
-    pub variables: Rc<Variables>,
-    pub functions: Rc<BTreeMap<String, Body>>,
+    pub variables: Shared<Variables>,
+    pub functions: Shared<BTreeMap<String, Body>>,
     /// Functions that branches may have left behind differently: one of these bodies, or none.
-    pub function_choices: Rc<BTreeMap<String, Vec<Option<Body>>>>,
+    pub function_choices: Shared<BTreeMap<String, Vec<Option<Body>>>>,
     /// Attributes of variables.
-    pub attributes: Rc<BTreeMap<String, Attribute>>,
+    pub attributes: Shared<BTreeMap<String, Attribute>>,
     /// Variables that may be readonly.
-    pub readonly: Rc<BTreeSet<String>>,
+    pub readonly: Shared<BTreeSet<String>>,
     /// Where `exec` sends standard output, as a path with marks.
     pub output: Option<Rc<str>>,
     /// Exported variables, as commands receive them.
     pub env: Arc<Vec<(String, Word)>>,
     /// The positional parameters, `$1` first.
-    pub args: Rc<Vec<Field>>,
+    pub args: Shared<Vec<Field>>,
     /// True when the positional parameters are unknown.
     pub args_unknown: bool,
     /// The positional parameters that branches may have left behind; empty where these are the same.
-    pub args_choices: Rc<Vec<Args>>,
+    pub args_choices: Shared<Vec<Args>>,
     /// `$0`; `None` for the shell's own name.
     pub name: Option<Rc<str>>,
     /// Names of functions that child shells inherit.
-    pub exported_functions: Rc<Vec<String>>,
+    pub exported_functions: Shared<Vec<String>>,
     pub aliases: Aliases,
     pub cwd: Option<String>,
     pub old_cwd: Option<String>,
     /// The directories that branches may have left behind (`test -e x && cd there; …`); empty where these are the same.
-    pub folders: Rc<Vec<Option<String>>>,
+    pub folders: Shared<Vec<Option<String>>>,
     /// Branches have left something behind differently.
     pub has_choices: bool,
     /// Commands of traps, by signal.
-    pub traps: Rc<BTreeMap<String, Vec<String>>>,
+    pub traps: Shared<BTreeMap<String, Vec<String>>>,
     pub hosts: Arc<Vec<String>>,
     pub via: Arc<Vec<String>>,
     /// It runs on another machine or in a container: nothing of this machine's environment is there.
@@ -186,7 +187,7 @@ pub(crate) struct Shell {
     /// It runs the body of a loop, which `break` ends.
     pub in_loop: bool,
     /// Variables that the function in progress has made local, each once.
-    pub locals: Rc<BTreeMap<String, Local>>,
+    pub locals: Shared<BTreeMap<String, Local>>,
     /// `execfail`: the script continues when `exec` fails.
     pub outlives_exec: bool,
     /// The next name is no function: `command NAME`.
@@ -231,7 +232,7 @@ impl Shell {
 
     /// Puts a variable in the place of one with this name.
     pub fn put(&mut self, name: &str, variable: Variable) {
-        Rc::make_mut(&mut self.variables).insert(name.into(), Rc::new(variable));
+        Shared::make_mut(&mut self.variables).insert(name.into(), Rc::new(variable));
     }
 
     pub fn set_text(&mut self, name: &str, text: impl Into<String>) {
@@ -240,7 +241,7 @@ impl Shell {
 
     /// Moves the value out and leaves the variable unset.
     pub fn take(&mut self, name: &str) -> Option<Value> {
-        let variables = Rc::make_mut(&mut self.variables);
+        let variables = Shared::make_mut(&mut self.variables);
         let variable = Rc::make_mut(variables.get_mut(name)?);
         variable.choices = None;
         Some(std::mem::replace(&mut variable.value, Value::Unset))
@@ -250,13 +251,13 @@ impl Shell {
     pub fn restore(&mut self, name: &str, from: &Self) {
         match from.get(name) {
             Some(old) => self.put(name, old.clone()),
-            None => drop(Rc::make_mut(&mut self.variables).remove(name)),
+            None => drop(Shared::make_mut(&mut self.variables).remove(name)),
         }
     }
 
     /// Marks a variable as exported. Does not update `env`.
     pub fn export(&mut self, name: &str) {
-        if let Some(variable) = Rc::make_mut(&mut self.variables).get_mut(name) {
+        if let Some(variable) = Shared::make_mut(&mut self.variables).get_mut(name) {
             Rc::make_mut(variable).exported = true;
         }
     }
@@ -278,40 +279,40 @@ impl Shell {
     pub fn set_args(&mut self, args: Args) {
         self.args_unknown = args.is_none();
         self.args = args.unwrap_or_default();
-        self.args_choices = Rc::default();
+        self.args_choices = Shared::default();
     }
 
     /// What the positional parameters may be.
     pub fn possible_args(&self) -> Vec<Args> {
         if self.args_choices.is_empty() {
             let is_unknown = self.args_unknown && self.args.is_empty();
-            return vec![(!is_unknown).then(|| Rc::clone(&self.args))];
+            return vec![(!is_unknown).then(|| self.args.clone())];
         }
         self.args_choices.to_vec()
     }
 
     /// Defines a function.
     pub fn define(&mut self, name: &str, body: Body) {
-        Rc::make_mut(&mut self.functions).insert(name.to_owned(), body);
+        Shared::make_mut(&mut self.functions).insert(name.to_owned(), body);
         self.settle(name);
     }
 
     /// Removes a function.
     pub fn undefine(&mut self, name: &str) {
-        Rc::make_mut(&mut self.functions).remove(name);
+        Shared::make_mut(&mut self.functions).remove(name);
         self.settle(name);
     }
 
     fn settle(&mut self, function: &str) {
         if self.function_choices.contains_key(function) {
-            Rc::make_mut(&mut self.function_choices).remove(function);
+            Shared::make_mut(&mut self.function_choices).remove(function);
         }
     }
 
     /// Changes the directory.
     pub fn enter(&mut self, folder: Option<String>) {
         self.cwd = folder;
-        self.folders = Rc::default();
+        self.folders = Shared::default();
     }
 
     /// The directories in which it may be.
@@ -329,13 +330,13 @@ impl Shell {
         let functions = self.functions.iter().filter(|(name, _)| self.exported_functions.contains(name));
         let exported = self.variables.iter().filter(|(_, v)| v.exported);
         Self {
-            variables: Rc::new(exported.map(|(k, v)| (Rc::clone(k), Rc::clone(v))).collect()),
-            functions: Rc::new(functions.map(|(k, v)| (k.clone(), Rc::clone(v))).collect()),
-            function_choices: Rc::default(),
-            args: Rc::default(),
+            variables: Shared::new(exported.map(|(k, v)| (Rc::clone(k), Rc::clone(v))).collect()),
+            functions: Shared::new(functions.map(|(k, v)| (k.clone(), Rc::clone(v))).collect()),
+            function_choices: Shared::default(),
+            args: Shared::default(),
             args_unknown: false,
-            args_choices: Rc::default(),
-            traps: Rc::default(),
+            args_choices: Shared::default(),
+            traps: Shared::default(),
             name: None,
             aliases: Aliases::default(),
             in_function: false,

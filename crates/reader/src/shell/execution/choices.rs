@@ -1,7 +1,6 @@
 //! Commands that mention something which branches have left behind differently: they are followed once for each value.
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
 
 use super::join::possible;
 use super::ways::Ways;
@@ -9,6 +8,7 @@ use crate::shell::Complaint;
 use crate::shell::evaluator::{Evaluator, Ran};
 use crate::shell::grammar::here::restore;
 use crate::shell::script::{Construct, INHERITED, Node};
+use crate::shell::shared::Shared;
 use crate::shell::state::{Args, Shell, Value, Variable};
 use crate::shell::text::Unknowns;
 
@@ -149,7 +149,7 @@ impl Evaluator {
         match choice {
             Choice::Variable(name, choices) => {
                 let Some(variable) = choices.get(index).cloned().flatten() else {
-                    Rc::make_mut(&mut shell.variables).remove(name.as_str());
+                    Shared::make_mut(&mut shell.variables).remove(name.as_str());
                     return true;
                 };
                 let is_inherited = self.is_inherited(&variable.value);

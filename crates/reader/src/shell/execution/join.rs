@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
+use crate::shell::shared::Shared;
 use crate::shell::state::{Args, Body, Local, Shell, Value, Variable, differing, is_same};
 use crate::shell::text::{Origin, Unknown, Word};
 
@@ -15,7 +16,7 @@ pub(crate) const MOST_CHOICES: usize = 16;
 impl Evaluator {
     /// Joins the state at the end of another way into `shell`.
     pub fn join(&mut self, shell: &mut Shell, other: &Shell) {
-        if !Rc::ptr_eq(&other.variables, &shell.variables) {
+        if !Shared::ptr_eq(&other.variables, &shell.variables) {
             self.join_variables(shell, other);
         }
         join_functions(shell, other);
@@ -25,7 +26,8 @@ impl Evaluator {
             add_new(&mut folders, other.possible_folders());
             shell.has_choices = true;
             shell.cwd = None;
-            shell.folders = if folders.len() > MOST_CHOICES { Rc::new(vec![None]) } else { Rc::new(folders) };
+            shell.folders =
+                if folders.len() > MOST_CHOICES { Shared::new(vec![None]) } else { Shared::new(folders) };
         }
         if shell.old_cwd != other.old_cwd {
             shell.old_cwd = None;
@@ -36,21 +38,24 @@ impl Evaluator {
         }
         self.join_environments(shell, other);
         extend(&mut shell.attributes, &other.attributes);
-        if !Rc::ptr_eq(&shell.readonly, &other.readonly) {
-            Rc::make_mut(&mut shell.readonly).extend(other.readonly.iter().cloned());
+        if !Shared::ptr_eq(&shell.readonly, &other.readonly) {
+            Shared::make_mut(&mut shell.readonly).extend(other.readonly.iter().cloned());
         }
         extend(&mut shell.aliases.defined, &other.aliases.defined);
         extend(&mut shell.aliases.active, &other.aliases.active);
         for (signal, commands) in other.traps.iter() {
             if shell.traps.get(signal) != Some(commands) {
-                add_new(Rc::make_mut(&mut shell.traps).entry(signal.clone()).or_default(), commands.clone());
+                add_new(
+                    Shared::make_mut(&mut shell.traps).entry(signal.clone()).or_default(),
+                    commands.clone(),
+                );
             }
         }
         if shell.exported_functions != other.exported_functions {
             let exported = other.exported_functions.to_vec();
-            add_new(Rc::make_mut(&mut shell.exported_functions), exported);
+            add_new(Shared::make_mut(&mut shell.exported_functions), exported);
         }
-        if !Rc::ptr_eq(&shell.locals, &other.locals) {
+        if !Shared::ptr_eq(&shell.locals, &other.locals) {
             self.join_locals(shell, other);
         }
         shell.output = shell.output.take().or_else(|| other.output.clone());
@@ -95,7 +100,7 @@ impl Evaluator {
 
     /// A variable that is local on one of two ways may be local.
     fn join_locals(&mut self, shell: &mut Shell, other: &Shell) {
-        let locals = Rc::make_mut(&mut shell.locals);
+        let locals = Shared::make_mut(&mut shell.locals);
         for (name, local) in locals.iter_mut() {
             let Some(their) = other.locals.get(name) else {
                 local.is_certain = false;
@@ -209,7 +214,7 @@ impl Evaluator {
 
     /// Replaces what changes from one round of a loop to the next with unknown values.
     pub fn widen(&mut self, shell: &mut Shell, before: &Shell) {
-        if !Rc::ptr_eq(&shell.variables, &before.variables) {
+        if !Shared::ptr_eq(&shell.variables, &before.variables) {
             for name in differing(&shell.variables, &before.variables) {
                 if let Some(variable) = shell.variables.get(&name) {
                     let forgotten = self.forgotten(&name, &possible(Some(variable)), before);
@@ -242,8 +247,8 @@ pub(crate) fn possible(variable: Option<&Variable>) -> Vec<Option<Variable>> {
 }
 
 fn join_functions(shell: &mut Shell, other: &Shell) {
-    if Rc::ptr_eq(&shell.functions, &other.functions)
-        && Rc::ptr_eq(&shell.function_choices, &other.function_choices)
+    if Shared::ptr_eq(&shell.functions, &other.functions)
+        && Shared::ptr_eq(&shell.function_choices, &other.function_choices)
     {
         return;
     }
@@ -256,19 +261,19 @@ fn join_functions(shell: &mut Shell, other: &Shell) {
             }
         }
         if let Some(body) = bodies.iter().flatten().next() {
-            Rc::make_mut(&mut shell.functions).insert(name.clone(), Rc::clone(body));
+            Shared::make_mut(&mut shell.functions).insert(name.clone(), Rc::clone(body));
         }
         if bodies.len() > 1 {
             shell.has_choices = true;
-            Rc::make_mut(&mut shell.function_choices).insert(name, bodies);
+            Shared::make_mut(&mut shell.function_choices).insert(name, bodies);
         }
     }
 }
 
 fn join_args(shell: &mut Shell, other: &Shell) {
-    if Rc::ptr_eq(&shell.args, &other.args)
+    if Shared::ptr_eq(&shell.args, &other.args)
         && shell.args_unknown == other.args_unknown
-        && Rc::ptr_eq(&shell.args_choices, &other.args_choices)
+        && Shared::ptr_eq(&shell.args_choices, &other.args_choices)
     {
         return;
     }
@@ -278,7 +283,7 @@ fn join_args(shell: &mut Shell, other: &Shell) {
         shell.set_args(None);
         if choices.len() <= MOST_CHOICES {
             shell.has_choices = true;
-            shell.args_choices = Rc::new(choices);
+            shell.args_choices = Shared::new(choices);
         }
     }
 }
@@ -294,7 +299,7 @@ impl Shell {
 
     /// Whether both are the same, as far as it changes from one round of a loop to the next.
     pub fn is_like(&self, other: &Self) -> bool {
-        (Rc::ptr_eq(&self.variables, &other.variables)
+        (Shared::ptr_eq(&self.variables, &other.variables)
             || differing(&self.variables, &other.variables).is_empty())
             && self.possible_args() == other.possible_args()
             && self.possible_folders() == other.possible_folders()
@@ -302,7 +307,7 @@ impl Shell {
     }
 
     fn has_functions_of(&self, other: &Self) -> bool {
-        Rc::ptr_eq(&self.functions, &other.functions)
+        Shared::ptr_eq(&self.functions, &other.functions)
             || self.functions.keys().chain(other.functions.keys()).all(|name| {
                 let (ours, theirs) = (self.bodies(name), other.bodies(name));
                 ours.len() == theirs.len()
@@ -332,11 +337,11 @@ fn add_new<T: PartialEq>(list: &mut Vec<T>, more: Vec<T>) {
 }
 
 /// Adds the entries that are missing.
-fn extend<T: Clone>(entries: &mut Rc<BTreeMap<String, T>>, more: &Rc<BTreeMap<String, T>>) {
-    if !Rc::ptr_eq(entries, more) {
+fn extend<T: Clone + 'static>(entries: &mut Shared<BTreeMap<String, T>>, more: &Shared<BTreeMap<String, T>>) {
+    if !Shared::ptr_eq(entries, more) {
         for (name, value) in more.iter().filter(|(name, _)| !entries.contains_key(*name)).collect::<Vec<_>>()
         {
-            Rc::make_mut(entries).insert(name.clone(), value.clone());
+            Shared::make_mut(entries).insert(name.clone(), value.clone());
         }
     }
 }

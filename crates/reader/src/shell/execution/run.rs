@@ -162,7 +162,7 @@ impl Evaluator {
         self.depth += 1;
         let ran = match parse(text, &mut self.documents) {
             Ok(program) => self.sequence(&program.complete_commands, |this, list| {
-                shell.aliases.active = Rc::clone(&shell.aliases.defined);
+                shell.aliases.active = shell.aliases.defined.clone();
                 this.line(shell, list)
             }),
             Err(problem) => {

@@ -1,10 +1,9 @@
 //! Traps: they are followed with the state in which they are set, and with every later one that leads elsewhere.
 
-use std::rc::Rc;
-
 use super::commands::invocation::Invocation;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::script::{Construct, Node};
+use crate::shell::shared::Shared;
 use crate::shell::state::Shell;
 
 /// Signals whose commands run once, at the end of the shell.
@@ -26,10 +25,10 @@ impl Evaluator {
         for name in &names {
             if commands.is_empty() {
                 if shell.traps.contains_key(name) {
-                    Rc::make_mut(&mut shell.traps).remove(name);
+                    Shared::make_mut(&mut shell.traps).remove(name);
                 }
             } else {
-                Rc::make_mut(&mut shell.traps).insert(name.clone(), vec![commands.to_owned()]);
+                Shared::make_mut(&mut shell.traps).insert(name.clone(), vec![commands.to_owned()]);
             }
         }
         if !commands.is_empty() {
@@ -39,7 +38,7 @@ impl Evaluator {
 
     /// Follows the traps that may run after any command.
     pub fn run_traps(&mut self, shell: &Shell) {
-        let traps = Rc::clone(&shell.traps);
+        let traps = shell.traps.clone();
         for (signal, commands) in traps.iter().filter(|(signal, _)| !AT_EXIT.contains(&signal.as_str())) {
             for commands in commands {
                 self.run_trap(shell, signal, commands);
@@ -67,7 +66,7 @@ impl Evaluator {
         let mut inner = shell.forked();
         inner.repeats |= signal.split(' ').any(|signal| matches!(signal, "DEBUG" | "ERR" | "RETURN"));
         // It is not set off by its own commands.
-        Rc::make_mut(&mut inner.traps).retain(|_, others| !others.iter().any(|other| other == commands));
+        Shared::make_mut(&mut inner.traps).retain(|_, others| !others.iter().any(|other| other == commands));
         self.traps_around += 1;
         let (_, nodes) = self.collected(|this| this.apart(|this| this.run_script(&mut inner, commands)));
         self.traps_around -= 1;

@@ -1,12 +1,11 @@
 //! Arithmetic: the value of an expression, the variables that it changes, and whether it may fail.
 
-use std::rc::Rc;
-
 use brush_parser::arithmetic::parse;
 use brush_parser::ast::{ArithmeticExpr as Expression, ArithmeticTarget as Target};
 use brush_parser::ast::{BinaryOperator as Binary, UnaryAssignmentOperator as Step, UnaryOperator as Unary};
 
 use crate::shell::evaluator::Evaluator;
+use crate::shell::shared::Shared;
 use crate::shell::state::{Shell, Value, differing};
 use crate::shell::text::{Stretch, Unknowns, is_name, stretches};
 
@@ -48,12 +47,12 @@ pub(crate) fn evaluate(expression: &str, shell: &Shell) -> Option<i64> {
 impl Evaluator {
     /// Carries out an expression whose words are expanded.
     pub fn calculate(&mut self, shell: &mut Shell, expression: &str) -> Outcome {
-        let before = Rc::clone(&shell.variables);
+        let before = shell.variables.clone();
         let unknowns = &mut self.unknowns;
         let mut calculation = Calculation { shell, unknowns, may_fail: false, depth: 0 };
         let value = calculation.text(&expression.replace('"', ""));
         let outcome = Outcome { value, may_fail: calculation.may_fail };
-        if !Rc::ptr_eq(&before, &shell.variables) {
+        if !Shared::ptr_eq(&before, &shell.variables) {
             for name in differing(&before, &shell.variables) {
                 if shell.get(&name).is_some_and(|variable| variable.exported) {
                     self.export(shell, &name);
@@ -178,7 +177,7 @@ impl Calculation<'_> {
 
     /// The value of a part that may not be evaluated. What it would change is unknown.
     fn perhaps(&mut self, part: &Expression) -> Option<i64> {
-        let before = Rc::clone(&self.shell.variables);
+        let before = self.shell.variables.clone();
         let value = self.value(part);
         for name in differing(&before, &self.shell.variables) {
             self.set(&name, None);

@@ -1,11 +1,10 @@
 //! Scripts that are run by their path, `./x`, in the language that their first line names.
 
-use std::rc::Rc;
-
 use crate::catalogue::base_name;
 use crate::languages::names::shell as names;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Invocation;
+use crate::shell::shared::Shared;
 use crate::shell::state::Shell;
 use crate::shell::text::Field;
 
@@ -25,7 +24,7 @@ impl Evaluator {
         for script in scripts {
             let label = script.path.clone();
             let mut inner = shell.child().through(&label);
-            inner.args = Rc::new(invocation.from(1).to_vec());
+            inner.args = Shared::new(invocation.from(1).to_vec());
             inner.stdin.clone_from(&invocation.stdin);
             let ran = self.through(shell, invocation, label, |this| match interpreter(&script.text) {
                 Some(mut fields) => {

@@ -6,6 +6,7 @@ use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::{Invocation, Started};
 use crate::shell::execution::output::printed as output;
 use crate::shell::on_disk::ScriptFile;
+use crate::shell::shared::Shared;
 use crate::shell::state::Shell;
 use crate::shell::text::Field;
 
@@ -80,7 +81,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
             return String::new();
         };
         inner.name = rest.get(1).map(|field| Rc::from(field.text.as_str()));
-        inner.args = Rc::new(rest.get(2..).unwrap_or_default().to_vec());
+        inner.args = Shared::new(rest.get(2..).unwrap_or_default().to_vec());
         return evaluator.through(shell, invocation, label, |this| this.run_text(&mut inner, &script.text));
     }
     let file = rest.first().filter(|_| !from_stdin);
@@ -92,12 +93,12 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
             invocation.stdin.clone()
         }
         Some(Field { text, .. }) => {
-            inner.args = Rc::new(rest.get(1..).unwrap_or_default().to_vec());
+            inner.args = Shared::new(rest.get(1..).unwrap_or_default().to_vec());
             let printed = evaluator.shell_files(shell, &inner, invocation, (text, &label));
             return printed.unwrap_or_else(|| evaluator.unknowns.plain(format!("$({label} …)")));
         }
     };
-    inner.args = Rc::new(rest.get(usize::from(file.is_some())..).unwrap_or_default().to_vec());
+    inner.args = Shared::new(rest.get(usize::from(file.is_some())..).unwrap_or_default().to_vec());
     if file.is_none() {
         inner.stdin = None;
     }

@@ -1,7 +1,5 @@
 //! Programs that run what a file in their folder states: `make`, `npm run`, `just`, `task`, `mise run`, `run-parts`.
 
-use std::rc::Rc;
-
 use super::wrapper::quoted;
 use crate::catalogue::program::{Program, Role};
 use crate::languages::names::{Names, manifests as names};
@@ -11,6 +9,7 @@ use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Started;
 use crate::shell::execution::output::printed as output;
 use crate::shell::on_disk::Search;
+use crate::shell::shared::Shared;
 use crate::shell::state::Shell;
 use crate::shell::text::{Field, Unknown};
 
@@ -360,7 +359,7 @@ impl Evaluator {
         if commands.is_partial {
             self.complain(Complaint::PartialFile(self.unknowns.show(path)));
         }
-        inner.args = Rc::default();
+        inner.args = Shared::default();
         for (name, value) in &commands.environment {
             inner.set_text(name, value.as_str());
             self.export(&mut inner, name);

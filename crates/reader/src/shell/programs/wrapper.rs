@@ -1,12 +1,11 @@
 //! Wrappers: programs that run the command in their arguments, such as `sudo` or `docker exec`.
 
-use std::rc::Rc;
-
 use crate::catalogue::options::{At, Item, Scanner};
 use crate::catalogue::program::{How, Role, Runs, Stdin};
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Started;
 use crate::shell::host::host_of;
+use crate::shell::shared::Shared;
 use crate::shell::state::Shell;
 use crate::shell::text::{Field, is_known, is_name, join};
 
@@ -68,7 +67,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, runs: &Runs)
     if let Some(text) = script {
         let mut inner = inner.child();
         // `su user -c '… $1' name argument`: the rest are the script's arguments.
-        inner.args = Rc::new(rest.get(1..).unwrap_or_default().to_vec());
+        inner.args = Shared::new(rest.get(1..).unwrap_or_default().to_vec());
         return Some(evaluator.through(shell, invocation, label, |this| this.run_text(&mut inner, &text)));
     }
     let dashes = runs.drops_dashes && rest.get(1).is_some_and(|field| field.text == "--");
@@ -142,7 +141,7 @@ fn own_words(evaluator: &mut Evaluator, started: &Started<'_>, runs: &Runs) -> W
                     if let Some(name) = name.strip_prefix("BASH_FUNC_") {
                         let name = name.trim_end_matches(['%', '(', ')']);
                         evaluator.run_text(&mut found.inner, &format!("{name} {text}"));
-                        Rc::make_mut(&mut found.inner.exported_functions).push(name.to_owned());
+                        Shared::make_mut(&mut found.inner.exported_functions).push(name.to_owned());
                     } else {
                         found.inner.set_text(name, text);
                         evaluator.export(&mut found.inner, name);

@@ -1,13 +1,12 @@
 //! Assignments to variables.
 
-use std::rc::Rc;
-
 use brush_parser::ast::{Assignment, AssignmentName, AssignmentValue};
 
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::join::MOST_CHOICES;
 use crate::shell::expansion::arithmetic;
+use crate::shell::shared::Shared;
 use crate::shell::state::{ALWAYS_SET, Shell, Value, Variable};
 use crate::shell::text::{Field, Origin, Stretch, Unknowns, is_known, stretches};
 
@@ -95,7 +94,7 @@ impl Evaluator {
         let name = variable(&assignment.name);
         if let (true, Value::Array(items)) = (BY_NAME.contains(&name), &value) {
             match name {
-                "BASH_ALIASES" => Rc::make_mut(&mut shell.aliases.defined).extend(items.iter().cloned()),
+                "BASH_ALIASES" => Shared::make_mut(&mut shell.aliases.defined).extend(items.iter().cloned()),
                 _ => items.iter().for_each(|(name, path)| self.rename(shell, path, name)),
             }
         }

@@ -7,6 +7,7 @@ use brush_parser::ast::Assignment;
 
 use super::assign::variable;
 use super::invocation::Invocation;
+use crate::shell::shared::Shared;
 use crate::shell::state::{Attribute, Local, Shell, Value};
 
 /// Maximum length of a chain of namerefs, as in bash.
@@ -32,11 +33,11 @@ pub(crate) fn declare(
             None => {
                 let name = field.text.split('=').next().unwrap_or_default().trim_end_matches('+');
                 if let Some(attribute) = attribute {
-                    Rc::make_mut(&mut shell.attributes).insert(name.to_owned(), attribute);
+                    Shared::make_mut(&mut shell.attributes).insert(name.to_owned(), attribute);
                     // A second `declare -n` changes the reference, not what it stands for.
                     let is_assigned = assigned.iter().any(|assignment| variable(&assignment.name) == name);
                     if attribute == Attribute::Reference && is_assigned {
-                        Rc::make_mut(&mut shell.variables).remove(name);
+                        Shared::make_mut(&mut shell.variables).remove(name);
                     }
                 }
             }
@@ -65,13 +66,13 @@ impl Shell {
         }
         for field in invocation.args().filter(|field| !field.text.starts_with('-')) {
             let name = field.text.split(['=', '[']).next().unwrap_or_default().trim_end_matches('+');
-            let locals = Rc::make_mut(&mut self.locals);
+            let locals = Shared::make_mut(&mut self.locals);
             if let Some(local) = locals.get_mut(name) {
                 local.is_certain = true;
                 continue;
             }
             let had = self.attributes.contains_key(name);
-            let attribute = had.then(|| Rc::make_mut(&mut self.attributes).remove(name)).flatten();
+            let attribute = had.then(|| Shared::make_mut(&mut self.attributes).remove(name)).flatten();
             let variable = self.variables.get(name).cloned();
             locals.insert(name.to_owned(), Local { variable, attribute, is_certain: true });
         }
@@ -114,10 +115,14 @@ impl Shell {
     }
 }
 
-fn put_back<K: Ord + Clone, V: Clone>(map: &mut Rc<BTreeMap<K, V>>, name: &K, before: Option<V>) {
+fn put_back<K: Ord + Clone + 'static, V: Clone + 'static>(
+    map: &mut Shared<BTreeMap<K, V>>,
+    name: &K,
+    before: Option<V>,
+) {
     match before {
-        Some(value) => drop(Rc::make_mut(map).insert(name.clone(), value)),
-        None if map.contains_key(name) => drop(Rc::make_mut(map).remove(name)),
+        Some(value) => drop(Shared::make_mut(map).insert(name.clone(), value)),
+        None if map.contains_key(name) => drop(Shared::make_mut(map).remove(name)),
         None => {}
     }
 }

@@ -1,7 +1,5 @@
 //! Builtins, as far as they run other commands or change the state of the shell.
 
-use std::rc::Rc;
-
 use super::attributes;
 use super::invocation::Invocation;
 use crate::languages::names::shell as names;
@@ -11,6 +9,7 @@ use crate::shell::execution::output::printed as output;
 use crate::shell::execution::output::redirect::descriptor;
 use crate::shell::options::{Item, Scanner};
 use crate::shell::programs::quoted;
+use crate::shell::shared::Shared;
 use crate::shell::state::{Shell, Value};
 use crate::shell::text::{Field, Origin, is_all_unknown, is_known, is_name, join};
 
@@ -93,7 +92,7 @@ fn run_free(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocatio
             match (known, count) {
                 // It fails where there are not as many, and changes nothing.
                 (Some(args), Some(count)) if count <= args.len() => {
-                    shell.set_args(Some(Rc::new(args.iter().skip(count).cloned().collect())));
+                    shell.set_args(Some(Shared::new(args.iter().skip(count).cloned().collect())));
                 }
                 (Some(_), Some(_)) => {}
                 _ => shell.set_args(None),
@@ -125,7 +124,7 @@ fn run_free(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocatio
         "exec" => return Some(exec(evaluator, shell, invocation)),
         "command" | "builtin" => return through_command(evaluator, shell, invocation),
         "alias" => alias(shell, invocation),
-        "unalias" => Rc::make_mut(&mut shell.aliases.defined).retain(|name, _| {
+        "unalias" => Shared::make_mut(&mut shell.aliases.defined).retain(|name, _| {
             !invocation.fields.iter().any(|field| field.text == *name || field.text == "-a")
         }),
         "shopt" => shopt(shell, invocation),
@@ -183,7 +182,7 @@ fn rename(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation)
 }
 
 fn alias(shell: &mut Shell, invocation: &Invocation) {
-    let aliases = Rc::make_mut(&mut shell.aliases.defined);
+    let aliases = Shared::make_mut(&mut shell.aliases.defined);
     for field in invocation.args() {
         if let Some((name, text)) = field.text.split_once('=') {
             aliases.insert(name.to_owned(), text.to_owned());
@@ -233,7 +232,7 @@ fn declare(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation
     let exports = invocation.word(0) == Some("export") || option('x');
     if exports && option('f') {
         let names = invocation.args().map(|field| field.text.clone());
-        Rc::make_mut(&mut shell.exported_functions).extend(names);
+        Shared::make_mut(&mut shell.exported_functions).extend(names);
         return;
     }
     for field in invocation.args() {
@@ -255,7 +254,7 @@ fn declare(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation
             evaluator.export(shell, name);
         }
         if attributes::makes_readonly(invocation) {
-            Rc::make_mut(&mut shell.readonly).insert(name.to_owned());
+            Shared::make_mut(&mut shell.readonly).insert(name.to_owned());
         }
     }
 }
@@ -375,7 +374,7 @@ fn set(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
             .and_then(|at| invocation.word(at - 1))
             .is_some_and(|before| before.starts_with(['-', '+']) && before.ends_with('o'));
     if let Some(first) = first.filter(|_| !names_option) {
-        shell.set_args(Some(Rc::new(invocation.from(first).to_vec())));
+        shell.set_args(Some(Shared::new(invocation.from(first).to_vec())));
     }
 }
 
@@ -392,7 +391,7 @@ fn source(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation)
     let mut inner = shell.clone();
     let has_args = invocation.fields.len() > 2;
     if has_args {
-        inner.set_args(Some(Rc::new(invocation.from(2).to_vec())));
+        inner.set_args(Some(Shared::new(invocation.from(2).to_vec())));
     }
     inner.set_text("BASH_SOURCE", file);
     inner.in_function = true;
@@ -403,9 +402,9 @@ fn source(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation)
         })
     });
     if has_args {
-        inner.args = Rc::clone(&shell.args);
+        inner.args = shell.args.clone();
         inner.args_unknown = shell.args_unknown;
-        inner.args_choices = Rc::clone(&shell.args_choices);
+        inner.args_choices = shell.args_choices.clone();
     }
     inner.restore("BASH_SOURCE", shell);
     inner.in_function = shell.in_function;

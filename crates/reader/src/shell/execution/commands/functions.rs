@@ -8,6 +8,7 @@ use super::invocation::Invocation;
 use crate::shell::Complaint;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::script::{Construct, Node};
+use crate::shell::shared::Shared;
 use crate::shell::state::Shell;
 
 /// Maximum nesting of calls; deeper ones are not followed.
@@ -50,8 +51,8 @@ impl Evaluator {
             return (self.unknowns.plain(format!("$({name})")), Flow::On);
         }
         self.calls.push((name.to_owned(), args, identity));
-        let outer = (Rc::clone(&shell.args), shell.args_unknown, Rc::clone(&shell.args_choices));
-        shell.set_args(Some(Rc::new(invocation.from(1).to_vec())));
+        let outer = (shell.args.clone(), shell.args_unknown, shell.args_choices.clone());
+        shell.set_args(Some(Shared::new(invocation.from(1).to_vec())));
         let stdin = std::mem::replace(&mut shell.stdin, invocation.stdin.clone());
         let locals = std::mem::take(&mut shell.locals);
         let (in_function, in_loop) = (shell.in_function, shell.in_loop);
@@ -80,7 +81,7 @@ impl Evaluator {
                 with_more.end_locals(true);
                 self.join(shell, with_more);
             }
-            shell.locals = Rc::clone(&locals);
+            shell.locals = locals.clone();
             (shell.in_function, shell.in_loop) = (in_function, in_loop);
             (shell.args, shell.args_unknown, shell.args_choices) = outer.clone();
             shell.stdin.clone_from(&stdin);

@@ -1,7 +1,5 @@
 //! Simple commands: assignments, redirections, and the lookup of the name.
 
-use std::rc::Rc;
-
 use brush_parser::ast::{self, AssignmentName, AssignmentValue, CommandPrefixOrSuffixItem};
 
 use super::assign::variable;
@@ -13,6 +11,7 @@ use crate::shell::execution::list::may_fail;
 use crate::shell::execution::ways::Ways;
 use crate::shell::expansion::brace;
 use crate::shell::script::{Command, Node};
+use crate::shell::shared::Shared;
 use crate::shell::state::{Body, Shell};
 use crate::shell::text::{Field, Origin, Unknowns};
 
@@ -98,7 +97,7 @@ impl Evaluator {
         for (assignment, value) in declared.iter().zip(values) {
             self.set_value(shell, assignment, value);
             if attributes::makes_readonly(&invocation) {
-                Rc::make_mut(&mut shell.readonly).insert(variable(&assignment.name).to_owned());
+                Shared::make_mut(&mut shell.readonly).insert(variable(&assignment.name).to_owned());
             }
         }
         let without = may_fail(&redirected).then(|| shell.clone());
