@@ -13,7 +13,8 @@ use super::leaving::Leaving;
 use super::on_disk::OnDisk;
 use super::programs::code::reading::Reading;
 use super::script::{Command, Construct, Node, Script, Unread};
-use super::state::{Shell, Sink};
+use super::shared::Shared;
+use super::state::{Local, Shell, Sink};
 use super::text::Unknowns;
 use crate::catalogue::Catalogue;
 use crate::catalogue::program::{Language, Program};
@@ -74,6 +75,8 @@ pub(crate) struct Evaluator {
     text: usize,
     /// The function calls in progress, outermost first, with their arguments and the identity of the body.
     pub calls: Vec<(String, Vec<String>, usize)>,
+    /// What the callers of the function in progress have made local, outermost first.
+    pub scopes: Vec<Shared<BTreeMap<String, Local>>>,
     /// Function calls so far.
     pub call_count: usize,
     /// Functions that are read as text.

@@ -108,8 +108,14 @@ pub(crate) enum Attribute {
     Lower,
     /// `-u`: its value is uppercase.
     Upper,
+    /// `-c`: its value begins with an uppercase letter.
+    Capital,
+    /// `-i`: its value is that of an arithmetic expression.
+    Integer,
     /// `-n`: its value is the name of another variable.
     Reference,
+    /// It may have an attribute, or be a reference to a variable that is not known.
+    Doubtful,
 }
 
 impl Attribute {
@@ -118,7 +124,13 @@ impl Attribute {
         match self {
             Self::Lower => text.to_lowercase(),
             Self::Upper => text.to_uppercase(),
-            Self::Reference => text.to_owned(),
+            Self::Capital => {
+                let mut chars = text.chars();
+                chars.next().map_or_else(String::new, |first| {
+                    first.to_uppercase().chain(chars.flat_map(char::to_lowercase)).collect()
+                })
+            }
+            Self::Integer | Self::Reference | Self::Doubtful => text.to_owned(),
         }
     }
 }
@@ -196,6 +208,8 @@ pub(crate) struct Shell {
     pub last_pipes: bool,
     /// `allexport`: what is assigned is exported.
     pub exports_all: bool,
+    /// Its `echo` reads backslash escapes: that of `sh`, or with `xpg_echo`.
+    pub echoes_escapes: bool,
     /// `nocasematch` or `extglob`: patterns match more than their characters say.
     pub matches_loosely: bool,
     /// The rest of standard input; `None` when it is not part of the text.
@@ -241,6 +255,8 @@ impl Shell {
 
     /// Moves the value out and leaves the variable unset.
     pub fn take(&mut self, name: &str) -> Option<Value> {
+        let target = (!self.attributes.is_empty()).then(|| self.referred(name).to_owned());
+        let name = target.as_deref().unwrap_or(name);
         let variables = Shared::make_mut(&mut self.variables);
         let variable = Rc::make_mut(variables.get_mut(name)?);
         variable.choices = None;

@@ -79,11 +79,7 @@ impl Evaluator {
     /// Runs a loop, which `break` ends.
     fn looped(&mut self, shell: &mut Shell, run: impl FnOnce(&mut Self, &mut Shell) -> Ran) -> Ran {
         let outer = std::mem::replace(&mut shell.in_loop, true);
-        let before = (!shell.readonly.is_empty()).then(|| shell.clone());
-        let ran = run(self, shell);
-        if let Some(before) = before {
-            self.keep_readonly(shell, &before);
-        }
+        let ran = self.settled(shell, run);
         shell.in_loop = outer;
         ran
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::shared::Shared;
-use crate::shell::state::{Args, Body, Local, Shell, Value, Variable, differing, is_same};
+use crate::shell::state::{Args, Attribute, Body, Local, Shell, Value, Variable, differing, is_same};
 use crate::shell::text::{Origin, Unknown, Word};
 
 /// Maximum number of values of one variable; beyond it, the value is unknown.
@@ -37,7 +37,7 @@ impl Evaluator {
             shell.stdin = Some(self.one_of(texts, "…"));
         }
         self.join_environments(shell, other);
-        extend(&mut shell.attributes, &other.attributes);
+        self.join_attributes(shell, other);
         if !Shared::ptr_eq(&shell.readonly, &other.readonly) {
             Shared::make_mut(&mut shell.readonly).extend(other.readonly.iter().cloned());
         }
@@ -83,6 +83,24 @@ impl Evaluator {
             let variable = self.either(&name, our, their, other);
             shell.has_choices = true;
             shell.put(&name, variable);
+        }
+    }
+
+    /// A variable that has an attribute on one of two ways may have it.
+    fn join_attributes(&mut self, shell: &mut Shell, other: &Shell) {
+        if Shared::ptr_eq(&shell.attributes, &other.attributes) {
+            return;
+        }
+        let names = shell.attributes.keys().chain(other.attributes.keys());
+        let differs = |name: &&String| shell.attributes.get(*name) != other.attributes.get(*name);
+        for name in names.filter(differs).cloned().collect::<Vec<_>>() {
+            Shared::make_mut(&mut shell.attributes).insert(name.clone(), Attribute::Doubtful);
+            if let Some(variable) =
+                shell.variables.get(name.as_str()).map(|variable| Variable::clone(variable))
+            {
+                let variable = self.forgotten(&name, &[Some(variable)], shell);
+                shell.put(&name, variable);
+            }
         }
     }
 

@@ -12,7 +12,8 @@ use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::leaving::Round;
 use crate::shell::marks::SELECT;
 use crate::shell::script::{Construct, Node};
-use crate::shell::state::{Shell, Value};
+use crate::shell::shared::Shared;
+use crate::shell::state::{Attribute, Shell, Value};
 use crate::shell::text::{Field, Origin, Stretch, Unknown, is_known, stretches};
 
 /// Maximum number of rounds that are unrolled.
@@ -52,6 +53,12 @@ impl Evaluator {
             }
             None => self.fields(shell, "\"$@\""),
         };
+        let name = clause.variable_name.strip_suffix(SELECT).unwrap_or(&clause.variable_name);
+        if shell.attributes.contains_key(name) {
+            // `for` changes a reference itself, and an integer variable evaluates its words.
+            Shared::make_mut(&mut shell.attributes).insert(name.to_owned(), Attribute::Doubtful);
+            self.forget_all(shell);
+        }
         if fields.iter().any(|field| self.may_split(field)) {
             let words = Invocation::of(fields, None);
             return self.run_each(shell, &words, |this, shell, words| {

@@ -7,7 +7,7 @@ use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::join::MOST_CHOICES;
 use crate::shell::expansion::arithmetic;
 use crate::shell::shared::Shared;
-use crate::shell::state::{ALWAYS_SET, Shell, Value, Variable};
+use crate::shell::state::{ALWAYS_SET, Attribute, Shell, Value, Variable};
 use crate::shell::text::{Field, Origin, Stretch, Unknowns, is_known, stretches};
 
 /// Arrays of bash whose keys are names: of aliases, and of programs that were found in `PATH`.
@@ -19,11 +19,13 @@ const MOST_ITEMS: usize = 4096;
 impl Evaluator {
     /// Performs one assignment.
     pub fn assign(&mut self, shell: &mut Shell, assignment: &Assignment) {
-        let value = self.value_of(shell, assignment);
         if shell.readonly.contains(variable(&assignment.name)) {
             self.may_fail(shell);
         }
-        self.set_value(shell, assignment, value);
+        self.settled(shell, |this, shell| {
+            let value = this.value_of(shell, assignment);
+            this.set_value(shell, assignment, value);
+        });
     }
 
     /// The value that an assignment gives to its variable.
@@ -45,12 +47,18 @@ impl Evaluator {
                         Some(Value::Array(items)) => items,
                         _ => Vec::new(),
                     };
-                    put(&mut items, key, text);
+                    add(&mut items, key, text, assignment.append);
                     Value::Array(items)
                 } else if assignment.append {
+                    // The expression of an integer variable.
+                    let is_integer = shell.attributes.get(shell.referred(name)) == Some(&Attribute::Integer);
+                    let text = if is_integer { format!("+({text})") } else { text };
                     match shell.take(name) {
                         Some(Value::Scalar(old)) => Value::Scalar(self.bounded(shell, old + &text)),
-                        Some(Value::Array(items)) => Value::Array(items),
+                        Some(Value::Array(mut items)) => {
+                            add(&mut items, "0".to_owned(), text, true);
+                            Value::Array(items)
+                        }
                         Some(Value::Unset) => Value::Scalar(text),
                         None => {
                             let before = self.unknowns.plain(format!("${name}"));
@@ -75,7 +83,7 @@ impl Evaluator {
                     if let Some(key) = key {
                         let key = self.text(shell, &key.value);
                         let text = self.text(shell, &word.value);
-                        put(&mut items, key, text);
+                        add(&mut items, key, text, false);
                     } else {
                         for field in self.fields(shell, &word.value) {
                             items.push((items.len().to_string(), field.text));
@@ -98,13 +106,9 @@ impl Evaluator {
                 _ => items.iter().for_each(|(name, path)| self.rename(shell, path, name)),
             }
         }
-        let before = (!shell.readonly.is_empty()).then(|| shell.clone());
         match value {
             Value::Scalar(text) => self.set_text(shell, name, text),
             value => shell.set(name, value, Origin::Assigned),
-        }
-        if let Some(before) = before {
-            self.keep_readonly(shell, &before);
         }
         let exports = shell.exports_all || ALWAYS_SET.contains(&name);
         if exports || shell.get(name).is_some_and(|variable| variable.exported) {
@@ -121,7 +125,7 @@ impl Evaluator {
             Some(Value::Array(items)) => items,
             _ => Vec::new(),
         };
-        put(&mut items, key.to_owned(), text);
+        add(&mut items, key.to_owned(), text, false);
         shell.set(name, Value::Array(items), Origin::Assigned);
     }
 
@@ -188,6 +192,52 @@ impl Evaluator {
         self.unknowns.plain("…")
     }
 
+    /// Unsets a variable or an element of an array.
+    pub fn unset(&mut self, shell: &mut Shell, name: &str) {
+        let Some((array, key)) = name.strip_suffix(']').and_then(|name| name.split_once('[')) else {
+            return self.unset_variable(shell, name);
+        };
+        let target = shell.referred(array).to_owned();
+        let Some(mut variable) = shell.get(&target).cloned() else { return };
+        match &mut variable.value {
+            Value::Array(items) if is_known(key) && items.iter().all(|(key, _)| is_known(key)) => {
+                let number = arithmetic::evaluate(key, shell).filter(|number| *number >= 0);
+                let is_it =
+                    |known: &str| known == key || number.is_some_and(|number| number.to_string() == known);
+                if key.starts_with('-') {
+                    variable = self.forgotten(&target, &[Some(variable)], shell);
+                } else {
+                    items.retain(|(known, _)| !is_it(known));
+                }
+            }
+            Value::Array(_) => variable = self.forgotten(&target, &[Some(variable)], shell),
+            _ => return self.unset_variable(shell, array),
+        }
+        shell.put(&target, variable);
+    }
+
+    /// Unsets a variable. One that a caller has made local reveals the variable behind it.
+    fn unset_variable(&mut self, shell: &mut Shell, name: &str) {
+        let is_own = shell.locals.contains_key(name);
+        let outer = self.scopes.iter_mut().rev().find_map(|locals| {
+            locals.contains_key(name).then(|| Shared::make_mut(locals).get_mut(name)).flatten()
+        });
+        let revealed = outer.filter(|_| shell.in_function && !is_own).map(|local| {
+            local.is_certain = false;
+            local.variable.clone()
+        });
+        let before = shell.clone();
+        shell.set(name, Value::Unset, Origin::Assigned);
+        if let Some(revealed) = revealed {
+            let mut other = before;
+            match revealed {
+                Some(variable) => other.put(name, Variable::clone(&variable)),
+                None => drop(Shared::make_mut(&mut other.variables).remove(name)),
+            }
+            self.join(shell, &other);
+        }
+    }
+
     /// From here on, the name starts the program at the path.
     pub fn rename(&mut self, shell: &mut Shell, path: &str, name: &str) {
         // A function is found before any program.
@@ -216,12 +266,13 @@ pub(crate) fn variable(name: &AssignmentName) -> &str {
     }
 }
 
-/// Sets one element of an array.
-fn put(items: &mut Vec<(String, String)>, key: String, text: String) {
+/// Sets one element of an array, or appends a text to it.
+fn add(items: &mut Vec<(String, String)>, key: String, text: String, appends: bool) {
     // Only the last 64 keys are compared: scripts set elements in order, and the time stays linear.
     let from = items.len().saturating_sub(64);
     let found = items.get_mut(from..).and_then(|last| last.iter_mut().find(|(k, _)| *k == key));
     match found {
+        Some((_, old)) if appends => old.push_str(&text),
         Some((_, old)) => *old = text,
         None => items.push((key, text)),
     }

@@ -7,48 +7,118 @@ use brush_parser::ast::Assignment;
 
 use super::assign::variable;
 use super::invocation::Invocation;
+use crate::shell::evaluator::Evaluator;
 use crate::shell::shared::Shared;
-use crate::shell::state::{Attribute, Local, Shell, Value};
+use crate::shell::state::{Attribute, Local, Shell, Value, Variable, is_same};
+use crate::shell::text::is_name;
 
 /// Maximum length of a chain of namerefs, as in bash.
 const MOST_REFERENCES: usize = 8;
 
-/// Sets the attributes that the options of a declaration state for the variables that it names.
+/// Sets the attributes that the options of a declaration state for the variables that it names, some of which get a value.
+/// Returns the names of references to variables that are not known.
 pub(crate) fn declare(
     shell: &mut Shell,
     invocation: &Invocation,
-    is_declaration: bool,
-    assigned: &[Assignment],
-) {
-    if !is_declaration {
-        return;
-    }
+    assigned: &[(Assignment, Value)],
+) -> Vec<String> {
+    let letters = [
+        ('n', Attribute::Reference),
+        ('i', Attribute::Integer),
+        ('l', Attribute::Lower),
+        ('u', Attribute::Upper),
+        ('c', Attribute::Capital),
+    ];
     let mut attribute = None;
+    let mut doubtful = Vec::new();
     for field in invocation.args() {
-        match field.text.strip_prefix('-') {
-            Some(letters) if letters.contains('n') => attribute = Some(Attribute::Reference),
-            Some(letters) if letters.contains('l') => attribute = Some(Attribute::Lower),
-            Some(letters) if letters.contains('u') => attribute = Some(Attribute::Upper),
-            Some(_) => {}
-            None => {
-                let name = field.text.split('=').next().unwrap_or_default().trim_end_matches('+');
-                if let Some(attribute) = attribute {
-                    Shared::make_mut(&mut shell.attributes).insert(name.to_owned(), attribute);
-                    // A second `declare -n` changes the reference, not what it stands for.
-                    let is_assigned = assigned.iter().any(|assignment| variable(&assignment.name) == name);
-                    if attribute == Attribute::Reference && is_assigned {
-                        Shared::make_mut(&mut shell.variables).remove(name);
-                    }
+        if let Some(options) = field.text.strip_prefix(['-', '+']) {
+            if let Some((_, stated)) = letters.iter().find(|(letter, _)| options.contains(*letter)) {
+                attribute = Some((*stated, field.text.starts_with('-')));
+            }
+            continue;
+        }
+        let name = field.text.split('=').next().unwrap_or_default().trim_end_matches('+');
+        match attribute {
+            None => {}
+            Some((_, false)) => drop(Shared::make_mut(&mut shell.attributes).remove(name)),
+            Some((Attribute::Reference, true)) => {
+                let value = assigned.iter().rfind(|(assignment, _)| variable(&assignment.name) == name);
+                let is_known =
+                    matches!(value, Some((_, Value::Scalar(target))) if is_name(target) && target != name);
+                if !is_known {
+                    doubtful.push(name.to_owned());
                 }
+                let attribute = if is_known { Attribute::Reference } else { Attribute::Doubtful };
+                Shared::make_mut(&mut shell.attributes).insert(name.to_owned(), attribute);
+                // A second `declare -n` changes the reference, not what it stands for.
+                Shared::make_mut(&mut shell.variables).remove(name);
+            }
+            Some((attribute, true)) => {
+                Shared::make_mut(&mut shell.attributes).insert(name.to_owned(), attribute);
             }
         }
     }
+    doubtful
 }
 
 /// Whether a declaration makes its variables readonly.
 pub(crate) fn makes_readonly(invocation: &Invocation) -> bool {
     invocation.word(0) == Some("readonly")
         || invocation.args().any(|field| field.text.starts_with('-') && field.text.contains('r'))
+}
+
+impl Evaluator {
+    /// Runs a part, after which readonly variables and those with attributes are as bash leaves them.
+    pub fn settled<T>(&mut self, shell: &mut Shell, run: impl FnOnce(&mut Self, &mut Shell) -> T) -> T {
+        if shell.readonly.is_empty() && shell.attributes.is_empty() {
+            return run(self, shell);
+        }
+        let before = shell.clone();
+        let result = run(self, shell);
+        self.keep_readonly(shell, &before);
+        let attributes = shell.attributes.clone();
+        for (name, attribute) in attributes.iter() {
+            let is_changed = !is_same(
+                shell.variables.get(name.as_str()).map(Rc::as_ref),
+                before.variables.get(name.as_str()).map(Rc::as_ref),
+            );
+            match attribute {
+                Attribute::Integer if is_changed => self.evaluate_variable(shell, name),
+                Attribute::Doubtful if is_changed => self.forget_all(shell),
+                _ => {}
+            }
+        }
+        result
+    }
+
+    /// Gives an integer variable the values of the expressions that it holds.
+    fn evaluate_variable(&mut self, shell: &mut Shell, name: &str) {
+        let number = |this: &mut Self, shell: &mut Shell, text: &str| {
+            let value = this.calculate(shell, text).value;
+            value.map_or_else(|| this.unknowns.number(format!("${name}")), |value| value.to_string())
+        };
+        let Some(mut variable) = shell.variables.get(name).map(|variable| Variable::clone(variable)) else {
+            return;
+        };
+        variable.value = match variable.value {
+            Value::Unset => Value::Unset,
+            Value::Scalar(text) => Value::Scalar(number(self, shell, &text)),
+            Value::Array(items) => {
+                Value::Array(items.into_iter().map(|(key, text)| (key, number(self, shell, &text))).collect())
+            }
+        };
+        variable.choices = None;
+        shell.put(name, variable);
+    }
+
+    /// Makes all variables unknown: an assignment may have changed any of them.
+    pub fn forget_all(&mut self, shell: &mut Shell) {
+        for (name, variable) in shell.variables.clone().iter() {
+            let variable = self.forgotten(name, &[Some(Variable::clone(variable))], shell);
+            shell.put(name, variable);
+        }
+    }
 }
 
 impl Shell {

@@ -40,17 +40,10 @@ fn complete(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) {
 
 /// Runs a builtin; `None` for any other command.
 pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -> Option<Ran> {
-    if shell.readonly.is_empty() {
-        return run_free(evaluator, shell, invocation);
-    }
-    let before = shell.clone();
-    let ran = run_free(evaluator, shell, invocation);
-    evaluator.keep_readonly(shell, &before);
-    ran
+    evaluator.settled(shell, |evaluator, shell| run_unsettled(evaluator, shell, invocation))
 }
 
-/// Runs a builtin where no variable is readonly.
-fn run_free(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -> Option<Ran> {
+fn run_unsettled(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -> Option<Ran> {
     let name = invocation.word(0)?;
     let quiet = Some((String::new(), Flow::On));
     if names::EVALUATING.has(name) {
@@ -62,10 +55,13 @@ fn run_free(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocatio
         "export" | "declare" | "typeset" | "local" | "readonly" => declare(evaluator, shell, invocation),
         "unset" => {
             for field in invocation.args().filter(|field| !field.text.starts_with('-')) {
-                if invocation.word(1) == Some("-f") {
-                    shell.undefine(&field.text);
-                } else {
-                    shell.set(&field.text, Value::Unset, Origin::Assigned);
+                match invocation.word(1) {
+                    Some("-f") => shell.undefine(&field.text),
+                    Some("-n") => {
+                        Shared::make_mut(&mut shell.attributes).remove(&field.text);
+                        shell.set(&field.text, Value::Unset, Origin::Assigned);
+                    }
+                    _ => evaluator.unset(shell, &field.text),
                 }
             }
         }
@@ -114,7 +110,9 @@ fn run_free(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocatio
         "exit" | "return" | "break" | "continue" => {
             evaluator.leaf(shell, invocation);
             let flow = leaves(evaluator, shell, invocation, name);
-            let levels = invocation.word(1).map_or(Some(1), |levels| levels.parse().ok());
+            // A number below 1 is an error that leaves all loops.
+            let levels =
+                invocation.word(1).map_or(Some(1), |levels| levels.parse().ok()).filter(|levels| *levels > 0);
             evaluator.leave(shell, flow, levels);
             if flow == Flow::Exit {
                 evaluator.run_exit_traps(shell, None);
@@ -196,6 +194,7 @@ fn shopt(shell: &mut Shell, invocation: &Invocation) {
         shell.outlives_exec = invocation.word(1) != Some("-u");
     }
     shell.last_pipes |= texts.contains(&"lastpipe");
+    shell.echoes_escapes |= texts.contains(&"xpg_echo");
     shell.matches_loosely |= texts.contains(&"nocasematch") || texts.contains(&"extglob");
     let turns = invocation.word(1).filter(|_| invocation.texts().contains(&"expand_aliases"));
     shell.aliases.enabled = match turns {

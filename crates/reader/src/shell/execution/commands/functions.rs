@@ -54,7 +54,7 @@ impl Evaluator {
         let outer = (shell.args.clone(), shell.args_unknown, shell.args_choices.clone());
         shell.set_args(Some(Shared::new(invocation.from(1).to_vec())));
         let stdin = std::mem::replace(&mut shell.stdin, invocation.stdin.clone());
-        let locals = std::mem::take(&mut shell.locals);
+        self.scopes.push(std::mem::take(&mut shell.locals));
         let (in_function, in_loop) = (shell.in_function, shell.in_loop);
         (shell.in_function, shell.in_loop) = (true, false);
         let recursed = std::mem::take(&mut self.recursed);
@@ -74,6 +74,7 @@ impl Evaluator {
             self.push(Node::Group(Construct::Call(name.to_owned()), nodes));
         }
         let mut failed = self.leaving.lines.pop().flatten();
+        let locals = self.scopes.pop().unwrap_or_default();
         for shell in std::iter::once(&mut *shell).chain(failed.as_mut()) {
             let mut with_more = shell.locals.values().any(|local| !local.is_certain).then(|| shell.clone());
             shell.end_locals(false);

@@ -12,7 +12,7 @@ use crate::shell::execution::ways::Ways;
 use crate::shell::expansion::brace;
 use crate::shell::script::{Command, Node};
 use crate::shell::shared::Shared;
-use crate::shell::state::{Body, Shell};
+use crate::shell::state::{Body, Shell, Value, Variable};
 use crate::shell::text::{Field, Origin, Unknowns};
 
 impl Evaluator {
@@ -70,9 +70,11 @@ impl Evaluator {
         }
         let redirected = self.redirections(shell, redirects);
         if fields.is_empty() {
+            let without = may_fail(&redirected).then(|| shell.clone());
             for assignment in assignments {
                 self.assign(shell, assignment);
             }
+            self.unless_it_fails(shell, without, Flow::On);
             if !redirected.files.is_empty() {
                 self.push(Node::Command(Box::new(Command {
                     redirections: redirected.files,
@@ -92,15 +94,21 @@ impl Evaluator {
         }
         // All values are expanded before the first one is assigned.
         let values: Vec<_> = declared.iter().map(|assignment| self.value_of(shell, assignment)).collect();
+        let declared: Vec<_> = declared.into_iter().zip(values).collect();
+        let without = may_fail(&redirected).then(|| shell.clone());
         shell.localise(&invocation);
-        attributes::declare(shell, &invocation, is_declaration, &declared);
-        for (assignment, value) in declared.iter().zip(values) {
-            self.set_value(shell, assignment, value);
+        if is_declaration {
+            for name in attributes::declare(shell, &invocation, &declared) {
+                let unknown = self.unknowns.many(format!("${name}"));
+                shell.put(&name, Variable::of(Value::Scalar(unknown), Origin::Assigned));
+            }
+        }
+        for (assignment, value) in &declared {
+            self.settled(shell, |this, shell| this.set_value(shell, assignment, value.clone()));
             if attributes::makes_readonly(&invocation) {
                 Shared::make_mut(&mut shell.readonly).insert(variable(&assignment.name).to_owned());
             }
         }
-        let without = may_fail(&redirected).then(|| shell.clone());
         let (printed, flow) = if assignments.is_empty() {
             self.run_each(shell, &invocation, Self::run_named)
         } else {
