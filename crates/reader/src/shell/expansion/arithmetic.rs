@@ -7,7 +7,7 @@ use brush_parser::ast::{ArithmeticExpr as Expression, ArithmeticTarget as Target
 use brush_parser::ast::{BinaryOperator as Binary, UnaryAssignmentOperator as Step, UnaryOperator as Unary};
 
 use crate::shell::evaluator::Evaluator;
-use crate::shell::state::{Shell, Value, differing};
+use crate::shell::state::{Shell, Value};
 use crate::shell::text::{Stretch, Unknowns, is_name, stretches};
 
 /// Maximum length in bytes of an expression, and of its brackets and conditions, which are parsed recursively.
@@ -54,7 +54,7 @@ impl Evaluator {
         let value = calculation.text(&expression.replace('"', ""));
         let outcome = Outcome { value, may_fail: calculation.may_fail };
         if !Rc::ptr_eq(&before, &shell.variables) {
-            for name in differing(&before, &shell.variables) {
+            for name in before.differing(&shell.variables) {
                 if shell.get(&name).is_some_and(|variable| variable.exported) {
                     self.export(shell, &name);
                 }
@@ -180,7 +180,7 @@ impl Calculation<'_> {
     fn perhaps(&mut self, part: &Expression) -> Option<i64> {
         let before = Rc::clone(&self.shell.variables);
         let value = self.value(part);
-        for name in differing(&before, &self.shell.variables) {
+        for name in before.differing(&self.shell.variables) {
             self.set(&name, None);
         }
         value
