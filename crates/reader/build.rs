@@ -75,11 +75,15 @@ fn write_catalogue() -> Result<(), BuildError> {
     }
     let names: Vec<(&str, usize)> = names.into_iter().collect();
     let mut statics = Statics::default();
+    // Where the names with each first byte start.
+    let start = |byte: u8| names.partition_point(|(name, _)| name.as_bytes().first() < Some(&byte));
+    let starts: Vec<usize> = (0..=128).map(start).collect();
     let [programs, names, globs] = [statics.slice(&programs), statics.slice(&names), statics.slice(&globs)];
-    let rules = statics.slice(&rules);
+    let [starts, rules] = [statics.slice(&starts), statics.slice(&rules)];
     let text = format!(
         "{}pub static PROGRAMS: &[Program] = {programs};\n\
          pub static NAMES: &[(&str, usize)] = {names};\n\
+         pub static STARTS: &[usize] = {starts};\n\
          pub static GLOBS: &[(&str, usize)] = {globs};\n\
          pub static DEFAULT_RULES: &[DefaultRule] = {rules};\n",
         statics.text

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use opsctl_reader::actions::read_command;
+use opsctl_reader::terms::action::Target;
 
 const RESTART: &str = "docker restart jellyfin";
 
@@ -57,4 +58,14 @@ fn many_and_large_files_are_followed() {
         let reading = read_command(&text, Some(Path::new("/app")));
         assert_eq!(reading.actions.len(), 1, "{:?}", reading.complaints);
     }
+}
+
+#[test]
+fn many_actions_repeat_and_the_further_ones_stand_for_any_target() {
+    let reading =
+        read_command("for a in {1..40}; do for b in {1..40}; do docker restart c$a-$b; done; done", None);
+    assert!(!reading.complaints.is_empty());
+    assert_eq!(reading.actions.len(), 1001);
+    assert!(reading.actions.iter().all(|action| action.repeats));
+    assert_eq!(reading.actions.last().map(|action| &action.target), Some(&Target::Unknown));
 }

@@ -92,7 +92,7 @@ fn check_name(key: &Spanned<String>, name: &str) -> Checked<()> {
 
 /// Whether it carries out an action or runs another command in some form.
 fn acts(program: &Program) -> bool {
-    program.acts() || program.forms().any(|form| form.runs.is_some())
+    program.acts || program.forms().any(|form| form.runs.is_some())
 }
 
 fn check_examples(name: &Spanned<String>, program: &Program, catalogue: Catalogue) -> Checked<()> {

@@ -18,6 +18,8 @@ mod scripts;
 mod socket;
 mod variables;
 
+use std::sync::Arc;
+
 use crate::files;
 use crate::files::Touch;
 use crate::lists::PROGRAM_FOLDERS;
@@ -186,7 +188,7 @@ impl Prover<'_> {
         {
             return (Effect::Unknown, Why::ScriptOnDisk(name.to_owned()));
         }
-        if let Some((variable, _)) = command.env.iter().find(|(variable, value)| {
+        if let Some((variable, _)) = command.env.iter().map(Arc::as_ref).find(|(variable, value)| {
             // The separators of what it reads.
             let splits = variable == "IFS" && matches!(name, "read" | "mapfile" | "readarray");
             !splits && steers(variable, value)

@@ -88,7 +88,7 @@ fn suspect(unread: &Unread, catalogue: Catalogue, actions: &mut Vec<Action>) {
 
 /// Whether this is the name of a program that carries out an action in some form.
 pub(super) fn acts(catalogue: Catalogue, word: &str) -> bool {
-    catalogue.find(word).is_some_and(Program::acts)
+    catalogue.find(word).is_some_and(|program| program.acts)
 }
 
 /// The actions of a command with an unknown program, from the rest of its words.
@@ -125,8 +125,7 @@ pub(super) fn dynamic_program(command: &Command, catalogue: Catalogue, actions: 
 fn guesses(catalogue: Catalogue, word: &str) -> Vec<&'static Program> {
     // `$RESTART_SVC` may be `restart-svc`.
     let word = word.replace('_', "-");
-    let acting = || catalogue.programs().filter(|program| program.acts());
-    let named = acting().filter(|program| program.guess != Guess::Never).filter_map(|program| {
+    let named = catalogue.acting().filter(|program| program.guess != Guess::Never).filter_map(|program| {
         let names = program.names.iter().chain(program.hints.iter());
         let held =
             names.filter(|name| name.len() >= SHORTEST_HINT && word.contains(&name.to_ascii_lowercase()));
@@ -134,6 +133,6 @@ fn guesses(catalogue: Catalogue, word: &str) -> Vec<&'static Program> {
     });
     match named.max_by_key(|(length, _)| *length) {
         Some((_, program)) => vec![program],
-        None => acting().filter(|program| program.guess == Guess::Always).collect(),
+        None => catalogue.acting().filter(|program| program.guess == Guess::Always).collect(),
     }
 }

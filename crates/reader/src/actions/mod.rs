@@ -11,7 +11,7 @@ mod suspicion;
 mod targets;
 mod within;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -19,10 +19,16 @@ use crate::catalogue::Catalogue;
 use crate::shell::disk::Disk;
 use crate::shell::{self, Command, Complaint, Construct, INHERITED, Node, Script};
 use crate::terms::action::{Action, Target};
+use crate::terms::reference::Reference;
 use crate::terms::verb::Verb;
 
 use call::{Call, Idle};
 use line::Line;
+
+/// The number of actions beyond which each one is listed once.
+const MOST_ACTIONS: usize = 1000;
+/// The maximum number of commands with the same words that are compared.
+const MOST_COMPARED: usize = 4;
 
 /// The reading of a command text: its actions, complaints and structure.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -64,53 +70,98 @@ pub fn read_command_on(
     let script = shell::read_on(text, cwd.and_then(Path::to_str), catalogue, disk);
     let mut complaints = script.complaints.clone();
     let mut actions = Vec::new();
-    actions_of(&script.nodes, (catalogue, &mut Vec::new()), &mut actions, &mut complaints);
+    let mut judged = Judged { catalogue, known: BTreeMap::new(), around: Vec::new() };
+    judged.add_actions(&script.nodes, &mut actions, &mut complaints);
+    if actions.len() > MOST_ACTIONS {
+        complaints.push(Complaint::ManyActions);
+        actions = bounded(actions);
+    }
     message::doubt(text, &script, &mut actions);
     let mut stated = BTreeSet::new();
     complaints.retain(|complaint| stated.insert(complaint.to_string()));
     CommandReading { actions, complaints, script }
 }
 
-/// The actions of these nodes, with the constructs around them.
-fn actions_of<'a>(
-    nodes: &'a [Node],
-    (catalogue, around): (Catalogue, &mut Vec<&'a Construct>),
-    actions: &mut Vec<Action>,
-    complaints: &mut Vec<Complaint>,
-) {
-    for node in nodes {
-        match node {
-            Node::Command(command) => {
-                let before = actions.len();
-                find_actions(command, catalogue, actions, complaints);
-                within::place(actions.get_mut(before..).unwrap_or_default(), command, around, catalogue);
-            }
-            Node::Unread(unread) => generous::find_actions(unread, catalogue, actions),
-            Node::Group(construct, children) => {
-                // What it runs is not all that it does: `opsctl launch COMMAND`.
-                if let Construct::Through(command) = construct
-                    && loosens(command, catalogue)
-                {
-                    find_actions(command, catalogue, actions, complaints);
-                }
-                around.push(construct);
-                if *construct == Construct::OneOf {
+/// The actions of the commands that were judged so far.
+struct Judged<'a> {
+    catalogue: Catalogue,
+    /// By the words; the same words act differently elsewhere.
+    known: BTreeMap<Vec<&'a str>, Vec<(&'a Command, Vec<Action>)>>,
+    /// The constructs around the nodes in progress.
+    around: Vec<&'a Construct>,
+}
+
+impl<'a> Judged<'a> {
+    /// Adds the actions of these nodes.
+    fn add_actions(&mut self, nodes: &'a [Node], actions: &mut Vec<Action>, complaints: &mut Vec<Complaint>) {
+        for node in nodes {
+            match node {
+                Node::Command(command) => {
                     let before = actions.len();
-                    for child in children {
-                        let mut own = Vec::new();
-                        actions_of(std::slice::from_ref(child), (catalogue, around), &mut own, complaints);
-                        if matches!(child, Node::Group(Construct::Branch(INHERITED), _)) {
-                            forget_unnamed(actions.get(before..).unwrap_or_default(), &mut own);
-                        }
-                        add_missing(actions, before, own);
-                    }
-                } else {
-                    actions_of(children, (catalogue, around), actions, complaints);
+                    self.judge(command, actions, complaints);
+                    let own = actions.get_mut(before..).unwrap_or_default();
+                    within::place(own, command, &self.around, self.catalogue);
                 }
-                around.pop();
+                Node::Unread(unread) => generous::find_actions(unread, self.catalogue, actions),
+                Node::Group(construct, children) => {
+                    // What it runs is not all that it does: `opsctl launch COMMAND`.
+                    if let Construct::Through(command) = construct
+                        && loosens(command, self.catalogue)
+                    {
+                        self.judge(command, actions, complaints);
+                    }
+                    self.around.push(construct);
+                    if *construct == Construct::OneOf {
+                        let before = actions.len();
+                        for child in children {
+                            let mut own = Vec::new();
+                            self.add_actions(std::slice::from_ref(child), &mut own, complaints);
+                            if matches!(child, Node::Group(Construct::Branch(INHERITED), _)) {
+                                forget_unnamed(actions.get(before..).unwrap_or_default(), &mut own);
+                            }
+                            add_missing(actions, before, own);
+                        }
+                    } else {
+                        self.add_actions(children, actions, complaints);
+                    }
+                    self.around.pop();
+                }
             }
         }
     }
+
+    /// Adds the actions of a command. A loop has the same command many times, which causes the same complaints.
+    fn judge(&mut self, command: &'a Command, actions: &mut Vec<Action>, complaints: &mut Vec<Complaint>) {
+        let known = self.known.entry(command.texts()).or_default();
+        let last = known.iter().rev().take(MOST_COMPARED);
+        if let Some((_, found)) = last.into_iter().find(|(other, _)| *other == command) {
+            actions.extend_from_slice(found);
+            return;
+        }
+        let mut found = Vec::new();
+        find_actions(command, self.catalogue, &mut found, complaints);
+        actions.extend_from_slice(&found);
+        known.push((command, found));
+    }
+}
+
+/// Each action once, with any number of repetitions. Beyond [`MOST_ACTIONS`], those on known targets stand for any target.
+fn bounded(actions: Vec<Action>) -> Vec<Action> {
+    let mut found: Vec<Action> = Vec::new();
+    let mut known = BTreeMap::new();
+    for mut action in actions {
+        if found.len() >= MOST_ACTIONS && !matches!(action.target, Target::Nothing | Target::Recipients(_)) {
+            (action.target, action.reference, action.within) = (Target::Unknown, Reference::default(), None);
+            "…".clone_into(&mut action.evidence);
+        }
+        action.repeats = true;
+        let same: &mut Vec<usize> = known.entry(action.evidence.clone()).or_default();
+        if !same.iter().any(|at| found.get(*at).is_some_and(|other| *other == action)) {
+            same.push(found.len());
+            found.push(action);
+        }
+    }
+    found
 }
 
 /// Removes the actions that only the environment asks for, where the script asks for one of the same kind on the same target,

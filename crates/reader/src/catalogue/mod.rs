@@ -15,6 +15,7 @@ use crate::shell::glob;
 use never::DefaultRule;
 use program::{Map, Program, Value};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::sync::LazyLock;
 
 #[allow(clippy::wildcard_imports, reason = "the build script writes these names")]
 mod built_in {
@@ -56,6 +57,13 @@ impl Catalogue {
             .or_else(|| by_glob(|pattern| !pattern.contains('/'), name))
     }
 
+    /// The programs that act in some form.
+    pub fn acting(self) -> impl Iterator<Item = &'static Program> {
+        static BUILT_IN: LazyLock<Vec<&Program>> =
+            LazyLock::new(|| built_in::PROGRAMS.iter().filter(|program| program.acts).collect());
+        self.own.iter().filter(|program| program.acts).chain(BUILT_IN.iter().copied())
+    }
+
     /// Every program.
     pub fn programs(self) -> impl Iterator<Item = &'static Program> {
         self.own.iter().chain(built_in::PROGRAMS)
@@ -90,16 +98,19 @@ pub fn base_name(word: &str) -> &str {
 }
 
 fn built_in_named(name: &str) -> Option<&'static Program> {
-    let at = built_in::NAMES.binary_search_by(|(known, _)| (*known).cmp(name)).ok()?;
-    built_in::NAMES.get(at).and_then(|(_, index)| built_in::PROGRAMS.get(*index))
+    let first = usize::from(*name.as_bytes().first()?);
+    let of_first = *built_in::STARTS.get(first)?..*built_in::STARTS.get(first + 1)?;
+    let names = built_in::NAMES.get(of_first)?;
+    let at = names.binary_search_by(|(known, _)| (*known).cmp(name)).ok()?;
+    names.get(at).and_then(|(_, index)| built_in::PROGRAMS.get(*index))
 }
 
 /// Few names are globs, such as `mkfs.*` and `*/init.d/*`.
 fn by_glob(is_meant: impl Fn(&str) -> bool, text: &str) -> Option<&'static Program> {
-    // Hardly any text has the prefix of one of them.
+    // Hardly any text starts like one of them.
     let may =
         |pattern: &str| pattern.starts_with('*') || pattern.as_bytes().first() == text.as_bytes().first();
     let mut globs = built_in::GLOBS.iter();
-    let (_, index) = globs.find(|(pattern, _)| is_meant(pattern) && may(pattern) && glob(pattern, text))?;
+    let (_, index) = globs.find(|(pattern, _)| may(pattern) && is_meant(pattern) && glob(pattern, text))?;
     built_in::PROGRAMS.get(*index)
 }

@@ -33,6 +33,8 @@ pub enum Complaint {
     ManyCalls,
     #[error("it does more than can be followed")]
     ManySteps,
+    #[error("it carries out more actions than can be listed")]
+    ManyActions,
     #[error("it holds more text than can be followed")]
     MuchText,
     #[error("it nests too deeply")]

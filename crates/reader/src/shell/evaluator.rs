@@ -17,7 +17,7 @@ use super::shared::Shared;
 use super::state::{Local, Shell, Sink};
 use super::text::Unknowns;
 use crate::catalogue::Catalogue;
-use crate::catalogue::program::{Language, Program};
+use crate::catalogue::program::Language;
 use crate::shell::Complaint;
 
 /// Maximum nesting of scripts, function calls and wrappers; deeper ones are kept as unread text.
@@ -81,6 +81,8 @@ pub(crate) struct Evaluator {
     pub call_count: usize,
     /// Functions that are read as text.
     left_out: Vec<Rc<ast::FunctionBody>>,
+    /// The programs of the texts that were parsed.
+    pub programs: BTreeMap<String, Rc<ast::Program>>,
     /// The readings of pieces of code.
     pub code: Vec<(Language, String, Rc<Reading>)>,
     /// True after a call was not followed because it recurses.
@@ -227,7 +229,7 @@ impl Evaluator {
     /// Whether a word of the text is the name of a program that acts.
     pub fn mentions_action(&self, text: &str) -> bool {
         let between = |c: char| c.is_whitespace() || "\"'`;|&()".contains(c);
-        text.split(between).any(|word| self.catalogue.find(word).is_some_and(Program::acts))
+        text.split(between).any(|word| self.catalogue.find(word).is_some_and(|program| program.acts))
     }
 
     /// Adds a text that would run; `maker` is true for the command whose unknown output would run.

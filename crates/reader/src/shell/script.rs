@@ -123,6 +123,9 @@ pub struct Redirection {
     pub(crate) marked: String,
 }
 
+/// Variables with their values. Commands share those that were exported before.
+pub type Environment = Vec<Arc<(String, Word)>>;
+
 /// A simple command that would run, with its host, directory and environment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent yes-or-no facts")]
@@ -136,7 +139,7 @@ pub struct Command {
     /// Working directory; `None` when it is unknown.
     pub cwd: Option<String>,
     /// Variables set for this command alone, or exported earlier in the text.
-    pub env: Arc<Vec<(String, Word)>>,
+    pub env: Arc<Environment>,
     /// Files that the shell opens for it.
     pub redirections: Vec<Redirection>,
     /// Its standard input, when that is part of the text or the output of a listing program.
@@ -204,7 +207,7 @@ impl Command {
 
     /// The value of a variable in the environment of the command.
     pub fn variable(&self, name: &str) -> Option<&Word> {
-        self.env.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
+        self.env.iter().rev().find(|entry| entry.0 == name).map(|entry| &entry.1)
     }
 }
 

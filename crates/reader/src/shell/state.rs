@@ -1,14 +1,16 @@
 //! The state of a shell at one point of a script: variables, functions, directory, host.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use brush_parser::ast;
 
+use super::script::Environment;
 use super::shared::Shared;
 use super::text::{Field, Origin, Word};
+use super::variables::Variables;
+pub(crate) use super::variables::{Value, Variable, is_same};
 use crate::path::fold;
 
 /// Variables that every environment has, or that the shell itself evaluates: an assignment takes effect without `export`.
@@ -19,81 +21,6 @@ const MOST_EXPORTED: usize = 256;
 
 /// Maximum number of names in a path that is followed; a loop of `cd a` exceeds it.
 const DEEPEST_FOLDER: usize = 64;
-
-/// The value of a variable. Texts may contain marks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Value {
-    /// Unset in the script.
-    Unset,
-    Scalar(String),
-    /// Keys and values; the keys of an indexed array count from 0.
-    Array(Vec<(String, String)>),
-}
-
-/// A variable of the script.
-#[derive(Debug, Clone)]
-pub(crate) struct Variable {
-    /// Its value; a text that stands for all of them where it has one of several.
-    pub value: Value,
-    pub origin: Origin,
-    pub exported: bool,
-    /// What branches may have left behind, `None` where it is not set; only where these are several.
-    pub choices: Option<Rc<Vec<Option<Variable>>>>,
-}
-
-impl Variable {
-    /// A variable with this value, which is not exported.
-    pub fn of(value: Value, origin: Origin) -> Self {
-        Self { value, origin, exported: false, choices: None }
-    }
-
-    /// Whether both have the same value, or one of the same values.
-    pub fn is_like(&self, other: &Self) -> bool {
-        self.exported == other.exported
-            && match (&self.choices, &other.choices) {
-                (None, None) => self.value == other.value,
-                (Some(ours), Some(theirs)) => {
-                    ours.len() == theirs.len()
-                        && ours
-                            .iter()
-                            .all(|one| theirs.iter().any(|other| is_same(one.as_ref(), other.as_ref())))
-                }
-                _ => false,
-            }
-    }
-}
-
-/// Whether both states of a variable are the same.
-pub(crate) fn is_same(one: Option<&Variable>, other: Option<&Variable>) -> bool {
-    match (one, other) {
-        (None, None) => true,
-        (Some(one), Some(other)) => one.is_like(other),
-        _ => false,
-    }
-}
-
-/// Variables by their names. States share those that are the same in both.
-pub(crate) type Variables = BTreeMap<Rc<str>, Rc<Variable>>;
-
-/// The names of the variables that two states have differently.
-pub(crate) fn differing(ours: &Variables, theirs: &Variables) -> Vec<Rc<str>> {
-    let (mut ours, mut theirs) = (ours.iter().peekable(), theirs.iter().peekable());
-    let mut names = Vec::new();
-    loop {
-        let order = match (ours.peek(), theirs.peek()) {
-            (Some((our, _)), Some((their, _))) => our.cmp(their),
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (None, None) => return names,
-        };
-        let our = if order == Ordering::Greater { None } else { ours.next() };
-        let their = if order == Ordering::Less { None } else { theirs.next() };
-        match (our, their) {
-            (Some((_, our)), Some((_, their))) if Rc::ptr_eq(our, their) || our.is_like(their) => {}
-            _ => names.extend(our.or(their).map(|(name, _)| Rc::clone(name))),
-        }
-    }
-}
 
 /// The body of a function.
 pub(crate) type Body = Rc<ast::FunctionBody>;
@@ -169,7 +96,7 @@ pub(crate) struct Shell {
     /// Where `exec` sends standard output, as a path with marks.
     pub output: Option<Rc<str>>,
     /// Exported variables, as commands receive them.
-    pub env: Arc<Vec<(String, Word)>>,
+    pub env: Arc<Environment>,
     /// The positional parameters, `$1` first.
     pub args: Shared<Vec<Field>>,
     /// True when the positional parameters are unknown.
@@ -246,7 +173,7 @@ impl Shell {
 
     /// Puts a variable in the place of one with this name.
     pub fn put(&mut self, name: &str, variable: Variable) {
-        Shared::make_mut(&mut self.variables).insert(name.into(), Rc::new(variable));
+        Shared::make_mut(&mut self.variables).insert(name, Rc::new(variable));
     }
 
     pub fn set_text(&mut self, name: &str, text: impl Into<String>) {
@@ -267,7 +194,7 @@ impl Shell {
     pub fn restore(&mut self, name: &str, from: &Self) {
         match from.get(name) {
             Some(old) => self.put(name, old.clone()),
-            None => drop(Shared::make_mut(&mut self.variables).remove(name)),
+            None => Shared::make_mut(&mut self.variables).remove(name),
         }
     }
 
@@ -280,9 +207,9 @@ impl Shell {
 
     pub fn add_env(&mut self, name: &str, word: Word) {
         let env = Arc::make_mut(&mut self.env);
-        env.retain(|(key, _)| key != name);
+        env.retain(|entry| entry.0 != name);
         if env.len() < MOST_EXPORTED || ALWAYS_SET.contains(&name) {
-            env.push((name.to_owned(), word));
+            env.push(Arc::new((name.to_owned(), word)));
         }
     }
 
@@ -346,7 +273,7 @@ impl Shell {
         let functions = self.functions.iter().filter(|(name, _)| self.exported_functions.contains(name));
         let exported = self.variables.iter().filter(|(_, v)| v.exported);
         Self {
-            variables: Shared::new(exported.map(|(k, v)| (Rc::clone(k), Rc::clone(v))).collect()),
+            variables: Shared::new(exported.collect()),
             functions: Shared::new(functions.map(|(k, v)| (k.clone(), Rc::clone(v))).collect()),
             function_choices: Shared::default(),
             args: Shared::default(),

@@ -91,7 +91,7 @@ pub struct Word {
     /// Where it comes from.
     pub origin: Origin,
     /// The first unknown stretch.
-    pub unknown: Option<Unknown>,
+    pub unknown: Option<Arc<Unknown>>,
     known_prefix: usize,
     known_suffix: usize,
 }
@@ -123,7 +123,13 @@ impl Word {
     pub fn unknown(source: impl Into<String>) -> Self {
         let text = source.into();
         let unknown = Unknown { source: text.clone(), ..Unknown::default() };
-        Self { text, origin: Origin::Literal, unknown: Some(unknown), known_prefix: 0, known_suffix: 0 }
+        Self {
+            text,
+            origin: Origin::Literal,
+            unknown: Some(Arc::new(unknown)),
+            known_prefix: 0,
+            known_suffix: 0,
+        }
     }
 
     /// The part of the word from byte `at` on, such as the value in `--name=value`.
@@ -155,7 +161,7 @@ impl Field {
 /// The unknown stretches of one reading. A mark is an index into them.
 #[derive(Debug, Default)]
 pub(crate) struct Unknowns {
-    all: Vec<Unknown>,
+    all: Vec<Arc<Unknown>>,
     /// Those of which only the source is known, so that the same one is the same text.
     by_source: BTreeMap<(String, bool, bool), usize>,
 }
@@ -174,7 +180,7 @@ impl Unknowns {
             unknown.source = restore(&unknown.source, &[]);
         }
         let index = self.all.len();
-        self.all.push(unknown);
+        self.all.push(Arc::new(unknown));
         format!("{OPEN}{index}{CLOSE}")
     }
 
@@ -203,7 +209,7 @@ impl Unknowns {
     }
 
     pub fn get(&self, index: usize) -> Option<&Unknown> {
-        self.all.get(index)
+        self.all.get(index).map(Arc::as_ref)
     }
 
     /// The mark of the stretch at `index`.
@@ -320,7 +326,7 @@ impl Unknowns {
             };
         };
         let unknown = stretches(&field.text)
-            .find_map(|s| if let Stretch::Mark(index) = s { self.get(index).cloned() } else { None });
+            .find_map(|s| if let Stretch::Mark(index) = s { self.all.get(index).cloned() } else { None });
         let known_suffix = field.text.rfind(CLOSE).map_or(0, |end| field.text.len() - end - CLOSE.len_utf8());
         let unknown = Some(unknown.unwrap_or_default());
         Word { text, origin: field.origin, unknown, known_prefix: at, known_suffix }

@@ -18,7 +18,7 @@ pub fn objections(script: &Script) -> Vec<Reason> {
         if matches!(node, Node::Group(..)) || !is_opsctl || !acts(command) {
             return;
         }
-        let set = command.env.iter().map(|(name, _)| name.as_str()).find(|name| is_ours(name));
+        let set = command.env.iter().map(|variable| variable.0.as_str()).find(|name| is_ours(name));
         let through = command.via.iter().find(|wrapper| !hands_on(wrapper, script.catalogue));
         let how = match (set, &changed, through) {
             (Some(name), _, _) => format!("`{name}` is set for it"),

@@ -73,6 +73,8 @@ keys::keys! {
         pub form: Form,
         /// The ways to write its verbs: first those whose first word is a glob, then all others, sorted by their first word.
         pub ways: List<Way>,
+        /// Whether it carries out an action in some form.
+        pub acts: bool,
     }
 }
 
@@ -184,7 +186,7 @@ impl Program {
         path.and_then(|path| path.first().copied()).filter(|first| !first.contains('*')).unwrap_or_default()
     }
 
-    /// The program with the ways to write its verbs.
+    /// The program with the ways to write its verbs, and whether it acts.
     #[must_use]
     pub fn with_ways(mut self) -> Self {
         let paths =
@@ -192,11 +194,8 @@ impl Program {
         let mut ways: Vec<Way> = self.verbs.iter().enumerate().flat_map(paths).collect();
         ways.sort_by_key(|way| self.sorted_by(*way));
         self.ways = List::keep(ways);
+        let acts = self.forms().any(|form| form.does.is_some() || form.then.is_some());
+        self.acts = acts;
         self
-    }
-
-    /// Whether it carries out an action in some form.
-    pub fn acts(&self) -> bool {
-        self.forms().any(|form| form.does.is_some() || form.then.is_some())
     }
 }

@@ -1,7 +1,5 @@
 //! Commands that mention something which branches have left behind differently: they are followed once for each value.
 
-use std::collections::BTreeSet;
-
 use super::join::possible;
 use super::ways::Ways;
 use crate::shell::Complaint;
@@ -178,8 +176,9 @@ fn choices_in(shell: &Shell, text: &str) -> Vec<Choice> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let first = text.split_whitespace().next().unwrap_or_default();
     let is_program = !ANYWHERE.contains(&first) && !first.contains('=');
-    let words: BTreeSet<&str> = text.split(|c| !is_part(c)).collect();
-    let mentions = |name: &str| words.contains(name);
+    let mut words: Vec<&str> = text.split(|c| !is_part(c)).filter(|word| !word.is_empty()).collect();
+    words.sort_unstable();
+    let mentions = |name: &str| words.binary_search(&name).is_ok();
     for (name, variable) in shell.variables.iter().filter(|(_, variable)| variable.choices.is_some()) {
         if mentions(name) || (is_program && variable.exported) {
             choices.push(Choice::Variable(name.to_string(), possible(Some(variable))));

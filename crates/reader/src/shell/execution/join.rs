@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
+use crate::shell::script::Environment;
 use crate::shell::shared::Shared;
-use crate::shell::state::{Args, Attribute, Body, Local, Shell, Value, Variable, differing, is_same};
-use crate::shell::text::{Origin, Unknown, Word};
+use crate::shell::state::{Args, Attribute, Body, Local, Shell, Value, Variable, is_same};
+use crate::shell::text::{Origin, Unknown};
 
 /// Maximum number of values of one variable; beyond it, the value is unknown.
 pub(crate) const MOST_CHOICES: usize = 16;
@@ -78,7 +79,7 @@ impl Evaluator {
 
     fn join_variables(&mut self, shell: &mut Shell, other: &Shell) {
         self.spend(1 + other.variables.len() / 16);
-        for name in differing(&shell.variables, &other.variables) {
+        for name in shell.variables.differing(&other.variables) {
             let (our, their) = (shell.variables.get(&name), other.variables.get(&name));
             let variable = self.either(&name, our, their, other);
             shell.has_choices = true;
@@ -219,11 +220,11 @@ impl Evaluator {
             return;
         }
         let theirs = other.env.iter().filter(|entry| !shell.env.contains(entry)).cloned();
-        let added: Vec<(String, Word)> = theirs.collect();
+        let added: Environment = theirs.collect();
         let env = Arc::make_mut(&mut shell.env);
-        for (name, word) in added {
-            let at = env.iter().position(|(known, _)| *known == name).unwrap_or(env.len());
-            env.insert(at, (name, word));
+        for entry in added {
+            let at = env.iter().position(|known| known.0 == entry.0).unwrap_or(env.len());
+            env.insert(at, entry);
         }
         if shell.has_full_environment() {
             self.complain(Complaint::ManyValues);
@@ -233,7 +234,7 @@ impl Evaluator {
     /// Replaces what changes from one round of a loop to the next with unknown values.
     pub fn widen(&mut self, shell: &mut Shell, before: &Shell) {
         if !Shared::ptr_eq(&shell.variables, &before.variables) {
-            for name in differing(&shell.variables, &before.variables) {
+            for name in shell.variables.differing(&before.variables) {
                 if let Some(variable) = shell.variables.get(&name) {
                     let forgotten = self.forgotten(&name, &possible(Some(variable)), before);
                     shell.put(&name, forgotten);
@@ -318,7 +319,7 @@ impl Shell {
     /// Whether both are the same, as far as it changes from one round of a loop to the next.
     pub fn is_like(&self, other: &Self) -> bool {
         (Shared::ptr_eq(&self.variables, &other.variables)
-            || differing(&self.variables, &other.variables).is_empty())
+            || self.variables.differing(&other.variables).is_empty())
             && self.possible_args() == other.possible_args()
             && self.possible_folders() == other.possible_folders()
             && self.has_functions_of(other)

@@ -2,12 +2,15 @@
 
 use std::rc::Rc;
 
+use brush_parser::ast::Program;
+
 use crate::catalogue::Catalogue;
 use crate::languages::names::shell as names;
 use crate::shell::Complaint;
 use crate::shell::disk::Disk;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::execution::ways::Ways;
+use crate::shell::grammar::error::SyntaxError;
 use crate::shell::grammar::parse::parse;
 use crate::shell::marks::without_marks;
 use crate::shell::script::{Node, Script};
@@ -70,7 +73,7 @@ impl Evaluator {
             return;
         }
         let mut inside: Vec<String> = Vec::new();
-        for variable in shell.variables.values() {
+        for (_, variable) in shell.variables.iter() {
             let Value::Scalar(value) = &variable.value else { continue };
             for (start, end) in [("[$(", ')'), ("[`", '`')] {
                 let Some((name, rest)) = value.split_once(start) else { continue };
@@ -160,7 +163,7 @@ impl Evaluator {
             return (self.unknowns.plain("…"), Flow::On);
         }
         self.depth += 1;
-        let ran = match parse(text, &mut self.documents) {
+        let ran = match self.parsed(text) {
             Ok(program) => self.sequence(&program.complete_commands, |this, list| {
                 shell.aliases.active = shell.aliases.defined.clone();
                 this.line(shell, list)
@@ -174,6 +177,16 @@ impl Evaluator {
         };
         self.depth -= 1;
         ran
+    }
+
+    /// Parses a text, once for all of its runs.
+    fn parsed(&mut self, text: &str) -> Result<Rc<Program>, SyntaxError> {
+        if let Some(program) = self.programs.get(text) {
+            return Ok(Rc::clone(program));
+        }
+        let program = Rc::new(parse(text, &mut self.documents)?);
+        self.programs.insert(text.to_owned(), Rc::clone(&program));
+        Ok(program)
     }
 
     /// Runs the lines of a broken text that can be parsed on their own, and adds the others as unread text.

@@ -6,7 +6,7 @@ use brush_parser::ast::{BinaryOperator as Binary, UnaryAssignmentOperator as Ste
 
 use crate::shell::evaluator::Evaluator;
 use crate::shell::shared::Shared;
-use crate::shell::state::{Shell, Value, differing};
+use crate::shell::state::{Shell, Value};
 use crate::shell::text::{Stretch, Unknowns, is_name, stretches};
 
 /// Maximum length in bytes of an expression, and of its brackets and conditions, which are parsed recursively.
@@ -53,7 +53,7 @@ impl Evaluator {
         let value = calculation.text(&expression.replace('"', ""));
         let outcome = Outcome { value, may_fail: calculation.may_fail };
         if !Shared::ptr_eq(&before, &shell.variables) {
-            for name in differing(&before, &shell.variables) {
+            for name in before.differing(&shell.variables) {
                 if shell.get(&name).is_some_and(|variable| variable.exported) {
                     self.export(shell, &name);
                 }
@@ -179,7 +179,7 @@ impl Calculation<'_> {
     fn perhaps(&mut self, part: &Expression) -> Option<i64> {
         let before = self.shell.variables.clone();
         let value = self.value(part);
-        for name in differing(&before, &self.shell.variables) {
+        for name in before.differing(&self.shell.variables) {
             self.set(&name, None);
         }
         value

@@ -122,7 +122,7 @@ fn indirect(evaluator: &mut Evaluator, shell: &mut Shell, of: &str) -> Option<Ex
         return Some(Expansion { texts, list: true, origin: Origin::Assigned });
     }
     if target.operator == "*" || target.operator == "@" {
-        let names = shell.variables.keys().filter(|name| name.starts_with(target.name));
+        let names = shell.variables.iter().map(|(name, _)| name).filter(|name| name.starts_with(target.name));
         let mut texts: Vec<String> = names.map(ToString::to_string).collect();
         // The environment has others.
         texts.push(evaluator.unknowns.many(format!("${{!{of}}}")));

@@ -65,6 +65,11 @@ pub fn glob(pattern: &str, text: &str) -> bool {
     if !pattern.contains(['*', '?', '[', '\\']) {
         return pattern == text;
     }
+    let start = pattern.split(['*', '?', '[', '\\']).next().unwrap_or_default();
+    let end = pattern.rsplit(['*', '?', ']', '\\']).next().unwrap_or_default();
+    if !text.starts_with(start) || !text.ends_with(end) {
+        return false;
+    }
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     matches(&pattern, &text)
 }

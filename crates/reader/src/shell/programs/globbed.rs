@@ -1,6 +1,7 @@
 //! Program names with wildcards: `/usr/bin/dock?r`.
 
 use crate::catalogue::base_name;
+use crate::catalogue::program::Program;
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Invocation;
@@ -22,20 +23,22 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocat
     let pattern = invocation.word(0).unwrap_or_default().to_owned();
     let wanted = base_name(&pattern);
     let programs = evaluator.catalogue.programs();
-    let followed = programs.filter(|program| {
-        program.acts() || !program.never.is_empty() || program.forms().any(|form| form.runs.is_some())
+    let is_followed = |program: &Program| {
+        program.acts || !program.never.is_empty() || program.forms().any(|form| form.runs.is_some())
+    };
+    let meant = programs.filter_map(|program| {
+        let name = program.names.iter().copied().find(|name| glob(wanted, name))?;
+        is_followed(program).then_some(name)
     });
-    let names: Vec<&str> = followed
-        .filter_map(|program| program.names.iter().copied().find(|name| glob(wanted, name)))
-        .collect();
+    let names: Vec<&str> = meant.take(MOST_PROGRAMS).collect();
     if names.is_empty() {
         return false;
     }
     evaluator.complain(Complaint::Program(pattern));
-    for name in names.iter().take(MOST_PROGRAMS) {
+    for name in names {
         let mut one = invocation.clone();
         if let Some(first) = one.fields.first_mut() {
-            *first = Field::literal(*name);
+            *first = Field::literal(name);
         }
         evaluator.inside(Construct::Branch("if its name is that of a program"), |this| {
             this.run_program(shell, &one)

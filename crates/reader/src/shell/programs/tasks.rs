@@ -1,7 +1,7 @@
 //! Programs that run what a file in their folder states: `make`, `npm run`, `just`, `task`, `mise run`, `run-parts`.
 
 use super::wrapper::quoted;
-use crate::catalogue::program::{Program, Role};
+use crate::catalogue::program::Role;
 use crate::languages::names::{Names, manifests as names};
 use crate::manifest::{self, Commands};
 use crate::shell::Complaint;
@@ -71,7 +71,7 @@ pub(crate) fn make(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
     commands.is_partial |= words.is_partial
         || words.files.len() > 1
         || variables.iter().any(|(name, _)| steers(name))
-        || started.shell.env.iter().any(|(name, _)| steers(name));
+        || started.shell.env.iter().any(|variable| steers(&variable.0));
     evaluator.run_commands(started, inner, &path, &commands)
 }
 
@@ -206,7 +206,7 @@ pub(crate) fn just(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
     }
     let given = started.usage.operands(texts);
     let shell: Vec<&str> = given.values(Role::Launcher).collect();
-    if shell.first().is_some_and(|name| evaluator.catalogue.find(name).is_some_and(Program::acts)) {
+    if shell.first().is_some_and(|name| evaluator.catalogue.find(name).is_some_and(|program| program.acts)) {
         // The words of a command, or the lines of a recipe, go to this program.
         let fields = shell.iter().chain(&words.plain).map(|word| Field::literal(*word)).collect();
         let one = started.invocation.with(fields);

@@ -153,7 +153,10 @@ impl Shell {
         let locals = std::mem::take(&mut self.locals);
         for (name, local) in locals.iter().filter(|(_, local)| local.is_certain || !keeps_uncertain) {
             put_back(&mut self.attributes, name, local.attribute);
-            put_back(&mut self.variables, &Rc::from(name.as_str()), local.variable.clone());
+            match &local.variable {
+                Some(variable) => Shared::make_mut(&mut self.variables).insert(name, Rc::clone(variable)),
+                None => Shared::make_mut(&mut self.variables).remove(name),
+            }
         }
     }
 

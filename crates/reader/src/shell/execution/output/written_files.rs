@@ -57,7 +57,7 @@ impl Evaluator {
         let path = path.trim_end();
         // `a/.` is a folder.
         let program = self.catalogue.find(path).filter(|_| is_known(path) && !path.ends_with('.'))?;
-        let is_followed = program.acts() || program.forms().any(|form| form.runs.is_some());
+        let is_followed = program.acts || program.forms().any(|form| form.runs.is_some());
         is_followed.then(|| format!("'{path}' \"$@\"\n"))
     }
 
@@ -241,15 +241,17 @@ impl Evaluator {
         if names::FOLLOWED_WRITERS.has(program) {
             return;
         }
-        let of_files =
-            invocation.texts().into_iter().filter(|text| !self.files.contains_key(&self.key(shell, text)));
-        let others: Vec<String> = of_files.map(str::to_owned).collect();
+        let mut others: Option<Vec<String>> = None;
         for field in invocation.args() {
             let old = self.files.get(&self.key(shell, &field.text)).cloned();
-            let old = old.or_else(|| self.unchanged(shell, &field.text).filter(|_| edits));
+            let old = old.or_else(|| edits.then(|| self.unchanged(shell, &field.text)).flatten());
             let Some(old) = old.filter(|_| overwrites(command, &field.text, self.catalogue)) else {
                 continue;
             };
+            let others = others.get_or_insert_with(|| {
+                let is_file = |text: &&str| self.files.contains_key(&self.key(shell, text));
+                invocation.texts().into_iter().filter(|text| !is_file(text)).map(str::to_owned).collect()
+            });
             let words: Vec<String> = others.iter().filter(|text| **text != field.text).cloned().collect();
             let edited = printed::filtered(self, &words, old.clone()).filter(|_| edits);
             let new = edited.unwrap_or_else(|| {

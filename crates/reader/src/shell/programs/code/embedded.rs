@@ -39,7 +39,7 @@ fn follow(evaluator: &mut Evaluator, shell: &Shell, program: &Program, script: &
         Node::Command(command) => command.words.split_first().is_none_or(|(name, rest)| {
             let options = rest.iter().all(|word| word.text.starts_with('-'));
             match evaluator.catalogue.find(&name.text) {
-                Some(program) => !program.acts() && program.never.is_empty(),
+                Some(program) => !program.acts && program.never.is_empty(),
                 None => options && !name.text.contains('/'),
             }
         }),

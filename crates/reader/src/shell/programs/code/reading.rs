@@ -3,7 +3,7 @@
 use super::evaluation::{Call, Followed, Found, follow};
 use super::unfollowed::{has_calls, numbered_tokens_of, suspected};
 use crate::catalogue::Catalogue;
-use crate::catalogue::program::{Language, Program};
+use crate::catalogue::program::Language;
 use crate::languages::lexer::{Token, clear_tokens, located_tokens};
 use crate::languages::text::{Part, Text};
 
@@ -22,7 +22,7 @@ pub(crate) struct Reading {
 impl Reading {
     /// Reads code: follows its values, and searches what is left for calls by their names.
     pub fn of(code: &str, language: Language, catalogue: Catalogue) -> Self {
-        let acts = |word: &str| catalogue.find(word).is_some_and(Program::acts);
+        let acts = |word: &str| catalogue.find(word).is_some_and(|program| program.acts);
         let Followed { mut found, handled, is_complete } = follow(code, language, &acts);
         let count = located_tokens(code, language).0.len();
         let (indexes, tokens): (Vec<usize>, Vec<Token>) =
