@@ -213,6 +213,15 @@ impl Shell {
         }
     }
 
+    /// Removes exported variables, as `env -u` does.
+    pub fn unexport(&mut self, is_removed: impl Fn(&str) -> bool) {
+        let exported = self.variables.iter().filter(|(name, variable)| variable.exported && is_removed(name));
+        for name in exported.map(|(name, _)| Rc::clone(name)).collect::<Vec<_>>() {
+            Shared::make_mut(&mut self.variables).remove(&name);
+        }
+        Arc::make_mut(&mut self.env).retain(|entry| !is_removed(&entry.0));
+    }
+
     /// True when further exported variables are not passed to commands.
     pub fn has_full_environment(&self) -> bool {
         self.env.len() >= MOST_EXPORTED

@@ -195,6 +195,7 @@ impl Evaluator {
         }
         let (printed, flow) = self.compound(shell, compound);
         shell.stdin = before;
+        self.consume(shell, &redirected, false);
         self.store_output(shell, &redirected, &printed);
         self.feed_files(&redirected, &printed);
         self.run_sinks(waiting);
@@ -224,5 +225,5 @@ fn without_time(command: &ast::Command) -> Option<ast::Command> {
 pub(crate) fn may_fail(redirected: &Redirected) -> bool {
     let is_certain =
         |file: &Redirection| matches!(file.path.text.as_str(), "/dev/null" | "/dev/stdout" | "/dev/stderr");
-    !redirected.files.iter().all(is_certain)
+    redirected.copies || !redirected.files.iter().all(is_certain)
 }

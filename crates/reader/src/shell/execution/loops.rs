@@ -275,7 +275,18 @@ impl Evaluator {
                 this.list(shell, condition);
                 is_over.set(shell.stdin == before);
             }
-            if is_over.get() { (String::new(), Flow::On) } else { this.list(shell, body) }
+            if is_over.get() {
+                return (String::new(), Flow::On);
+            }
+            if before.is_some_and(|text| text.contains('\n')) {
+                return this.list(shell, body);
+            }
+            // `read` fails at the end of a line that is not complete, though it sets its variables.
+            is_over.set(true);
+            let mut ways = Ways::default();
+            ways.add(this, shell.clone(), (String::new(), Flow::On));
+            ways.run(this, shell.clone(), |this, shell| this.list(shell, body));
+            ways.end(this, shell)
         });
         if flow == Flow::Exit || flow == Flow::Return || shell.stdin.as_deref().is_some_and(str::is_empty) {
             return (printed, leave_loop(flow));

@@ -37,11 +37,15 @@ impl Evaluator {
     }
 
     /// Follows the traps that may run after any command.
-    pub fn run_traps(&mut self, shell: &Shell) {
+    pub fn run_traps(&mut self, shell: &mut Shell) {
         let traps = shell.traps.clone();
         for (signal, commands) in traps.iter().filter(|(signal, _)| !AT_EXIT.contains(&signal.as_str())) {
             for commands in commands {
-                self.run_trap(shell, signal, commands);
+                if let Some(mut after) = self.run_trap(shell, signal, commands) {
+                    after.traps = shell.traps.clone();
+                    (after.in_loop, after.repeats) = (shell.in_loop, shell.repeats);
+                    self.join(shell, &after);
+                }
             }
         }
     }
@@ -58,10 +62,10 @@ impl Evaluator {
         }
     }
 
-    /// Follows the commands of a trap, unless the same was found before.
-    fn run_trap(&mut self, shell: &Shell, signal: &str, commands: &str) {
+    /// Follows the commands of a trap, which are added unless the same was found before. Returns the state behind them.
+    fn run_trap(&mut self, shell: &Shell, signal: &str, commands: &str) -> Option<Shell> {
         if self.traps_around >= DEEPEST || self.exhausted() {
-            return;
+            return None;
         }
         let mut inner = shell.forked();
         inner.repeats |= signal.split(' ').any(|signal| matches!(signal, "DEBUG" | "ERR" | "RETURN"));
@@ -74,5 +78,6 @@ impl Evaluator {
             self.trapped.push(nodes.clone());
             self.push(Node::Group(Construct::Trap(signal.to_owned()), nodes));
         }
+        Some(inner)
     }
 }

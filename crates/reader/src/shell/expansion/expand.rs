@@ -216,7 +216,7 @@ impl Evaluator {
         let printed = if early.is_empty() { printed } else { self.unless_left(printed, early) };
         let printed = printed.trim_end_matches('\n');
         if is_known(printed) {
-            return printed.to_owned();
+            return printed.replace('\0', "");
         }
         let listing = self.unknowns.only_mark(printed).and_then(|unknown| unknown.listing.clone());
         if listing.is_none() && self.unknowns.only_mark(printed).is_none() {

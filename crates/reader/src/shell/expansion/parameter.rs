@@ -131,8 +131,9 @@ fn indirect(evaluator: &mut Evaluator, shell: &mut Shell, of: &str) -> Option<Ex
     let Referenced::Texts(named) = find(shell, target.name, target.index) else { return None };
     let name = named.texts.first().filter(|name| is_known(name))?;
     // One level only: a name that refers to itself would recurse for ever.
-    let found = find(shell, name, None);
-    let direct = Reference { name, index: None, operator: target.operator };
+    let element = reference(name).filter(|named| named.operator.is_empty())?;
+    let found = find(shell, element.name, element.index);
+    let direct = Reference { operator: target.operator, ..element };
     apply(evaluator, shell, &direct, found)
 }
 
@@ -185,7 +186,8 @@ fn find(shell: &Shell, name: &str, index: Option<&str>) -> Referenced {
                 || wanted.to_owned(),
                 |n| {
                     // Negative indexes count from the end.
-                    let len = i64::try_from(items.len()).unwrap_or(0);
+                    let last = items.iter().filter_map(|(key, _)| key.parse::<i64>().ok()).max();
+                    let len = last.map_or(0, |last| last + 1);
                     if n < 0 { (len + n).to_string() } else { n.to_string() }
                 },
             );
@@ -287,7 +289,7 @@ fn apply(
     };
     if colon {
         let first = i64::from(matches!(reference.name, "@" | "*"));
-        return slice(evaluator, shell, rest, (found, first));
+        return slice(evaluator, shell, (reference.name, rest), (found, first));
     }
     let Expansion { texts, list, origin } = found;
     if operator == "@A" && !list {
@@ -345,13 +347,18 @@ fn change(evaluator: &mut Evaluator, shell: &mut Shell, operator: &str, text: &s
         "@A" => return None,
         _ => {}
     }
-    let replace = operator.strip_prefix('/')?;
+    let replace = operator.strip_prefix('/').filter(|_| !shell.matches_loosely)?;
     let all = replace.starts_with('/');
     let body = replace.trim_start_matches('/');
     let (pattern, replacement) = body.split_once('/').unwrap_or((body, ""));
     let pattern = evaluator.text(shell, pattern);
     let replacement = evaluator.text(shell, replacement);
-    if pattern.contains(['*', '?', '[', '\\', '(']) || pattern.is_empty() || !is_known(&pattern) {
+    // `&` in a replacement is what matched.
+    if pattern.contains(['*', '?', '[', '\\', '('])
+        || pattern.is_empty()
+        || !is_known(&pattern)
+        || replacement.contains(['&', '\\'])
+    {
         return None;
     }
     if let Some(start) = pattern.strip_prefix('#').filter(|_| !all) {
@@ -395,7 +402,7 @@ fn cut(evaluator: &mut Evaluator, shell: &mut Shell, numbers: &str) -> Option<(i
 fn slice(
     evaluator: &mut Evaluator,
     shell: &mut Shell,
-    rest: &str,
+    (name, rest): (&str, &str),
     (Expansion { texts, list, origin }, first): (Expansion, i64),
 ) -> Option<Expansion> {
     let (offset, length) = cut(evaluator, shell, rest)?;
@@ -404,6 +411,14 @@ fn slice(
         usize::try_from(if offset < 0 { len + offset } else { offset - first }).unwrap_or(0)
     };
     if list {
+        // Offsets are keys, which may have gaps.
+        let has_gaps = shell.get(name).is_some_and(|variable| match &variable.value {
+            Value::Array(items) => items.iter().enumerate().any(|(at, (key, _))| *key != at.to_string()),
+            _ => false,
+        });
+        if has_gaps {
+            return None;
+        }
         let start = start(texts.len());
         let texts = texts.into_iter().skip(start).take(length.unwrap_or(usize::MAX)).collect();
         return Some(Expansion { texts, list, origin });

@@ -121,6 +121,8 @@ impl<'a> Scanner<'a> {
                 }
                 '$' if self.rest().starts_with("$'") => {
                     let (text, len) = ansi_c(self.rest());
+                    // NUL ends it.
+                    let text = text.split('\0').next().unwrap_or_default().to_owned();
                     self.push_empty_quotes();
                     self.push(&text, true);
                     self.at += len;
@@ -387,6 +389,7 @@ pub(crate) fn ansi_c(rest: &str) -> (String, usize) {
                     'U' => text.push(digits(16, 8, None)),
                     '0'..='7' => text.push(digits(8, 3, Some(escape))),
                     '\\' | '\'' | '"' | '?' => text.push(escape),
+                    'c' => text.extend(chars.next().and_then(|(_, c)| char::from_u32(u32::from(c) & 0x1f))),
                     other => {
                         text.push('\\');
                         text.push(other);

@@ -58,7 +58,9 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
     let mut inner = shell.child().through(program);
     inner.outlives_exec = fields.iter().take(at).any(|field| field.text == "execfail");
     inner.stdin.clone_from(&invocation.stdin);
-    inner.aliases.enabled |= interactive;
+    let options = fields.get(..at).unwrap_or_default();
+    inner.aliases.enabled |= interactive || options.iter().any(|field| field.text == "expand_aliases");
+    inner.echoes_escapes |= program != "bash";
     let label = if command { format!("{program} -c") } else { program.to_owned() };
     if quiet {
         evaluator.leaf(shell, invocation);

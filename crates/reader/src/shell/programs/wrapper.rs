@@ -108,6 +108,12 @@ fn own_words(evaluator: &mut Evaluator, started: &Started<'_>, runs: &Runs) -> W
             Item::Option(name, Some(at)) if name.is_any(&usage.program.host) => {
                 found.host = Some(value(at).to_owned());
             }
+            Item::Option(name, Some(at)) if runs.assigns && name.is_any(&["-u", "--unset"]) => {
+                found.inner.unexport(|known| known == value(at));
+            }
+            Item::Option(name, None) if runs.assigns && name.is_any(&["-i", "--ignore-environment"]) => {
+                found.inner.unexport(|_| true);
+            }
             Item::Option(name, at) => {
                 if let Some(at) = at.filter(|_| name.is_any(&runs.split)) {
                     found.split = Some(value(at).to_owned());
@@ -133,6 +139,7 @@ fn own_words(evaluator: &mut Evaluator, started: &Started<'_>, runs: &Runs) -> W
                 let word = texts.get(index).copied().unwrap_or_default();
                 // `env - command` is `env -i command`.
                 if runs.assigns && word == "-" {
+                    found.inner.unexport(|_| true);
                     continue;
                 }
                 if let Some((name, text)) =

@@ -3,11 +3,12 @@
 use super::attributes;
 use super::invocation::Invocation;
 use crate::languages::names::shell as names;
+use crate::shell::Complaint;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::execution::conditions::holds;
 use crate::shell::execution::output::printed as output;
 use crate::shell::execution::output::redirect::descriptor;
-use crate::shell::options::{Item, Scanner};
+use crate::shell::options::{At, Item, Scanner};
 use crate::shell::programs::quoted;
 use crate::shell::shared::Shared;
 use crate::shell::state::{Shell, Value};
@@ -121,14 +122,11 @@ fn run_unsettled(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invo
         }
         "exec" => return Some(exec(evaluator, shell, invocation)),
         "command" | "builtin" => return through_command(evaluator, shell, invocation),
-        "alias" => alias(shell, invocation),
-        "unalias" => Shared::make_mut(&mut shell.aliases.defined).retain(|name, _| {
-            !invocation.fields.iter().any(|field| field.text == *name || field.text == "-a")
-        }),
+        "alias" => alias(evaluator, shell, invocation),
         "shopt" => shopt(shell, invocation),
         "hash" => rename(evaluator, shell, invocation),
         "type" | "[" | "test" | ":" | "true" | "false" | "wait" | "jobs" | "bg" | "fg" | "disown"
-        | "umask" | "ulimit" | "enable" | "getopts" | "complete" | "bind" => {
+        | "umask" | "unalias" | "ulimit" | "enable" | "getopts" | "complete" | "bind" => {
             evaluator.leaf(shell, invocation);
             // What is written without any variable may be there to mislead: both ways are read.
             let depends = invocation.fields.iter().any(|field| field.origin != Origin::Literal);
@@ -179,12 +177,21 @@ fn rename(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation)
     }
 }
 
-fn alias(shell: &mut Shell, invocation: &Invocation) {
+fn alias(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
+    let mut reserved = Vec::new();
     let aliases = Shared::make_mut(&mut shell.aliases.defined);
     for field in invocation.args() {
         if let Some((name, text)) = field.text.split_once('=') {
+            if names::RESERVED.has(name) {
+                reserved.push(text.to_owned());
+            }
             aliases.insert(name.to_owned(), text.to_owned());
         }
+    }
+    // An alias of a word such as `if` changes how the text is read.
+    for text in reserved {
+        evaluator.complain(Complaint::Runs(text.clone()));
+        evaluator.leave_out(shell, &text);
     }
 }
 
@@ -259,38 +266,59 @@ fn declare(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation
 }
 
 fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
+    let before = shell.clone();
     let texts = invocation.texts();
     let scanner = Scanner::new(&texts, 1, &["-a", "-d", "-i", "-n", "-N", "-p", "-t", "-u"]);
     let mut names: Vec<String> = Vec::new();
-    let (mut array, mut end) = (None, '\n');
+    let (mut array, mut source, mut end) = (None, None, '\n');
+    // Whether it keeps backslashes, sets its variables in any case, and takes a whole line.
+    let (mut is_raw, mut is_certain, mut is_whole) = (false, true, true);
     for item in scanner {
+        let value = |at: At| invocation.word(at.index).and_then(|word| word.get(at.offset..));
         match item {
-            Item::Positional(index) => {
-                names.extend(invocation.word(index).map(str::to_owned));
-            }
-            Item::Option(name, Some(at)) if name.is("-a") => {
-                array = invocation.word(at.index).and_then(|word| word.get(at.offset..)).map(str::to_owned);
-            }
+            Item::Positional(index) => names.extend(invocation.word(index).map(str::to_owned)),
+            Item::Option(name, Some(at)) if name.is("-a") => array = value(at).map(str::to_owned),
             Item::Option(name, Some(at)) if name.is("-d") => {
-                let delimiter = invocation.word(at.index).and_then(|word| word.get(at.offset..));
-                end = delimiter.and_then(|text| text.chars().next()).unwrap_or('\0');
+                end = value(at).and_then(|text| text.chars().next()).unwrap_or('\0');
             }
-            _ => {}
+            Item::Option(name, Some(at)) if name.is("-u") => {
+                source = value(at).map(descriptor);
+                is_certain = false;
+            }
+            Item::Option(name, _) if name.is("-r") => is_raw = true,
+            Item::Option(name, _) if name.is_any(&["-p", "-i", "-s", "-e"]) => {}
+            // An unknown option, a wrong value or a time limit keeps it from setting anything.
+            Item::Option(..) => (is_certain, is_whole) = (false, false),
+            Item::Dashes(_) => {}
         }
     }
-    let line = match &invocation.stdin {
+    is_certain &= names.iter().chain(&array).all(|name| is_name(name.split('[').next().unwrap_or_default()));
+    let name = names.first().map_or("REPLY", String::as_str);
+    let unknown = evaluator.unknowns.plain(format!("${name}"));
+    let input = match &source {
+        Some(source) => evaluator.file_content(shell, source),
+        None => invocation.stdin.clone(),
+    };
+    let mut line = match &input {
         Some(text) if is_known(text) => {
             let (line, rest) = text.split_once(end).unwrap_or((text, ""));
-            if invocation.stdin == shell.stdin {
+            if let Some(source) = &source {
+                evaluator.store_file(shell, source, rest, false);
+            } else if invocation.stdin == shell.stdin {
                 shell.stdin = Some(rest.to_owned());
             }
             line.to_owned()
         }
         Some(text) => text.trim_end_matches(end).to_owned(),
-        None => evaluator.unknowns.plain(format!("${}", names.first().map_or("REPLY", String::as_str))),
+        None => unknown.clone(),
     };
-    let separator = Evaluator::variable_text(shell, "IFS").filter(|ifs| !ifs.is_empty() && is_known(ifs));
+    let separator = Evaluator::variable_text(shell, "IFS");
     let is_separator = |c: char| separator.as_ref().map_or(c.is_whitespace(), |ifs| ifs.contains(c));
+    let is_plain = separator.as_ref().is_none_or(|ifs| is_known(ifs) && ifs.chars().all(char::is_whitespace));
+    // Escapes, a part of a line, and other separators behind the last word are not followed.
+    if !is_whole || !is_raw && line.contains('\\') || !is_plain && line.ends_with(is_separator) {
+        line = unknown;
+    }
     if let Some(array) = array {
         let items = line
             .split(is_separator)
@@ -298,28 +326,31 @@ fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
             .enumerate()
             .map(|(i, text)| (i.to_string(), text.to_owned()));
         shell.set(&array, Value::Array(items.collect()), Origin::Printed);
-        return;
-    }
-    if names.is_empty() {
-        names.push("REPLY".to_owned());
-    }
-    let mut rest = line.trim();
-    let last = names.len() - 1;
-    let only_mark = evaluator.unknowns.only_mark(&line).is_some();
-    for (index, name) in names.iter().enumerate() {
-        if only_mark && index > 0 {
-            // The fields of an unknown line.
-            let mark = evaluator.unknowns.plain(format!("${name}"));
-            shell.set(name, Value::Scalar(mark), Origin::Printed);
-            continue;
+    } else {
+        if names.is_empty() {
+            names.push("REPLY".to_owned());
         }
-        let (word, after) = if index == last || only_mark {
-            (rest, "")
-        } else {
-            rest.split_once(is_separator).unwrap_or((rest, ""))
-        };
-        shell.set(name, Value::Scalar(word.to_owned()), Origin::Printed);
-        rest = after.trim_start();
+        let mut rest = if is_plain { line.trim() } else { line.as_str() };
+        let last = names.len() - 1;
+        let only_mark = evaluator.unknowns.only_mark(&line).is_some();
+        for (index, name) in names.iter().enumerate() {
+            if only_mark && index > 0 {
+                // The fields of an unknown line.
+                let mark = evaluator.unknowns.plain(format!("${name}"));
+                shell.set(name, Value::Scalar(mark), Origin::Printed);
+                continue;
+            }
+            let (word, after) = if index == last || only_mark {
+                (rest, "")
+            } else {
+                rest.split_once(is_separator).unwrap_or((rest, ""))
+            };
+            shell.set(name, Value::Scalar(word.to_owned()), Origin::Printed);
+            rest = if is_plain { after.trim_start() } else { after };
+        }
+    }
+    if !is_certain {
+        evaluator.join(shell, &before);
     }
 }
 
@@ -327,7 +358,10 @@ fn map_file(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocatio
     let texts = invocation.texts();
     let scanner = Scanner::new(&texts, 1, &["-d", "-n", "-O", "-s", "-u", "-C", "-c"]);
     let name = scanner.plain_words().last().unwrap_or("MAPFILE");
-    let text = invocation.stdin.clone().unwrap_or_else(|| evaluator.unknowns.many(format!("${name}")));
+    let is_plain =
+        texts.iter().skip(1).all(|word| !word.starts_with('-') || matches!(*word, "-t" | "-C" | "-c"));
+    let text = invocation.stdin.clone().filter(|_| is_plain);
+    let text = text.unwrap_or_else(|| evaluator.unknowns.many(format!("${name}")));
     let items = text.lines().enumerate().map(|(i, line)| (i.to_string(), line.to_owned())).collect();
     let name = name.to_owned();
     let words = texts.iter().zip(texts.iter().skip(1));

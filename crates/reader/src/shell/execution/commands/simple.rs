@@ -17,14 +17,28 @@ use crate::shell::text::{Field, Origin, Unknowns};
 
 impl Evaluator {
     pub fn simple(&mut self, shell: &mut Shell, simple: &ast::SimpleCommand) -> Ran {
-        if let Some(text) = alias_text(shell, simple) {
-            let active = std::mem::take(&mut shell.aliases.active);
-            let enabled = std::mem::take(&mut shell.aliases.enabled);
-            let ran = self.run_script(shell, &text);
-            shell.aliases.active = active;
-            shell.aliases.enabled = enabled;
-            return ran;
-        }
+        let Some(text) = alias_text(shell, simple) else { return self.unaliased(shell, simple) };
+        // Whether the shell expands aliases, and had this one when it read the text, is seldom certain.
+        let mut ways = Ways::default();
+        let ((), aliased) = self.collected(|this| {
+            ways.run(this, shell.clone(), |this, shell| {
+                let active = std::mem::take(&mut shell.aliases.active);
+                let enabled = std::mem::take(&mut shell.aliases.enabled);
+                let ran = this.run_script(shell, &text);
+                shell.aliases.active = active;
+                shell.aliases.enabled = enabled;
+                ran
+            });
+        });
+        let ((), plain) = self.collected(|this| {
+            ways.run(this, shell.clone(), |this, shell| this.unaliased(shell, simple));
+        });
+        self.status = None;
+        self.push_alternatives(vec![(false, aliased), (false, plain)]);
+        ways.end(self, shell)
+    }
+
+    fn unaliased(&mut self, shell: &mut Shell, simple: &ast::SimpleCommand) -> Ran {
         let waiting = self.sinks.len();
         let prefix = simple.prefix.iter().flat_map(|prefix| &prefix.0);
         let suffix = simple.suffix.iter().flat_map(|suffix| &suffix.0);
@@ -128,6 +142,7 @@ impl Evaluator {
             *shell = inner;
             ran
         };
+        self.consume(shell, &redirected, invocation.word(0) == Some("read"));
         self.pass_output(shell, (waiting, &invocation, &redirected), &printed);
         let flow = self.unless_it_fails(shell, without, flow);
         (if redirected.silent { String::new() } else { printed }, flow)
@@ -301,6 +316,12 @@ fn alias_text(shell: &Shell, simple: &ast::SimpleCommand) -> Option<String> {
     }
     for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
         match item {
+            // Behind a blank, the next word may be an alias, too.
+            CommandPrefixOrSuffixItem::Word(word)
+                if text.ends_with([' ', '\t']) && shell.aliases.active.contains_key(&word.value) =>
+            {
+                text.extend(shell.aliases.active.get(&word.value).map(String::as_str));
+            }
             CommandPrefixOrSuffixItem::Word(word) | CommandPrefixOrSuffixItem::AssignmentWord(_, word) => {
                 text.push(' ');
                 text.push_str(&word.value);

@@ -1,12 +1,14 @@
 //! What `echo` and `printf` print.
 
 use crate::shell::evaluator::Evaluator;
+use crate::shell::expansion::arithmetic::evaluate;
 use crate::shell::grammar::word::ansi_c;
+use crate::shell::state::Shell;
 use crate::shell::text::is_known;
 
-pub(super) fn echo(args: &[&str]) -> String {
+/// What `echo` prints, which may read backslash escapes without being asked to.
+pub(super) fn echo(args: &[&str], mut escapes: bool) -> String {
     let mut line_break = true;
-    let mut escapes = false;
     let mut first = 0;
     for arg in args {
         match arg.strip_prefix('-') {
@@ -22,6 +24,11 @@ pub(super) fn echo(args: &[&str]) -> String {
     }
     let mut text = args.get(first..).unwrap_or_default().join(" ");
     if escapes {
+        // `\\c` ends the output.
+        if let Some(end) = text.find("\\c") {
+            text.truncate(end);
+            line_break = false;
+        }
         text = unescape(&text);
     }
     if line_break {
@@ -74,24 +81,15 @@ pub(super) fn printf(evaluator: &mut Evaluator, args: &[&str]) -> String {
             text.push_str(&unescape(&literal));
             literal.clear();
             let mut conversion = chars.next();
-            let mut precision: Option<String> = None;
-            let mut width = String::new();
+            let mut form = String::new();
             while let Some(c) = conversion.filter(|c| c.is_ascii_digit() || "-+ #.*'".contains(*c)) {
-                match (c, &mut precision) {
-                    ('.', _) => precision = Some(String::new()),
-                    (digit, Some(digits)) => digits.push(digit),
-                    (digit, None) => width.push(digit),
-                }
+                form.push(c);
                 conversion = chars.next();
             }
             match conversion {
                 Some('%') => text.push('%'),
                 Some('b') => text.push_str(&unescape(rest.next().copied().unwrap_or_default())),
-                Some('q') => {
-                    text.push('\'');
-                    text.push_str(&rest.next().copied().unwrap_or_default().replace('\'', "'\\''"));
-                    text.push('\'');
-                }
+                Some('q') => text.push_str(&quoted(rest.next().copied().unwrap_or_default())),
                 Some('(') => {
                     // A date.
                     while chars.next().is_some_and(|c| c != ')') {}
@@ -101,7 +99,9 @@ pub(super) fn printf(evaluator: &mut Evaluator, args: &[&str]) -> String {
                 }
                 conversion => {
                     let arg = rest.next().copied().unwrap_or_default();
-                    text.push_str(&converted(arg, conversion, &width, precision.as_deref()));
+                    let converted = conversion.and_then(|conversion| converted(arg, conversion, &form));
+                    let source = || format!("%{form}{}", conversion.unwrap_or_default());
+                    text.push_str(&converted.unwrap_or_else(|| evaluator.unknowns.many(source())));
                 }
             }
         }
@@ -117,32 +117,50 @@ pub(super) fn printf(evaluator: &mut Evaluator, args: &[&str]) -> String {
     }
 }
 
-/// An argument of `printf` in the form that a conversion such as `%x`, `%03o`, `%c` or `%.4s` gives it.
-fn converted(arg: &str, conversion: Option<char>, width: &str, precision: Option<&str>) -> String {
-    if !is_known(arg) {
-        return arg.to_owned();
+/// A word as `%q` prints it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c) || !is_known(word);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
     }
-    let number = || {
-        let character = arg.strip_prefix(['\'', '"']).and_then(|rest| rest.chars().next());
-        character.map(|c| i64::from(u32::from(c))).or_else(|| match arg.strip_prefix("0x") {
-            Some(digits) => i64::from_str_radix(digits, 16).ok(),
-            None => arg.parse().ok(),
-        })
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// An argument of `printf` in the form that a conversion such as `%x`, `%03o`, `%c` or `%-8.4s` gives it; `None` where it is
+/// not known.
+fn converted(arg: &str, conversion: char, form: &str) -> Option<String> {
+    if !is_known(arg) {
+        return form.is_empty().then(|| arg.to_owned());
+    }
+    let (width, precision) = match form.split_once('.') {
+        Some((width, precision)) => (width, Some(precision.parse::<usize>().ok()?)),
+        None => (form, None),
+    };
+    let is_number = matches!(conversion, 'd' | 'i' | 'u' | 'x' | 'X' | 'o');
+    let number = || match arg.strip_prefix(['\'', '"']).and_then(|rest| rest.chars().next()) {
+        Some(character) => Some(i64::from(u32::from(character))),
+        None if arg.is_empty() => Some(0),
+        None => evaluate(arg, &Shell::default()),
     };
     let text = match conversion {
-        Some('c') => arg.chars().take(1).collect(),
-        Some('s') => match precision.map(str::parse::<usize>) {
-            Some(Ok(most)) => arg.chars().take(most).collect(),
-            _ => arg.to_owned(),
-        },
-        Some('x') => number().map_or_else(|| arg.to_owned(), |number| format!("{number:x}")),
-        Some('X') => number().map_or_else(|| arg.to_owned(), |number| format!("{number:X}")),
-        Some('o') => number().map_or_else(|| arg.to_owned(), |number| format!("{number:o}")),
-        Some('d' | 'i' | 'u') => number().map_or_else(|| arg.to_owned(), |number| number.to_string()),
-        _ => return arg.to_owned(),
+        'c' => arg.chars().take(1).collect(),
+        's' => arg.chars().take(precision.unwrap_or(usize::MAX)).collect(),
+        _ if precision.is_some() => return None,
+        'x' => format!("{:x}", number()?),
+        'X' => format!("{:X}", number()?),
+        'o' => format!("{:o}", number()?),
+        'd' | 'i' | 'u' => number()?.to_string(),
+        _ => return None,
     };
-    match width.strip_prefix('0').map(str::parse::<usize>) {
-        Some(Ok(width)) if width <= 64 => format!("{text:0>width$}"),
-        _ => text,
+    let is_left = width.starts_with('-');
+    let digits = width.strip_prefix('-').unwrap_or(width);
+    if digits.is_empty() {
+        return Some(text);
     }
+    let size = digits.parse::<usize>().ok().filter(|size| *size <= 64)?;
+    Some(match (is_left, digits.starts_with('0') && is_number && !text.starts_with('-')) {
+        (true, _) => format!("{text:<size$}"),
+        (false, true) => format!("{text:0>size$}"),
+        (false, false) => format!("{text:>size$}"),
+    })
 }

@@ -27,7 +27,7 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
     let texts = invocation.texts();
     let args = texts.get(1..).unwrap_or_default();
     match program {
-        "echo" => Some(echo::echo(args)),
+        "echo" => Some(echo::echo(args, shell.echoes_escapes)),
         "printf" => return echo::printf(evaluator, args),
         "tee" | "sponge" => {
             if let Some(text) = &invocation.stdin {

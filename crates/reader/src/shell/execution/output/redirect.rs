@@ -8,6 +8,9 @@ use crate::shell::script::{Construct, Mode, Redirection};
 use crate::shell::state::Shell;
 use crate::shell::text::{Field, Unknown};
 
+/// Descriptors that are open, and the word that closes one.
+const STANDARD: [&str; 4] = ["0", "1", "2", "-"];
+
 /// The effect of the redirections of one command.
 #[derive(Default)]
 pub(crate) struct Redirected {
@@ -15,6 +18,10 @@ pub(crate) struct Redirected {
     pub stdin: Option<String>,
     /// True when standard output goes elsewhere.
     pub silent: bool,
+    /// True where a descriptor is copied that may not be open.
+    pub copies: bool,
+    /// The descriptor that standard input is copied from.
+    pub source: Option<String>,
 }
 
 impl Evaluator {
@@ -67,6 +74,17 @@ impl Evaluator {
         result
     }
 
+    /// Notes what a command leaves in the descriptor that its input is copied from: all behind one line, or any lines.
+    pub fn consume(&mut self, shell: &Shell, redirected: &Redirected, takes_a_line: bool) {
+        let Some(source) = &redirected.source else { return };
+        let Some(text) = self.file_content(shell, source) else { return };
+        let mut rests: Vec<String> = vec![text.clone()];
+        rests.extend(text.match_indices('\n').filter_map(|(at, _)| text.get(at + 1..)).map(str::to_owned));
+        rests.push(String::new());
+        let rest = if takes_a_line { rests.swap_remove(1) } else { self.one_of(rests, "…") };
+        self.store_file(shell, source, &rest, false);
+    }
+
     /// The content of a here-string, or of the here-document that its word replaces.
     fn here_string(&mut self, shell: &mut Shell, word: &str) -> String {
         let document = number(word).and_then(|number| self.documents.get(number)).cloned();
@@ -93,9 +111,14 @@ impl Evaluator {
             IoFileRedirectKind::DuplicateInput => {
                 if let IoFileRedirectTarget::Duplicate(word) = target {
                     let number = self.text(shell, &word.value);
-                    let content = self.file_content(shell, &descriptor(number.trim_end_matches('-')));
+                    let source = descriptor(number.trim_end_matches('-'));
+                    let content = self.file_content(shell, &source);
+                    result.copies |= !STANDARD.contains(&number.as_str());
                     match fd.filter(|fd| *fd != 0) {
-                        None => result.stdin = content.or(result.stdin.take()),
+                        None => {
+                            result.stdin = content.or(result.stdin.take());
+                            result.source = Some(source);
+                        }
                         Some(fd) => {
                             if let Some(content) = content {
                                 self.store_file(shell, &descriptor(&fd.to_string()), &content, false);
@@ -110,6 +133,7 @@ impl Evaluator {
                 if let IoFileRedirectTarget::Duplicate(word) = target {
                     let text = self.text(shell, &word.value);
                     let is_number = text == "-" || text.parse::<u32>().is_ok();
+                    result.copies |= is_number && !STANDARD.contains(&text.as_str());
                     if fd.is_none_or(|fd| fd == 1) && text != "1" {
                         result.silent = true;
                     }
