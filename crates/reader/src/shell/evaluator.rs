@@ -56,6 +56,8 @@ pub(crate) struct Evaluator {
     pub documents: Vec<HereDocument>,
     /// Contents of files that the script writes, by host and path.
     pub files: Rc<BTreeMap<String, String>>,
+    /// Files and folders that have two names.
+    pub links: Vec<(String, String)>,
     /// The disk of this machine, and what was read from it.
     pub on_disk: OnDisk,
     /// Commands that wait for their input.
@@ -77,6 +79,8 @@ pub(crate) struct Evaluator {
     pub calls: Vec<(String, Vec<String>, usize)>,
     /// What the callers of the function in progress have made local, outermost first.
     pub scopes: Vec<Shared<BTreeMap<String, Local>>>,
+    /// Whether a text that was expanded since this was reset is [`Origin::Computed`].
+    pub is_computed: bool,
     /// Function calls so far.
     pub call_count: usize,
     /// Functions that are read as text.

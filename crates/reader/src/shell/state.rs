@@ -180,6 +180,17 @@ impl Shell {
         self.set(name, Value::Scalar(text.into()), Origin::Assigned);
     }
 
+    /// States that the value of a variable is computed.
+    pub fn mark_computed(&mut self, name: &str) {
+        let name = self.referred(name).to_owned();
+        let Some(variable) = Shared::make_mut(&mut self.variables).get_mut(&name) else { return };
+        let variable = Rc::make_mut(variable);
+        variable.origin = Origin::Computed;
+        for choice in variable.choices.as_mut().map(Rc::make_mut).into_iter().flatten().flatten() {
+            choice.origin = Origin::Computed;
+        }
+    }
+
     /// Moves the value out and leaves the variable unset.
     pub fn take(&mut self, name: &str) -> Option<Value> {
         let target = (!self.attributes.is_empty()).then(|| self.referred(name).to_owned());

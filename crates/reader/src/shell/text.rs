@@ -12,7 +12,7 @@ use super::marks::{APART, CLOSE, DOCUMENT, OPEN};
 use super::on_disk::Search;
 
 /// Where a word's text comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Origin {
     /// Written in the command itself.
     #[default]
@@ -21,8 +21,9 @@ pub enum Origin {
     Assigned,
     /// From the list of a loop.
     Listed,
-    /// From the output of another command.
-    Printed,
+    /// From the output of another command, an operator such as `${x%.*}`, or a builtin such as `read`: the shell that runs it may
+    /// find another text.
+    Computed,
 }
 
 /// What a program lists, such as `docker ps`.

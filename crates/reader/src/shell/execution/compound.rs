@@ -170,7 +170,7 @@ impl Evaluator {
     }
 
     fn case_clause(&mut self, shell: &mut Shell, clause: &ast::CaseClauseCommand) -> Ran {
-        let text = self.text(shell, &clause.value.value);
+        let (text, is_computed) = self.computed(|this| this.text(shell, &clause.value.value));
         let mut ways = Ways::default();
         // The state before the patterns that follow, and that of the arm before, which falls through.
         let mut otherwise = Some(shell.clone());
@@ -186,7 +186,7 @@ impl Evaluator {
                     let expanded = self.text(&mut state, &pattern.value);
                     let is_fixed = !clause.value.value.contains('$');
                     let matched = matches(shell, &text, &pattern.value, &expanded);
-                    match matched.filter(|_| !is_fixed || pattern.value == "*") {
+                    match matched.filter(|_| !is_computed).filter(|_| !is_fixed || pattern.value == "*") {
                         Some(false) => {}
                         Some(true) if found == Some(false) => {
                             found = Some(true);

@@ -32,8 +32,8 @@ impl Evaluator {
             ExtendedTestExpr::Not(inner) => self.extended_test(shell, inner).map(|holds| !holds),
             ExtendedTestExpr::Parenthesized(inner) => self.extended_test(shell, inner),
             ExtendedTestExpr::UnaryTest(predicate, word) => {
-                let operand = self.text(shell, &word.value);
-                let depends = is_known(&operand) && word.value.contains('$');
+                let (operand, is_computed) = self.computed(|this| this.text(shell, &word.value));
+                let depends = is_known(&operand) && word.value.contains('$') && !is_computed;
                 let is_empty = depends.then_some(operand.is_empty())?;
                 match predicate {
                     UnaryPredicate::StringHasZeroLength => Some(is_empty),
@@ -43,10 +43,12 @@ impl Evaluator {
             }
             ExtendedTestExpr::BinaryTest(predicate, left, right) => {
                 let depends = left.value.contains('$') || right.value.contains('$');
-                let [left, right] = [left, right].map(|word| {
-                    let operand = self.text(shell, &word.value);
-                    self.run_subscripts(shell, &operand);
-                    (operand, word.value.contains(NOT_PLAIN))
+                let ([left, right], is_computed) = self.computed(|this| {
+                    [left, right].map(|word| {
+                        let operand = this.text(shell, &word.value);
+                        this.run_subscripts(shell, &operand);
+                        (operand, word.value.contains(NOT_PLAIN))
+                    })
                 });
                 let equals = match predicate {
                     BinaryPredicate::StringExactlyMatchesPattern
@@ -55,8 +57,12 @@ impl Evaluator {
                     | BinaryPredicate::StringDoesNotExactlyMatchString => false,
                     _ => return None,
                 };
-                let is_certain =
-                    depends && is_known(&left.0) && is_known(&right.0) && !right.1 && !shell.matches_loosely;
+                let is_certain = !is_computed
+                    && depends
+                    && is_known(&left.0)
+                    && is_known(&right.0)
+                    && !right.1
+                    && !shell.matches_loosely;
                 is_certain.then_some((left.0 == right.0) == equals)
             }
         }

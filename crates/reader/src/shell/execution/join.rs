@@ -165,7 +165,9 @@ impl Evaluator {
             add_new(&mut texts, self.texts_of(name, choice.as_ref().map(|variable| &variable.value)));
         }
         let value = Value::Scalar(self.one_of(texts, &format!("${name}")));
-        Variable { exported, choices: Some(Rc::new(choices)), ..Variable::of(value, Origin::Assigned) }
+        let origin = choices.iter().flatten().map(|choice| choice.origin).max().unwrap_or_default();
+        let origin = origin.max(Origin::Assigned);
+        Variable { exported, choices: Some(Rc::new(choices)), ..Variable::of(value, origin) }
     }
 
     /// A variable that may have any value. The texts that are lost and may act are added as unread text.

@@ -98,7 +98,7 @@ impl Evaluator {
         self.inside(Construct::Loop(rounds), |this| {
             this.rounds(shell, fields, |this, shell, field| {
                 if !this.is_many(&field) {
-                    shell.set(name, Value::Scalar(field.text), Origin::Listed);
+                    shell.set(name, Value::Scalar(field.text), field.origin.max(Origin::Listed));
                     return this.list(shell, &clause.body.list);
                 }
                 // A glob matches an unknown number of files.
@@ -308,7 +308,7 @@ impl Evaluator {
         body: &ast::CompoundList,
     ) -> Ran {
         let mut start = shell.clone();
-        let files = Rc::clone(&self.files);
+        let mut files = Rc::clone(&self.files);
         for pass in 1.. {
             let mut state = start.clone();
             let mut ended = None;
@@ -342,10 +342,11 @@ impl Evaluator {
             if pass > 1 {
                 self.widen(&mut next, &start);
             }
-            let is_stable = next.is_like(&start);
+            let has_new_files = self.join_round_files(&files, pass == 1);
+            let is_stable = next.is_like(&start) && !has_new_files;
             if !is_stable && pass < MOST_PASSES && !self.exhausted() {
                 start = next;
-                self.files = Rc::clone(&files);
+                files = Rc::clone(&self.files);
                 self.sinks.truncate(waiting);
                 self.trapped.truncate(trapped);
                 continue;

@@ -148,6 +148,29 @@ impl Evaluator {
         (printed, Flow::On)
     }
 
+    /// The texts that a text may be.
+    fn texts_in(&self, text: &str) -> Vec<String> {
+        let candidates = self.unknowns.only_mark(text).map(|unknown| unknown.candidates.clone());
+        candidates.filter(|candidates| !candidates.is_empty()).unwrap_or_else(|| vec![text.to_owned()])
+    }
+
+    /// Joins the files that a round of a loop has written into those before it; those that changed before are unknown. Returns
+    /// whether any changed.
+    pub fn join_round_files(&mut self, before: &Rc<BTreeMap<String, String>>, is_first: bool) -> bool {
+        let after = std::mem::replace(&mut self.files, Rc::clone(before));
+        self.join_files(&after);
+        if Rc::ptr_eq(&self.files, before) {
+            return false;
+        }
+        let changed = |(path, text): &(&String, &String)| before.get(*path) != Some(*text);
+        let changed: Vec<String> = self.files.iter().filter(changed).map(|(path, _)| path.clone()).collect();
+        for path in changed.iter().filter(|_| !is_first) {
+            let text = self.unknowns.many(format!("$(< {path})"));
+            Rc::make_mut(&mut self.files).insert(path.clone(), text);
+        }
+        changed.iter().any(|path| self.files.get(path) != before.get(path))
+    }
+
     /// Joins the files that another way has written into those of this one.
     pub fn join_files(&mut self, other: &Rc<BTreeMap<String, String>>) {
         if Rc::ptr_eq(&self.files, other) {
@@ -156,7 +179,15 @@ impl Evaluator {
         for (path, theirs) in other.iter() {
             let joined = match self.files.get(path) {
                 Some(ours) if ours == theirs => continue,
-                Some(ours) => self.one_of(vec![ours.clone(), theirs.clone()], "…"),
+                Some(ours) => {
+                    let mut texts = self.texts_in(ours);
+                    let more = self.texts_in(theirs);
+                    if more.iter().all(|text| texts.contains(text)) {
+                        continue;
+                    }
+                    texts.extend(more);
+                    self.one_of(texts, "…")
+                }
                 None => theirs.clone(),
             };
             Rc::make_mut(&mut self.files).insert(path.clone(), joined);

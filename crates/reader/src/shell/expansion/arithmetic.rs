@@ -7,7 +7,7 @@ use brush_parser::ast::{BinaryOperator as Binary, UnaryAssignmentOperator as Ste
 use crate::shell::evaluator::Evaluator;
 use crate::shell::shared::Shared;
 use crate::shell::state::{Shell, Value};
-use crate::shell::text::{Stretch, Unknowns, is_name, stretches};
+use crate::shell::text::{Origin, Stretch, Unknowns, is_name, stretches};
 
 /// Maximum length in bytes of an expression, and of its brackets and conditions, which are parsed recursively.
 const LONGEST: usize = 256;
@@ -27,12 +27,14 @@ pub(crate) struct Outcome {
     pub value: Option<i64>,
     /// Bash may refuse it: a variable that may hold no number, a division by zero, a mistake in writing.
     pub may_fail: bool,
+    /// A variable in it is [`Origin::Computed`].
+    pub is_computed: bool,
 }
 
 impl Outcome {
     /// Whether it is not zero, where that is certain.
     pub fn holds(self) -> Option<bool> {
-        self.value.filter(|_| !self.may_fail).map(|value| value != 0)
+        self.value.filter(|_| !self.may_fail && !self.is_computed).map(|value| value != 0)
     }
 }
 
@@ -40,7 +42,7 @@ impl Outcome {
 pub(crate) fn evaluate(expression: &str, shell: &Shell) -> Option<i64> {
     number(expression).or_else(|| {
         let (shell, unknowns) = (&mut shell.clone(), &mut Unknowns::default());
-        Calculation { shell, unknowns, may_fail: false, depth: 0 }.text(expression)
+        Calculation { shell, unknowns, may_fail: false, is_computed: false, depth: 0 }.text(expression)
     })
 }
 
@@ -49,9 +51,9 @@ impl Evaluator {
     pub fn calculate(&mut self, shell: &mut Shell, expression: &str) -> Outcome {
         let before = shell.variables.clone();
         let unknowns = &mut self.unknowns;
-        let mut calculation = Calculation { shell, unknowns, may_fail: false, depth: 0 };
+        let mut calculation = Calculation { shell, unknowns, may_fail: false, is_computed: false, depth: 0 };
         let value = calculation.text(&expression.replace('"', ""));
-        let outcome = Outcome { value, may_fail: calculation.may_fail };
+        let outcome = Outcome { value, may_fail: calculation.may_fail, is_computed: calculation.is_computed };
         if !Shared::ptr_eq(&before, &shell.variables) {
             for name in before.differing(&shell.variables) {
                 if shell.get(&name).is_some_and(|variable| variable.exported) {
@@ -74,6 +76,7 @@ struct Calculation<'a> {
     shell: &'a mut Shell,
     unknowns: &'a mut Unknowns,
     may_fail: bool,
+    is_computed: bool,
     depth: usize,
 }
 
@@ -229,6 +232,7 @@ impl Calculation<'_> {
         if name.starts_with(UNKNOWN) {
             return None;
         }
+        self.is_computed |= self.shell.get(name).is_some_and(|variable| variable.origin == Origin::Computed);
         let text = match self.shell.get(name).map(|variable| &variable.value) {
             None if NUMBERS.contains(&name.as_str()) => return None,
             None => return self.fail(),
@@ -257,5 +261,8 @@ impl Calculation<'_> {
         self.may_fail |= self.shell.readonly.contains(name);
         let text = value.map_or_else(|| self.unknowns.number(format!("${name}")), |value| value.to_string());
         self.shell.set_text(name, text);
+        if self.is_computed {
+            self.shell.mark_computed(name);
+        }
     }
 }

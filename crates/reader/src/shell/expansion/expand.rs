@@ -38,7 +38,10 @@ impl Evaluator {
     }
 
     fn split(&mut self, shell: &mut Shell, raw: &str) -> Vec<Field> {
-        let separators = Self::variable_text(shell, "IFS").filter(|own| is_known(own));
+        let separators = Self::variable_text(shell, "IFS");
+        // Texts are only cut at blanks with certainty.
+        let cuts = separators.as_ref().is_some_and(|own| own != " \t\n");
+        let separators = separators.filter(|own| is_known(own));
         let mut out = Splitter { fields: Vec::new(), current: None, origin: Origin::Literal, separators };
         // `"$@"` without parameters is no word.
         let (mut has_list, mut has_more) = (false, false);
@@ -55,6 +58,9 @@ impl Evaluator {
                 }
                 Piece::Parameter { body, quoted } => {
                     let expansion = self.parameter(shell, body);
+                    if cuts && !quoted {
+                        out.came_from(Origin::Computed);
+                    }
                     let is_empty = quoted && expansion.list && expansion.texts.is_empty();
                     has_list |= is_empty;
                     has_more |= !is_empty;
@@ -62,11 +68,12 @@ impl Evaluator {
                 }
                 Piece::Command { body, quoted } => {
                     let text = self.substitution(shell, &body);
-                    self.place(&mut out, Expansion::text(text, Origin::Printed), quoted);
+                    self.place(&mut out, Expansion::text(text, origin_of(&body)), quoted);
                 }
                 Piece::Arithmetic { body, quoted } => {
-                    let text = self.arithmetic(shell, body);
-                    self.place(&mut out, Expansion::text(text, Origin::Assigned), quoted);
+                    let (text, is_computed) = self.computed(|this| this.arithmetic(shell, body));
+                    let origin = if is_computed { Origin::Computed } else { Origin::Assigned };
+                    self.place(&mut out, Expansion::text(text, origin), quoted);
                 }
             }
         }
@@ -134,10 +141,14 @@ impl Evaluator {
                 Piece::Tilde => joined.push_str(&self.unknowns.plain("~")),
                 Piece::Parameter { body, .. } => {
                     let expansion = self.parameter(shell, body);
+                    self.is_computed |= expansion.origin == Origin::Computed;
                     let separators = Self::variable_text(shell, "IFS").filter(|_| expansion.texts.len() > 1);
                     joined.push_str(&expansion.joined(separators.as_deref()));
                 }
-                Piece::Command { body, .. } => joined.push_str(&self.substitution(shell, &body)),
+                Piece::Command { body, .. } => {
+                    joined.push_str(&self.substitution(shell, &body));
+                    self.is_computed |= origin_of(&body) == Origin::Computed;
+                }
                 Piece::Arithmetic { body, .. } => joined.push_str(&self.arithmetic(shell, body)),
             }
             if self.exhausted() {
@@ -153,9 +164,19 @@ impl Evaluator {
             return Expansion::text(self.unknowns.plain(format!("${{{body}}}")), Origin::Assigned);
         }
         self.depth += 1;
-        let expansion = parameter::expand(self, shell, body);
+        let (mut expansion, is_computed) = self.computed(|this| parameter::expand(this, shell, body));
         self.depth -= 1;
+        if is_computed {
+            expansion.origin = Origin::Computed;
+        }
         expansion
+    }
+
+    /// Whether a text that a part expands is computed.
+    pub fn computed<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> (T, bool) {
+        let outer = std::mem::take(&mut self.is_computed);
+        let result = run(self);
+        (result, std::mem::replace(&mut self.is_computed, outer))
     }
 
     fn arithmetic(&mut self, shell: &mut Shell, body: &str) -> String {
@@ -167,6 +188,7 @@ impl Evaluator {
         self.run_values(shell, &expression);
         let before = shell.clone();
         let outcome = self.calculate(shell, &expression);
+        self.is_computed |= outcome.is_computed;
         if outcome.may_fail {
             self.may_fail(&before);
             self.may_fail(shell);
@@ -258,6 +280,17 @@ impl Evaluator {
             Value::Array(items) => Some(items.first().map(|(_, text)| text.clone()).unwrap_or_default()),
         }
     }
+}
+
+/// The origin of what a substitution prints. The name of a program is found with certainty.
+fn origin_of(body: &str) -> Origin {
+    let mut words = body.split_whitespace();
+    let begins =
+        matches!((words.next(), words.next()), (Some("command"), Some("-v")) | (Some("type"), Some("-P")));
+    let is_name = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    let locates = (begins && words.clone().count() == 1 && words.all(is_name))
+        || body.trim().strip_prefix("which ").is_some_and(|name| is_name(name.trim()));
+    if locates { Origin::Assigned } else { Origin::Computed }
 }
 
 /// Whether arithmetic evaluates a substitution in a subscript of this text.

@@ -5,7 +5,7 @@ use super::pattern;
 use super::splitter::Expansion;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::grammar::word::ansi_c;
-use crate::shell::state::{Shell, Value};
+use crate::shell::state::{Attribute, Shell, Value};
 use crate::shell::text::{Field, Origin, Stretch, Unknown, is_known, is_name, stretches};
 
 /// Maximum length in bytes of values and patterns for `#`, `%` and `/`, which take quadratic time.
@@ -80,11 +80,11 @@ pub(crate) fn expand(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -
                 if found.texts.iter().any(|text| evaluator.unknowns.may_be_several(text)) {
                     return unknown(evaluator);
                 }
-                Expansion::text(found.texts.len().to_string(), Origin::Assigned)
+                Expansion::text(found.texts.len().to_string(), Origin::Computed)
             }
             Referenced::Texts(found) if found.texts.iter().all(|text| is_known(text)) => {
                 let len: usize = found.texts.iter().map(|text| text.chars().count()).sum();
-                Expansion::text(len.to_string(), Origin::Assigned)
+                Expansion::text(len.to_string(), found.origin.max(Origin::Assigned))
             }
             _ => unknown(evaluator),
         };
@@ -115,6 +115,7 @@ pub(crate) fn expand(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -
 }
 
 fn indirect(evaluator: &mut Evaluator, shell: &mut Shell, of: &str) -> Option<Expansion> {
+    evaluator.is_computed = true;
     let target = reference(of)?;
     if let Some("@" | "*") = target.index {
         let Value::Array(items) = &shell.get(target.name)?.value else { return None };
@@ -145,9 +146,16 @@ fn find(shell: &Shell, name: &str, index: Option<&str>) -> Referenced {
         "@" | "*" | "#" if shell.args_unknown && shell.args.is_empty() => return Referenced::Missing,
         "@" | "*" => {
             let texts = shell.args.iter().map(|field| field.text.clone()).collect();
-            return several(texts, name, shell.args.first().map_or(Origin::Literal, |field| field.origin));
+            let origin = shell.args.iter().map(|field| field.origin).max();
+            return several(texts, name, origin.unwrap_or_default());
         }
-        "#" => return one(shell.args.len().to_string()),
+        "#" => {
+            // A word may be a pattern that matches several files, or none.
+            let is_certain =
+                |field: &Field| field.origin != Origin::Computed && !field.text.contains(['*', '?', '[']);
+            let origin = if shell.args.iter().all(is_certain) { Origin::Assigned } else { Origin::Computed };
+            return text(&shell.args.len().to_string(), origin);
+        }
         "0" => return shell.name.as_deref().map_or(Referenced::Missing, |name| one(name.to_owned())),
         "PWD" if shell.get(name).is_none() => {
             return shell.cwd.clone().map_or(Referenced::Missing, one);
@@ -167,12 +175,15 @@ fn find(shell: &Shell, name: &str, index: Option<&str>) -> Referenced {
             None => Referenced::Unset,
         };
     }
-    let Some(variable) = shell.get(name) else { return Referenced::Missing };
+    let is_doubtful = shell.attributes.get(name) == Some(&Attribute::Doubtful);
+    let Some(variable) = shell.get(name).filter(|_| !is_doubtful) else { return Referenced::Missing };
     let origin = variable.origin;
     match (&variable.value, index) {
         (Value::Scalar(own), None | Some("@" | "*" | "0")) => {
             several(vec![own.clone()], index.unwrap_or_default(), origin)
         }
+        // It may be an array.
+        (Value::Scalar(own), Some(_)) if !is_known(own) => Referenced::Missing,
         (Value::Unset, _) | (Value::Scalar(_), Some(_)) => Referenced::Unset,
         (Value::Array(items), Some(sign @ ("@" | "*"))) => {
             let mut items: Vec<&(String, String)> = items.iter().collect();
@@ -192,7 +203,10 @@ fn find(shell: &Shell, name: &str, index: Option<&str>) -> Referenced {
                 },
             );
             match items.iter().find(|(k, _)| *k == key || k == wanted) {
-                Some((_, own)) => text(own, origin),
+                Some((_, own)) => {
+                    let is_plain = wanted.chars().all(|c| c.is_ascii_digit());
+                    text(own, if is_plain { origin } else { Origin::Computed })
+                }
                 None if is_known(wanted) && items.iter().all(|(k, _)| is_known(k)) && key != wanted => {
                     Referenced::Unset
                 }
@@ -210,6 +224,7 @@ fn is_unset(found: &Referenced, colon: bool) -> Option<bool> {
         Referenced::Unset => Some(true),
         Referenced::Texts(Expansion { texts, .. }) if texts.is_empty() => Some(true),
         Referenced::Texts(_) if !colon => Some(false),
+        Referenced::Texts(Expansion { origin: Origin::Computed, .. }) => None,
         Referenced::Texts(Expansion { texts, .. }) => {
             let has_known =
                 texts.iter().flat_map(|text| stretches(text)).any(|s| matches!(s, Stretch::Known(_)));
@@ -287,6 +302,7 @@ fn apply(
         }
         return None;
     };
+    evaluator.is_computed = true;
     if colon {
         let first = i64::from(matches!(reference.name, "@" | "*"));
         return slice(evaluator, shell, (reference.name, rest), (found, first));

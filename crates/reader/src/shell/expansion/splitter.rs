@@ -43,9 +43,7 @@ impl Splitter {
     }
 
     pub fn came_from(&mut self, origin: Origin) {
-        if self.origin == Origin::Literal {
-            self.origin = origin;
-        }
+        self.origin = self.origin.max(origin);
     }
 }
 

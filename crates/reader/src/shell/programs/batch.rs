@@ -151,7 +151,7 @@ impl Evaluator {
 }
 
 fn append(base: &[Field], items: &[String]) -> Vec<Field> {
-    let items = items.iter().map(|text| Field { text: text.clone(), origin: Origin::Printed });
+    let items = items.iter().map(|text| Field { text: text.clone(), origin: Origin::Computed });
     base.iter().cloned().chain(items).collect()
 }
 
@@ -191,7 +191,7 @@ pub(crate) fn find(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
             inner.stdin = None;
             let mut fields = put(&fields, "{}", &found);
             if is_fd && !fields.iter().any(|field| field.text.contains(&found)) {
-                fields.push(Field { text: found, origin: Origin::Printed });
+                fields.push(Field { text: found, origin: Origin::Computed });
             }
             let one = Invocation::of(fields, None);
             outputs.push_str(&this.run_program(&inner, &one));

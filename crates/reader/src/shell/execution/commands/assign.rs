@@ -23,8 +23,8 @@ impl Evaluator {
             self.may_fail(shell);
         }
         self.settled(shell, |this, shell| {
-            let value = this.value_of(shell, assignment);
-            this.set_value(shell, assignment, value);
+            let (value, is_computed) = this.computed(|this| this.value_of(shell, assignment));
+            this.set_value(shell, assignment, value, is_computed);
         });
     }
 
@@ -34,6 +34,8 @@ impl Evaluator {
             AssignmentName::VariableName(name) => (name, None),
             AssignmentName::ArrayElementName(name, key) => (name, Some(key)),
         };
+        let appended = shell.get(name).filter(|_| assignment.append || key.is_some());
+        self.is_computed |= appended.is_some_and(|variable| variable.origin == Origin::Computed);
         let value = match &assignment.value {
             AssignmentValue::Scalar(word) => {
                 let text = self.text(shell, &word.value);
@@ -47,6 +49,7 @@ impl Evaluator {
                         Some(Value::Array(items)) => items,
                         _ => Vec::new(),
                     };
+                    self.is_computed = true;
                     add(&mut items, key, text, assignment.append);
                     Value::Array(items)
                 } else if assignment.append {
@@ -56,6 +59,7 @@ impl Evaluator {
                     match shell.take(name) {
                         Some(Value::Scalar(old)) => Value::Scalar(self.bounded(shell, old + &text)),
                         Some(Value::Array(mut items)) => {
+                            self.is_computed = true;
                             add(&mut items, "0".to_owned(), text, true);
                             Value::Array(items)
                         }
@@ -65,6 +69,12 @@ impl Evaluator {
                             Value::Scalar(before + &text)
                         }
                     }
+                } else if let Some(Value::Array(mut items)) =
+                    shell.get(name).map(|variable| variable.value.clone())
+                {
+                    self.is_computed = true;
+                    add(&mut items, "0".to_owned(), text, false);
+                    Value::Array(items)
                 } else {
                     Value::Scalar(self.bounded(shell, text))
                 }
@@ -83,9 +93,11 @@ impl Evaluator {
                     if let Some(key) = key {
                         let key = self.text(shell, &key.value);
                         let text = self.text(shell, &word.value);
+                        self.is_computed = true;
                         add(&mut items, key, text, false);
                     } else {
                         for field in self.fields(shell, &word.value) {
+                            self.is_computed |= field.origin == Origin::Computed;
                             items.push((items.len().to_string(), field.text));
                         }
                     }
@@ -98,7 +110,7 @@ impl Evaluator {
     }
 
     /// Gives a variable its value.
-    pub fn set_value(&mut self, shell: &mut Shell, assignment: &Assignment, value: Value) {
+    pub fn set_value(&mut self, shell: &mut Shell, assignment: &Assignment, value: Value, is_computed: bool) {
         let name = variable(&assignment.name);
         if let (true, Value::Array(items)) = (BY_NAME.contains(&name), &value) {
             match name {
@@ -110,6 +122,9 @@ impl Evaluator {
             Value::Scalar(text) => self.set_text(shell, name, text),
             value => shell.set(name, value, Origin::Assigned),
         }
+        if is_computed {
+            shell.mark_computed(name);
+        }
         let exports = shell.exports_all || ALWAYS_SET.contains(&name);
         if exports || shell.get(name).is_some_and(|variable| variable.exported) {
             self.export(shell, name);
@@ -119,14 +134,15 @@ impl Evaluator {
     /// Gives a text to the variable or the element of an array that a word names: `a[2]`.
     pub fn set_element(&mut self, shell: &mut Shell, name: &str, text: String) {
         let Some((name, key)) = name.strip_suffix(']').and_then(|name| name.split_once('[')) else {
-            return self.set_text(shell, name, text);
+            self.set_text(shell, name, text);
+            return shell.mark_computed(name);
         };
         let mut items = match shell.take(name) {
             Some(Value::Array(items)) => items,
             _ => Vec::new(),
         };
         add(&mut items, key.to_owned(), text, false);
-        shell.set(name, Value::Array(items), Origin::Assigned);
+        shell.set(name, Value::Array(items), Origin::Computed);
     }
 
     /// Gives a variable a text, or one of those that it may be.
@@ -213,6 +229,7 @@ impl Evaluator {
             Value::Array(_) => variable = self.forgotten(&target, &[Some(variable)], shell),
             _ => return self.unset_variable(shell, array),
         }
+        variable.origin = Origin::Computed;
         shell.put(&target, variable);
     }
 

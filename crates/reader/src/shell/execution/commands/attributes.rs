@@ -68,7 +68,17 @@ pub(crate) fn makes_readonly(invocation: &Invocation) -> bool {
         || invocation.args().any(|field| field.text.starts_with('-') && field.text.contains('r'))
 }
 
+/// Whether a declaration concerns the variables outside of all functions.
+pub(crate) fn is_global(invocation: &Invocation) -> bool {
+    invocation.args().any(|field| field.text.starts_with('-') && field.text.contains('g'))
+}
+
 impl Evaluator {
+    /// Whether a function in progress has made a variable local.
+    pub fn hides(&self, shell: &Shell, name: &str) -> bool {
+        self.scopes.iter().chain([&shell.locals]).any(|locals| locals.contains_key(name))
+    }
+
     /// Runs a part, after which readonly variables and those with attributes are as bash leaves them.
     pub fn settled<T>(&mut self, shell: &mut Shell, run: impl FnOnce(&mut Self, &mut Shell) -> T) -> T {
         if shell.readonly.is_empty() && shell.attributes.is_empty() {
@@ -112,8 +122,13 @@ impl Evaluator {
         shell.put(name, variable);
     }
 
-    /// Makes all variables unknown: an assignment may have changed any of them.
+    /// Makes all variables unknown, and those that local ones hide: an assignment may have changed any of them.
     pub fn forget_all(&mut self, shell: &mut Shell) {
+        for locals in self.scopes.iter_mut().chain([&mut shell.locals]) {
+            for local in Shared::make_mut(locals).values_mut() {
+                (local.is_certain, local.variable) = (false, None);
+            }
+        }
         for (name, variable) in shell.variables.clone().iter() {
             let variable = self.forgotten(name, &[Some(Variable::clone(variable))], shell);
             shell.put(name, variable);
@@ -126,9 +141,7 @@ impl Shell {
     pub fn localise(&mut self, invocation: &Invocation) {
         let is_local = match invocation.word(0) {
             Some("local") => true,
-            Some("declare" | "typeset") => {
-                !invocation.fields.iter().any(|field| field.text.starts_with('-') && field.text.contains('g'))
-            }
+            Some("declare" | "typeset") => !is_global(invocation),
             _ => false,
         };
         if !self.in_function || !is_local {

@@ -41,7 +41,31 @@ fn complete(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) {
 
 /// Runs a builtin; `None` for any other command.
 pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -> Option<Ran> {
-    evaluator.settled(shell, |evaluator, shell| run_unsettled(evaluator, shell, invocation))
+    let (printed, flow) =
+        evaluator.settled(shell, |evaluator, shell| run_unsettled(evaluator, shell, invocation))?;
+    if printed.is_empty() && prints(invocation) {
+        let source = format!("$({})", evaluator.unknowns.show(&invocation.texts().join(" ")));
+        return Some((evaluator.unknowns.many(source), flow));
+    }
+    Some((printed, flow))
+}
+
+/// Whether a builtin prints something that is not followed.
+fn prints(invocation: &Invocation) -> bool {
+    let has = |letters: &[char]| {
+        invocation.args().any(|field| field.text.starts_with('-') && field.text.contains(letters))
+    };
+    match invocation.word(0).unwrap_or_default() {
+        "declare" | "typeset" | "local" | "export" | "readonly" => {
+            has(&['p', 'f', 'F']) || invocation.fields.len() == 1
+        }
+        "set" | "alias" => invocation.args().all(|field| field.text == "-o" || field.text == "-p"),
+        "trap" => has(&['p', 'l']) || invocation.fields.len() == 1,
+        "cd" => invocation.args().any(|field| field.text == "-"),
+        "umask" | "ulimit" | "shopt" | "times" | "jobs" | "dirs" | "pushd" | "popd" | "hash" | "complete"
+        | "bind" | "enable" | "help" | "history" | "fc" | "kill" => true,
+        _ => false,
+    }
 }
 
 fn run_unsettled(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -> Option<Ran> {
@@ -129,7 +153,8 @@ fn run_unsettled(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invo
         | "umask" | "unalias" | "ulimit" | "enable" | "getopts" | "complete" | "bind" => {
             evaluator.leaf(shell, invocation);
             // What is written without any variable may be there to mislead: both ways are read.
-            let depends = invocation.fields.iter().any(|field| field.origin != Origin::Literal);
+            let origin = invocation.fields.iter().map(|field| field.origin).max().unwrap_or_default();
+            let depends = matches!(origin, Origin::Assigned | Origin::Listed);
             evaluator.status = match (name, invocation.texts().as_slice()) {
                 ("test", [_, words @ ..]) | ("[", [_, words @ .., "]"]) if depends => holds(words),
                 _ => None,
@@ -325,7 +350,7 @@ fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
             .filter(|item| !item.is_empty())
             .enumerate()
             .map(|(i, text)| (i.to_string(), text.to_owned()));
-        shell.set(&array, Value::Array(items.collect()), Origin::Printed);
+        shell.set(&array, Value::Array(items.collect()), Origin::Computed);
     } else {
         if names.is_empty() {
             names.push("REPLY".to_owned());
@@ -337,7 +362,7 @@ fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
             if only_mark && index > 0 {
                 // The fields of an unknown line.
                 let mark = evaluator.unknowns.plain(format!("${name}"));
-                shell.set(name, Value::Scalar(mark), Origin::Printed);
+                shell.set(name, Value::Scalar(mark), Origin::Computed);
                 continue;
             }
             let (word, after) = if index == last || only_mark {
@@ -345,7 +370,7 @@ fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
             } else {
                 rest.split_once(is_separator).unwrap_or((rest, ""))
             };
-            shell.set(name, Value::Scalar(word.to_owned()), Origin::Printed);
+            shell.set(name, Value::Scalar(word.to_owned()), Origin::Computed);
             rest = if is_plain { after.trim_start() } else { after };
         }
     }
@@ -377,7 +402,7 @@ fn map_file(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocatio
             evaluator.leave_out(shell, &lines.join("\n"));
         }
     }
-    shell.set(&name, Value::Array(items), Origin::Printed);
+    shell.set(&name, Value::Array(items), Origin::Computed);
 }
 
 fn set(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {

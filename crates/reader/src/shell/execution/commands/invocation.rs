@@ -74,7 +74,7 @@ impl Evaluator {
             };
         let stdin = invocation.stdin.as_ref().filter(|text| text.len() < longest || !is_known(text));
         let stdin =
-            stdin.map(|text| self.unknowns.word(&Field { text: text.clone(), origin: Origin::Printed }));
+            stdin.map(|text| self.unknowns.word(&Field { text: text.clone(), origin: Origin::Computed }));
         Command { words, stdin, redirections: invocation.redirections.clone(), ..Self::command_in(shell) }
     }
 

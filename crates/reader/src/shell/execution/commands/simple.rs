@@ -13,7 +13,7 @@ use crate::shell::expansion::brace;
 use crate::shell::script::{Command, Node};
 use crate::shell::shared::Shared;
 use crate::shell::state::{Body, Shell, Value, Variable};
-use crate::shell::text::{Field, Origin, Unknowns};
+use crate::shell::text::{Field, Origin, Unknowns, is_known};
 
 impl Evaluator {
     pub fn simple(&mut self, shell: &mut Shell, simple: &ast::SimpleCommand) -> Ran {
@@ -78,7 +78,7 @@ impl Evaluator {
                 CommandPrefixOrSuffixItem::IoRedirect(redirect) => redirects.push(redirect),
                 CommandPrefixOrSuffixItem::ProcessSubstitution(kind, subshell) => {
                     let text = self.process_substitution(shell, kind, subshell);
-                    fields.push(Field { text, origin: Origin::Printed });
+                    fields.push(Field { text, origin: Origin::Computed });
                 }
             }
         }
@@ -107,7 +107,11 @@ impl Evaluator {
             return (String::new(), Flow::On);
         }
         // All values are expanded before the first one is assigned.
-        let values: Vec<_> = declared.iter().map(|assignment| self.value_of(shell, assignment)).collect();
+        let values: Vec<_> = declared
+            .iter()
+            .map(|assignment| self.computed(|this| this.value_of(shell, assignment)))
+            .collect();
+        let (values, computed): (Vec<_>, Vec<_>) = values.into_iter().unzip();
         let declared: Vec<_> = declared.into_iter().zip(values).collect();
         let without = may_fail(&redirected).then(|| shell.clone());
         shell.localise(&invocation);
@@ -117,8 +121,12 @@ impl Evaluator {
                 shell.put(&name, Variable::of(Value::Scalar(unknown), Origin::Assigned));
             }
         }
-        for (assignment, value) in &declared {
-            self.settled(shell, |this, shell| this.set_value(shell, assignment, value.clone()));
+        for ((assignment, value), is_computed) in declared.iter().zip(computed) {
+            self.settled(shell, |this, shell| this.set_value(shell, assignment, value.clone(), is_computed));
+            if attributes::is_global(&invocation) && self.hides(shell, variable(&assignment.name)) {
+                // It changes the variable behind the local one, which it leaves as it is.
+                self.forget_all(shell);
+            }
             if attributes::makes_readonly(&invocation) {
                 Shared::make_mut(&mut shell.readonly).insert(variable(&assignment.name).to_owned());
             }
@@ -248,9 +256,44 @@ impl Evaluator {
             return (self.unknowns.plain("…"), Flow::On);
         }
         self.depth += 1;
-        let ran = self.dispatch(shell, name, invocation);
+        let ran = match self.doubted(invocation) {
+            None => self.dispatch(shell, name, invocation),
+            Some(doubted) => self.run_each(shell, &doubted, |this, shell, invocation| {
+                let name = invocation.word(0).unwrap_or_default();
+                this.dispatch(shell, name, invocation)
+            }),
+        };
         self.depth -= 1;
         ran
+    }
+
+    /// The words with which a program that acts does something else, and its name, if they are computed: what a program prints
+    /// or an operator makes may be another text where the command runs.
+    fn doubted(&mut self, invocation: &Invocation) -> Option<Invocation> {
+        // A word may be a pattern of names of files, too.
+        let is_doubtful = |field: &Field| {
+            is_known(&field.text)
+                && (field.origin == Origin::Computed || field.text.contains(['*', '?', '[']))
+        };
+        if !invocation.fields.iter().skip(usize::from(invocation.word(0) == Some("["))).any(is_doubtful) {
+            return None;
+        }
+        let texts = invocation.texts();
+        let program = texts.first().and_then(|name| self.catalogue.find(name));
+        let usage =
+            self.catalogue.usage(&texts, &|_| false).filter(|_| program.is_some_and(|program| program.acts));
+        let verbs =
+            usage.map_or(1, |usage| if usage.program.verbs.is_empty() { 1 } else { usage.rest.max(2) });
+        let mut doubted = invocation.clone();
+        for (index, field) in doubted.fields.iter_mut().enumerate() {
+            let is_option = verbs > 1 && field.text.starts_with('-') && field.origin == Origin::Computed;
+            if is_doubtful(field) && (index < verbs || is_option) && field.text != "[" {
+                field.origin = Origin::Assigned;
+                let any = self.unknowns.many(field.text.clone());
+                field.text = self.one_of(vec![field.text.clone(), any], &field.text);
+            }
+        }
+        Some(doubted)
     }
 
     fn dispatch(&mut self, shell: &mut Shell, name: &str, invocation: &Invocation) -> Ran {

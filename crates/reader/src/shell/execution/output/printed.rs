@@ -86,17 +86,39 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
             }
             _ => None,
         },
-        "sort" | "uniq" | "shuf" | "column" if args.iter().all(|arg| arg.starts_with('-')) => {
+        "sort" | "shuf" | "uniq" if args.iter().all(|arg| arg.starts_with('-')) => {
+            invocation.stdin.as_ref().and_then(|text| sorted(text, program, args))
+        }
+        "column" if args.iter().all(|arg| arg.starts_with('-')) => {
             let separators = args.iter().find_map(|arg| arg.strip_prefix("-s")).unwrap_or_default();
             let columns = |text: &String| text.replace(|c| separators.contains(c), "  ");
-            invocation
-                .stdin
-                .as_ref()
-                .map(|text| if program == "column" { columns(text) } else { text.clone() })
+            invocation.stdin.as_ref().map(columns)
         }
         _ => filters::of(evaluator, invocation, program, args),
     }
     .unwrap_or_else(|| unknown(evaluator, shell, invocation, &texts, program))
+}
+
+/// The lines of a text in the order in which `sort` or `uniq` prints them; `None` where that is not known.
+fn sorted(text: &str, program: &str, args: &[&str]) -> Option<String> {
+    if text.lines().count() < 2 || program == "uniq" && args.is_empty() {
+        return Some(text.to_owned()).filter(|_| program != "uniq" || args.is_empty());
+    }
+    let is_plain = args.iter().all(|arg| matches!(*arg, "-r" | "-u" | "-ru" | "-ur"));
+    // Other characters come in the order of a language.
+    let is_letter = |c: char| c.is_ascii_lowercase() || c == '\n';
+    if program != "sort" || !is_plain || !text.chars().all(is_letter) {
+        return Some(text.to_owned()).filter(|text| program == "sort" && !is_known(text));
+    }
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    if args.iter().any(|arg| arg.contains('r')) {
+        lines.reverse();
+    }
+    if args.iter().any(|arg| arg.contains('u')) {
+        lines.dedup();
+    }
+    Some(lines.into_iter().flat_map(|line| [line, "\n"]).collect())
 }
 
 /// What a filter with these words prints for an input, which may be unknown.

@@ -171,6 +171,8 @@ impl Evaluator {
             Mode::Read | Mode::ReadWrite => {
                 let content = self.file_content(shell, &text).or_else(|| self.started_by(&text));
                 if let (Some(content), Some(fd)) = (content, fd) {
+                    // What is written to the file later is read, too.
+                    self.link(shell, &descriptor(&fd.to_string()), &text);
                     self.store_file(shell, &descriptor(&fd.to_string()), &content, false);
                 }
                 if let Some(fd) = fd.filter(|fd| *fd > 2 && mode == Mode::ReadWrite) {

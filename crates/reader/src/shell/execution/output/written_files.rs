@@ -21,6 +21,8 @@ use crate::shell::text::{Field, Filter, Unknown, Word, is_known, join};
 
 /// Maximum number of files.
 const MOST_FILES: usize = 8192;
+/// Maximum number of links to files.
+const MOST_LINKS: usize = 64;
 /// Maximum size of a file in bytes.
 const LONGEST: usize = 1024 * 1024;
 /// Maximum number of commands that are searched for what they may have written to one file.
@@ -61,9 +63,30 @@ impl Evaluator {
         is_followed.then(|| format!("'{path}' \"$@\"\n"))
     }
 
+    /// Notes that two paths name one file or folder.
+    pub fn link(&mut self, shell: &Shell, one: &str, other: &str) {
+        if self.links.len() < MOST_LINKS {
+            self.links.push((self.key(shell, one), self.key(shell, other)));
+        }
+    }
+
     /// Stores or appends the content of a file.
     pub fn store_file(&mut self, shell: &Shell, path: &str, text: &str, append: bool) {
         let key = self.key(shell, path);
+        for (one, other) in self.links.clone() {
+            for (one, other) in [(&one, &other), (&other, &one)] {
+                let rest =
+                    key.strip_prefix(one.as_str()).filter(|rest| rest.is_empty() || rest.starts_with('/'));
+                let same = rest.map(|rest| format!("{other}{rest}"));
+                if let Some((same, old)) =
+                    same.and_then(|same| Some((same.clone(), self.files.get(&same)?.clone())))
+                {
+                    let new = if append { old.clone() + text } else { text.to_owned() };
+                    let either = self.one_of(vec![old, new], "…");
+                    Rc::make_mut(&mut self.files).insert(same, either);
+                }
+            }
+        }
         if text.len() > LONGEST || (self.files.len() >= MOST_FILES && !self.files.contains_key(&key)) {
             // It may contain anything; running it causes a complaint.
             let mark = self.unknowns.plain("…");
@@ -337,12 +360,17 @@ impl Evaluator {
             None => (shell.clone(), *target),
         };
         for source in sources {
+            let name = source.rsplit('/').next().unwrap_or(source);
+            let inside = format!("{}/{name}", target.trim_end_matches('/'));
+            if program == "ln" {
+                self.link(shell, source, target);
+                self.link(shell, source, &inside);
+            }
             let text = self.file_content(shell, source).or_else(|| self.started_by(source));
             let text = text.or_else(|| self.file_mark(shell, source));
             let Some(text) = text else { continue };
-            let name = source.rsplit('/').next().unwrap_or(source);
             self.store_file(&there, target, &text, false);
-            self.store_file(&there, &format!("{}/{name}", target.trim_end_matches('/')), &text, false);
+            self.store_file(&there, &inside, &text, false);
         }
     }
 }
