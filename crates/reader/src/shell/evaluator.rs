@@ -81,6 +81,10 @@ pub(crate) struct Evaluator {
     pub scopes: Vec<Shared<BTreeMap<String, Local>>>,
     /// Whether a text that was expanded since this was reset is [`Origin::Computed`].
     pub is_computed: bool,
+    /// Whether a command that is no builtin, or a subshell, may have read from the standard input of the part in progress.
+    pub shares_stdin: bool,
+    /// Whether the last line that `read` has read was complete. It fails for any other one, though it sets its variables.
+    pub has_whole_line: bool,
     /// Function calls so far.
     pub call_count: usize,
     /// Functions that are read as text.

@@ -68,6 +68,7 @@ impl Evaluator {
 
     /// Runs a list in a process of its own and returns its output.
     pub fn subshell(&mut self, shell: &Shell, list: &ast::CompoundList) -> String {
+        self.shares_stdin = true;
         let mut inner = shell.forked();
         self.apart(|this| {
             let (printed, _) = this.list(&mut inner, list);

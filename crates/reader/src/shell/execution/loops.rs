@@ -272,16 +272,16 @@ impl Evaluator {
             let before = shell.stdin.clone();
             is_over.set(before.as_deref().is_none_or(str::is_empty));
             if !is_over.get() {
+                this.has_whole_line = true;
                 this.list(shell, condition);
                 is_over.set(shell.stdin == before);
             }
             if is_over.get() {
                 return (String::new(), Flow::On);
             }
-            if before.is_some_and(|text| text.contains('\n')) {
+            if this.has_whole_line {
                 return this.list(shell, body);
             }
-            // `read` fails at the end of a line that is not complete, though it sets its variables.
             is_over.set(true);
             let mut ways = Ways::default();
             ways.add(this, shell.clone(), (String::new(), Flow::On));

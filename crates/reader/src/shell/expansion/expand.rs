@@ -225,6 +225,7 @@ impl Evaluator {
         let is_file =
             body.trim_start().strip_prefix('<').is_some_and(|rest| !rest.starts_with(['<', '(', '&', '>']));
         let script = if is_file { format!("cat {body}") } else { body.to_owned() };
+        self.shares_stdin = true;
         let outer = std::mem::take(&mut self.left_early);
         let printed = self.inside(Construct::Substitution, |this| {
             let mut inner = shell.forked();
@@ -282,15 +283,22 @@ impl Evaluator {
     }
 }
 
-/// The origin of what a substitution prints. The name of a program is found with certainty.
+/// The origin of what a substitution prints. The name of a program is found with certainty, and plain words are printed as they are.
 fn origin_of(body: &str) -> Origin {
-    let mut words = body.split_whitespace();
-    let begins =
-        matches!((words.next(), words.next()), (Some("command"), Some("-v")) | (Some("type"), Some("-P")));
-    let is_name = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
-    let locates = (begins && words.clone().count() == 1 && words.all(is_name))
-        || body.trim().strip_prefix("which ").is_some_and(|name| is_name(name.trim()));
-    if locates { Origin::Assigned } else { Origin::Computed }
+    let is_plain = |word: &str| {
+        word.chars().all(|c| c.is_ascii_alphanumeric() || "_./:-".contains(c)) && !word.starts_with('-')
+    };
+    let words: Vec<&str> = body.split_whitespace().collect();
+    let rest = match words.as_slice() {
+        ["command", "-v", rest @ ..] | ["type", "-P", rest @ ..] | ["which" | "echo", rest @ ..] => rest,
+        ["printf", "%s" | "'%s'" | "\"%s\"" | "'%s\\n'", rest @ ..] => rest,
+        _ => return Origin::Computed,
+    };
+    if rest.len() == 1 && rest.iter().all(|word| is_plain(word)) {
+        Origin::Assigned
+    } else {
+        Origin::Computed
+    }
 }
 
 /// Whether arithmetic evaluates a substitution in a subscript of this text.

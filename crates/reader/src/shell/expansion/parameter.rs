@@ -115,7 +115,6 @@ pub(crate) fn expand(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -
 }
 
 fn indirect(evaluator: &mut Evaluator, shell: &mut Shell, of: &str) -> Option<Expansion> {
-    evaluator.is_computed = true;
     let target = reference(of)?;
     if let Some("@" | "*") = target.index {
         let Value::Array(items) = &shell.get(target.name)?.value else { return None };
@@ -133,6 +132,7 @@ fn indirect(evaluator: &mut Evaluator, shell: &mut Shell, of: &str) -> Option<Ex
     let name = named.texts.first().filter(|name| is_known(name))?;
     // One level only: a name that refers to itself would recurse for ever.
     let element = reference(name).filter(|named| named.operator.is_empty())?;
+    evaluator.is_computed |= element.index.is_some();
     let found = find(shell, element.name, element.index);
     let direct = Reference { operator: target.operator, ..element };
     apply(evaluator, shell, &direct, found)
@@ -302,10 +302,18 @@ fn apply(
         }
         return None;
     };
-    evaluator.is_computed = true;
+    // Plain patterns and numbers are followed with certainty.
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "#%/^,:*._-@ ".contains(c);
+    let is_certain = operator.chars().all(is_plain)
+        && !operator.starts_with('@')
+        && !found.list
+        && found.texts.len() == 1
+        && !shell.matches_loosely;
+    evaluator.is_computed |= !is_certain;
     if colon {
         let first = i64::from(matches!(reference.name, "@" | "*"));
-        return slice(evaluator, shell, (reference.name, rest), (found, first));
+        let is_list = found.list || reference.name == "*" || reference.index == Some("*");
+        return slice(evaluator, shell, (reference.name, rest, is_list), (found, first));
     }
     let Expansion { texts, list, origin } = found;
     if operator == "@A" && !list {
@@ -418,7 +426,7 @@ fn cut(evaluator: &mut Evaluator, shell: &mut Shell, numbers: &str) -> Option<(i
 fn slice(
     evaluator: &mut Evaluator,
     shell: &mut Shell,
-    (name, rest): (&str, &str),
+    (name, rest, is_list): (&str, &str, bool),
     (Expansion { texts, list, origin }, first): (Expansion, i64),
 ) -> Option<Expansion> {
     let (offset, length) = cut(evaluator, shell, rest)?;
@@ -426,7 +434,7 @@ fn slice(
         let len = i64::try_from(len).unwrap_or(i64::MAX);
         usize::try_from(if offset < 0 { len + offset } else { offset - first }).unwrap_or(0)
     };
-    if list {
+    if is_list {
         // Offsets are keys, which may have gaps.
         let has_gaps = shell.get(name).is_some_and(|variable| match &variable.value {
             Value::Array(items) => items.iter().enumerate().any(|(at, (key, _))| *key != at.to_string()),

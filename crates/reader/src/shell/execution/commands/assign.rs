@@ -134,8 +134,7 @@ impl Evaluator {
     /// Gives a text to the variable or the element of an array that a word names: `a[2]`.
     pub fn set_element(&mut self, shell: &mut Shell, name: &str, text: String) {
         let Some((name, key)) = name.strip_suffix(']').and_then(|name| name.split_once('[')) else {
-            self.set_text(shell, name, text);
-            return shell.mark_computed(name);
+            return self.set_text(shell, name, text);
         };
         let mut items = match shell.take(name) {
             Some(Value::Array(items)) => items,

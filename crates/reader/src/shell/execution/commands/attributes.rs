@@ -105,6 +105,7 @@ impl Evaluator {
     /// Gives an integer variable the values of the expressions that it holds.
     fn evaluate_variable(&mut self, shell: &mut Shell, name: &str) {
         let number = |this: &mut Self, shell: &mut Shell, text: &str| {
+            this.run_subscripts(shell, text);
             let value = this.calculate(shell, text).value;
             value.map_or_else(|| this.unknowns.number(format!("${name}")), |value| value.to_string())
         };

@@ -95,8 +95,14 @@ fn run_unsettled(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invo
         "printf" if invocation.word(1) == Some("-v") => {
             if let Some(variable) = invocation.word(2) {
                 let rest = [invocation.fields.get(..1).unwrap_or_default(), invocation.from(3)].concat();
+                let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./:%, -".contains(c);
+                let is_certain = rest.iter().all(|field| field.text.chars().all(is_plain))
+                    && rest.get(1).is_some_and(|format| !format.text.replace("%s", "").contains('%'));
                 let text = output::of(evaluator, shell, &invocation.with(rest), "printf");
                 evaluator.set_element(shell, variable, text);
+                if !is_certain {
+                    shell.mark_computed(variable);
+                }
             }
         }
         "let" => {
@@ -326,6 +332,7 @@ fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
     };
     let mut line = match &input {
         Some(text) if is_known(text) => {
+            evaluator.has_whole_line = text.contains(end);
             let (line, rest) = text.split_once(end).unwrap_or((text, ""));
             if let Some(source) = &source {
                 evaluator.store_file(shell, source, rest, false);
@@ -344,6 +351,10 @@ fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
     if !is_whole || !is_raw && line.contains('\\') || !is_plain && line.ends_with(is_separator) {
         line = unknown;
     }
+    // Other commands may have read from the same input.
+    let is_shared = source.is_none() && evaluator.shares_stdin && invocation.stdin == before.stdin;
+    let is_exact = is_raw && is_certain && is_whole && is_plain && !is_shared && !line.contains('\0');
+    let origin = if is_exact { Origin::Assigned } else { Origin::Computed };
     if let Some(array) = array {
         let items = line
             .split(is_separator)
@@ -362,7 +373,7 @@ fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
             if only_mark && index > 0 {
                 // The fields of an unknown line.
                 let mark = evaluator.unknowns.plain(format!("${name}"));
-                shell.set(name, Value::Scalar(mark), Origin::Computed);
+                shell.set(name, Value::Scalar(mark), origin);
                 continue;
             }
             let (word, after) = if index == last || only_mark {
@@ -370,7 +381,7 @@ fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
             } else {
                 rest.split_once(is_separator).unwrap_or((rest, ""))
             };
-            shell.set(name, Value::Scalar(word.to_owned()), Origin::Computed);
+            shell.set(name, Value::Scalar(word.to_owned()), origin);
             rest = if is_plain { after.trim_start() } else { after };
         }
     }

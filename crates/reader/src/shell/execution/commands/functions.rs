@@ -53,6 +53,8 @@ impl Evaluator {
         self.calls.push((name.to_owned(), args, identity));
         let outer = (shell.args.clone(), shell.args_unknown, shell.args_choices.clone());
         shell.set_args(Some(Shared::new(invocation.from(1).to_vec())));
+        // What a function reads from the input that it shares with its caller is gone for both.
+        let inherits = shell.stdin == invocation.stdin;
         let stdin = std::mem::replace(&mut shell.stdin, invocation.stdin.clone());
         self.scopes.push(std::mem::take(&mut shell.locals));
         let (in_function, in_loop) = (shell.in_function, shell.in_loop);
@@ -85,7 +87,9 @@ impl Evaluator {
             shell.locals = locals.clone();
             (shell.in_function, shell.in_loop) = (in_function, in_loop);
             (shell.args, shell.args_unknown, shell.args_choices) = outer.clone();
-            shell.stdin.clone_from(&stdin);
+            if !inherits {
+                shell.stdin.clone_from(&stdin);
+            }
         }
         if let Some(failed) = failed {
             self.may_fail(&failed);

@@ -271,23 +271,32 @@ impl Evaluator {
     /// or an operator makes may be another text where the command runs.
     fn doubted(&mut self, invocation: &Invocation) -> Option<Invocation> {
         // A word may be a pattern of names of files, too.
-        let is_doubtful = |field: &Field| {
+        let is_doubtful = |index: usize, field: &Field| {
             is_known(&field.text)
-                && (field.origin == Origin::Computed || field.text.contains(['*', '?', '[']))
+                && (field.origin == Origin::Computed || index > 0 && field.text.contains(['*', '?', '[']))
         };
-        if !invocation.fields.iter().skip(usize::from(invocation.word(0) == Some("["))).any(is_doubtful) {
+        if !invocation.fields.iter().enumerate().any(|(index, field)| is_doubtful(index, field)) {
             return None;
         }
         let texts = invocation.texts();
-        let program = texts.first().and_then(|name| self.catalogue.find(name));
-        let usage =
-            self.catalogue.usage(&texts, &|_| false).filter(|_| program.is_some_and(|program| program.acts));
-        let verbs =
-            usage.map_or(1, |usage| if usage.program.verbs.is_empty() { 1 } else { usage.rest.max(2) });
+        let usage = self.catalogue.usage(&texts, &|_| false).filter(|usage| usage.program.acts);
+        // What is found to act is counted as it is.
+        let acts = usage.as_ref().is_some_and(|usage| usage.form.does.is_some() || usage.form.runs.is_some());
+        let is_quiet = acts && usage.as_ref().is_some_and(|usage| usage.has(&texts, &usage.form.quiet));
+        let words = match &usage {
+            Some(_) if acts && !is_quiet => return None,
+            Some(usage) if usage.program.verbs.is_empty() => return None,
+            // The word that would be the verb.
+            Some(usage) if usage.rest == usage.start => vec![usage.start],
+            Some(usage) => {
+                usage.verb.iter().copied().filter(|index| !usage.starred.contains(index)).collect()
+            }
+            None => vec![0],
+        };
         let mut doubted = invocation.clone();
         for (index, field) in doubted.fields.iter_mut().enumerate() {
-            let is_option = verbs > 1 && field.text.starts_with('-') && field.origin == Origin::Computed;
-            if is_doubtful(field) && (index < verbs || is_option) && field.text != "[" {
+            let is_option = is_quiet && field.text.starts_with('-') && field.origin == Origin::Computed;
+            if is_doubtful(index, field) && (words.contains(&index) || is_option) {
                 field.origin = Origin::Assigned;
                 let any = self.unknowns.many(field.text.clone());
                 field.text = self.one_of(vec![field.text.clone(), any], &field.text);
@@ -312,6 +321,7 @@ impl Evaluator {
         if let Some(ran) = builtins::run(self, shell, invocation) {
             return ran;
         }
+        self.shares_stdin = true;
         self.start(shell, invocation)
     }
 }
