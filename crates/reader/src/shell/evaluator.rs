@@ -47,6 +47,7 @@ pub(crate) type Ran = (String, Flow);
 
 /// The state of one reading.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent yes-or-no facts")]
 pub(crate) struct Evaluator {
     /// The known programs.
     pub catalogue: Catalogue,

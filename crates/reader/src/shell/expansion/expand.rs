@@ -289,16 +289,14 @@ fn origin_of(body: &str) -> Origin {
         word.chars().all(|c| c.is_ascii_alphanumeric() || "_./:-".contains(c)) && !word.starts_with('-')
     };
     let words: Vec<&str> = body.split_whitespace().collect();
-    let rest = match words.as_slice() {
-        ["command", "-v", rest @ ..] | ["type", "-P", rest @ ..] | ["which" | "echo", rest @ ..] => rest,
-        ["printf", "%s" | "'%s'" | "\"%s\"" | "'%s\\n'", rest @ ..] => rest,
-        _ => return Origin::Computed,
+    let printed = match words.as_slice() {
+        ["command", "-v", word]
+        | ["type", "-P", word]
+        | ["which" | "echo", word]
+        | ["printf", "%s" | "'%s'" | "\"%s\"" | "'%s\\n'", word] => Some(word),
+        _ => None,
     };
-    if rest.len() == 1 && rest.iter().all(|word| is_plain(word)) {
-        Origin::Assigned
-    } else {
-        Origin::Computed
-    }
+    if printed.is_some_and(|word| is_plain(word)) { Origin::Assigned } else { Origin::Computed }
 }
 
 /// Whether arithmetic evaluates a substitution in a subscript of this text.

@@ -219,12 +219,11 @@ fn find(shell: &Shell, name: &str, index: Option<&str>) -> Referenced {
 /// Whether what a reference finds counts as unset; with `colon`, the empty text does. `None` where that is not certain.
 fn is_unset(found: &Referenced, colon: bool) -> Option<bool> {
     match found {
-        // The environment may set it.
-        Referenced::Missing => None,
         Referenced::Unset => Some(true),
         Referenced::Texts(Expansion { texts, .. }) if texts.is_empty() => Some(true),
         Referenced::Texts(_) if !colon => Some(false),
-        Referenced::Texts(Expansion { origin: Origin::Computed, .. }) => None,
+        // The environment may set it, and what is computed may be another text.
+        Referenced::Missing | Referenced::Texts(Expansion { origin: Origin::Computed, .. }) => None,
         Referenced::Texts(Expansion { texts, .. }) => {
             let has_known =
                 texts.iter().flat_map(|text| stretches(text)).any(|s| matches!(s, Stretch::Known(_)));

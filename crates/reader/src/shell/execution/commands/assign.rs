@@ -248,7 +248,7 @@ impl Evaluator {
             let mut other = before;
             match revealed {
                 Some(variable) => other.put(name, Variable::clone(&variable)),
-                None => drop(Shared::make_mut(&mut other.variables).remove(name)),
+                None => Shared::make_mut(&mut other.variables).remove(name),
             }
             self.join(shell, &other);
         }

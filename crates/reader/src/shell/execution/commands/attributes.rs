@@ -20,7 +20,7 @@ const MOST_REFERENCES: usize = 8;
 pub(crate) fn declare(
     shell: &mut Shell,
     invocation: &Invocation,
-    assigned: &[(Assignment, Value)],
+    assigned: &[(Assignment, Value, bool)],
 ) -> Vec<String> {
     let letters = [
         ('n', Attribute::Reference),
@@ -43,9 +43,9 @@ pub(crate) fn declare(
             None => {}
             Some((_, false)) => drop(Shared::make_mut(&mut shell.attributes).remove(name)),
             Some((Attribute::Reference, true)) => {
-                let value = assigned.iter().rfind(|(assignment, _)| variable(&assignment.name) == name);
+                let value = assigned.iter().rfind(|(assignment, ..)| variable(&assignment.name) == name);
                 let is_known =
-                    matches!(value, Some((_, Value::Scalar(target))) if is_name(target) && target != name);
+                    matches!(value, Some((_, Value::Scalar(target), _)) if is_name(target) && target != name);
                 if !is_known {
                     doubtful.push(name.to_owned());
                 }

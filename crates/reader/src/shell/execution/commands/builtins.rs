@@ -1,21 +1,16 @@
 //! Builtins, as far as they run other commands or change the state of the shell.
 
-use super::attributes;
 use super::invocation::Invocation;
+use super::{aliases, declarations, input};
 use crate::languages::names::shell as names;
-use crate::shell::Complaint;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::execution::conditions::holds;
 use crate::shell::execution::output::printed as output;
 use crate::shell::execution::output::redirect::descriptor;
-use crate::shell::options::{At, Item, Scanner};
-use crate::shell::programs::quoted;
+use crate::shell::options::{Item, Scanner};
 use crate::shell::shared::Shared;
 use crate::shell::state::{Shell, Value};
 use crate::shell::text::{Field, Origin, is_all_unknown, is_known, is_name, join};
-
-/// Maximum number of lines for which `mapfile -C` runs its command.
-const MOST_CALLBACKS: usize = 16;
 
 fn evaluate_subscripts(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) {
     // These three evaluate only the name after `-v`.
@@ -77,7 +72,9 @@ fn run_unsettled(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invo
     match name {
         "cd" | "pushd" => change_directory(evaluator, shell, invocation),
         "popd" => shell.enter(None),
-        "export" | "declare" | "typeset" | "local" | "readonly" => declare(evaluator, shell, invocation),
+        "export" | "declare" | "typeset" | "local" | "readonly" => {
+            declarations::declare(evaluator, shell, invocation);
+        }
         "unset" => {
             for field in invocation.args().filter(|field| !field.text.starts_with('-')) {
                 match invocation.word(1) {
@@ -90,21 +87,9 @@ fn run_unsettled(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invo
                 }
             }
         }
-        "read" => read(evaluator, shell, invocation),
-        "mapfile" | "readarray" => map_file(evaluator, shell, invocation),
-        "printf" if invocation.word(1) == Some("-v") => {
-            if let Some(variable) = invocation.word(2) {
-                let rest = [invocation.fields.get(..1).unwrap_or_default(), invocation.from(3)].concat();
-                let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./:%, -".contains(c);
-                let is_certain = rest.iter().all(|field| field.text.chars().all(is_plain))
-                    && rest.get(1).is_some_and(|format| !format.text.replace("%s", "").contains('%'));
-                let text = output::of(evaluator, shell, &invocation.with(rest), "printf");
-                evaluator.set_element(shell, variable, text);
-                if !is_certain {
-                    shell.mark_computed(variable);
-                }
-            }
-        }
+        "read" => input::read(evaluator, shell, invocation),
+        "mapfile" | "readarray" => input::map_file(evaluator, shell, invocation),
+        "printf" if invocation.word(1) == Some("-v") => input::print(evaluator, shell, invocation),
         "let" => {
             for field in invocation.args() {
                 evaluator.evaluate_expanded(shell, &field.text);
@@ -152,7 +137,7 @@ fn run_unsettled(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invo
         }
         "exec" => return Some(exec(evaluator, shell, invocation)),
         "command" | "builtin" => return through_command(evaluator, shell, invocation),
-        "alias" => alias(evaluator, shell, invocation),
+        "alias" => aliases::alias(evaluator, shell, invocation),
         "shopt" => shopt(shell, invocation),
         "hash" => rename(evaluator, shell, invocation),
         "type" | "[" | "test" | ":" | "true" | "false" | "wait" | "jobs" | "bg" | "fg" | "disown"
@@ -208,24 +193,6 @@ fn rename(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation)
     }
 }
 
-fn alias(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
-    let mut reserved = Vec::new();
-    let aliases = Shared::make_mut(&mut shell.aliases.defined);
-    for field in invocation.args() {
-        if let Some((name, text)) = field.text.split_once('=') {
-            if names::RESERVED.has(name) {
-                reserved.push(text.to_owned());
-            }
-            aliases.insert(name.to_owned(), text.to_owned());
-        }
-    }
-    // An alias of a word such as `if` changes how the text is read.
-    for text in reserved {
-        evaluator.complain(Complaint::Runs(text.clone()));
-        evaluator.leave_out(shell, &text);
-    }
-}
-
 fn shopt(shell: &mut Shell, invocation: &Invocation) {
     let texts = invocation.texts();
     if texts.contains(&"execfail") {
@@ -260,160 +227,6 @@ fn change_directory(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &I
     };
     shell.enter(folder);
     shell.old_cwd = before;
-}
-
-fn declare(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
-    let option = |letter: char| {
-        invocation.args().any(|field| field.text.starts_with('-') && field.text.contains(letter))
-    };
-    let exports = invocation.word(0) == Some("export") || option('x');
-    if exports && option('f') {
-        let names = invocation.args().map(|field| field.text.clone());
-        Shared::make_mut(&mut shell.exported_functions).extend(names);
-        return;
-    }
-    for field in invocation.args() {
-        if field.text.starts_with(['-', '+']) {
-            continue;
-        }
-        // A word such as `"$name=value"` is an assignment only after expansion.
-        let parts = field.text.split_once('=');
-        let (name, value) = parts.map_or((field.text.as_str(), None), |(name, value)| (name, Some(value)));
-        if !is_known(name) {
-            continue;
-        }
-        if let Some(value) = value {
-            shell.set(name, Value::Scalar(value.to_owned()), Origin::Assigned);
-        } else if invocation.word(0) == Some("local") && shell.get(name).is_none() {
-            shell.set(name, Value::Unset, Origin::Assigned);
-        }
-        if exports {
-            evaluator.export(shell, name);
-        }
-        if attributes::makes_readonly(invocation) {
-            Shared::make_mut(&mut shell.readonly).insert(name.to_owned());
-        }
-    }
-}
-
-fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
-    let before = shell.clone();
-    let texts = invocation.texts();
-    let scanner = Scanner::new(&texts, 1, &["-a", "-d", "-i", "-n", "-N", "-p", "-t", "-u"]);
-    let mut names: Vec<String> = Vec::new();
-    let (mut array, mut source, mut end) = (None, None, '\n');
-    // Whether it keeps backslashes, sets its variables in any case, and takes a whole line.
-    let (mut is_raw, mut is_certain, mut is_whole) = (false, true, true);
-    for item in scanner {
-        let value = |at: At| invocation.word(at.index).and_then(|word| word.get(at.offset..));
-        match item {
-            Item::Positional(index) => names.extend(invocation.word(index).map(str::to_owned)),
-            Item::Option(name, Some(at)) if name.is("-a") => array = value(at).map(str::to_owned),
-            Item::Option(name, Some(at)) if name.is("-d") => {
-                end = value(at).and_then(|text| text.chars().next()).unwrap_or('\0');
-            }
-            Item::Option(name, Some(at)) if name.is("-u") => {
-                source = value(at).map(descriptor);
-                is_certain = false;
-            }
-            Item::Option(name, _) if name.is("-r") => is_raw = true,
-            Item::Option(name, _) if name.is_any(&["-p", "-i", "-s", "-e"]) => {}
-            // An unknown option, a wrong value or a time limit keeps it from setting anything.
-            Item::Option(..) => (is_certain, is_whole) = (false, false),
-            Item::Dashes(_) => {}
-        }
-    }
-    is_certain &= names.iter().chain(&array).all(|name| is_name(name.split('[').next().unwrap_or_default()));
-    let name = names.first().map_or("REPLY", String::as_str);
-    let unknown = evaluator.unknowns.plain(format!("${name}"));
-    let input = match &source {
-        Some(source) => evaluator.file_content(shell, source),
-        None => invocation.stdin.clone(),
-    };
-    let mut line = match &input {
-        Some(text) if is_known(text) => {
-            evaluator.has_whole_line = text.contains(end);
-            let (line, rest) = text.split_once(end).unwrap_or((text, ""));
-            if let Some(source) = &source {
-                evaluator.store_file(shell, source, rest, false);
-            } else if invocation.stdin == shell.stdin {
-                shell.stdin = Some(rest.to_owned());
-            }
-            line.to_owned()
-        }
-        Some(text) => text.trim_end_matches(end).to_owned(),
-        None => unknown.clone(),
-    };
-    let separator = Evaluator::variable_text(shell, "IFS");
-    let is_separator = |c: char| separator.as_ref().map_or(c.is_whitespace(), |ifs| ifs.contains(c));
-    let is_plain = separator.as_ref().is_none_or(|ifs| is_known(ifs) && ifs.chars().all(char::is_whitespace));
-    // Escapes, a part of a line, and other separators behind the last word are not followed.
-    if !is_whole || !is_raw && line.contains('\\') || !is_plain && line.ends_with(is_separator) {
-        line = unknown;
-    }
-    // Other commands may have read from the same input.
-    let is_shared = source.is_none() && evaluator.shares_stdin && invocation.stdin == before.stdin;
-    let is_exact = is_raw && is_certain && is_whole && is_plain && !is_shared && !line.contains('\0');
-    let origin = if is_exact { Origin::Assigned } else { Origin::Computed };
-    if let Some(array) = array {
-        let items = line
-            .split(is_separator)
-            .filter(|item| !item.is_empty())
-            .enumerate()
-            .map(|(i, text)| (i.to_string(), text.to_owned()));
-        shell.set(&array, Value::Array(items.collect()), Origin::Computed);
-    } else {
-        if names.is_empty() {
-            names.push("REPLY".to_owned());
-        }
-        let mut rest = if is_plain { line.trim() } else { line.as_str() };
-        let last = names.len() - 1;
-        let only_mark = evaluator.unknowns.only_mark(&line).is_some();
-        for (index, name) in names.iter().enumerate() {
-            if only_mark && index > 0 {
-                // The fields of an unknown line.
-                let mark = evaluator.unknowns.plain(format!("${name}"));
-                shell.set(name, Value::Scalar(mark), origin);
-                continue;
-            }
-            let (word, after) = if index == last || only_mark {
-                (rest, "")
-            } else {
-                rest.split_once(is_separator).unwrap_or((rest, ""))
-            };
-            shell.set(name, Value::Scalar(word.to_owned()), origin);
-            rest = if is_plain { after.trim_start() } else { after };
-        }
-    }
-    if !is_certain {
-        evaluator.join(shell, &before);
-    }
-}
-
-fn map_file(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
-    let texts = invocation.texts();
-    let scanner = Scanner::new(&texts, 1, &["-d", "-n", "-O", "-s", "-u", "-C", "-c"]);
-    let name = scanner.plain_words().last().unwrap_or("MAPFILE");
-    let is_plain =
-        texts.iter().skip(1).all(|word| !word.starts_with('-') || matches!(*word, "-t" | "-C" | "-c"));
-    let text = invocation.stdin.clone().filter(|_| is_plain);
-    let text = text.unwrap_or_else(|| evaluator.unknowns.many(format!("${name}")));
-    let items = text.lines().enumerate().map(|(i, line)| (i.to_string(), line.to_owned())).collect();
-    let name = name.to_owned();
-    let words = texts.iter().zip(texts.iter().skip(1));
-    let callback = words.rev().find(|(option, _)| **option == "-C").map(|(_, callback)| *callback);
-    if let Some(callback) = callback {
-        for (index, line) in text.lines().enumerate().take(MOST_CALLBACKS) {
-            let line = quoted(&[Field::literal(line)]);
-            evaluator.run_text(&mut shell.clone(), &format!("{callback} {index} {line}"));
-        }
-        let rest: Vec<&str> = text.lines().skip(MOST_CALLBACKS).collect();
-        if !rest.is_empty() {
-            let lines: Vec<String> = rest.iter().map(|line| format!("{callback} {line}")).collect();
-            evaluator.leave_out(shell, &lines.join("\n"));
-        }
-    }
-    shell.set(&name, Value::Array(items), Origin::Computed);
 }
 
 fn set(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {

@@ -1,10 +1,13 @@
 //! Simple commands: assignments, functions and builtins.
 
+pub(crate) mod aliases;
 pub mod assign;
 pub mod attributes;
 pub(crate) mod builtins;
 pub mod counter;
+pub(crate) mod declarations;
 pub mod functions;
+pub(crate) mod input;
 pub(crate) mod invocation;
 pub mod simple;
 pub(crate) mod startup;

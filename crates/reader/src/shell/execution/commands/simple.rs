@@ -1,44 +1,30 @@
 //! Simple commands: assignments, redirections, and the lookup of the name.
 
-use brush_parser::ast::{self, AssignmentName, AssignmentValue, CommandPrefixOrSuffixItem};
+use brush_parser::ast::{self, AssignmentName, CommandPrefixOrSuffixItem};
 
+use super::aliases::alias_text;
 use super::assign::variable;
+use super::builtins;
+use super::declarations::with_braces;
 use super::invocation::Invocation;
-use super::{attributes, builtins};
 use crate::languages::names::shell as names;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::execution::list::may_fail;
 use crate::shell::execution::ways::Ways;
-use crate::shell::expansion::brace;
 use crate::shell::script::{Command, Node};
-use crate::shell::shared::Shared;
-use crate::shell::state::{Body, Shell, Value, Variable};
+use crate::shell::state::{Body, Shell};
 use crate::shell::text::{Field, Origin, Unknowns, is_known};
 
 impl Evaluator {
     pub fn simple(&mut self, shell: &mut Shell, simple: &ast::SimpleCommand) -> Ran {
-        let Some(text) = alias_text(shell, simple) else { return self.unaliased(shell, simple) };
-        // Whether the shell expands aliases, and had this one when it read the text, is seldom certain.
-        let mut ways = Ways::default();
-        let ((), aliased) = self.collected(|this| {
-            ways.run(this, shell.clone(), |this, shell| {
-                let active = std::mem::take(&mut shell.aliases.active);
-                let enabled = std::mem::take(&mut shell.aliases.enabled);
-                let ran = this.run_script(shell, &text);
-                shell.aliases.active = active;
-                shell.aliases.enabled = enabled;
-                ran
-            });
-        });
-        let ((), plain) = self.collected(|this| {
-            ways.run(this, shell.clone(), |this, shell| this.unaliased(shell, simple));
-        });
-        self.status = None;
-        self.push_alternatives(vec![(false, aliased), (false, plain)]);
-        ways.end(self, shell)
+        match alias_text(shell, simple) {
+            Some(text) => self.aliased(shell, simple, &text),
+            None => self.unaliased(shell, simple),
+        }
     }
 
-    fn unaliased(&mut self, shell: &mut Shell, simple: &ast::SimpleCommand) -> Ran {
+    /// Runs a simple command whose name is no alias.
+    pub fn unaliased(&mut self, shell: &mut Shell, simple: &ast::SimpleCommand) -> Ran {
         let waiting = self.sinks.len();
         let prefix = simple.prefix.iter().flat_map(|prefix| &prefix.0);
         let suffix = simple.suffix.iter().flat_map(|suffix| &suffix.0);
@@ -106,30 +92,11 @@ impl Evaluator {
             self.leaf(shell, &invocation);
             return (String::new(), Flow::On);
         }
-        // All values are expanded before the first one is assigned.
-        let values: Vec<_> = declared
-            .iter()
-            .map(|assignment| self.computed(|this| this.value_of(shell, assignment)))
-            .collect();
-        let (values, computed): (Vec<_>, Vec<_>) = values.into_iter().unzip();
-        let declared: Vec<_> = declared.into_iter().zip(values).collect();
+        let values = self.declared(shell, declared);
         let without = may_fail(&redirected).then(|| shell.clone());
         shell.localise(&invocation);
         if is_declaration {
-            for name in attributes::declare(shell, &invocation, &declared) {
-                let unknown = self.unknowns.many(format!("${name}"));
-                shell.put(&name, Variable::of(Value::Scalar(unknown), Origin::Assigned));
-            }
-        }
-        for ((assignment, value), is_computed) in declared.iter().zip(computed) {
-            self.settled(shell, |this, shell| this.set_value(shell, assignment, value.clone(), is_computed));
-            if attributes::is_global(&invocation) && self.hides(shell, variable(&assignment.name)) {
-                // It changes the variable behind the local one, which it leaves as it is.
-                self.forget_all(shell);
-            }
-            if attributes::makes_readonly(&invocation) {
-                Shared::make_mut(&mut shell.readonly).insert(variable(&assignment.name).to_owned());
-            }
+            self.declare_values(shell, &invocation, values);
         }
         let (printed, flow) = if assignments.is_empty() {
             self.run_each(shell, &invocation, Self::run_named)
@@ -352,51 +319,4 @@ impl Evaluator {
         self.push_alternatives(found);
         ways.end(self, shell)
     }
-}
-
-/// The text that replaces a command whose name is an alias; `None` for any other command.
-fn alias_text(shell: &Shell, simple: &ast::SimpleCommand) -> Option<String> {
-    let name = simple.word_or_name.as_ref().filter(|_| shell.aliases.enabled)?;
-    let alias = shell.aliases.active.get(&name.value)?;
-    let mut text = alias.clone();
-    // An alias may begin with another one; each is replaced once.
-    let mut used = vec![name.value.as_str()];
-    while let Some((word, next)) = text.split_whitespace().next().and_then(|word| {
-        shell.aliases.active.get_key_value(word).filter(|(name, _)| !used.contains(&name.as_str()))
-    }) {
-        text = text.replacen(word.as_str(), next, 1);
-        used.push(word);
-    }
-    for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
-        match item {
-            // Behind a blank, the next word may be an alias, too.
-            CommandPrefixOrSuffixItem::Word(word)
-                if text.ends_with([' ', '\t']) && shell.aliases.active.contains_key(&word.value) =>
-            {
-                text.extend(shell.aliases.active.get(&word.value).map(String::as_str));
-            }
-            CommandPrefixOrSuffixItem::Word(word) | CommandPrefixOrSuffixItem::AssignmentWord(_, word) => {
-                text.push(' ');
-                text.push_str(&word.value);
-            }
-            // Redirections do not change what runs.
-            _ => {}
-        }
-    }
-    Some(text)
-}
-
-/// The assignments of a declaration, whose words undergo brace expansion: `readonly A={x,y}` is two of them.
-fn with_braces(assignment: &ast::Assignment) -> Vec<ast::Assignment> {
-    if let AssignmentValue::Scalar(word) = &assignment.value
-        && word.value.contains('{')
-        && let Ok(values) = brace::expand(&word.value)
-    {
-        let of = |value: String| ast::Assignment {
-            value: AssignmentValue::Scalar(ast::Word::new(&value)),
-            ..assignment.clone()
-        };
-        return values.into_iter().map(of).collect();
-    }
-    vec![assignment.clone()]
 }

@@ -1,0 +1,95 @@
+//! Declarations: `declare`, `local`, `export`, `readonly`.
+
+use brush_parser::ast::{self, Assignment, AssignmentValue};
+
+use super::assign::variable;
+use super::attributes;
+use super::invocation::Invocation;
+use crate::shell::evaluator::Evaluator;
+use crate::shell::expansion::brace;
+use crate::shell::shared::Shared;
+use crate::shell::state::{Shell, Value, Variable};
+use crate::shell::text::{Origin, is_known};
+
+/// An assignment with its value, and whether that is computed.
+type Declared = (Assignment, Value, bool);
+
+impl Evaluator {
+    /// The values of the assignments of a declaration: all are expanded before the first one is assigned.
+    pub fn declared(&mut self, shell: &mut Shell, assignments: Vec<Assignment>) -> Vec<Declared> {
+        let value = |assignment: Assignment| {
+            let (value, is_computed) = self.computed(|this| this.value_of(shell, &assignment));
+            (assignment, value, is_computed)
+        };
+        assignments.into_iter().map(value).collect()
+    }
+
+    /// Gives the variables of a declaration their attributes and values.
+    pub fn declare_values(&mut self, shell: &mut Shell, invocation: &Invocation, values: Vec<Declared>) {
+        for name in attributes::declare(shell, invocation, &values) {
+            let unknown = self.unknowns.many(format!("${name}"));
+            shell.put(&name, Variable::of(Value::Scalar(unknown), Origin::Assigned));
+        }
+        for (assignment, value, is_computed) in values {
+            self.settled(shell, |this, shell| this.set_value(shell, &assignment, value, is_computed));
+            let name = variable(&assignment.name);
+            if attributes::is_global(invocation) && self.hides(shell, name) {
+                // It changes the variable behind the local one, which it leaves as it is.
+                self.forget_all(shell);
+            }
+            if attributes::makes_readonly(invocation) {
+                Shared::make_mut(&mut shell.readonly).insert(name.to_owned());
+            }
+        }
+    }
+}
+
+/// Carries out a declaration whose assignments are made: it exports variables, and makes them local or readonly.
+pub(crate) fn declare(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
+    let option = |letter: char| {
+        invocation.args().any(|field| field.text.starts_with('-') && field.text.contains(letter))
+    };
+    let exports = invocation.word(0) == Some("export") || option('x');
+    if exports && option('f') {
+        let names = invocation.args().map(|field| field.text.clone());
+        Shared::make_mut(&mut shell.exported_functions).extend(names);
+        return;
+    }
+    for field in invocation.args() {
+        if field.text.starts_with(['-', '+']) {
+            continue;
+        }
+        // A word such as `"$name=value"` is an assignment only after expansion.
+        let parts = field.text.split_once('=');
+        let (name, value) = parts.map_or((field.text.as_str(), None), |(name, value)| (name, Some(value)));
+        if !is_known(name) {
+            continue;
+        }
+        if let Some(value) = value {
+            shell.set(name, Value::Scalar(value.to_owned()), Origin::Assigned);
+        } else if invocation.word(0) == Some("local") && shell.get(name).is_none() {
+            shell.set(name, Value::Unset, Origin::Assigned);
+        }
+        if exports {
+            evaluator.export(shell, name);
+        }
+        if attributes::makes_readonly(invocation) {
+            Shared::make_mut(&mut shell.readonly).insert(name.to_owned());
+        }
+    }
+}
+
+/// The assignments of a declaration, whose words undergo brace expansion: `readonly A={x,y}` is two of them.
+pub(crate) fn with_braces(assignment: &ast::Assignment) -> Vec<ast::Assignment> {
+    if let AssignmentValue::Scalar(word) = &assignment.value
+        && word.value.contains('{')
+        && let Ok(values) = brace::expand(&word.value)
+    {
+        let of = |value: String| ast::Assignment {
+            value: AssignmentValue::Scalar(ast::Word::new(&value)),
+            ..assignment.clone()
+        };
+        return values.into_iter().map(of).collect();
+    }
+    vec![assignment.clone()]
+}
