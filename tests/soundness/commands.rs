@@ -87,7 +87,7 @@ impl Generator {
     pub fn assignment(&mut self, depth: usize) -> Tree {
         let (name, other) = (self.name(), self.name());
         let word = self.word(depth);
-        match self.rng.usize(..24) {
+        match self.rng.usize(..30) {
             0..=6 => Tree::of(Sort::Statement, &format!("{name}=§"), [word]),
             7 => Tree::of(Sort::Statement, &format!("{name}+=§"), [word]),
             8 => Tree::of(Sort::Statement, &format!("{name}=§ {other}=${name}"), [word]),
@@ -112,20 +112,76 @@ impl Generator {
                 }
             }
             16 => {
-                let flag = self.pick(&["-i", "-l", "-u", "-a", "-r"]);
+                let flag = self.pick(&["-i", "-l", "-u", "-c", "-a", "-ai", "-r", "-gi"]);
                 Tree::of(Sort::Statement, &format!("declare {flag} {name}=§"), [word])
             }
-            17 => Tree::statement(format!("declare -n {name}={other}")),
+            17 => Tree::statement(match self.rng.usize(..6) {
+                0 => format!("declare -n {name}=L[1]"),
+                1 => format!("declare -n {name}"),
+                2 => format!("unset -n {name}"),
+                _ => format!("declare -n {name}={other}"),
+            }),
             18 => Tree::statement(format!("declare -A K=([a]=docker [b]=web); {name}=${{K[b]}}")),
-            19 => Tree::of(Sort::Statement, &format!("printf -v {name} %s §"), [word]),
-            20 => Tree::of(Sort::Statement, &format!("read -r {name} {other} <<<§"), [word]),
-            21 => Tree::of(Sort::Statement, "mapfile -t L <<<§", [word]),
+            19 => {
+                let format =
+                    self.pick(&["%s", "%s", "%d", "%q", "%-4s", "%.3s", "%b", "%s%s", "%05d", "x%s"]);
+                Tree::of(Sort::Statement, &format!("printf -v {name} {format} §"), [word])
+            }
+            20 => {
+                let options = self
+                    .pick(&["-r ", "-r ", "", "-n 4 ", "-N 3 ", "-t x ", "-u 3 ", "-d e ", "-ra L ", "-Z "]);
+                Tree::of(Sort::Statement, &format!("read {options}{name} {other} <<<§"), [word])
+            }
+            21 => {
+                let options = self.pick(&["-t", "-t", "-t -s 1", "-t -O 1", "-n 1", "-u 3", ""]);
+                Tree::of(Sort::Statement, &format!("mapfile {options} L <<<§"), [word])
+            }
             22 => Tree::statement(format!(
                 "unset {}",
                 self.pick(&["A", "S", "M", "L", "-f f0", "-v D", "'L[0]'"])
             )),
-            _ => Tree::of(Sort::Statement, &format!("{name}=$((§))"), [self.arithmetic(2)]),
+            23 => Tree::of(Sort::Statement, &format!("{name}=$((§))"), [self.arithmetic(2)]),
+            24 => {
+                let declare = self.pick(&["declare", "export", "local", ""]);
+                Tree::of(Sort::Statement, &format!("{declare} {name}=§ >/nonexistent/x"), [word])
+            }
+            25 => {
+                let signal = self.pick(&["DEBUG", "ERR", "RETURN", "EXIT"]);
+                Tree::statement(format!("trap '{name}={}' {signal}", self.pick(&["restart", "ps", "echo"])))
+            }
+            26 => Tree::of(
+                Sort::Statement,
+                &format!("{{ read -r {other}; §read -r {name}; }} <<<$'x\\nrestart'"),
+                [Part::Tree(self.quiet_line())],
+            ),
+            27 => {
+                Tree::of(Sort::Statement, &format!("{name}=$(printf '%s\\n' § ps | sort | head -1)"), [word])
+            }
+            _ => {
+                let value = self.pick(&[
+                    "$(declare -p A)",
+                    "$(type -t docker)",
+                    "$(umask)",
+                    "$(cat -n <<<$A)",
+                    "$(echo -n -e 'restart\\c'; echo x)",
+                    "${L[*]:1}",
+                    "${L[-1]}",
+                    "${#L[@]}",
+                    "${A//s/&&}",
+                    "${A%\\*}",
+                    "${S,,}",
+                    "$'restart\\0x'",
+                ]);
+                Tree::statement(format!("{name}={value}"))
+            }
         }
+    }
+
+    /// A command that changes nothing, with the end of its line.
+    fn quiet_line(&mut self) -> Tree {
+        let text =
+            self.pick(&["", "cat; ", "(read -r Q); ", "f() { read -r Q; }; f; ", "true; ", "Q=$(cat); "]);
+        Tree::statement(text)
     }
 
     /// A command that ends a way through the program, if it is carried out.
@@ -133,7 +189,15 @@ impl Generator {
         let (in_loop, in_function) = self.can_end();
         let tree = match self.rng.usize(..10) {
             0..=3 if in_loop => {
-                let text = self.pick(&["break", "continue", "break 2", "continue 2", "break 1"]);
+                let text = self.pick(&[
+                    "break",
+                    "continue",
+                    "break 2",
+                    "continue 2",
+                    "break 1",
+                    "break 0",
+                    "continue 0",
+                ]);
                 Tree::statement(text)
             }
             0..=5 if in_function => {

@@ -57,6 +57,7 @@ fn prints(invocation: &Invocation) -> bool {
         "set" | "alias" => invocation.args().all(|field| field.text == "-o" || field.text == "-p"),
         "trap" => has(&['p', 'l']) || invocation.fields.len() == 1,
         "cd" => invocation.args().any(|field| field.text == "-"),
+        "type" => !has(&['p', 'P']),
         "umask" | "ulimit" | "shopt" | "times" | "jobs" | "dirs" | "pushd" | "popd" | "hash" | "complete"
         | "bind" | "enable" | "help" | "history" | "fc" | "kill" => true,
         _ => false,
@@ -158,7 +159,9 @@ fn run_unsettled(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invo
                     shell.set_text(name, mark);
                 }
             }
-            return if name == "type" { Some((output::located(invocation), Flow::On)) } else { quiet };
+            let locates =
+                name == "type" && invocation.args().any(|field| matches!(field.text.as_str(), "-p" | "-P"));
+            return if locates { Some((output::located(invocation), Flow::On)) } else { quiet };
         }
         _ => return None,
     }
