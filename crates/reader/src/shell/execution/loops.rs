@@ -122,10 +122,10 @@ impl Evaluator {
         self.leave_out(shell, &lines.join("\n"));
     }
 
-    /// Whether a word is one of several texts, of which one is more than a word.
+    /// Whether a word is one of several texts, of which one is no word or more than one.
     fn may_split(&self, field: &Field) -> bool {
         let splits =
-            |text: &String| text.split_whitespace().count() > 1 || self.unknowns.may_be_several(text);
+            |text: &String| text.split_whitespace().count() != 1 || self.unknowns.may_be_several(text);
         stretches(&field.text).any(|stretch| {
             let Stretch::Mark(index) = stretch else { return false };
             let found = self.unknowns.get(index).filter(|unknown| !unknown.is_one_word);
