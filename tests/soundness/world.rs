@@ -113,7 +113,9 @@ impl World {
         }
         for name in REAL {
             let path = env::var_os("PATH").expect("a path");
-            let found = env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.exists());
+            // Scripts for `sh` are read as bash reads them, with braces and `$'…'`.
+            let program = if name == "sh" { "bash" } else { name };
+            let found = env::split_paths(&path).map(|folder| folder.join(program)).find(|path| path.exists());
             symlink(found.unwrap_or_else(|| panic!("{name} is not installed")), bin.join(name)).unwrap();
         }
         let world = Self { root, running: Box::leak(Box::default()) };

@@ -137,8 +137,6 @@ pub(crate) struct Shell {
     pub exports_all: bool,
     /// Its `echo` reads backslash escapes: that of `sh`, or with `xpg_echo`.
     pub echoes_escapes: bool,
-    /// It may be a shell without the extensions of bash: `sh`.
-    pub is_posix: bool,
     /// `nocasematch` or `extglob`: patterns match more than their characters say.
     pub matches_loosely: bool,
     /// The rest of standard input; `None` when it is not part of the text.

@@ -24,9 +24,6 @@ impl Evaluator {
             })
             && (words.len() != 1 || words.first().is_some_and(|word| word != raw))
         {
-            if shell.is_posix {
-                return vec![self.extended(raw)];
-            }
             let mut fields = Vec::new();
             for word in words {
                 if self.exhausted() {
@@ -40,15 +37,7 @@ impl Evaluator {
         self.split(shell, raw)
     }
 
-    /// A word with an extension of bash in a shell that may lack it.
-    fn extended(&mut self, raw: &str) -> Field {
-        Field { text: self.unknowns.many(raw), origin: Origin::Computed }
-    }
-
     fn split(&mut self, shell: &mut Shell, raw: &str) -> Vec<Field> {
-        if shell.is_posix && raw.contains("$'") {
-            return vec![self.extended(raw)];
-        }
         let separators = Self::variable_text(shell, "IFS");
         // Texts are only cut at blanks with certainty.
         let cuts = separators.as_ref().is_some_and(|own| own != " \t\n");

@@ -106,7 +106,12 @@ pub(crate) fn expand(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -
         .index
         .map(|index| if index.contains('$') { evaluator.text(shell, index) } else { index.to_owned() });
     let may_be_more = |field: &Field| evaluator.unknowns.may_be_several(&field.text);
-    let found = if reference.name == "#" && shell.args.iter().any(may_be_more) {
+    // Behind a word that may be several, or none, any parameter may have any number.
+    let before = match reference.name {
+        "#" => shell.args.len(),
+        name => name.parse::<usize>().map_or(0, |position| position.saturating_sub(1)),
+    };
+    let found = if shell.args.iter().take(before).any(may_be_more) {
         Referenced::Missing
     } else {
         find(shell, reference.name, index.as_deref())
@@ -268,7 +273,11 @@ fn apply(
         if kind != '+' && unset == Some(false) {
             return if let Referenced::Texts(found) = found { Some(found) } else { None };
         }
-        let text = evaluator.text(shell, word);
+        let mut text = evaluator.text(shell, word);
+        // Quotes in the word make a word of what is empty, and keep blanks together.
+        if word.contains(['"', '\'']) && (text.is_empty() || text.contains(' ')) {
+            text = evaluator.unknowns.many(word);
+        }
         if kind == '?' {
             return None;
         }

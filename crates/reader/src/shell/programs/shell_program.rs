@@ -61,7 +61,6 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
     let options = fields.get(..at).unwrap_or_default();
     inner.aliases.enabled |= interactive || options.iter().any(|field| field.text == "expand_aliases");
     inner.echoes_escapes |= program != "bash";
-    inner.is_posix = matches!(program, "sh" | "ash" | "dash");
     let label = if command { format!("{program} -c") } else { program.to_owned() };
     if quiet {
         evaluator.leaf(shell, invocation);

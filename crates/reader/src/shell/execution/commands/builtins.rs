@@ -276,7 +276,10 @@ fn source(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation)
     let mut inner = shell.clone();
     let has_args = invocation.fields.len() > 2;
     if has_args {
-        inner.set_args(Some(Shared::new(invocation.from(2).to_vec())));
+        let args = invocation.from(2);
+        // Without any, it has those of its caller.
+        let may_vanish = args.iter().all(|field| evaluator.unknowns.may_be_several(&field.text));
+        inner.set_args((!may_vanish).then(|| Shared::new(args.to_vec())));
     }
     inner.set_text("BASH_SOURCE", file);
     inner.in_function = true;
