@@ -42,12 +42,22 @@ pub(crate) enum Flow {
     Exit,
 }
 
+/// Whether other commands than `read` have read from a standard input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) enum Sharing {
+    #[default]
+    Alone,
+    /// A program has run that may have read from it.
+    Possible,
+    /// A subshell or a filter has.
+    Certain,
+}
+
 /// The output of a part of a script, and how control flow continues after it.
 pub(crate) type Ran = (String, Flow);
 
 /// The state of one reading.
 #[derive(Default)]
-#[expect(clippy::struct_excessive_bools, reason = "independent yes-or-no facts")]
 pub(crate) struct Evaluator {
     /// The known programs.
     pub catalogue: Catalogue,
@@ -82,8 +92,8 @@ pub(crate) struct Evaluator {
     pub scopes: Vec<Shared<BTreeMap<String, Local>>>,
     /// Whether a text that was expanded since this was reset is [`Origin::Computed`].
     pub is_computed: bool,
-    /// Whether a command that is no builtin, or a subshell, may have read from the standard input of the part in progress.
-    pub shares_stdin: bool,
+    /// Whether another command has read from the standard input of the part in progress.
+    pub stdin: Sharing,
     /// Whether the last line that `read` has read was complete. It fails for any other one, though it sets its variables.
     pub has_whole_line: bool,
     /// Function calls so far.

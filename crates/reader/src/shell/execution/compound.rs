@@ -6,7 +6,7 @@ use brush_parser::ast;
 
 use super::conditions::matches;
 use super::ways::Ways;
-use crate::shell::evaluator::{Evaluator, Flow, Ran};
+use crate::shell::evaluator::{Evaluator, Flow, Ran, Sharing};
 use crate::shell::script::Construct;
 use crate::shell::state::Shell;
 
@@ -68,13 +68,20 @@ impl Evaluator {
 
     /// Runs a list in a process of its own and returns its output.
     pub fn subshell(&mut self, shell: &Shell, list: &ast::CompoundList) -> String {
-        self.shares_stdin = true;
         let mut inner = shell.forked();
         self.apart(|this| {
             let (printed, _) = this.list(&mut inner, list);
             this.run_exit_traps(&inner, Some(shell));
+            this.note_forked(shell.stdin.as_deref(), &inner);
             printed
         })
+    }
+
+    /// Notes what a process of its own has done to the standard input that it shares with its parent.
+    pub fn note_forked(&mut self, before: Option<&str>, inner: &Shell) {
+        if before != inner.stdin.as_deref() {
+            self.stdin = Sharing::Certain;
+        }
     }
 
     /// Runs a loop, which `break` ends.

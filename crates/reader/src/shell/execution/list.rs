@@ -113,10 +113,15 @@ impl Evaluator {
                     stage.stdin = Some(text);
                 }
                 let outer = std::mem::take(&mut this.left_early);
-                let shared = std::mem::take(&mut this.shares_stdin);
+                let sharing = std::mem::take(&mut this.stdin);
+                let before = stage.stdin.clone();
                 let printed = this.apart(|this| this.command(&mut stage, command).0);
                 let early = std::mem::replace(&mut this.left_early, outer);
-                this.shares_stdin = shared || index == 0;
+                let own = std::mem::replace(&mut this.stdin, sharing);
+                if index == 0 {
+                    this.stdin = this.stdin.max(own);
+                    this.note_forked(before.as_deref(), &stage);
+                }
                 flows_on = Some(if early.is_empty() { printed } else { this.unless_left(printed, early) });
                 if index == last && shell.last_pipes {
                     stage.stdin.clone_from(&shell.stdin);
@@ -195,10 +200,10 @@ impl Evaluator {
         if redirected.stdin.is_some() {
             shell.stdin.clone_from(&redirected.stdin);
         }
-        let shared = if redirected.stdin.is_some() { std::mem::take(&mut self.shares_stdin) } else { false };
+        let outer = redirected.stdin.is_some().then(|| std::mem::take(&mut self.stdin));
         let (printed, flow) = self.compound(shell, compound);
         shell.stdin = before;
-        self.shares_stdin |= shared;
+        self.stdin = outer.unwrap_or(self.stdin);
         self.consume(shell, &redirected, false);
         self.store_output(shell, &redirected, &printed);
         self.feed_files(&redirected, &printed);

@@ -225,13 +225,13 @@ impl Evaluator {
         let is_file =
             body.trim_start().strip_prefix('<').is_some_and(|rest| !rest.starts_with(['<', '(', '&', '>']));
         let script = if is_file { format!("cat {body}") } else { body.to_owned() };
-        self.shares_stdin = true;
         let outer = std::mem::take(&mut self.left_early);
         let printed = self.inside(Construct::Substitution, |this| {
             let mut inner = shell.forked();
             this.apart(|this| {
                 let (printed, _) = this.run_script(&mut inner, &script);
                 this.run_exit_traps(&inner, Some(shell));
+                this.note_forked(shell.stdin.as_deref(), &inner);
                 printed
             })
         });

@@ -123,6 +123,9 @@ fn indirect(evaluator: &mut Evaluator, shell: &mut Shell, of: &str) -> Option<Ex
     let target = reference(of)?;
     if let Some("@" | "*") = target.index {
         let Value::Array(items) = &shell.get(target.name)?.value else { return None };
+        if items.iter().any(|(_, text)| evaluator.unknowns.may_be_several(text)) {
+            return None;
+        }
         let texts = items.iter().map(|(key, _)| key.clone()).collect();
         return Some(Expansion { texts, list: true, origin: Origin::Assigned });
     }
@@ -440,7 +443,8 @@ fn slice(
     let (offset, length) = cut(evaluator, shell, rest)?;
     let start = |len: usize| {
         let len = i64::try_from(len).unwrap_or(i64::MAX);
-        usize::try_from(if offset < 0 { len + offset } else { offset - first }).unwrap_or(0)
+        // An offset before the beginning gives nothing.
+        usize::try_from(if offset < 0 { len + offset } else { (offset - first).max(0) }).unwrap_or(usize::MAX)
     };
     if is_list {
         // Offsets are keys, which may have gaps.

@@ -1,7 +1,7 @@
 //! Builtins that give what they read or print to variables: `read`, `mapfile` and `printf -v`.
 
 use super::invocation::Invocation;
-use crate::shell::evaluator::Evaluator;
+use crate::shell::evaluator::{Evaluator, Sharing};
 use crate::shell::execution::output::printed;
 use crate::shell::execution::output::redirect::descriptor;
 use crate::shell::options::{At, Item, Scanner};
@@ -68,9 +68,13 @@ pub(crate) fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &In
     if !is_whole || !is_raw && line.contains('\\') || !is_plain && line.ends_with(is_separator) {
         line = unknown;
     }
-    // Other commands may have read from the same input.
-    let is_shared = source.is_none() && evaluator.shares_stdin && invocation.stdin == before.stdin;
-    let is_exact = is_raw && is_certain && is_whole && is_plain && !is_shared && !line.contains('\0');
+    let inherits = source.is_none() && invocation.stdin == before.stdin;
+    let sharing = if inherits { evaluator.stdin } else { Sharing::Alone };
+    if sharing == Sharing::Certain {
+        line = evaluator.unknowns.plain(format!("${name}"));
+    }
+    let is_exact =
+        is_raw && is_certain && is_whole && is_plain && sharing == Sharing::Alone && !line.contains('\0');
     let origin = if is_exact { Origin::Assigned } else { Origin::Computed };
     if let Some(array) = array {
         let items = line

@@ -8,7 +8,7 @@ use super::builtins;
 use super::declarations::with_braces;
 use super::invocation::Invocation;
 use crate::languages::names::shell as names;
-use crate::shell::evaluator::{Evaluator, Flow, Ran};
+use crate::shell::evaluator::{Evaluator, Flow, Ran, Sharing};
 use crate::shell::execution::list::may_fail;
 use crate::shell::execution::ways::Ways;
 use crate::shell::script::{Command, Node};
@@ -288,7 +288,11 @@ impl Evaluator {
         if let Some(ran) = builtins::run(self, shell, invocation) {
             return ran;
         }
-        self.shares_stdin = true;
+        if invocation.stdin == shell.stdin {
+            let filters = names::FILTERS.has(name) || names::KEEPING.has(name) && name != "echo";
+            let reads = filters || name == "ssh" || self.own_shell(name).is_some();
+            self.stdin = self.stdin.max(if reads { Sharing::Certain } else { Sharing::Possible });
+        }
         self.start(shell, invocation)
     }
 }

@@ -51,7 +51,11 @@ impl Evaluator {
             return None;
         }
         let content = self.unknowns.only_mark(path).and_then(|unknown| unknown.content.clone());
-        content.or_else(|| self.files.get(&self.key(shell, path)).cloned())
+        let written = || self.files.get(&self.key(shell, path));
+        // It may have been written where the folder was not known.
+        let anywhere =
+            || self.files.get(&format!("{}:{}", shell.hosts.join(","), path.trim_start_matches("./")));
+        content.or_else(|| written().or_else(anywhere).cloned())
     }
 
     /// A script that does what the program at a path does; `None` unless it is a program that acts or runs others.
