@@ -70,8 +70,9 @@ pub(crate) fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &In
     }
     let inherits = source.is_none() && invocation.stdin == before.stdin;
     let sharing = if inherits { evaluator.stdin } else { Sharing::Alone };
+    let unknown_line = evaluator.unknowns.plain(format!("${name}"));
     if sharing == Sharing::Certain {
-        line = evaluator.unknowns.plain(format!("${name}"));
+        line = evaluator.one_of(vec![line, unknown_line], &format!("${name}"));
     }
     let is_exact =
         is_raw && is_certain && is_whole && is_plain && sharing == Sharing::Alone && !line.contains('\0');

@@ -289,7 +289,9 @@ impl Evaluator {
             return ran;
         }
         if invocation.stdin == shell.stdin {
-            let filters = names::FILTERS.has(name) || names::KEEPING.has(name) && name != "echo";
+            let has_file = invocation.args().any(|field| !field.text.starts_with('-')) && name != "grep";
+            let is_filter = names::FILTERS.has(name) || names::KEEPING.has(name) && name != "echo";
+            let filters = is_filter && !has_file;
             let reads = filters || name == "ssh" || self.own_shell(name).is_some();
             self.stdin = self.stdin.max(if reads { Sharing::Certain } else { Sharing::Possible });
         }
