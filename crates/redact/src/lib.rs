@@ -12,6 +12,7 @@ mod entry;
 
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
 
 use regex_lite::Regex;
@@ -258,6 +259,8 @@ fn logical_lines(text: &str) -> impl Iterator<Item = &str> {
 /// The rules that may match a text, with their numbers, in order.
 fn rules_for(text: &str) -> Vec<(usize, &'static Rule)> {
     let mut found: Vec<usize> = Vec::new();
+    // Where the last text is that a rule needs: looked for once, so that the time stays linear.
+    let mut needed: BTreeMap<usize, Option<usize>> = BTreeMap::new();
     let (mut run, mut longest, mut before) = (0_usize, 0_usize, 0_u8);
     for (at, byte) in text.bytes().enumerate() {
         run = if byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'-') {
@@ -271,7 +274,12 @@ fn rules_for(text: &str) -> Vec<(usize, &'static Rule)> {
         if begins_selector(pair) {
             let rest = text.as_bytes().get(at - 1..).unwrap_or_default();
             for (selector, rule) in selectors_from(pair).filter(|(selector, _)| begins_with(rest, selector)) {
-                if !found.contains(rule) && selects(RULES.get(*rule), text, at - 1, selector.len()) {
+                let Some(known) = RULES.get(*rule).filter(|_| !found.contains(rule)) else { continue };
+                let mut has_needed = || {
+                    let last = needed.entry(*rule).or_insert_with(|| last_needed(known, text));
+                    known.needs.is_empty() || last.is_some_and(|last| last >= at)
+                };
+                if known.command.is_empty() || is_word(text, at - 1, selector.len()) && has_needed() {
                     found.push(*rule);
                 }
             }
@@ -283,16 +291,20 @@ fn rules_for(text: &str) -> Vec<(usize, &'static Rule)> {
     found.into_iter().filter_map(|at| Some((at, RULES.get(at)?))).collect()
 }
 
-/// Whether the text at a selector of the rule selects it: the name of a program is a whole word, with the texts that the
-/// rule needs beside it.
-fn selects(rule: Option<&Rule>, text: &str, at: usize, length: usize) -> bool {
-    let Some(rule) = rule.filter(|rule| !rule.command.is_empty()) else { return true };
+/// Whether a selector stands alone: the name of a program is a whole word.
+fn is_word(text: &str, at: usize, length: usize) -> bool {
     let (before, after) = text.as_bytes().split_at(at);
-    let is_word = !before.last().is_some_and(u8::is_ascii_alphanumeric)
-        && after.get(length).is_some_and(u8::is_ascii_whitespace);
-    let occurs =
-        |needed: &&str| after.windows(needed.len()).any(|part| part.eq_ignore_ascii_case(needed.as_bytes()));
-    is_word && (rule.needs.is_empty() || rule.needs.iter().any(occurs))
+    !before.last().is_some_and(u8::is_ascii_alphanumeric)
+        && after.get(length).is_some_and(u8::is_ascii_whitespace)
+}
+
+/// Where the last of the texts is that a rule needs beside the name of its program.
+fn last_needed(rule: &Rule, text: &str) -> Option<usize> {
+    let last = |needed: &&str| {
+        let mut parts = text.as_bytes().windows(needed.len());
+        parts.rposition(|part| part.eq_ignore_ascii_case(needed.as_bytes()))
+    };
+    rule.needs.iter().filter_map(last).max()
 }
 
 /// Whether a selector begins with these two bytes.

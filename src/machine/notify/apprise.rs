@@ -13,8 +13,9 @@ use opsctl_machine::held_variables::inherited_pipe;
 use opsctl_policy::model::records::event::Level;
 use opsctl_policy::model::records::notice::Body;
 
-/// The timeout of one run of `apprise`.
-pub const DEADLINE: Duration = Duration::from_secs(10);
+/// The timeout of one delivery. It is shorter than a claim of the ledger, and long enough for a small machine, on which the
+/// start of `apprise` takes seconds: one that is killed after it reached the target is delivered twice.
+pub const DEADLINE: Duration = Duration::from_secs(25);
 
 /// The exit codes of `apprise` between success and failure.
 const NO_MATCH: i32 = 3;

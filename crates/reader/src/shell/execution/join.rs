@@ -65,6 +65,7 @@ impl Evaluator {
         shell.last_pipes |= other.last_pipes;
         shell.exports_all |= other.exports_all;
         shell.matches_loosely |= other.matches_loosely;
+        shell.echoes_escapes |= other.echoes_escapes;
         shell.repeats |= other.repeats;
         shell.has_choices |= other.has_choices;
     }
@@ -325,6 +326,12 @@ impl Shell {
             && self.possible_args() == other.possible_args()
             && self.possible_folders() == other.possible_folders()
             && self.has_functions_of(other)
+            && self.attributes == other.attributes
+            && self.readonly == other.readonly
+            && self.traps == other.traps
+            && self.aliases.defined == other.aliases.defined
+            && self.matches_loosely == other.matches_loosely
+            && self.echoes_escapes == other.echoes_escapes
     }
 
     fn has_functions_of(&self, other: &Self) -> bool {

@@ -4,6 +4,7 @@ use brush_parser::arithmetic::parse;
 use brush_parser::ast::{ArithmeticExpr as Expression, ArithmeticTarget as Target};
 use brush_parser::ast::{BinaryOperator as Binary, UnaryAssignmentOperator as Step, UnaryOperator as Unary};
 
+use crate::languages::names::shell as names;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::shared::Shared;
 use crate::shell::state::{Shell, Value};
@@ -16,10 +17,6 @@ const MOST_NESTED: usize = 8;
 const MOST_REFERENCES: usize = 8;
 /// The name that replaces an unknown stretch.
 const UNKNOWN: &str = "__unknown";
-/// Variables to which each shell gives a number of its own.
-pub(crate) const NUMBERS: [&str; 10] =
-    ["RANDOM", "SRANDOM", "SECONDS", "EPOCHSECONDS", "LINENO", "OPTIND", "UID", "EUID", "PPID", "BASHPID"];
-
 /// What bash finds for an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Outcome {
@@ -234,7 +231,7 @@ impl Calculation<'_> {
         }
         self.is_computed |= self.shell.get(name).is_some_and(|variable| variable.origin == Origin::Computed);
         let text = match self.shell.get(name).map(|variable| &variable.value) {
-            None if NUMBERS.contains(&name.as_str()) => return None,
+            None if names::NUMBERS.has(name) => return None,
             None => return self.fail(),
             Some(Value::Unset) => return Some(0),
             Some(Value::Scalar(text)) => text.clone(),

@@ -1,8 +1,9 @@
 //! Expands `$NAME` and `${NAME…}`.
 
-use super::arithmetic::{NUMBERS, Outcome, evaluate};
+use super::arithmetic::{Outcome, evaluate};
 use super::pattern;
 use super::splitter::Expansion;
+use crate::languages::names::shell as names;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::grammar::word::ansi_c;
 use crate::shell::state::{Attribute, Shell, Value};
@@ -64,7 +65,7 @@ pub(crate) fn expand(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -
             format!("${{{body}}}")
         };
         let source = evaluator.unknowns.show(&source);
-        let is_number = body.starts_with('#') || body == "?" || NUMBERS.contains(&body);
+        let is_number = body.starts_with('#') || body == "?" || names::NUMBERS.has(body);
         let mark =
             if is_number { evaluator.unknowns.number(source) } else { evaluator.unknowns.many(source) };
         // `"$@"` is any number of words.

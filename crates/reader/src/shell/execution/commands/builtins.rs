@@ -58,8 +58,8 @@ fn prints(invocation: &Invocation) -> bool {
         "trap" => has(&['p', 'l']) || invocation.fields.len() == 1,
         "cd" => invocation.args().any(|field| field.text == "-"),
         "type" => !has(&['p', 'P']),
-        "umask" | "ulimit" | "shopt" | "times" | "jobs" | "dirs" | "pushd" | "popd" | "hash" | "complete"
-        | "bind" | "enable" | "help" | "history" | "fc" | "kill" => true,
+        "umask" | "ulimit" | "shopt" | "jobs" | "pushd" | "popd" | "hash" | "complete" | "bind"
+        | "enable" => true,
         _ => false,
     }
 }

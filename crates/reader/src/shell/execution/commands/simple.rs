@@ -246,20 +246,21 @@ impl Evaluator {
             return None;
         }
         let texts = invocation.texts();
-        let usage = self.catalogue.usage(&texts, &|_| false).filter(|usage| usage.program.acts);
-        // What is found to act is counted as it is.
-        let acts = usage.as_ref().is_some_and(|usage| usage.form.does.is_some() || usage.form.runs.is_some());
-        let is_quiet = acts && usage.as_ref().is_some_and(|usage| usage.has(&texts, &usage.form.quiet));
-        let words = match &usage {
-            Some(_) if acts && !is_quiet => return None,
-            Some(usage) if usage.program.verbs.is_empty() => return None,
-            // The word that would be the verb.
-            Some(usage) if usage.rest == usage.start => vec![usage.start],
-            Some(usage) => {
-                usage.verb.iter().copied().filter(|index| !usage.starred.contains(index)).collect()
-            }
-            None => vec![0],
-        };
+        let usage = self.catalogue.usage(&texts, &|_| false);
+        // What is found to act is counted as it is, unless an option keeps it from acting. What a wrapper runs is doubted itself.
+        let form = usage.as_ref().map(|usage| usage.form);
+        let is_quiet = usage.as_ref().is_some_and(|usage| usage.has(&texts, &usage.form.quiet));
+        let acts = form.is_some_and(|form| form.does.is_some() && !is_quiet || form.runs.is_some());
+        if acts {
+            return None;
+        }
+        // The name, and the words of the verb, or the one that would be the verb.
+        let mut words = vec![0];
+        if let Some(usage) = usage.filter(|usage| !usage.program.verbs.is_empty()) {
+            let is_option = texts.get(usage.start).is_some_and(|word| word.starts_with('-'));
+            words.extend(Some(usage.start).filter(|start| usage.rest == *start && !is_option));
+            words.extend(usage.verb.iter().filter(|index| !usage.starred.contains(index)));
+        }
         let mut doubted = invocation.clone();
         for (index, field) in doubted.fields.iter_mut().enumerate() {
             let is_option = is_quiet && field.text.starts_with('-') && field.origin == Origin::Computed;
@@ -289,10 +290,10 @@ impl Evaluator {
             return ran;
         }
         if invocation.stdin == shell.stdin {
-            let has_file = invocation.args().any(|field| !field.text.starts_with('-')) && name != "grep";
-            let is_filter = names::FILTERS.has(name) || names::KEEPING.has(name) && name != "echo";
-            let filters = is_filter && !has_file;
-            let reads = filters || name == "ssh" || self.own_shell(name).is_some();
+            let words = invocation.args().filter(|field| !field.text.starts_with('-')).count();
+            let is = |key: &str| names::READING_INPUT.get(key).is_some_and(|programs| programs.has(name));
+            let reads = is("always") || is("without_words") && words == 0 || is("with_one_word") && words < 2;
+            let reads = reads || self.own_shell(name).is_some();
             self.stdin = self.stdin.max(if reads { Sharing::Certain } else { Sharing::Possible });
         }
         self.start(shell, invocation)

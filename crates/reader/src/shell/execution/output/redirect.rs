@@ -3,6 +3,7 @@
 use brush_parser::ast::{self, IoFileRedirectKind, IoFileRedirectTarget, IoRedirect};
 
 use crate::shell::evaluator::Evaluator;
+use crate::shell::execution::join::MOST_CHOICES;
 use crate::shell::grammar::here::{HereDocument, number};
 use crate::shell::script::{Construct, Mode, Redirection};
 use crate::shell::state::Shell;
@@ -78,10 +79,20 @@ impl Evaluator {
     pub fn consume(&mut self, shell: &Shell, redirected: &Redirected, takes_a_line: bool) {
         let Some(source) = &redirected.source else { return };
         let Some(text) = self.file_content(shell, source) else { return };
-        let mut rests: Vec<String> = vec![text.clone()];
-        rests.extend(text.match_indices('\n').filter_map(|(at, _)| text.get(at + 1..)).map(str::to_owned));
-        rests.push(String::new());
-        let rest = if takes_a_line { rests.swap_remove(1) } else { self.one_of(rests, "…") };
+        let lines = || text.match_indices('\n').filter_map(|(at, _)| text.get(at + 1..)).map(str::to_owned);
+        let rest = if takes_a_line {
+            lines().next().unwrap_or_default()
+        } else if lines().count() < MOST_CHOICES {
+            self.one_of(std::iter::once(text.clone()).chain(lines()).chain([String::new()]).collect(), "…")
+        } else {
+            let made_from = Some(text.clone());
+            self.unknowns.mark(Unknown {
+                source: "…".to_owned(),
+                made_from,
+                many: true,
+                ..Unknown::default()
+            })
+        };
         self.store_file(shell, source, &rest, false);
     }
 
