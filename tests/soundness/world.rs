@@ -17,8 +17,8 @@ use tempfile::TempDir;
 use crate::program::quoted;
 
 /// Programs that act, and lookups. The stand-in of `sudo`, `ssh` and others runs its words.
-const STAND_INS: [&str; 9] =
-    ["docker", "systemctl", "kubectl", "rm", "ansible-playbook", "reboot", "ssh", "sudo", "curl"];
+const STAND_INS: [&str; 10] =
+    ["docker", "systemctl", "kubectl", "rm", "ansible-playbook", "reboot", "ssh", "sudo", "time", "curl"];
 /// Programs of the machine that only print, or run others.
 const REAL: [&str; 20] = [
     "bash", "sh", "cat", "env", "xargs", "grep", "seq", "tr", "head", "ls", "tee", "timeout", "sed", "nohup",
@@ -218,6 +218,7 @@ name=${0##*/}
 case $name in
 ssh) shift; exec bash -c "$*" ;;
 sudo) exec "$@" ;;
+time) [ "$1" != -p ] || shift; exec "$@" ;;
 esac
 printf '%s\0' $# "$name" "$@" >>LOG
 case $name$1 in

@@ -12,7 +12,7 @@ mod entry;
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{LazyLock, OnceLock};
 
 use regex_lite::Regex;
@@ -148,15 +148,12 @@ impl Redactor {
             return Self::default();
         }
         let plain = text.replace("\\n", "\n");
-        let words = plain.split_whitespace().map(|word| word.trim_matches(['"', '\'']));
-        // A program is named without its folder, `a=` is an assignment to `a`, and quotes are not shown.
-        let parts =
-            words.clone().flat_map(|word| word.split(|c: char| !c.is_alphanumeric() && !"+_-.".contains(c)));
-        let parts = parts.map(|part| part.trim_matches('+')).filter(|part| part.len() >= SHORTEST_PART);
-        let lost = words.chain(parts).filter(|word| !word.is_empty() && !redacted.contains(word));
-        let mut values: Vec<String> = lost.map(str::to_owned).collect();
+        let kept = redacted.replace("\\n", "\n");
+        let kept = words_and_parts(&kept);
+        let words = words_and_parts(&plain);
+        let lost = words.difference(&kept).filter(|word| !redacted.contains(**word));
+        let mut values: Vec<String> = lost.map(|word| (*word).to_owned()).collect();
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-        values.dedup();
         Self { values }
     }
 
@@ -217,6 +214,16 @@ impl Redactor {
 /// Whether the string of this key in an object is a secret.
 fn marks_a_secret(key: &str) -> bool {
     by_rules(&format!("\"{key}\": \"xxxxxxxx\"")).is_some()
+}
+
+/// The words of a text, and their parts that messages may show: a program is named without its folder, `a=` is an assignment
+/// to `a`, and quotes are not shown.
+fn words_and_parts(text: &str) -> BTreeSet<&str> {
+    let words = text.split_whitespace().map(|word| word.trim_matches(['"', '\'']));
+    let parts =
+        words.clone().flat_map(|word| word.split(|c: char| !c.is_alphanumeric() && !"+_-.".contains(c)));
+    let parts = parts.map(|part| part.trim_matches('+')).filter(|part| part.len() >= SHORTEST_PART);
+    words.chain(parts).filter(|word| !word.is_empty()).collect()
 }
 
 /// The text without what matches a rule; `None` if nothing does.

@@ -27,7 +27,7 @@ pub use code::removed;
 use guarded::{Guarded, Locations};
 use opsctl_reader::catalogue::Catalogue;
 use opsctl_reader::catalogue::program::Program;
-use opsctl_reader::shell::{Command, Construct, Mode, Node, Script, Word};
+use opsctl_reader::shell::{Command, Construct, Found, Mode, Node, Script, Word};
 use opsctl_reader::terms::plain_text::first_words;
 
 /// Programs that run a command in another root of this machine, which may be its own.
@@ -53,9 +53,14 @@ pub fn objections(
     let mut reasons: Vec<Reason> = Vec::new();
     let lists = Lists::new(script.catalogue, locations, rules, machine);
     let guard = guarded::guard_socket(machine);
+    let mut seen = Found::default();
     script.visit(|node| {
         let (Node::Command(command) | Node::Group(Construct::Through(command), _)) = node else { return };
         let inner = matches!(node, Node::Command(_));
+        if seen.get(command) == Some(&inner) {
+            return;
+        }
+        seen.add(command, inner);
         if let Some(socket) = &guard {
             reasons.extend(socket::objection(command, socket, machine));
         }

@@ -4,16 +4,18 @@ use opsctl_reader::shell::glob;
 
 /// Whether the whole path matches. `/srv/**` also matches `/srv`.
 pub fn matches(pattern: &str, path: &str) -> bool {
-    let names = |text| -> Vec<&str> { str::split(text, '/').filter(|name| !name.is_empty()).collect() };
-    let (pattern, path) = (names(pattern), names(path));
-    // The end differs for most of them.
-    if let (Some(last), Some(name)) = (pattern.last(), path.last())
-        && *last != "**"
-        && !one(last, name)
-    {
-        return false;
-    }
-    segments(&pattern, &path)
+    // The end or the beginning differs for most of them.
+    let (last, first) = (|text| names(text).next_back(), |text| names(text).next());
+    let may_be = |part: Option<&str>, name: Option<&str>| {
+        part.zip(name).is_none_or(|(part, name)| part == "**" || one(part, name))
+    };
+    may_be(last(pattern), last(path))
+        && may_be(first(pattern), first(path))
+        && segments(&names(pattern).collect::<Vec<_>>(), &names(path).collect::<Vec<_>>())
+}
+
+fn names(text: &str) -> impl DoubleEndedIterator<Item = &str> {
+    text.split('/').filter(|name| !name.is_empty())
 }
 
 fn segments(pattern: &[&str], path: &[&str]) -> bool {

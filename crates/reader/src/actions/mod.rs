@@ -17,7 +17,7 @@ use std::rc::Rc;
 
 use crate::catalogue::Catalogue;
 use crate::shell::disk::Disk;
-use crate::shell::{self, Command, Complaint, Construct, INHERITED, Node, Script};
+use crate::shell::{self, Command, Complaint, Construct, Found, INHERITED, Node, Script};
 use crate::terms::action::{Action, Target};
 use crate::terms::reference::Reference;
 use crate::terms::verb::Verb;
@@ -27,8 +27,6 @@ use line::Line;
 
 /// The number of actions beyond which each one is listed once.
 const MOST_ACTIONS: usize = 1000;
-/// The maximum number of commands with the same words that are compared.
-const MOST_COMPARED: usize = 4;
 
 /// The reading of a command text: its actions, complaints and structure.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -70,7 +68,7 @@ pub fn read_command_on(
     let script = shell::read_on(text, cwd.and_then(Path::to_str), catalogue, disk);
     let mut complaints = script.complaints.clone();
     let mut actions = Vec::new();
-    let mut judged = Judged { catalogue, known: BTreeMap::new(), around: Vec::new() };
+    let mut judged = Judged { catalogue, known: Found::default(), around: Vec::new() };
     judged.add_actions(&script.nodes, &mut actions, &mut complaints);
     if actions.len() > MOST_ACTIONS {
         complaints.push(Complaint::ManyActions);
@@ -85,8 +83,7 @@ pub fn read_command_on(
 /// The actions of the commands that were judged so far.
 struct Judged<'a> {
     catalogue: Catalogue,
-    /// By the words; the same words act differently elsewhere.
-    known: BTreeMap<Vec<&'a str>, Vec<(&'a Command, Vec<Action>)>>,
+    known: Found<'a, Vec<Action>>,
     /// The constructs around the nodes in progress.
     around: Vec<&'a Construct>,
 }
@@ -132,16 +129,14 @@ impl<'a> Judged<'a> {
 
     /// Adds the actions of a command. A loop has the same command many times, which causes the same complaints.
     fn judge(&mut self, command: &'a Command, actions: &mut Vec<Action>, complaints: &mut Vec<Complaint>) {
-        let known = self.known.entry(command.texts()).or_default();
-        let last = known.iter().rev().take(MOST_COMPARED);
-        if let Some((_, found)) = last.into_iter().find(|(other, _)| *other == command) {
+        if let Some(found) = self.known.get(command) {
             actions.extend_from_slice(found);
             return;
         }
         let mut found = Vec::new();
         find_actions(command, self.catalogue, &mut found, complaints);
         actions.extend_from_slice(&found);
-        known.push((command, found));
+        self.known.add(command, found);
     }
 }
 

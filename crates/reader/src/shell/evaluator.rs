@@ -23,7 +23,7 @@ use crate::shell::Complaint;
 /// Maximum nesting of scripts, function calls and wrappers; deeper ones are kept as unread text.
 const DEEPEST: usize = 40;
 /// Upper bound on work, in units of about one command or 64 bytes of text; an expansion bomb exceeds it.
-const MOST_WORK: usize = 14_000;
+const MOST_WORK: usize = 9_000;
 /// Upper bound on script text in bytes; a text nested in another counts at both levels.
 const MOST_TEXT: usize = 200 * 1024;
 

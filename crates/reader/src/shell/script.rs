@@ -1,5 +1,6 @@
 //! The result of a reading: a tree of constructs with simple commands as leaves.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -11,6 +12,8 @@ use crate::terms::plain_text::first_words;
 
 /// The maximum number of words of a suspected command that are read.
 const MOST_SUSPECTED: usize = 24;
+/// The maximum number of commands with the same words that are compared.
+const MOST_COMPARED: usize = 4;
 
 /// Everything that one text would run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -121,6 +124,32 @@ pub struct Redirection {
     pub path: Word,
     /// Its path with marks.
     pub(crate) marked: String,
+}
+
+/// What was found for the commands so far. A loop has the same command many times.
+#[derive(Debug)]
+pub struct Found<'a, T> {
+    /// By the words; the same words act differently elsewhere.
+    by_words: BTreeMap<Vec<&'a str>, Vec<(&'a Command, T)>>,
+}
+
+impl<'a, T> Found<'a, T> {
+    /// What was found for an equal command.
+    pub fn get(&self, command: &'a Command) -> Option<&T> {
+        let last = self.by_words.get(&command.texts())?.iter().rev().take(MOST_COMPARED);
+        last.into_iter().find(|(other, _)| *other == command).map(|(_, found)| found)
+    }
+
+    /// States what was found.
+    pub fn add(&mut self, command: &'a Command, found: T) {
+        self.by_words.entry(command.texts()).or_default().push((command, found));
+    }
+}
+
+impl<T> Default for Found<'_, T> {
+    fn default() -> Self {
+        Self { by_words: BTreeMap::new() }
+    }
 }
 
 /// Variables with their values. Commands share those that were exported before.

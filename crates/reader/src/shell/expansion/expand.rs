@@ -88,7 +88,7 @@ impl Evaluator {
         out.came_from(expansion.origin);
         self.spend(expansion.texts.iter().map(String::len).sum::<usize>() / 64);
         if quoted && !expansion.list {
-            let text = expansion.joined(out.separators.as_deref());
+            let text = expansion.joined(out.separators.as_deref(), &self.unknowns);
             out.push(&self.as_one_word(text));
             return;
         }
@@ -143,7 +143,7 @@ impl Evaluator {
                     let expansion = self.parameter(shell, body);
                     self.is_computed |= expansion.origin == Origin::Computed;
                     let separators = Self::variable_text(shell, "IFS").filter(|_| expansion.texts.len() > 1);
-                    joined.push_str(&expansion.joined(separators.as_deref()));
+                    joined.push_str(&expansion.joined(separators.as_deref(), &self.unknowns));
                 }
                 Piece::Command { body, .. } => {
                     joined.push_str(&self.substitution(shell, &body));

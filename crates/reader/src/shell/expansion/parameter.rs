@@ -288,7 +288,7 @@ fn apply(
         let other = match found {
             _ if unset.is_some() => None,
             _ if kind == '+' => Some(String::new()),
-            Referenced::Texts(found) => Some(found.joined(None)),
+            Referenced::Texts(found) => Some(found.joined(None, &evaluator.unknowns)),
             _ => {
                 let source = format!("${}", reference.name);
                 let own = Unknown { source, many: true, is_inherited: true, ..Unknown::default() };

@@ -1,6 +1,6 @@
 //! Results of expansions, and how they split into fields.
 
-use crate::shell::text::{Field, Origin, is_known};
+use crate::shell::text::{Field, Origin, Unknowns, is_known};
 
 /// Builds the fields of one word.
 pub(crate) struct Splitter {
@@ -62,18 +62,24 @@ impl Expansion {
         Self { texts: vec![text], list: false, origin }
     }
 
-    /// The texts as one, separated by the first character of `IFS`; `None` for a blank.
-    pub fn joined(self, separators: Option<&str>) -> String {
-        let mut texts = self.texts;
-        if texts.len() == 1 {
-            return texts.pop().unwrap_or_default();
-        }
-        match separators.filter(|_| !self.list) {
-            Some(separators) => {
-                let first = separators.chars().next().filter(|first| is_known(&first.to_string()));
-                texts.join(first.map(String::from).unwrap_or_default().as_str())
+    /// The texts as one, separated by the first character of `IFS`; `None` for a blank. Beside a text that may be no word,
+    /// there may be no separator.
+    pub fn joined(self, separators: Option<&str>, unknowns: &Unknowns) -> String {
+        let apart = match separators.filter(|_| !self.list) {
+            Some(separators) => separators.chars().next().map(String::from).filter(|first| is_known(first)),
+            None => Some(" ".to_owned()),
+        };
+        let apart = apart.unwrap_or_default();
+        let may_vanish = |text: &String| unknowns.only_mark(text).is_some() && !unknowns.is_one_word(text);
+        let mut joined = String::new();
+        let mut last: Option<&String> = None;
+        for text in &self.texts {
+            if last.is_some_and(|last| !may_vanish(last) && !may_vanish(text)) {
+                joined += &apart;
             }
-            None => texts.join(" "),
+            joined += text;
+            last = Some(text);
         }
+        joined
     }
 }

@@ -9,7 +9,7 @@ use crate::shell::execution::output::printed as output;
 use crate::shell::execution::output::redirect::descriptor;
 use crate::shell::options::{Item, Scanner};
 use crate::shell::shared::Shared;
-use crate::shell::state::{Shell, Value};
+use crate::shell::state::{Attribute, Shell, Value};
 use crate::shell::text::{Field, Origin, is_all_unknown, is_known, is_name, join};
 
 fn evaluate_subscripts(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) {
@@ -80,6 +80,8 @@ fn run_unsettled(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invo
             for field in invocation.args().filter(|field| !field.text.starts_with('-')) {
                 match invocation.word(1) {
                     Some("-f") => shell.undefine(&field.text),
+                    // It unsets references only. What one may be stays unknown.
+                    Some("-n") if shell.attributes.get(&field.text) != Some(&Attribute::Reference) => {}
                     Some("-n") => {
                         Shared::make_mut(&mut shell.attributes).remove(&field.text);
                         shell.set(&field.text, Value::Unset, Origin::Assigned);

@@ -1,5 +1,6 @@
 //! The contents of files that a script writes, in case it runs them later.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -306,26 +307,28 @@ impl Evaluator {
         if name.len() < SHORTEST_NAME {
             return;
         }
-        let mut found: Vec<(String, Vec<String>)> = Vec::new();
+        // A loop has the same command many times.
+        let (mut found, mut nodes): (BTreeSet<Vec<String>>, usize) = (BTreeSet::new(), 0);
         self.has_node(|node| {
+            nodes += 1;
             let (Node::Command(command) | Node::Group(Construct::Through(command), _)) = node else {
                 return false;
             };
             let names = |word: &Word| word.text.contains(&name);
-            if command.words.iter().skip(1).chain(&command.stdin).any(names)
-                && may_make(command, self.catalogue)
-            {
+            if command.words.iter().skip(1).chain(&command.stdin).any(names) {
                 let words: Vec<String> =
                     command.words.iter().chain(&command.stdin).map(|word| word.text.clone()).collect();
-                found.push((words.join(" "), words));
+                if !found.contains(&words) && may_make(command, self.catalogue) {
+                    found.insert(words);
+                }
             }
             found.len() >= MOST_WRITERS
         });
-        let mut texts = Vec::new();
-        for (line, words) in found {
-            texts.push(line);
-            texts.extend(words.iter().skip(1).filter_map(|word| self.file_content(shell, word)));
-        }
+        let files: BTreeSet<&str> =
+            found.iter().flat_map(|words| words.iter().skip(1).map(String::as_str)).collect();
+        let files = files.into_iter().filter_map(|word| self.file_content(shell, word));
+        let texts: Vec<String> = found.iter().map(|words| words.join(" ")).chain(files).collect();
+        self.spend(nodes / 64);
         // A patch adds lines.
         let text = self.unknowns.sources(&texts.join("\n")).replace("\n+", "\n");
         if self.mentions_action(&text) {
