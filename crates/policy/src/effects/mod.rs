@@ -16,6 +16,7 @@ mod request;
 mod scratch;
 mod scripts;
 mod socket;
+mod values;
 mod variables;
 
 use std::sync::Arc;
@@ -43,7 +44,7 @@ pub use proof::{PartEffect, Scratch};
 use proof::{Proof, READS};
 pub use reason::Why;
 pub use scratch::is_scratch;
-use variables::{configures, steers};
+use variables::steers;
 
 /// The effect of each command of a script, in the order of the text. `secret` are the rules of `policy.secret`.
 pub fn parts(
@@ -115,9 +116,6 @@ pub fn strongest(parts: &[PartEffect]) -> Effect {
     parts.iter().map(|part| part.effect).max().unwrap_or(Effect::Reads)
 }
 
-/// Options that name a configuration which may make a program run another.
-const CONFIG_OPTIONS: [&str; 2] = ["--kubeconfig", "--config"];
-
 /// Proves that a command reads, or finds the reason why that cannot be proved.
 struct Prover<'a> {
     catalogue: Catalogue,
@@ -131,7 +129,10 @@ struct Prover<'a> {
 impl Prover<'_> {
     /// `runs` is true for a command whose own command stands below it in the tree.
     fn command(&self, command: &Command, runs: bool) -> Proof {
-        let own = self.words(command, runs);
+        let own = match self.words(command, runs) {
+            proof if proof.0 == Effect::Reads => values::objection(self, command, runs).unwrap_or(proof),
+            proof => proof,
+        };
         match self.written(command, runs, &own) {
             Some(path) if own.0 < Effect::Changes => (Effect::Changes, Why::Writes(path)),
             _ if own.0 == Effect::Reads => {
@@ -191,8 +192,7 @@ impl Prover<'_> {
         if let Some((variable, _)) = command.env.iter().map(Arc::as_ref).find(|(variable, value)| {
             // The separators of what it reads.
             let splits = variable == "IFS" && matches!(name, "read" | "mapfile" | "readarray");
-            !splits && steers(variable, value)
-                || configures(variable) && self.is_scratch(&value.text, command)
+            !splits && steers(variable, value, |path| self.is_scratch(path, command))
         }) {
             return (Effect::Unknown, Why::Variable(variable.clone()));
         }
@@ -206,9 +206,6 @@ impl Prover<'_> {
         };
         if usage.verb.iter().any(|index| unknown(*index)) {
             return (Effect::Unknown, Why::UnknownVerb(base_name(name).to_owned()));
-        }
-        if self.is_configured_from_scratch(command) {
-            return (Effect::Unknown, Why::OwnFolder);
         }
         if usage.program.loads_folder && self.is_in_scratch(command, &usage) {
             return (Effect::Unknown, Why::OwnFolder);
@@ -400,19 +397,6 @@ impl Prover<'_> {
         }
         let stated = READS;
         terms.check.map_or(stated, |check| self.check(check, command, usage, terms, texts))
-    }
-
-    /// Whether an option names a configuration that the session may write.
-    fn is_configured_from_scratch(&self, command: &Command) -> bool {
-        command.words.iter().enumerate().any(|(at, word)| {
-            let named = CONFIG_OPTIONS.iter().find_map(|option| word.text.strip_prefix(option));
-            let value = match named {
-                Some("") => command.words.get(at + 1).map(|word| word.text.as_str()),
-                Some(rest) => rest.strip_prefix('='),
-                None => None,
-            };
-            value.is_some_and(|value| self.is_scratch(value, command))
-        })
     }
 
     /// Whether a command runs in a folder that the session may write, or is sent to one by an option such as `-C`.

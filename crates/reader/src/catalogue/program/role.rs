@@ -100,6 +100,12 @@ roles! {
         Socket,
         /// Its value is a recipient of a message.
         Recipients,
+        /// Its value is text, a number or a file that is only read, although its name suggests more.
+        Text,
+        /// Its value is a program, a command, code or a library, which runs.
+        Starts,
+        /// Its value is a file, a folder or an address whose content can make the program run something.
+        Configures,
     }
     limit {
         /// Names or counts are printed in place of contents.

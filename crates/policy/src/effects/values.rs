@@ -1,0 +1,168 @@
+//! What the values of options are: text, a file that is written, or something that makes the program run or load more.
+//!
+//! The catalogue states it by the roles of options. Of all others the name decides, and where that says nothing, the value:
+//! a file that the session can write is not one that a program may load.
+
+use super::Prover;
+use super::options::written;
+use super::proof::Proof;
+use super::reason::Why;
+use crate::lists::{CARRYING_VALUES, CONFIGURING_WORDS, HARMLESS_VALUES, STARTING_WORDS, WRITING_WORDS};
+use opsctl_reader::catalogue::lookup::Usage;
+use opsctl_reader::catalogue::options::{Item, Name, Scanner};
+use opsctl_reader::catalogue::program::{Form, Place, Role, Words};
+use opsctl_reader::shell::{Command, glob};
+use opsctl_reader::terms::effect::Effect;
+
+/// What the value of an option is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Text, a number or a file that is only read; checked elsewhere where that matters.
+    Text,
+    /// A program, a command, code or a library.
+    Starts,
+    /// A file, a folder or an address whose content can make the program run something.
+    Configures,
+    /// A file or a folder that is written.
+    Writes,
+    /// Not stated, and the name says nothing.
+    Open,
+}
+
+/// Why a command that reads otherwise may run, load or write something by the value of an option.
+pub fn objection(prover: &Prover<'_>, command: &Command, runs: bool) -> Option<Proof> {
+    let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+    let usage = prover.catalogue.usage(&texts, &|_| false)?;
+    let own: Vec<&str> = [usage.value(), usage.program.value.unwrap_or_default()]
+        .iter()
+        .flat_map(|list| list.iter().copied())
+        .collect();
+    let flags: Vec<&str> =
+        [usage.form.flags, usage.program.form.flags].iter().flat_map(|list| list.iter().copied()).collect();
+    let is_own = |path: &str| is_path(path) && prover.is_scratch(path, command);
+    // The words of a command that it runs are judged with that.
+    let is_wrapper = runs || usage.form.runs.is_some();
+    let takes_files = usage.files().reads != Words::None || usage.files().writes != Words::None;
+    let unknown = |name| Some((Effect::Unknown, Why::Option(written(name))));
+    let mut open: Option<Name<'_>> = None;
+    for item in Scanner::new(&texts, usage.start, &own).with_flags(&flags) {
+        match item {
+            Item::Option(name, at) => {
+                open = None;
+                let text = at.and_then(|at| at.of(&texts));
+                let is_listed = name.is_any(&own) || name.is_any(&flags);
+                // The value of an option that is not listed may be the next word.
+                let next = || {
+                    let index = texts.iter().position(|text| is_named(text, name))?;
+                    texts.get(index + 1).copied().filter(|next| !next.starts_with('-'))
+                };
+                let value = text.or_else(|| if is_listed { None } else { next() });
+                if value.is_some_and(|value| HARMLESS_VALUES.contains(&value)) {
+                    continue;
+                }
+                let is_path_of_own = value.is_some_and(is_own);
+                let carries = text.is_some_and(carries);
+                match kind(&usage, name) {
+                    Kind::Text => {}
+                    Kind::Starts if value.is_some() || !is_listed => return unknown(name),
+                    Kind::Configures
+                        if value.is_some_and(|value| is_path_of_own || value.contains("://")) || carries =>
+                    {
+                        return unknown(name);
+                    }
+                    Kind::Writes
+                        if value.is_some_and(|value| {
+                            is_path(value) && !is_path_of_own && !prover.is_scratch(value, command)
+                        }) =>
+                    {
+                        return Some((Effect::Changes, Why::Writes(value.unwrap_or_default().to_owned())));
+                    }
+                    Kind::Writes => {}
+                    _ if carries => return unknown(name),
+                    Kind::Open if text.is_some_and(is_own) => return unknown(name),
+                    Kind::Open if !is_listed && !takes_files => open = Some(name),
+                    _ => {}
+                }
+            }
+            Item::Positional(index) => {
+                let text = texts.get(index).copied().unwrap_or_default();
+                if let Some(name) = open.take().filter(|_| is_own(text)) {
+                    return unknown(name);
+                }
+                if is_wrapper {
+                    break;
+                }
+                if carries(text) {
+                    return Some((Effect::Unknown, Why::Word));
+                }
+            }
+            Item::Dashes(_) => break,
+        }
+    }
+    None
+}
+
+fn is_path(value: &str) -> bool {
+    value.starts_with(['/', '~', '.', '$']) || value.contains('/')
+}
+
+fn carries(value: &str) -> bool {
+    CARRYING_VALUES.iter().any(|one| glob(one, value))
+}
+
+/// Whether a word is this option, without a value in it.
+fn is_named(word: &str, name: Name<'_>) -> bool {
+    match name {
+        Name::Long(_) => name.is(word),
+        Name::Short(letter) => word.starts_with('-') && !word.starts_with("--") && word.ends_with(letter),
+    }
+}
+
+/// What the catalogue states of an option, or what its name suggests.
+fn kind(usage: &Usage, name: Name<'_>) -> Kind {
+    let forms = [usage.form, &usage.program.form];
+    let with_role = |is: fn(Role) -> bool| {
+        forms.iter().any(|form| form.options.iter().any(|(role, options)| is(*role) && name.is_any(options)))
+    };
+    if with_role(|role| role == Role::Starts) {
+        return Kind::Starts;
+    }
+    if with_role(|role| role == Role::Configures) {
+        return Kind::Configures;
+    }
+    let is_command = |(place, _): &(Place, _)| matches!(place, Place::OptionValue(option) if name.is(option));
+    if with_role(|_| true)
+        || forms.iter().any(|form| is_stated(form, name))
+        || name.is_any(&usage.program.host)
+        || usage.program.commands.iter().any(is_command)
+    {
+        return Kind::Text;
+    }
+    let Name::Long(long) = name else { return Kind::Open };
+    if ["no-", "without-", "disable-", "skip-"].iter().any(|not| long.starts_with(not)) {
+        return Kind::Text;
+    }
+    let words = || long.split(['-', '_', '.', ':']);
+    let has = |list: &[&str]| {
+        words().any(|word| list.contains(&word.to_ascii_lowercase().as_str())) || list.contains(&long)
+    };
+    if has(&STARTING_WORDS) {
+        Kind::Starts
+    } else if has(&CONFIGURING_WORDS) {
+        Kind::Configures
+    } else if has(&WRITING_WORDS) {
+        Kind::Writes
+    } else {
+        Kind::Open
+    }
+}
+
+/// Whether a form states what an option is: a file that is written or read, a condition or a statement.
+fn is_stated(form: &Form, name: Name<'_>) -> bool {
+    let files = form.files.map(|files| [files.outputs, files.inputs, files.keys]);
+    let terms =
+        form.effect.map(|terms| [terms.flags.unwrap_or_default(), terms.reads_with, terms.statements]);
+    files.iter().chain(&terms).flatten().any(|options| name.is_any(options))
+        || name.is_any(&form.quiet)
+        || form.runs.is_some_and(|runs| name.is_any(&runs.script))
+}
