@@ -131,11 +131,9 @@ fn indirect(evaluator: &mut Evaluator, shell: &mut Shell, of: &str) -> Option<Ex
         return Some(Expansion { texts, list: true, origin: Origin::Assigned });
     }
     if target.operator == "*" || target.operator == "@" {
-        let names = shell.variables.iter().map(|(name, _)| name).filter(|name| name.starts_with(target.name));
-        let mut texts: Vec<String> = names.map(ToString::to_string).collect();
-        // The environment has others.
-        texts.push(evaluator.unknowns.many(format!("${{!{of}}}")));
-        return Some(Expansion { texts, list: true, origin: Origin::Assigned });
+        // The environment has others, and what may be unset is none.
+        let texts = vec![evaluator.unknowns.many(format!("${{!{of}}}"))];
+        return Some(Expansion { texts, list: true, origin: Origin::Computed });
     }
     let Referenced::Texts(named) = find(shell, target.name, target.index) else { return None };
     let name = named.texts.first().filter(|name| is_known(name))?;

@@ -291,7 +291,10 @@ fn source(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation)
             (text.unwrap_or_default(), Flow::On)
         })
     });
-    if has_args {
+    if has_args && content.contains("set ") && !sets_options_only(&content) {
+        // What `set` states in it stays.
+        inner.set_args(None);
+    } else if has_args {
         inner.args = shell.args.clone();
         inner.args_unknown = shell.args_unknown;
         inner.args_choices = shell.args_choices.clone();
@@ -300,6 +303,16 @@ fn source(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation)
     inner.in_function = shell.in_function;
     *shell = inner;
     (printed, Flow::On)
+}
+
+/// Whether each `set` in a text sets options: `set -e`.
+fn sets_options_only(text: &str) -> bool {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_option = |word: &&str| word.starts_with(['-', '+']) && !matches!(*word, "--" | "-");
+    words
+        .split(|word| word.ends_with("set"))
+        .skip(1)
+        .all(|after| after.first().is_some_and(is_option) && !after.get(1).is_some_and(|word| *word == "--"))
 }
 
 fn exec(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -> Ran {
