@@ -119,7 +119,7 @@ pub struct TierWire {
     pub tools: Option<Vec<Text<Tool>>>,
     /// Kinds of action that are allowed.
     pub allow: Option<Vec<ActionKind>>,
-    /// What commands may do where they carry out no action: `reads`, `changes` (known to change something), `unknown` (not proved to read). Default: `[reads]` at tier 1, all of them at tiers 2 and 3.
+    /// What commands may do where they carry out no action: `reads`, `changes` (known to change something), `unknown` (not proved to read). Default: `[reads]` at tier 1, `[reads, changes]` at tiers 2 and 3.
     pub effects: Option<Vec<Effect>>,
     /// Command prefixes that are denied, in addition to those that follow from `allow` and, at tier 2, to `docker compose down` under all its names.
     #[serde(default)]

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use crate::files;
 use crate::files::Touch;
-use crate::lists::PROGRAM_FOLDERS;
+use crate::lists::{PROGRAM_FOLDERS, USERS_FOLDERS};
 use crate::model::rights::rules::PathRule;
 use crate::paths::archive;
 use crate::paths::archive::Operation;
@@ -38,13 +38,13 @@ use opsctl_reader::catalogue::{Catalogue, base_name};
 use opsctl_reader::shell::{Command, Construct, Node, Script, Word};
 use opsctl_reader::terms::effect::Effect;
 use options::{
-    asks_for_help, before_verb, doubtful_option, fits, is_doubtful, may_be_doubtful, only_reads_file, written,
+    asks_about_itself, asks_for_help, before_verb, doubtful_option, fits, is_doubtful, may_be_doubtful,
+    only_reads_file, written,
 };
 pub use proof::{PartEffect, Scratch};
 use proof::{Proof, READS};
 pub use reason::Why;
 pub use scratch::is_scratch;
-use variables::steers;
 
 /// The effect of each command of a script, in the order of the text. `secret` are the rules of `policy.secret`.
 pub fn parts(
@@ -130,7 +130,10 @@ impl Prover<'_> {
     /// `runs` is true for a command whose own command stands below it in the tree.
     fn command(&self, command: &Command, runs: bool) -> Proof {
         let own = match self.words(command, runs) {
-            proof if proof.0 == Effect::Reads => values::objection(self, command, runs).unwrap_or(proof),
+            proof if proof.0 == Effect::Reads => {
+                let objection = values::objection(self, command, runs);
+                objection.or_else(|| self.variable(command, variables::is_open)).unwrap_or(proof)
+            }
             proof => proof,
         };
         match self.written(command, runs, &own) {
@@ -174,6 +177,24 @@ impl Prover<'_> {
         scratch::is_scratch(path, command, self.scratch, self.machine)
     }
 
+    /// The first variable of a command that may make its program run or load something.
+    fn variable(
+        &self,
+        command: &Command,
+        may: fn(&str, &Word, &dyn Fn(&str) -> bool) -> bool,
+    ) -> Option<Proof> {
+        // The separators of what it reads.
+        let splits = command
+            .words
+            .first()
+            .is_some_and(|name| matches!(name.text.as_str(), "read" | "mapfile" | "readarray"));
+        let is_own = |path: &str| self.is_scratch(path, command);
+        let mut variables = command.env.iter().map(Arc::as_ref);
+        let (name, _) =
+            variables.find(|(name, value)| !(splits && name == "IFS") && may(name, value, &is_own))?;
+        Some((Effect::Unknown, Why::Variable(name.clone())))
+    }
+
     fn words(&self, command: &Command, runs: bool) -> Proof {
         let Some(first) = command.words.first() else { return READS };
         let Some(name) = first.known() else { return (Effect::Unknown, Why::UnknownProgram) };
@@ -183,18 +204,11 @@ impl Prover<'_> {
         if lines::ends_own_jobs(command) {
             return READS;
         }
-        if name.contains('/')
-            && !command.is_script
-            && !PROGRAM_FOLDERS.iter().any(|folder| name.starts_with(folder))
-        {
+        if name.contains('/') && !command.is_script && !self.is_program(name, command) {
             return (Effect::Unknown, Why::ScriptOnDisk(name.to_owned()));
         }
-        if let Some((variable, _)) = command.env.iter().map(Arc::as_ref).find(|(variable, value)| {
-            // The separators of what it reads.
-            let splits = variable == "IFS" && matches!(name, "read" | "mapfile" | "readarray");
-            !splits && steers(variable, value, |path| self.is_scratch(path, command))
-        }) {
-            return (Effect::Unknown, Why::Variable(variable.clone()));
+        if let Some(proof) = self.variable(command, variables::steers) {
+            return proof;
         }
         if command.is_script {
             return (Effect::Reads, Why::RunsPart);
@@ -202,6 +216,9 @@ impl Prover<'_> {
         let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
         let unknown = |index: usize| command.words.get(index).is_some_and(|word| word.known().is_none());
         let Some(usage) = self.catalogue.usage(&texts, &|_| false) else {
+            if asks_about_itself(&texts) {
+                return READS;
+            }
             return (Effect::Unknown, Why::NotListed(base_name(name).to_owned()));
         };
         if usage.verb.iter().any(|index| unknown(*index)) {
@@ -272,6 +289,19 @@ impl Prover<'_> {
                 proof => proof,
             },
         }
+    }
+
+    /// Whether a path is that of the program of this name: in a folder of programs, or for one of the catalogue in any folder
+    /// that neither the session nor a user can write.
+    fn is_program(&self, path: &str, command: &Command) -> bool {
+        let is_below = |folder: &&str| path.starts_with(*folder);
+        PROGRAM_FOLDERS.iter().any(is_below)
+            || path.starts_with('/')
+                && !path.contains("/..")
+                && !USERS_FOLDERS.iter().any(is_below)
+                && !self.cwd.is_some_and(|cwd| path.starts_with(cwd))
+                && self.catalogue.find(path).is_some()
+                && !self.is_scratch(path, command)
     }
 
     /// The first playbook of a command that the session may write. Its tasks may state that they run in a dry run, too.

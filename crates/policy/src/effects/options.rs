@@ -46,8 +46,16 @@ pub fn before_verb(usage: &Usage, texts: &[&str]) -> Option<Proof> {
     })
 }
 
-/// `PROGRAM VERB --help`: nothing is there whose value or argument it could be.
+/// `PROGRAM --version`: a program that the catalogue does not know is asked about itself, and nothing else.
+pub fn asks_about_itself(texts: &[&str]) -> bool {
+    matches!(texts, [_, "--version" | "--help" | "-V" | "version"])
+}
+
+/// `PROGRAM --help` or `PROGRAM VERB --help`: nothing is there whose value or argument it could be.
 pub fn asks_for_help(usage: &Usage, texts: &[&str]) -> bool {
+    if matches!(texts, [_, "--version" | "--help"]) {
+        return true;
+    }
     let form = usage.form;
     let words = usage.verb.len().max(1);
     texts.last() == Some(&"--help")

@@ -16,7 +16,7 @@ use opsctl_reader::terms::effect::Effect;
 
 /// What the value of an option is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub enum Kind {
     /// Text, a number or a file that is only read; checked elsewhere where that matters.
     Text,
     /// A program, a command, code or a library.
@@ -106,7 +106,7 @@ fn is_path(value: &str) -> bool {
     value.starts_with(['/', '~', '.', '$']) || value.contains('/')
 }
 
-fn carries(value: &str) -> bool {
+pub fn carries(value: &str) -> bool {
     CARRYING_VALUES.iter().any(|one| glob(one, value))
 }
 
@@ -142,10 +142,13 @@ fn kind(usage: &Usage, name: Name<'_>) -> Kind {
     if ["no-", "without-", "disable-", "skip-"].iter().any(|not| long.starts_with(not)) {
         return Kind::Text;
     }
-    let words = || long.split(['-', '_', '.', ':']);
-    let has = |list: &[&str]| {
-        words().any(|word| list.contains(&word.to_ascii_lowercase().as_str())) || list.contains(&long)
-    };
+    suggested(&long.to_ascii_lowercase())
+}
+
+/// What the words in a name suggest.
+pub fn suggested(name: &str) -> Kind {
+    let words = || name.split(['-', '_', '.', ':']).chain([name]);
+    let has = |list: &[&str]| words().any(|word| list.contains(&word));
     if has(&STARTING_WORDS) {
         Kind::Starts
     } else if has(&CONFIGURING_WORDS) {

@@ -1,25 +1,44 @@
-//! Variables of a command: those that are not listed may make its program run or load something.
+//! Variables of a command. One that reads has only variables that are listed; of all others, the name and the value say
+//! whether they make the program run or load something.
 
+use super::values::{self, Kind};
 use crate::lists::{
     CONFIGURING_VARIABLES, HARMLESS_VALUES, HARMLESS_VARIABLE_VALUES, HARMLESS_VARIABLES, PROGRAM_FOLDERS,
+    STEERING_WORDS,
 };
 use opsctl_reader::shell::{Word, glob};
 
 /// Whether a variable may make a program run or load something. `is_own` states whether the session can write a file.
-pub fn steers(name: &str, value: &Word, is_own: impl Fn(&str) -> bool) -> bool {
+pub fn is_open(name: &str, value: &Word, is_own: &dyn Fn(&str) -> bool) -> bool {
+    !is_listed(name, value, is_own)
+}
+
+/// Whether the name or the value of a variable says that it makes a program run or load something.
+pub fn steers(name: &str, value: &Word, is_own: &dyn Fn(&str) -> bool) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let kind = values::suggested(&lower);
+    let is_path_of_own = value.text.split(':').any(|path| path.starts_with('/') && is_own(path));
+    !is_listed(name, value, is_own)
+        && (kind != Kind::Open && kind != Kind::Writes
+            || is_path_of_own
+            || values::carries(&value.text)
+            || lower.split('_').any(|word| STEERING_WORDS.contains(&word)))
+}
+
+fn is_listed(name: &str, value: &Word, is_own: &dyn Fn(&str) -> bool) -> bool {
     let folders = PROGRAM_FOLDERS.iter().map(|folder| folder.trim_end_matches('/'));
     let folders: Vec<&str> = folders.chain(["$PATH", "${PATH}"]).collect();
     let named = |globs: &[&str]| globs.iter().any(|one| glob(one, name));
     if name == "PATH" {
-        return !value.text.split(':').all(|folder| folders.contains(&folder));
+        return value.text.split(':').all(|folder| folders.contains(&folder));
     }
     if named(&HARMLESS_VARIABLES) {
-        return false;
+        return true;
     }
-    let Some(value) = value.known() else { return true };
+    let Some(value) = value.known() else { return false };
     if named(&CONFIGURING_VARIABLES) {
-        return !value.starts_with(['/', '~']) || is_own(value);
+        return value.starts_with(['/', '~']) && !is_own(value);
     }
     let mut with_values = HARMLESS_VARIABLE_VALUES.iter();
-    !HARMLESS_VALUES.contains(&value) && !with_values.any(|(one, values)| *one == name && glob(values, value))
+    HARMLESS_VALUES.contains(&value) || with_values.any(|(one, values)| *one == name && glob(values, value))
 }

@@ -37,6 +37,10 @@ pub fn denied(script: &Script, deny: &[Vec<String>; 3], tier: Tier) -> Option<Re
 /// The maximum number of parts that a denial explains; further ones are counted.
 const MOST_REASONS: usize = 8;
 
+/// The advice where no tier allows what is not understood.
+const UNKNOWN_TO_ALL: &str = "No tier may: use a command that opsctl knows, or state in the report what is needed. An \
+     operator can describe a program in `programs` of hosts.yaml; `opsctl suggest` proposes how.";
+
 /// The objections to parts of a command whose effect the tier does not allow.
 ///
 /// `effects` states what commands of a tier may do where they carry out no action; actions are judged by their kind.
@@ -49,9 +53,14 @@ pub fn effect_objections(
     let denied = parts.iter().filter(|part| part.effect != Effect::Acts && !allowed.contains(&part.effect));
     let mut reasons: Vec<Reason> = Vec::new();
     for part in denied.filter(|part| !is_own_account(part)) {
-        let way_out = way_out(tier.higher().find(|higher| effects(*higher).contains(&part.effect)));
+        let way_out = match tier.higher().find(|higher| effects(*higher).contains(&part.effect)) {
+            None if part.effect == Effect::Unknown => UNKNOWN_TO_ALL.to_owned(),
+            higher => way_out(higher),
+        };
+        let rule =
+            if allowed.contains(&Effect::Changes) { "runs only what is understood" } else { "only reads" };
         let (number, what, instead) = (tier.number(), in_words(part), instead(part));
-        let text = format!("Tier {number} only reads, and {what}. {instead}{way_out}");
+        let text = format!("Tier {number} {rule}, and {what}. {instead}{way_out}");
         let reason = Reason { rule: "effect", topic: topic(part), text };
         if !reasons.contains(&reason) {
             reasons.push(reason);
