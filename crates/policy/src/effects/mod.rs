@@ -116,6 +116,9 @@ pub fn strongest(parts: &[PartEffect]) -> Effect {
     parts.iter().map(|part| part.effect).max().unwrap_or(Effect::Reads)
 }
 
+/// In `changes_with`, all options that are not listed.
+const ANY_OPTION: &str = "-*";
+
 /// Proves that a command reads, or finds the reason why that cannot be proved.
 struct Prover<'a> {
     catalogue: Catalogue,
@@ -393,7 +396,12 @@ impl Prover<'_> {
                     reads |= name.is_any(&terms.reads_with) && !is_off;
                     any_words |= name.is_any(&terms.any_words_with);
                     if terms.flags.is_some() && !is_listed {
-                        return unknown(Why::UnknownOption(written(name)));
+                        let effect = if terms.changes_with.contains(&ANY_OPTION) {
+                            Effect::Changes
+                        } else {
+                            Effect::Unknown
+                        };
+                        return (effect, Why::UnknownOption(written(name)));
                     }
                 }
                 Item::Positional(index) => {

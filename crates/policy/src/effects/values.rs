@@ -33,6 +33,27 @@ pub enum Kind {
 pub fn objection(prover: &Prover<'_>, command: &Command, runs: bool) -> Option<Proof> {
     let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
     let usage = prover.catalogue.usage(&texts, &|_| false)?;
+    // What stands before the words of another program: `k3s --data-dir DIR kubectl get pods`.
+    let outer = usage.before.and_then(|(program, end)| {
+        let form = &program.form;
+        let before =
+            Usage { program, form, before: None, start: 1, verb: vec![], starred: vec![], rest: end };
+        values(prover, command, &before, texts.get(..end)?, true)
+    });
+    outer.or_else(|| {
+        // The words of a command that it runs are judged with that.
+        values(prover, command, &usage, &texts, runs || usage.form.runs.is_some())
+    })
+}
+
+/// The objection to the options of a program up to its first word, or to all of its words.
+fn values(
+    prover: &Prover<'_>,
+    command: &Command,
+    usage: &Usage,
+    texts: &[&str],
+    up_to_word: bool,
+) -> Option<Proof> {
     let own: Vec<&str> = [usage.value(), usage.program.value.unwrap_or_default()]
         .iter()
         .flat_map(|list| list.iter().copied())
@@ -40,16 +61,14 @@ pub fn objection(prover: &Prover<'_>, command: &Command, runs: bool) -> Option<P
     let flags: Vec<&str> =
         [usage.form.flags, usage.program.form.flags].iter().flat_map(|list| list.iter().copied()).collect();
     let is_own = |path: &str| is_path(path) && prover.is_scratch(path, command);
-    // The words of a command that it runs are judged with that.
-    let is_wrapper = runs || usage.form.runs.is_some();
     let takes_files = usage.files().reads != Words::None || usage.files().writes != Words::None;
     let unknown = |name| Some((Effect::Unknown, Why::Option(written(name))));
     let mut open: Option<Name<'_>> = None;
-    for item in Scanner::new(&texts, usage.start, &own).with_flags(&flags) {
+    for item in Scanner::new(texts, usage.start, &own).with_flags(&flags) {
         match item {
             Item::Option(name, at) => {
                 open = None;
-                let text = at.and_then(|at| at.of(&texts));
+                let text = at.and_then(|at| at.of(texts));
                 let is_listed = name.is_any(&own) || name.is_any(&flags);
                 // The value of an option that is not listed may be the next word.
                 let next = || {
@@ -62,7 +81,7 @@ pub fn objection(prover: &Prover<'_>, command: &Command, runs: bool) -> Option<P
                 }
                 let is_path_of_own = value.is_some_and(is_own);
                 let carries = text.is_some_and(carries);
-                match kind(&usage, name) {
+                match kind(usage, name) {
                     Kind::Text => {}
                     Kind::Starts if value.is_some() || !is_listed => return unknown(name),
                     Kind::Configures
@@ -89,7 +108,7 @@ pub fn objection(prover: &Prover<'_>, command: &Command, runs: bool) -> Option<P
                 if let Some(name) = open.take().filter(|_| is_own(text)) {
                     return unknown(name);
                 }
-                if is_wrapper {
+                if up_to_word {
                     break;
                 }
                 if carries(text) {
@@ -131,6 +150,16 @@ fn kind(usage: &Usage, name: Name<'_>) -> Kind {
         return Kind::Configures;
     }
     let is_command = |(place, _): &(Place, _)| matches!(place, Place::OptionValue(option) if name.is(option));
+    let suggests = match name {
+        Name::Long(long) => suggested(&long.to_ascii_lowercase()),
+        Name::Short(_) => Kind::Open,
+    };
+    let is_input =
+        |form: &&Form| form.files.is_some_and(|files| name.is_any(&files.inputs) || name.is_any(&files.keys));
+    // It is read, and followed.
+    if suggests == Kind::Configures && forms.iter().any(is_input) && !with_role(|role| role == Role::Text) {
+        return Kind::Configures;
+    }
     if with_role(|_| true)
         || forms.iter().any(|form| is_stated(form, name))
         || name.is_any(&usage.program.host)
@@ -142,7 +171,7 @@ fn kind(usage: &Usage, name: Name<'_>) -> Kind {
     if ["no-", "without-", "disable-", "skip-"].iter().any(|not| long.starts_with(not)) {
         return Kind::Text;
     }
-    suggested(&long.to_ascii_lowercase())
+    suggests
 }
 
 /// What the words in a name suggest.

@@ -61,7 +61,7 @@ keys::keys! {
         pub stated: Stated,
         /// Complete list of the harmless options without a value: with an option that is not listed under any key, the effect is unknown. Without this key, only the options in `changes_with` change something.
         pub flags: Option<Options>,
-        /// Options with which it changes something.
+        /// Options with which it changes something; `-*` for all options that are not listed, where these run no other program.
         pub changes_with: Options,
         /// Options of which one is required for it to only read; without one, it changes something.
         pub reads_with: Options,
