@@ -15,7 +15,7 @@ pub fn check(wire: PolicyWire, contacts: Vec<Contact>, found: &mut Mistakes) -> 
     let mut rules = rules::check(wire.never, wire.data, wire.protect, wire.secret, wire.tools, found);
     rules.webhooks = contacts::check_webhooks(wire.webhooks, &contacts, found);
     let mut tiers = defaults.tiers;
-    // With an inventory, what is not understood does not run, unless the file says so.
+    // With an inventory, what is not understood does not run, unless the file allows it.
     tiers.iter_mut().for_each(|tier| tier.effects.retain(|effect| *effect != Effect::Unknown));
     for (number, wire) in entries(wire.tiers) {
         if let Some(slot) = found.keep(tier_slot(&mut tiers, &number)) {

@@ -16,8 +16,7 @@ mod request;
 mod scratch;
 mod scripts;
 mod socket;
-mod values;
-mod variables;
+mod surroundings;
 
 use std::sync::Arc;
 
@@ -45,6 +44,7 @@ pub use proof::{PartEffect, Scratch};
 use proof::{Proof, READS};
 pub use reason::Why;
 pub use scratch::is_scratch;
+use surroundings::{values, variables};
 
 /// The effect of each command of a script, in the order of the text. `secret` are the rules of `policy.secret`.
 pub fn parts(
@@ -134,7 +134,8 @@ impl Prover<'_> {
     fn command(&self, command: &Command, runs: bool) -> Proof {
         let own = match self.words(command, runs) {
             proof if proof.0 == Effect::Reads => {
-                let objection = values::objection(self, command, runs);
+                let objection =
+                    values::objection(command, runs, self.catalogue, &|path| self.is_scratch(path, command));
                 objection.or_else(|| self.variable(command, variables::is_open)).unwrap_or(proof)
             }
             proof => proof,

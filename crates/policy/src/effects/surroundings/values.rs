@@ -3,11 +3,11 @@
 //! The catalogue states it by the roles of options. Of all others the name decides, and where that says nothing, the value:
 //! a file that the session can write is not one that a program may load.
 
-use super::Prover;
-use super::options::written;
-use super::proof::Proof;
-use super::reason::Why;
+use crate::effects::options::written;
+use crate::effects::proof::Proof;
+use crate::effects::reason::Why;
 use crate::lists::{CARRYING_VALUES, CONFIGURING_WORDS, HARMLESS_VALUES, STARTING_WORDS, WRITING_WORDS};
+use opsctl_reader::catalogue::Catalogue;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::options::{Item, Name, Scanner};
 use opsctl_reader::catalogue::program::{Form, Place, Role, Words};
@@ -30,26 +30,32 @@ pub enum Kind {
 }
 
 /// Why a command that reads otherwise may run, load or write something by the value of an option.
-pub fn objection(prover: &Prover<'_>, command: &Command, runs: bool) -> Option<Proof> {
+///
+/// `is_scratch` states whether the session can write a file.
+pub fn objection(
+    command: &Command,
+    runs: bool,
+    catalogue: Catalogue,
+    is_scratch: &dyn Fn(&str) -> bool,
+) -> Option<Proof> {
     let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
-    let usage = prover.catalogue.usage(&texts, &|_| false)?;
+    let usage = catalogue.usage(&texts, &|_| false)?;
     // What stands before the words of another program: `k3s --data-dir DIR kubectl get pods`.
     let outer = usage.before.and_then(|(program, end)| {
         let form = &program.form;
         let before =
             Usage { program, form, before: None, start: 1, verb: vec![], starred: vec![], rest: end };
-        values(prover, command, &before, texts.get(..end)?, true)
+        values(is_scratch, &before, texts.get(..end)?, true)
     });
     outer.or_else(|| {
         // The words of a command that it runs are judged with that.
-        values(prover, command, &usage, &texts, runs || usage.form.runs.is_some())
+        values(is_scratch, &usage, &texts, runs || usage.form.runs.is_some())
     })
 }
 
 /// The objection to the options of a program up to its first word, or to all of its words.
 fn values(
-    prover: &Prover<'_>,
-    command: &Command,
+    is_scratch: &dyn Fn(&str) -> bool,
     usage: &Usage,
     texts: &[&str],
     up_to_word: bool,
@@ -60,7 +66,7 @@ fn values(
         .collect();
     let flags: Vec<&str> =
         [usage.form.flags, usage.program.form.flags].iter().flat_map(|list| list.iter().copied()).collect();
-    let is_own = |path: &str| is_path(path) && prover.is_scratch(path, command);
+    let is_own = |path: &str| is_path(path) && is_scratch(path);
     let takes_files = usage.files().reads != Words::None || usage.files().writes != Words::None;
     let unknown = |name| Some((Effect::Unknown, Why::Option(written(name))));
     let mut open: Option<Name<'_>> = None;
@@ -90,9 +96,8 @@ fn values(
                         return unknown(name);
                     }
                     Kind::Writes
-                        if value.is_some_and(|value| {
-                            is_path(value) && !is_path_of_own && !prover.is_scratch(value, command)
-                        }) =>
+                        if value
+                            .is_some_and(|value| is_path(value) && !is_path_of_own && !is_scratch(value)) =>
                     {
                         return Some((Effect::Changes, Why::Writes(value.unwrap_or_default().to_owned())));
                     }
