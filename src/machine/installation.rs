@@ -63,9 +63,10 @@ pub fn header_in_force(environment: &Environment) -> PolicyHeader {
         None | Some(Err(_)) => {
             // Without a compiled policy the inventory may have rules of its own; few have.
             let text = hosts_file(environment.hosts.as_deref()).map(std::fs::read_to_string);
-            let has_rules = |text: &String| RULE_KEYS.iter().any(|key| text.contains(key));
-            if !text.is_some_and(|text| text.as_ref().is_ok_and(has_rules)) {
-                return PolicyHeader::default();
+            match text {
+                Some(Ok(text)) if RULE_KEYS.iter().any(|key| text.contains(key)) => {}
+                Some(Ok(_)) => return PolicyHeader::of_plain_inventory(),
+                None | Some(Err(_)) => return PolicyHeader::default(),
             }
         }
     }
@@ -91,8 +92,10 @@ pub fn windows_in_force(environment: &Environment) -> Vec<(String, u32)> {
 }
 
 /// The keys of `hosts.yaml` that define rules.
-const RULE_KEYS: [&str; 10] =
-    ["programs", "never", "data", "deny", "protect", "secret", "tools", "webhooks", "contacts", "role"];
+const RULE_KEYS: [&str; 11] = [
+    "programs", "effects", "never", "data", "deny", "protect", "secret", "tools", "webhooks", "contacts",
+    "role",
+];
 
 /// The inventory file: `named`, else the first usual path that exists.
 pub fn hosts_file(named: Option<&Path>) -> Option<PathBuf> {

@@ -55,6 +55,21 @@ fn a_sound_installation_passes() {
 }
 
 #[test]
+fn what_is_not_understood_runs_only_at_a_tier_that_is_opened_and_that_is_named() {
+    let sandbox = Sandbox::new();
+    let decides =
+        |tier: &str| sandbox.opsctl(&["explain", "--exit-code", "--tier", tier, "homelab status"], b"").code;
+    assert_eq!([decides("1"), decides("2"), decides("3")], [Some(2), Some(0), Some(0)], "without a file");
+    sandbox.write("hosts.yaml", "services: {jellyfin: {}}\n");
+    assert_eq!([decides("1"), decides("2"), decides("3")], [Some(2); 3]);
+    sandbox.write("hosts.yaml", "policy: {tiers: {2: {effects: [reads, changes, unknown]}}}\n");
+    assert_eq!([decides("1"), decides("2"), decides("3")], [Some(2), Some(0), Some(2)]);
+    let (_, what, _) = finding(&quick(&sandbox), "policy");
+    assert!(what.contains("; tier 2 runs what opsctl does not understand (`effects`)"), "{what}");
+    assert!(!what.contains("tier 3 runs"), "{what}");
+}
+
+#[test]
 fn missing_credentials_are_a_warning() {
     let sandbox = installation();
     let only = ["doctor", "--only", "credentials"];

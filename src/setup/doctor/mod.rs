@@ -11,7 +11,8 @@ mod state;
 
 pub use check::{Condition, Examined, Finding, paths};
 use check::{Outcome, failed, warning};
-use opsctl_policy::model::rights::policy::OnFailure;
+use opsctl_policy::model::rights::policy::{OnFailure, Tier};
+use opsctl_reader::terms::effect::Effect;
 
 type Check = fn(&Examined<'_>) -> Outcome;
 
@@ -65,7 +66,11 @@ fn policy(examined: &Examined<'_>) -> Outcome {
         return Err(failed(what, remedy));
     }
     let (hosts, services) = (installation.inventory.hosts.len(), installation.inventory.services.len());
-    let what = format!("{hosts} hosts, {services} services");
+    let mut what = format!("{hosts} hosts, {services} services");
+    let opens = |tier: &&Tier| installation.policy.tier(**tier).effects.contains(&Effect::Unknown);
+    for tier in Tier::ALL.iter().filter(opens) {
+        what += &format!("; tier {} runs what opsctl does not understand (`effects`)", tier.number());
+    }
     if installation.policy.on_failure == OnFailure::Closed {
         return Ok(what);
     }

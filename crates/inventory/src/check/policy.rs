@@ -5,8 +5,7 @@ use super::{ask, contacts, rules, spend, tier};
 use crate::error::Mistakes;
 use crate::yaml::forms::entries;
 use crate::yaml::policy::{BudgetWire, PolicyWire, ResolveWire};
-use opsctl_policy::model::rights::policy::{Budget, Policy, Resolve};
-use opsctl_reader::terms::effect::Effect;
+use opsctl_policy::model::rights::policy::{Budget, Policy, Resolve, Tier, TierPolicy};
 use opsctl_reader::terms::message::Contact;
 
 /// Checks the policy and fills in the defaults.
@@ -15,8 +14,9 @@ pub fn check(wire: PolicyWire, contacts: Vec<Contact>, found: &mut Mistakes) -> 
     let mut rules = rules::check(wire.never, wire.data, wire.protect, wire.secret, wire.tools, found);
     rules.webhooks = contacts::check_webhooks(wire.webhooks, &contacts, found);
     let mut tiers = defaults.tiers;
-    // With an inventory, what is not understood does not run, unless the file allows it.
-    tiers.iter_mut().for_each(|tier| tier.effects.retain(|effect| *effect != Effect::Unknown));
+    for (slot, tier) in tiers.iter_mut().zip(Tier::ALL) {
+        slot.effects = TierPolicy::understood_effects(tier);
+    }
     for (number, wire) in entries(wire.tiers) {
         if let Some(slot) = found.keep(tier_slot(&mut tiers, &number)) {
             tier::check(slot, wire, found);

@@ -113,7 +113,7 @@ fn values(
                 if let Some(name) = open.take().filter(|_| is_own(text)) {
                     return unknown(name);
                 }
-                if up_to_word {
+                if up_to_word && index >= usage.rest {
                     break;
                 }
                 if carries(text) {

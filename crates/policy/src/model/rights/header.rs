@@ -25,6 +25,11 @@ impl Default for PolicyHeader {
 }
 
 impl PolicyHeader {
+    /// The defaults with an inventory that states no rules.
+    pub fn of_plain_inventory() -> Self {
+        Self { effects: Some(Tier::ALL.map(TierPolicy::understood_effects)), ..Self::default() }
+    }
+
     /// What commands of a tier may do where they carry out no action.
     pub fn effects(&self, tier: Tier) -> Vec<Effect> {
         let stated = self.effects.as_ref().map(|effects| tier.of(effects).clone());

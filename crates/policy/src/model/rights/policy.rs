@@ -202,7 +202,12 @@ pub struct TierPolicy {
 }
 
 impl TierPolicy {
-    /// The default effects of a tier: tier 1 only reads.
+    /// The default effects of a tier with an inventory: what is not understood does not run.
+    pub fn understood_effects(tier: Tier) -> Vec<Effect> {
+        Self::default_effects(tier).into_iter().filter(|effect| *effect != Effect::Unknown).collect()
+    }
+
+    /// The default effects of a tier without an inventory: tier 1 only reads.
     pub fn default_effects(tier: Tier) -> Vec<Effect> {
         match tier {
             Tier::Observe => vec![Effect::Reads],
