@@ -26,7 +26,10 @@ fn a_session_is_in_the_registry_with_every_state_that_it_had() {
                        "subagent_type": "general-purpose", "run_in_background": false});
     let of_subagents = "SELECT agent_type || (ended_at IS NULL) FROM hook_subagents";
     let finished = Session::new()
-        .hosts_yaml(include_str!("hosts.yaml"))
+        .hosts_yaml(concat!(
+            include_str!("hosts.yaml"),
+            "\nprograms: {registry: {effect: reads, matches: [registry x]}}\n"
+        ))
         .tier(2)
         .tools("Bash,Read,Task")
         .env("CLAUDE_SESSION_ID", "mine")

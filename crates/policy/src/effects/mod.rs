@@ -136,7 +136,9 @@ impl Prover<'_> {
             proof if proof.0 == Effect::Reads => {
                 let objection =
                     values::objection(command, runs, self.catalogue, &|path| self.is_scratch(path, command));
-                objection.or_else(|| self.variable(command, variables::is_open)).unwrap_or(proof)
+                // What it runs is judged with the same variables.
+                let open = || if runs { None } else { self.variable(command, variables::is_open) };
+                objection.or_else(open).unwrap_or(proof)
             }
             proof => proof,
         };
