@@ -25,6 +25,8 @@ enum Kind {
     Configures,
     /// A file or a folder that is written.
     Writes,
+    /// A host, whose address may carry a command.
+    Host,
     /// Not stated, and the name says nothing.
     Open,
 }
@@ -66,7 +68,9 @@ pub fn objection(prover: &Prover<'_>, command: &Command, runs: bool) -> Option<P
                     Kind::Text => {}
                     Kind::Starts if value.is_some() || !is_listed => return unknown(name),
                     Kind::Configures
-                        if value.is_some_and(|value| is_path_of_own || value.contains("://")) || carries =>
+                        // `--config KEY=VALUE` is a setting.
+                        if value.is_some_and(|value| is_path_of_own || value.contains("://") || value.contains('='))
+                            || carries =>
                     {
                         return unknown(name);
                     }
@@ -131,26 +135,38 @@ fn kind(usage: &Usage, name: Name<'_>) -> Kind {
         return Kind::Configures;
     }
     let is_command = |(place, _): &(Place, _)| matches!(place, Place::OptionValue(option) if name.is(option));
-    if with_role(|_| true)
-        || forms.iter().any(|form| is_stated(form, name))
-        || name.is_any(&usage.program.host)
-        || usage.program.commands.iter().any(is_command)
-    {
+    if name.is_any(&usage.program.host) {
+        return Kind::Host;
+    }
+    let is_log = matches!(name, Name::Long(long) if long.split(['-', '_', '.']).any(|word| matches!(word, "log" | "logfile")));
+    let is_output = forms.iter().any(|form| form.files.is_some_and(|files| name.is_any(&files.outputs)));
+    // A dry run writes its log, too.
+    if is_log && is_output {
+        return Kind::Writes;
+    }
+    if with_role(|_| true) {
+        return Kind::Text;
+    }
+    let has_word = |long: &str, list: &[&str]| {
+        long.split(['-', '_', '.', ':']).any(|word| list.contains(&word.to_ascii_lowercase().as_str()))
+            || list.contains(&long)
+    };
+    let is_off =
+        |long: &str| ["no-", "without-", "disable-", "skip-"].iter().any(|not| long.starts_with(not));
+    if matches!(name, Name::Long(long) if is_off(long)) {
+        return Kind::Text;
+    }
+    // That a file is read says nothing of what its content does.
+    if !is_output && matches!(name, Name::Long(long) if has_word(long, &CONFIGURING_WORDS)) {
+        return Kind::Configures;
+    }
+    if forms.iter().any(|form| is_stated(form, name)) || usage.program.commands.iter().any(is_command) {
         return Kind::Text;
     }
     let Name::Long(long) = name else { return Kind::Open };
-    if ["no-", "without-", "disable-", "skip-"].iter().any(|not| long.starts_with(not)) {
-        return Kind::Text;
-    }
-    let words = || long.split(['-', '_', '.', ':']);
-    let has = |list: &[&str]| {
-        words().any(|word| list.contains(&word.to_ascii_lowercase().as_str())) || list.contains(&long)
-    };
-    if has(&STARTING_WORDS) {
+    if has_word(long, &STARTING_WORDS) {
         Kind::Starts
-    } else if has(&CONFIGURING_WORDS) {
-        Kind::Configures
-    } else if has(&WRITING_WORDS) {
+    } else if has_word(long, &WRITING_WORDS) {
         Kind::Writes
     } else {
         Kind::Open
