@@ -37,8 +37,8 @@ use opsctl_reader::catalogue::{Catalogue, base_name};
 use opsctl_reader::shell::{Command, Construct, Node, Script, Word};
 use opsctl_reader::terms::effect::Effect;
 use options::{
-    asks_about_itself, asks_for_help, before_verb, doubtful_option, fits, is_doubtful, may_be_doubtful,
-    only_reads_file, written,
+    acting_word, asks_about_itself, asks_for_help, before_verb, doubtful_option, fits, is_doubtful, may_be_doubtful,
+    only_reads_file, takes_back, written,
 };
 pub use proof::{PartEffect, Scratch};
 use proof::{Proof, READS};
@@ -241,6 +241,7 @@ impl Prover<'_> {
             CommandActions::Quiet if !runs => {
                 // What runs a program runs it in a dry run, too.
                 let doubtful = usage.form.effect.and_then(|terms| doubtful_option(&usage, &terms, &texts));
+                let doubtful = doubtful.or_else(|| takes_back(&usage, &texts));
                 if let Some(file) = self.own_playbook(command, &usage, &texts) {
                     return (Effect::Unknown, Why::ScriptInScratch(file));
                 }
@@ -286,6 +287,7 @@ impl Prover<'_> {
             },
             Stated::Changes => (Effect::Changes, Why::Stated),
             Stated::Unknown => (Effect::Unknown, Why::NotStated(usage.written(&texts))),
+            Stated::Reads if acting_word(&usage, &texts).is_some() => (Effect::Unknown, Why::UnknownVerb(program)),
             Stated::Reads => self.conditions(command, &usage, &terms, &texts),
             Stated::Writes => match self.conditions(command, &usage, &terms, &texts) {
                 // `-` is the standard output.

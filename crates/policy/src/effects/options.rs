@@ -2,6 +2,7 @@
 
 use super::proof::Proof;
 use super::reason::Why;
+use crate::lists::{ACTING_WORDS, VALUED_OPTIONS};
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::options::{Item, Name, Scanner};
 use opsctl_reader::catalogue::program::{EffectTerms, Form, Options};
@@ -76,7 +77,65 @@ pub fn only_reads_file(form: &Form, name: Name<'_>) -> bool {
 /// Whether an option has a value with which the effect is unknown.
 pub fn is_doubtful(name: Name<'_>, value: Option<&str>, terms: &EffectTerms) -> bool {
     let mut of_option = terms.unknown_values.iter().filter(|(option, _)| name.is(option));
-    of_option.any(|(_, values)| value.is_some_and(|value| fits(value, values)))
+    // Without a glob, the option itself.
+    of_option.any(|(_, values)| values.is_empty() || value.is_some_and(|value| fits(value, values)))
+}
+
+/// An option that takes back a dry run, or of which the dry run may be the value: `-n --no-dry-run`, `--dry-run=false`,
+/// `--comment --dry-run`.
+pub fn takes_back(usage: &Usage, texts: &[&str]) -> Option<String> {
+    let quiet: Vec<&str> =
+        [usage.form.quiet, usage.program.form.quiet].iter().flat_map(|list| list.iter().copied()).collect();
+    let value = usage.value();
+    let listed: Vec<&str> =
+        [usage.form.flags, usage.program.form.flags].iter().flat_map(|list| list.iter().copied()).collect();
+    let is_taken_back = |name: Name<'_>, text: Option<&str>| match name {
+        Name::Long(long) if !name.is_any(&quiet) => {
+            let not = long.strip_prefix("no-").unwrap_or_default();
+            Name::Long(not).begins(&quiet) || not.len() == 1 && quiet.contains(&format!("-{not}").as_str())
+        }
+        _ => name.is_any(&quiet) && matches!(text, Some("false" | "0" | "no" | "off" | "none" | "n" | "f")),
+    };
+    // What is doubtful without a value contradicts a dry run wherever it stands.
+    let contradicts = |name: Name<'_>| {
+        let terms = usage.form.effect;
+        terms
+            .is_some_and(|terms| terms.unknown_values.iter().any(|(one, all)| all.is_empty() && name.is(one)))
+    };
+    let mut valued: Option<(Name<'_>, usize)> = None;
+    Scanner::new(texts, usage.start, &value).with_flags(&listed).find_map(|item| match item {
+        Item::Option(name, at) => {
+            let position = texts.iter().position(|text| name.is(text)).unwrap_or_default();
+            let text = at.and_then(|at| at.of(texts));
+            let before = valued.take().filter(|(_, index)| name.is_any(&quiet) && position == index + 1);
+            if let Name::Long(long) = name
+                && text.is_none()
+                && !name.is_any(&value)
+                && !name.is_any(&listed)
+                && !name.is_any(&quiet)
+                && !long.starts_with("no-")
+                && VALUED_OPTIONS.iter().any(|one| glob(one, long))
+            {
+                valued = Some((name, position));
+            }
+            let doubt = || is_taken_back(name, text) || contradicts(name);
+            before.map(|(name, _)| written(name)).or_else(|| doubt().then(|| written(name)))
+        }
+        // What it may not be given, a dry run may not either.
+        Item::Positional(index) if index >= usage.rest => {
+            let words = usage.form.effect.map(|terms| terms.words).unwrap_or_default();
+            let text = texts.get(index).copied().unwrap_or_default();
+            (!words.is_empty() && !fits(text, &words)).then(|| text.to_owned())
+        }
+        _ => None,
+    })
+}
+
+/// A word in the place of an object that names an action: `instances suspend list`.
+pub fn acting_word<'t>(usage: &Usage, texts: &[&'t str]) -> Option<&'t str> {
+    let first = usage.verb.iter().chain(&usage.starred).min()?;
+    let objects = usage.starred.iter().filter(|index| *index > first).filter_map(|index| texts.get(*index));
+    objects.copied().find(|word| ACTING_WORDS.iter().any(|one| glob(one, word)))
 }
 
 /// Whether an option may be the beginning of one with whose values the effect can be unknown.

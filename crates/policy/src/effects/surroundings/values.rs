@@ -25,6 +25,8 @@ pub enum Kind {
     Configures,
     /// A file or a folder that is written.
     Writes,
+    /// A host, whose address may carry a command.
+    Host,
     /// Not stated, and the name says nothing.
     Open,
 }
@@ -91,7 +93,9 @@ fn values(
                     Kind::Text => {}
                     Kind::Starts if value.is_some() || !is_listed => return unknown(name),
                     Kind::Configures
-                        if value.is_some_and(|value| is_path_of_own || value.contains("://")) || carries =>
+                        // `--config KEY=VALUE` is a setting.
+                        if value.is_some_and(|value| is_path_of_own || value.contains("://") || value.contains('='))
+                            || carries =>
                     {
                         return unknown(name);
                     }
@@ -154,29 +158,36 @@ fn kind(usage: &Usage, name: Name<'_>) -> Kind {
     if with_role(|role| role == Role::Configures) {
         return Kind::Configures;
     }
-    let is_command = |(place, _): &(Place, _)| matches!(place, Place::OptionValue(option) if name.is(option));
-    let suggests = match name {
-        Name::Long(long) => suggested(&long.to_ascii_lowercase()),
-        Name::Short(_) => Kind::Open,
-    };
-    let is_input =
-        |form: &&Form| form.files.is_some_and(|files| name.is_any(&files.inputs) || name.is_any(&files.keys));
-    // It is read, and followed.
-    if suggests == Kind::Configures && forms.iter().any(is_input) && !with_role(|role| role == Role::Text) {
-        return Kind::Configures;
+    if name.is_any(&usage.program.host) {
+        return Kind::Host;
     }
-    if with_role(|_| true)
-        || forms.iter().any(|form| is_stated(form, name))
-        || name.is_any(&usage.program.host)
-        || usage.program.commands.iter().any(is_command)
-    {
+    let is_log = matches!(name, Name::Long(long) if long.split(['-', '_', '.']).any(|word| matches!(word, "log" | "logfile")));
+    let is_output = forms.iter().any(|form| form.files.is_some_and(|files| name.is_any(&files.outputs)));
+    // A dry run writes its log, too.
+    if is_log && is_output {
+        return Kind::Writes;
+    }
+    if with_role(|_| true) {
         return Kind::Text;
     }
-    let Name::Long(long) = name else { return Kind::Open };
+    let Name::Long(long) = name else {
+        return if is_known_otherwise(usage, &forms, name) { Kind::Text } else { Kind::Open };
+    };
     if ["no-", "without-", "disable-", "skip-"].iter().any(|not| long.starts_with(not)) {
         return Kind::Text;
     }
-    suggests
+    let suggests = suggested(&long.to_ascii_lowercase());
+    // That a file is read says nothing of what its content does.
+    if suggests == Kind::Configures && !is_output {
+        return Kind::Configures;
+    }
+    if is_known_otherwise(usage, &forms, name) { Kind::Text } else { suggests }
+}
+
+/// Whether a form states what an option is, or the reader follows its value.
+fn is_known_otherwise(usage: &Usage, forms: &[&Form], name: Name<'_>) -> bool {
+    let is_command = |(place, _): &(Place, _)| matches!(place, Place::OptionValue(option) if name.is(option));
+    forms.iter().any(|form| is_stated(form, name)) || usage.program.commands.iter().any(is_command)
 }
 
 /// What the words in a name suggest.
