@@ -37,8 +37,8 @@ use opsctl_reader::catalogue::{Catalogue, base_name};
 use opsctl_reader::shell::{Command, Construct, Node, Script, Word};
 use opsctl_reader::terms::effect::Effect;
 use options::{
-    acting_word, asks_about_itself, asks_for_help, before_verb, doubtful_option, fits, is_doubtful, may_be_doubtful,
-    only_reads_file, takes_back, written,
+    acting_word, asks_about_itself, asks_for_help, before_verb, doubtful_option, fits, is_doubtful,
+    may_be_doubtful, only_reads_file, takes_back, written,
 };
 pub use proof::{PartEffect, Scratch};
 use proof::{Proof, READS};
@@ -287,7 +287,9 @@ impl Prover<'_> {
             },
             Stated::Changes => (Effect::Changes, Why::Stated),
             Stated::Unknown => (Effect::Unknown, Why::NotStated(usage.written(&texts))),
-            Stated::Reads if acting_word(&usage, &texts).is_some() => (Effect::Unknown, Why::UnknownVerb(program)),
+            Stated::Reads if acting_word(&usage, &texts).is_some() => {
+                (Effect::Unknown, Why::UnknownVerb(program))
+            }
             Stated::Reads => self.conditions(command, &usage, &terms, &texts),
             Stated::Writes => match self.conditions(command, &usage, &terms, &texts) {
                 // `-` is the standard output.
@@ -299,17 +301,18 @@ impl Prover<'_> {
         }
     }
 
-    /// Whether a path is that of the program of this name: in a folder of programs, or for one of the catalogue in any folder
-    /// that neither the session nor a user can write.
+    /// Whether a path is that of the program of this name: in a folder of programs, or one of the catalogue elsewhere.
     fn is_program(&self, path: &str, command: &Command) -> bool {
         let is_below = |folder: &&str| path.starts_with(*folder);
-        PROGRAM_FOLDERS.iter().any(is_below)
-            || path.starts_with('/')
-                && !path.contains("/..")
-                && !USERS_FOLDERS.iter().any(is_below)
+        let is_foreign = || {
+            !USERS_FOLDERS.iter().any(is_below)
                 && !self.cwd.is_some_and(|cwd| path.starts_with(cwd))
                 && self.catalogue.find(path).is_some()
                 && !self.is_scratch(path, command)
+        };
+        path.starts_with('/')
+            && !path.contains("/..")
+            && (PROGRAM_FOLDERS.iter().any(is_below) || is_foreign())
     }
 
     /// The first playbook of a command that the session may write. Its tasks may state that they run in a dry run, too.

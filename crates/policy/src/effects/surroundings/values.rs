@@ -131,7 +131,8 @@ fn values(
 }
 
 fn is_path(value: &str) -> bool {
-    value.starts_with(['/', '~', '.', '$']) || value.contains('/')
+    let is_dotted = value.starts_with('.') && !value.starts_with("./") && !value.starts_with("../");
+    !value.contains("://") && !is_dotted && (value.starts_with(['~', '$']) || value.contains('/'))
 }
 
 pub fn carries(value: &str) -> bool {

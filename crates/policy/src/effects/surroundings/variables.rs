@@ -3,8 +3,8 @@
 
 use super::values::{self, Kind};
 use crate::lists::{
-    CONFIGURING_VARIABLES, HARMLESS_VALUES, HARMLESS_VARIABLE_VALUES, HARMLESS_VARIABLES, PROGRAM_FOLDERS,
-    STEERING_WORDS,
+    CONFIGURING_VARIABLES, FILE_WORDS, HARMLESS_VALUES, HARMLESS_VARIABLE_VALUES, HARMLESS_VARIABLES,
+    PROGRAM_FOLDERS, STEERING_WORDS,
 };
 use opsctl_reader::shell::{Word, glob};
 
@@ -37,8 +37,15 @@ fn is_listed(name: &str, value: &Word, is_own: &dyn Fn(&str) -> bool) -> bool {
     }
     let Some(value) = value.known() else { return false };
     if named(&CONFIGURING_VARIABLES) {
-        return value.starts_with(['/', '~']) && !is_own(value);
+        // A program may be run in place of being read.
+        let is_program = |path: &str| path.contains("bin/");
+        let is_foreign = |path: &str| path.starts_with(['/', '~']) && !is_own(path) && !is_program(path);
+        return value == "/dev/null" || value.split(':').all(is_foreign);
     }
     let mut with_values = HARMLESS_VARIABLE_VALUES.iter();
-    HARMLESS_VALUES.contains(&value) || with_values.any(|(one, values)| *one == name && glob(values, value))
+    // A word is a file of the working directory, where the variable names files.
+    let names_files = name.split('_').any(|word| FILE_WORDS.contains(&word.to_ascii_lowercase().as_str()));
+    value.is_empty()
+        || HARMLESS_VALUES.contains(&value) && !(names_files && value != "/dev/null")
+        || with_values.any(|(one, values)| *one == name && glob(values, value))
 }
