@@ -184,11 +184,7 @@ impl Prover<'_> {
     }
 
     /// The first variable of a command that may make its program run or load something.
-    fn variable(
-        &self,
-        command: &Command,
-        may: fn(&str, &Word, &dyn Fn(&str) -> bool) -> bool,
-    ) -> Option<Proof> {
+    fn variable(&self, command: &Command, may: variables::Test) -> Option<Proof> {
         // The separators of what it reads.
         let splits = command
             .words

@@ -90,11 +90,10 @@ fn values(
                 let is_path_of_own = value.is_some_and(is_own);
                 let carries = text.is_some_and(carries);
                 match kind(usage, name) {
-                    Kind::Text => {}
                     Kind::Starts if value.is_some() || !is_listed => return unknown(name),
                     Kind::Configures
                         // `--config KEY=VALUE` is a setting.
-                        if value.is_some_and(|value| is_path_of_own || value.contains("://") || value.contains('='))
+                        if value.is_some_and(|value| is_path_of_own || ["://", "=", "bin/"].iter().any(|part| value.contains(part)))
                             || carries =>
                     {
                         return unknown(name);
@@ -105,7 +104,7 @@ fn values(
                     {
                         return Some((Effect::Changes, Why::Writes(value.unwrap_or_default().to_owned())));
                     }
-                    Kind::Writes => {}
+                    Kind::Text | Kind::Writes => {}
                     _ if carries => return unknown(name),
                     Kind::Open if text.is_some_and(is_own) => return unknown(name),
                     Kind::Open if !is_listed && !takes_files => open = Some(name),

@@ -8,6 +8,9 @@ use crate::lists::{
 };
 use opsctl_reader::shell::{Word, glob};
 
+/// Whether a variable with this name and value may do something; the function states whether the session can write a file.
+pub type Test = fn(&str, &Word, &dyn Fn(&str) -> bool) -> bool;
+
 /// Whether a variable may make a program run or load something. `is_own` states whether the session can write a file.
 pub fn is_open(name: &str, value: &Word, is_own: &dyn Fn(&str) -> bool) -> bool {
     !is_listed(name, value, is_own)

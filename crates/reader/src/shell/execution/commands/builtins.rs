@@ -312,7 +312,7 @@ fn sets_options_only(text: &str) -> bool {
     words
         .split(|word| word.ends_with("set"))
         .skip(1)
-        .all(|after| after.first().is_some_and(is_option) && !after.get(1).is_some_and(|word| *word == "--"))
+        .all(|after| after.first().is_some_and(is_option) && after.get(1).is_none_or(|word| *word != "--"))
 }
 
 fn exec(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -> Ran {
