@@ -123,7 +123,9 @@ pub fn takes_back(usage: &Usage, texts: &[&str]) -> Option<String> {
         }
         // What it may not be given, a dry run may not either.
         Item::Positional(index) if index >= usage.rest => {
-            let words = usage.form.effect.map(|terms| terms.words).unwrap_or_default();
+            let terms =
+                usage.form.effect.filter(|terms| !terms.reads_with.iter().any(|one| quiet.contains(one)));
+            let words = terms.map(|terms| terms.words).unwrap_or_default();
             let text = texts.get(index).copied().unwrap_or_default();
             (!words.is_empty() && !fits(text, &words)).then(|| text.to_owned())
         }

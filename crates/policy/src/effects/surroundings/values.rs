@@ -10,7 +10,7 @@ use crate::lists::{CARRYING_VALUES, CONFIGURING_WORDS, HARMLESS_VALUES, STARTING
 use opsctl_reader::catalogue::Catalogue;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::options::{Item, Name, Scanner};
-use opsctl_reader::catalogue::program::{Form, Place, Role, Words};
+use opsctl_reader::catalogue::program::{Form, Options, Place, Role, Words};
 use opsctl_reader::shell::{Command, glob};
 use opsctl_reader::terms::effect::Effect;
 
@@ -93,7 +93,7 @@ fn values(
                     Kind::Starts if value.is_some() || !is_listed => return unknown(name),
                     Kind::Configures
                         // `--config KEY=VALUE` is a setting.
-                        if value.is_some_and(|value| is_path_of_own || ["://", "=", "bin/"].iter().any(|part| value.contains(part)))
+                        if value.is_some_and(|value| is_path_of_own || ["://", "="].iter().any(|part| value.contains(part)))
                             || carries =>
                     {
                         return unknown(name);
@@ -150,7 +150,9 @@ fn is_named(word: &str, name: Name<'_>) -> bool {
 fn kind(usage: &Usage, name: Name<'_>) -> Kind {
     let forms = [usage.form, &usage.program.form];
     let with_role = |is: fn(Role) -> bool| {
-        forms.iter().any(|form| form.options.iter().any(|(role, options)| is(*role) && name.is_any(options)))
+        // `-o*` has its value in the same word.
+        let is_one = |options: &Options| options.iter().any(|one| name.is(one.trim_end_matches('*')));
+        forms.iter().any(|form| form.options.iter().any(|(role, options)| is(*role) && is_one(options)))
     };
     if with_role(|role| role == Role::Starts) {
         return Kind::Starts;
