@@ -90,7 +90,12 @@ pub fn parts(
             .files
             .iter()
             .filter(in_scratch)
-            .map(|file| PartEffect { why: Why::ScriptInScratch(file.clone()), ..unread(file.clone()) }),
+            // Its text was read, but may be another one when it runs.
+            .map(|file| PartEffect {
+                effect: Effect::Changes,
+                why: Why::ScriptInScratch(file.clone()),
+                ..unread(file.clone())
+            }),
     );
     if script.has_doubtful_file {
         parts.push(PartEffect { why: Why::DoubtfulFolder, ..unread(String::new()) });
@@ -139,6 +144,10 @@ impl Prover<'_> {
                 // What it runs is judged with the same variables.
                 let open = || if runs { None } else { self.variable(command, variables::is_open) };
                 objection.or_else(open).unwrap_or(proof)
+            }
+            // All commands that it starts are known, or its code stands below it.
+            (Effect::Unknown, why @ (Why::Code | Why::ScriptOnDisk(_))) if runs || command.is_followed => {
+                (Effect::Changes, why)
             }
             proof => proof,
         };
