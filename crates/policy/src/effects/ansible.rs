@@ -5,7 +5,7 @@ use super::proof::{CHANGES, Proof, READS};
 use super::reason::Why;
 use crate::lists::{ANSIBLE_ARGUMENTS, ANSIBLE_MODULES};
 use opsctl_reader::catalogue::lookup::Usage;
-use opsctl_reader::catalogue::options::{Item, Scanner};
+use opsctl_reader::catalogue::program::Role;
 use opsctl_reader::shell::AnsibleCall;
 use opsctl_reader::terms::effect::Effect;
 
@@ -14,10 +14,7 @@ pub fn effect(usage: &Usage, texts: &[&str]) -> Proof {
     let call = AnsibleCall::of(texts, usage);
     let stated = |reads: bool| if reads { READS } else { CHANGES };
     // The last one wins.
-    let is_module =
-        |item: &Item<'_>| matches!(item, Item::Option(name, _) if name.is_any(&["-m", "--module-name"]));
-    let modules = Scanner::new(texts, usage.start, &usage.value()).filter(is_module).count();
-    if call.pattern.is_none() || modules > 1 {
+    if call.pattern.is_none() || usage.operands(texts).values(Role::Module).count() > 1 {
         return (Effect::Unknown, Why::RunsUnknown("ansible".to_owned()));
     }
     let name = call.name();

@@ -9,6 +9,15 @@ use opsctl_reader::languages::{names, node, perl, plain_words, python};
 use opsctl_reader::shell::{Command, Word};
 use opsctl_reader::terms::effect::Effect;
 
+/// Whether a reason is that of code, and not of the program that runs it.
+pub fn is_of_code(why: &Why, command: &Command) -> bool {
+    match why {
+        Why::Code => true,
+        Why::ScriptOnDisk(path) => command.words.first().is_some_and(|program| program.text != *path),
+        _ => false,
+    }
+}
+
 /// The effect of a command line of an interpreter. `as_program` tells that of another program with the words from an
 /// index on.
 pub fn effect(command: &Command, language: Language, as_program: &dyn Fn(usize) -> Proof) -> Proof {

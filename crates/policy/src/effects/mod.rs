@@ -146,7 +146,10 @@ impl Prover<'_> {
                 objection.or_else(open).unwrap_or(proof)
             }
             // All commands that it starts are known, or its code stands below it.
-            (Effect::Unknown, why @ (Why::Code | Why::ScriptOnDisk(_))) if runs || command.is_followed => {
+            (Effect::Unknown, why)
+                if (runs && command.stdin.is_none() || command.is_followed)
+                    && code::is_of_code(&why, command) =>
+            {
                 (Effect::Changes, why)
             }
             proof => proof,

@@ -37,6 +37,8 @@ pub enum Why {
     Variable(String),
     /// This option changes something, or may.
     Option(String),
+    /// The value of this option may be a program, or make the program run, load or write something.
+    OptionValue(String),
     /// The catalogue does not list this option.
     UnknownOption(String),
     /// It works in a folder that the session may write, whose settings may run something.
@@ -85,6 +87,9 @@ impl fmt::Display for Why {
             ),
             Self::Variable(name) => write!(f, "the variable `{name}` can make it run something else"),
             Self::Option(option) => write!(f, "the option `{option}` changes something"),
+            Self::OptionValue(option) => {
+                write!(f, "the value of the option `{option}` may make it run, load or write something")
+            }
             Self::OwnFolder => f.write_str(
                 "the folder that it works in may be written by this session, and may make it run something",
             ),

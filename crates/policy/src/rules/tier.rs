@@ -54,13 +54,16 @@ pub fn effect_objections(
     let mut reasons: Vec<Reason> = Vec::new();
     for part in denied.filter(|part| !is_own_account(part)) {
         let way_out = match tier.higher().find(|higher| effects(*higher).contains(&part.effect)) {
-            None if part.effect == Effect::Unknown => UNKNOWN_TO_ALL.to_owned(),
+            None if part.effect == Effect::Unknown && part.why != Why::Tool => UNKNOWN_TO_ALL.to_owned(),
             higher => way_out(higher),
         };
-        let rule =
-            if allowed.contains(&Effect::Changes) { "runs only what is understood" } else { "only reads" };
-        let (number, what, instead) = (tier.number(), in_words(part), instead(part));
-        let text = format!("Tier {number} {rule}, and {what}. {instead}{way_out}");
+        let number = tier.number();
+        let what = if allowed.contains(&Effect::Changes) && part.effect == Effect::Unknown {
+            format!("runs only what is understood, and not {}", with_reason(part, ""))
+        } else {
+            format!("only reads, and {}", in_words(part))
+        };
+        let text = format!("Tier {number} {what}. {}{way_out}", instead(part));
         let reason = Reason { rule: "effect", topic: topic(part), text };
         if !reasons.contains(&reason) {
             reasons.push(reason);
@@ -94,13 +97,18 @@ fn topic(part: &PartEffect) -> Option<Topic> {
 /// The part and its effect: "`kubectl apply`, on ie01 through ssh, changes something: …". Of the command, it only
 /// contains the program and its verb: the text is recorded, and other words may be secrets.
 pub fn in_words(part: &PartEffect) -> String {
-    let form = first_words(&part.form, 80).replace(char::is_control, "");
-    let subject = if form.is_empty() { "a part of it".to_owned() } else { format!("`{form}`") };
     let verdict =
         if part.effect == Effect::Changes { "changes something" } else { "is not known to only read" };
     let comma = if part.whereabouts.is_empty() { "" } else { "," };
+    with_reason(part, &format!("{comma} {verdict}"))
+}
+
+/// The part, what is said of it, and the reason.
+fn with_reason(part: &PartEffect, verdict: &str) -> String {
+    let form = first_words(&part.form, 80).replace(char::is_control, "");
+    let subject = if form.is_empty() { "a part of it".to_owned() } else { format!("`{form}`") };
     let why = if part.why == Why::Stated { String::new() } else { format!(": {}", part.why) };
-    format!("{subject}{}{comma} {verdict}{why}", part.whereabouts)
+    format!("{subject}{}{verdict}{why}", part.whereabouts)
 }
 
 /// The suggestion of a command that only reads; empty if the catalogue has none.

@@ -6,7 +6,10 @@
 use crate::effects::options::written;
 use crate::effects::proof::Proof;
 use crate::effects::reason::Why;
-use crate::lists::{CARRYING_VALUES, CONFIGURING_WORDS, HARMLESS_VALUES, STARTING_WORDS, WRITING_WORDS};
+use crate::lists::{
+    CARRYING_VALUES, CONFIGURING_WORDS, HARMLESS_VALUES, LOGGING_WORDS, NEGATING_WORDS, STARTING_WORDS,
+    WRITING_WORDS,
+};
 use opsctl_reader::catalogue::Catalogue;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::options::{Item, Name, Scanner};
@@ -70,7 +73,7 @@ fn values(
         [usage.form.flags, usage.program.form.flags].iter().flat_map(|list| list.iter().copied()).collect();
     let is_own = |path: &str| is_path(path) && is_scratch(path);
     let takes_files = usage.files().reads != Words::None || usage.files().writes != Words::None;
-    let unknown = |name| Some((Effect::Unknown, Why::Option(written(name))));
+    let unknown = |name| Some((Effect::Unknown, Why::OptionValue(written(name))));
     let mut open: Option<Name<'_>> = None;
     for item in Scanner::new(texts, usage.start, &own).with_flags(&flags) {
         match item {
@@ -163,10 +166,10 @@ fn kind(usage: &Usage, name: Name<'_>) -> Kind {
     if name.is_any(&usage.program.host) {
         return Kind::Host;
     }
-    let is_log = matches!(name, Name::Long(long) if long.split(['-', '_', '.']).any(|word| matches!(word, "log" | "logfile")));
+    let has_word = |list: &[&str]| matches!(name, Name::Long(long) if long.split(['-', '_', '.']).any(|word| list.contains(&word)));
     let is_output = forms.iter().any(|form| form.files.is_some_and(|files| name.is_any(&files.outputs)));
     // A dry run writes its log, too.
-    if is_log && is_output {
+    if has_word(&LOGGING_WORDS) && is_output {
         return Kind::Writes;
     }
     if with_role(|_| true) {
@@ -175,7 +178,7 @@ fn kind(usage: &Usage, name: Name<'_>) -> Kind {
     let Name::Long(long) = name else {
         return if is_known_otherwise(usage, &forms, name) { Kind::Text } else { Kind::Open };
     };
-    if ["no-", "without-", "disable-", "skip-"].iter().any(|not| long.starts_with(not)) {
+    if long.split('-').next().is_some_and(|first| NEGATING_WORDS.contains(&first)) {
         return Kind::Text;
     }
     let suggests = suggested(&long.to_ascii_lowercase());

@@ -291,7 +291,7 @@ fn source(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation)
             (text.unwrap_or_default(), Flow::On)
         })
     });
-    if has_args && content.contains("set ") && !sets_options_only(&content) {
+    if has_args && content.contains("set") && !sets_options_only(&content) {
         // What `set` states in it stays.
         inner.set_args(None);
     } else if has_args {
