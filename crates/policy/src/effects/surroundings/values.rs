@@ -157,7 +157,8 @@ fn kind(usage: &Usage, name: Name<'_>) -> Kind {
         let is_one = |options: &Options| options.iter().any(|one| name.is(one.trim_end_matches('*')));
         forms.iter().any(|form| form.options.iter().any(|(role, options)| is(*role) && is_one(options)))
     };
-    if with_role(|role| role == Role::Starts) {
+    // A command follows, or with `=` stands in the same word.
+    if with_role(|role| matches!(role, Role::Starts | Role::RunsEach | Role::RunsOnce)) {
         return Kind::Starts;
     }
     if with_role(|role| role == Role::Configures) {
