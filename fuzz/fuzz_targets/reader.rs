@@ -38,6 +38,10 @@ impl Disk for Files {
         Ok(DiskFile { text, behind: vec![] })
     }
 
+    fn compose_variables(&self, path: &str) -> String {
+        self.read(path).map(|file| file.text).unwrap_or_default()
+    }
+
     fn list(&self, path: &str) -> Vec<Entry> {
         let names =
             NAMES.iter().take(self.0.len()).filter_map(|name| name.strip_prefix(path)?.strip_prefix('/'));
