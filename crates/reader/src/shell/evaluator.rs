@@ -202,7 +202,7 @@ impl Evaluator {
     }
 
     /// Whether a node that was found so far meets a condition.
-    pub fn has_node(&self, mut is: impl FnMut(&Node) -> bool) -> bool {
+    pub fn has_node<'n>(&'n self, mut is: impl FnMut(&'n Node) -> bool) -> bool {
         let mut left: Vec<&Node> = self.nodes.iter().flatten().collect();
         while let Some(node) = left.pop() {
             if is(node) {

@@ -1,5 +1,6 @@
 //! The contents of files that a script writes, in case it runs them later.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -36,11 +37,15 @@ const PIPE: &str = "$(a pipe)";
 impl Evaluator {
     /// The key of a file: hosts and absolute path.
     fn key(&self, shell: &Shell, path: &str) -> String {
-        let path = self.unknowns.without_quotes(&path.replacen("/proc/self/fd/", "/dev/fd/", 1));
-        let path = path.as_str();
-        let meant = self.path_of(shell, path).or_else(|| shell.follow(path));
-        let path = meant.unwrap_or_else(|| path.trim_start_matches("./").to_owned());
-        format!("{}:{path}", shell.hosts.join(","))
+        let mut path = Cow::Borrowed(path);
+        if let Some(descriptor) = path.strip_prefix("/proc/self/fd/") {
+            path = Cow::Owned(format!("/dev/fd/{descriptor}"));
+        }
+        if !is_known(&path) {
+            path = Cow::Owned(self.unknowns.without_quotes(&path));
+        }
+        let meant = self.path_of(shell, &path).or_else(|| shell.follow(&path));
+        key_on(shell, meant.as_deref().unwrap_or_else(|| below_here(&path)))
     }
 
     /// The content of a file that the script wrote, of a process substitution, or of standard input; `None` when it is unknown.
@@ -54,8 +59,7 @@ impl Evaluator {
         let content = self.unknowns.only_mark(path).and_then(|unknown| unknown.content.clone());
         let written = || self.files.get(&self.key(shell, path));
         // It may have been written where the folder was not known.
-        let anywhere =
-            || self.files.get(&format!("{}:{}", shell.hosts.join(","), path.trim_start_matches("./")));
+        let anywhere = || self.files.get(&key_on(shell, below_here(path)));
         content.or_else(|| written().or_else(anywhere).cloned())
     }
 
@@ -308,7 +312,7 @@ impl Evaluator {
             return;
         }
         // A loop has the same command many times.
-        let (mut found, mut nodes): (BTreeSet<Vec<String>>, usize) = (BTreeSet::new(), 0);
+        let (mut tried, mut found, mut nodes) = (BTreeSet::new(), BTreeSet::new(), 0);
         self.has_node(|node| {
             nodes += 1;
             let (Node::Command(command) | Node::Group(Construct::Through(command), _)) = node else {
@@ -316,16 +320,15 @@ impl Evaluator {
             };
             let names = |word: &Word| word.text.contains(&name);
             if command.words.iter().skip(1).chain(&command.stdin).any(names) {
-                let words: Vec<String> =
-                    command.words.iter().chain(&command.stdin).map(|word| word.text.clone()).collect();
-                if !found.contains(&words) && may_make(command, self.catalogue) {
+                let words = command.words.iter().chain(&command.stdin).map(|word| word.text.as_str());
+                let words: Vec<&str> = words.collect();
+                if tried.insert(words.clone()) && may_make(command, self.catalogue) {
                     found.insert(words);
                 }
             }
             found.len() >= MOST_WRITERS
         });
-        let files: BTreeSet<&str> =
-            found.iter().flat_map(|words| words.iter().skip(1).map(String::as_str)).collect();
+        let files: BTreeSet<&str> = found.iter().flat_map(|words| words.iter().skip(1).copied()).collect();
         let files = files.into_iter().filter_map(|word| self.file_content(shell, word));
         let texts: Vec<String> = found.iter().map(|words| words.join(" ")).chain(files).collect();
         self.spend(nodes / 64);
@@ -380,6 +383,19 @@ impl Evaluator {
             self.store_file(&there, &inside, &text, false);
         }
     }
+}
+
+/// The key of a path where a shell is.
+fn key_on(shell: &Shell, path: &str) -> String {
+    [shell.hosts.join(",").as_str(), ":", path].concat()
+}
+
+/// A path without what names the working directory before it.
+fn below_here(mut path: &str) -> &str {
+    while let Some(rest) = path.strip_prefix("./") {
+        path = rest;
+    }
+    path
 }
 
 /// Whether a command has opened a file to read it, or names it.
