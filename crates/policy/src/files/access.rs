@@ -3,7 +3,7 @@
 use opsctl_reader::shell::Word;
 
 /// What is done to a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Touch {
     /// It is read.
     Read,
@@ -34,7 +34,7 @@ impl Touch {
 }
 
 /// An access to a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Access {
     /// The kind of access.
     pub touch: Touch,

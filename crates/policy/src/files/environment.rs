@@ -8,6 +8,17 @@ use opsctl_reader::catalogue::options::Name;
 use opsctl_reader::catalogue::program::Role;
 use opsctl_reader::shell::{Command, Word};
 
+/// Filters that leave the names of variables, or their number: the program, and its words without blanks.
+const NAMES_ONLY: &[(&str, &str)] = &[
+    ("cut", "-d=-f1"),
+    ("cut", "-f1-d="),
+    ("awk", "-F={print $1}"),
+    ("sed", "s/=.*//"),
+    ("sed", "-Es/=.*//"),
+    ("sed", "s/=.*$//"),
+    ("wc", "-l"),
+];
+
 /// Adds the variables that a program prints.
 pub fn accesses(command: &Command, program: &str, given: &Operands<'_>, into: &mut Vec<Access>) {
     if program == "ps" {
@@ -48,6 +59,24 @@ pub fn accesses(command: &Command, program: &str, given: &Operands<'_>, into: &m
 /// A variable that is printed; without a name, all of them.
 fn printed(name: &str) -> Access {
     Access::named(Touch::Print, name.to_owned(), false)
+}
+
+/// What a filter that gets the whole environment shows of it: only names, or the variables that it asks for. `None` if it
+/// may show any.
+pub fn shown_by(filter: &Command) -> Option<Vec<Access>> {
+    let words: Option<Vec<&str>> = filter.words.iter().map(Word::known).collect();
+    let words = words?;
+    let (program, given) = words.split_first()?;
+    if NAMES_ONLY.iter().any(|(name, words)| name == program && *words == given.concat().replace(['"', '\''], "")) {
+        return Some(vec![]);
+    }
+    let pattern = match (*program, given) {
+        ("grep", [pattern] | ["-E", pattern]) | ("egrep", [pattern]) => pattern.strip_prefix('^')?.strip_suffix('=')?,
+        _ => return None,
+    };
+    let pattern = pattern.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(pattern);
+    let names: Vec<&str> = pattern.split('|').collect();
+    names.iter().all(|name| !name.is_empty() && name.chars().all(is_name)).then(|| names.into_iter().map(printed).collect())
 }
 
 /// `ps auxe` prints the environment of processes: of any machine, and those of services.

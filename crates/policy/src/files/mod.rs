@@ -17,6 +17,7 @@ mod sqlite;
 mod transfer;
 
 use std::cell::OnceCell;
+use std::collections::HashSet;
 
 use crate::model::records::verdict::Reason;
 use crate::model::rights::rules::{PathRule, Rules};
@@ -54,19 +55,46 @@ pub fn objections(
     let lists = Lists::new(script.catalogue, locations, rules, machine);
     let guard = guarded::guard_socket(machine);
     let mut seen = Found::default();
+    // Commands that differ otherwise touch the same files.
+    let mut judged = HashSet::new();
+    let mut filtered: Vec<(*const Command, Vec<Access>)> = Vec::new();
     script.visit(|node| {
+        if let Node::Group(Construct::Pipeline, parts) = node {
+            filtered.extend(parts.windows(2).filter_map(|pair| match pair {
+                [Node::Command(command), Node::Command(next)] => {
+                    Some((std::ptr::from_ref::<Command>(command), environment::shown_by(next)?))
+                }
+                _ => None,
+            }));
+        }
         let (Node::Command(command) | Node::Group(Construct::Through(command), _)) = node else { return };
         let inner = matches!(node, Node::Command(_));
-        if seen.get(command) == Some(&inner) {
+        let is_it = |known: *const Command| std::ptr::eq(known, command.as_ref());
+        let shown = filtered.iter().find(|(known, _)| is_it(*known)).map(|(_, shown)| shown);
+        if shown.is_none() && seen.get(command) == Some(&inner) {
             return;
         }
-        seen.add(command, inner);
+        if shown.is_none() {
+            seen.add(command, inner);
+        }
         if let Some(socket) = &guard {
             reasons.extend(socket::objection(command, socket, machine));
         }
-        for access in accesses(command, inner, script.catalogue, machine) {
-            let found = lists.objection(&access, command);
+        let mut accesses = accesses(command, inner, script.catalogue, machine);
+        if let Some(shown) = shown {
+            accesses.retain(|access| access.touch != Touch::Print || !access.path.is_empty());
+            accesses.extend(shown.iter().cloned());
+        }
+        for access in accesses {
+            let place = (&*command.hosts, &*command.via, command.cwd.as_deref(), command.is_elsewhere);
+            let program = command.words.first().map(|word| word.text.as_str());
+            let key = (access, program, place);
+            if judged.contains(&key) {
+                continue;
+            }
+            let found = lists.objection(&key.0, command);
             reasons.extend(found.filter(|reason| !reasons.contains(reason)));
+            judged.insert(key);
         }
     });
     reasons
@@ -198,7 +226,7 @@ impl<'a> Lists<'a> {
             let meant = text_paths(&environment.path, false, command, self.machine);
             guarding(self.secret(), &environment, &meant, false)?;
             "Secret: the whole environment is not printed, because it holds keys. Print one harmless variable: \
-             `printenv NAME`."
+             `printenv NAME`, or the names: `env | cut -d= -f1`."
                 .to_owned()
         } else {
             let name = format!("${name}");

@@ -228,7 +228,7 @@ fn read(
             continue;
         }
         if text.starts_with('-') && text.len() > 1 {
-            skip_next = files.keys.contains(&text);
+            skip_next = files.keys.contains(&text) || files.outputs.contains(&text);
             let is_key = text.split_once('=').is_some_and(|(name, _)| files.keys.contains(&name));
             // What a search leaves out is not read.
             let is_name =

@@ -13,12 +13,29 @@ use crate::terms::workload::{Workload, WorkloadKind};
 /// The kinds, besides jobs, of which a name contains that of a workload.
 const PARTS: [&str; 6] = ["pod", "pods", "po", "replicaset", "replicasets", "rs"];
 
+/// The labels whose value is the name of a workload.
+const NAMING_LABELS: [&str; 6] =
+    ["app", "k8s-app", "name", "release", "app.kubernetes.io/name", "app.kubernetes.io/instance"];
+
 pub(in crate::actions) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
     let words = call.targets();
     let from_file = call.own.has(&call.usage.role(Role::Manifests));
     let kind = words.first().map_or("", |word| word.text.as_str());
     if call.own.has(&call.does.all) {
         actions.push(call.on_everything(Family::Workload, &format!("{kind}, by selection")));
+        return;
+    }
+    if let Some((_, selector)) = call.own.options.iter().find(|(name, _)| name.is_any(&call.does.selects)) {
+        let evidence = format!("{kind}, by selection");
+        actions.push(match selector.as_ref().and_then(Word::known).and_then(selected) {
+            Some(name) => {
+                let (workload, form) = read(kind, name, namespace(call.usage, &[&call.global, &call.own]));
+                let mut action = call.action(Family::Workload, Target::Workload(workload), evidence);
+                action.reference.form = form;
+                action
+            }
+            None => call.on_everything(Family::Workload, &evidence),
+        });
         return;
     }
     // `kind name name` or `kind/name kind/name`.
@@ -52,6 +69,14 @@ pub(in crate::actions) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action
         action.reference.form = found.map(|(_, form)| form).unwrap_or_default();
         actions.push(action);
     }
+}
+
+/// The workload that a selector means: `app=NAME`.
+fn selected(selector: &str) -> Option<&str> {
+    let (label, name) = selector.split_once('=')?;
+    let name = name.strip_prefix('=').unwrap_or(name);
+    let is_plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));
+    (is_plain && NAMING_LABELS.contains(&label)).then_some(name)
 }
 
 /// The namespace that the options name, if it is known.
