@@ -67,16 +67,24 @@ pub fn shown_by(filter: &Command) -> Option<Vec<Access>> {
     let words: Option<Vec<&str>> = filter.words.iter().map(Word::known).collect();
     let words = words?;
     let (program, given) = words.split_first()?;
-    if NAMES_ONLY.iter().any(|(name, words)| name == program && *words == given.concat().replace(['"', '\''], "")) {
+    if NAMES_ONLY
+        .iter()
+        .any(|(name, words)| name == program && *words == given.concat().replace(['"', '\''], ""))
+    {
         return Some(vec![]);
     }
     let pattern = match (*program, given) {
-        ("grep", [pattern] | ["-E", pattern]) | ("egrep", [pattern]) => pattern.strip_prefix('^')?.strip_suffix('=')?,
+        ("grep", [pattern] | ["-E", pattern]) | ("egrep", [pattern]) => {
+            pattern.strip_prefix('^')?.strip_suffix('=')?
+        }
         _ => return None,
     };
     let pattern = pattern.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(pattern);
     let names: Vec<&str> = pattern.split('|').collect();
-    names.iter().all(|name| !name.is_empty() && name.chars().all(is_name)).then(|| names.into_iter().map(printed).collect())
+    names
+        .iter()
+        .all(|name| !name.is_empty() && name.chars().all(is_name))
+        .then(|| names.into_iter().map(printed).collect())
 }
 
 /// `ps auxe` prints the environment of processes: of any machine, and those of services.

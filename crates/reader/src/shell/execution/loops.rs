@@ -270,12 +270,13 @@ impl Evaluator {
         let lines = std::iter::from_fn(|| (!is_over.get()).then_some(())).take(MOST_ROUNDS);
         let (mut printed, flow) = self.rounds(shell, lines, |this, shell, ()| {
             let before = shell.stdin.clone();
-            is_over.set(before.as_deref().is_none_or(str::is_empty));
-            if !is_over.get() {
+            // Where nothing is left, the condition runs once more, and fails.
+            let is_read = before.as_deref().is_some_and(str::is_empty);
+            if before.is_some() {
                 this.has_whole_line = true;
                 this.list(shell, condition);
-                is_over.set(shell.stdin == before);
             }
+            is_over.set(is_read || shell.stdin == before);
             if is_over.get() {
                 return (String::new(), Flow::On);
             }

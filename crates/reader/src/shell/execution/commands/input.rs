@@ -135,7 +135,10 @@ pub(crate) fn map_file(evaluator: &mut Evaluator, shell: &mut Shell, invocation:
         texts.iter().skip(1).all(|word| !word.starts_with('-') || matches!(*word, "-t" | "-C" | "-c"));
     let text = invocation.stdin.clone().filter(|_| is_plain);
     let text = text.unwrap_or_else(|| evaluator.unknowns.many(format!("${name}")));
-    let items = text.lines().enumerate().map(|(i, line)| (i.to_string(), line.to_owned())).collect();
+    // Without `-t`, each keeps the end of its line.
+    let line =
+        |line: &'_ str| if texts.contains(&"-t") { line.trim_end_matches('\n') } else { line }.to_owned();
+    let items = text.split_inclusive('\n').enumerate().map(|(i, text)| (i.to_string(), line(text))).collect();
     let name = name.to_owned();
     let words = texts.iter().zip(texts.iter().skip(1));
     let callback = words.rev().find(|(option, _)| **option == "-C").map(|(_, callback)| *callback);
