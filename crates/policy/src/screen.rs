@@ -86,6 +86,7 @@ impl Screen<'_> {
     ) -> Vec<Reason> {
         let mut reasons = modes::objections(actions, policy, self.mode);
         reasons.extend(hosts::objections(effects, actions, inventory, policy, self.tier));
+        reasons.extend(hosts::leaving(effects, inventory, policy, self.tier));
         if self.dry_run {
             reasons.extend(dry_run::objections(actions));
         }
@@ -135,7 +136,16 @@ impl Screen<'_> {
     fn tool_effect(&self, tool: &ToolCall) -> Option<PartEffect> {
         let part = |text: String, effect, why| {
             let (form, whereabouts) = (text.clone(), String::new());
-            Some(PartEffect { form, text, whereabouts, hosts: vec![], effect, why, instead: None })
+            Some(PartEffect {
+                form,
+                text,
+                whereabouts,
+                hosts: vec![],
+                sends_to: vec![],
+                effect,
+                why,
+                instead: None,
+            })
         };
         if let Some(file) = tool.file.as_ref().filter(|file| file.writes) {
             self.machine.begin();
@@ -172,7 +182,7 @@ pub fn read(
     reading
 }
 
-/// Whether a part of a call changes something, or may.
+/// Whether a part of a call changes something, may, or sends what another part prints.
 pub fn changes(part: &PartEffect) -> bool {
-    matches!(part.effect, Effect::Changes | Effect::Unknown)
+    (matches!(part.effect, Effect::Changes | Effect::Unknown)) || !part.sends_to.is_empty()
 }

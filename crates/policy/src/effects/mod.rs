@@ -8,6 +8,7 @@ mod ansible;
 mod code;
 mod find;
 mod key_value;
+mod leaving;
 mod lines;
 mod options;
 mod proof;
@@ -64,6 +65,10 @@ pub fn parts(
             form: form(command, usage.as_ref(), &texts),
             whereabouts: command.whereabouts(),
             hosts: hosts::named(command, usage.as_ref(), &texts),
+            sends_to: usage
+                .as_ref()
+                .map(|usage| leaving::destinations(command, usage, &texts))
+                .unwrap_or_default(),
             effect,
             why,
             instead: usage.and_then(|usage| usage.instead(&texts)),
@@ -74,6 +79,7 @@ pub fn parts(
         form: String::new(),
         whereabouts: String::new(),
         hosts: vec![],
+        sends_to: vec![],
         effect: Effect::Unknown,
         why: Why::Unread,
         instead: None,

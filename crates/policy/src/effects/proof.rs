@@ -23,6 +23,9 @@ pub struct PartEffect {
     pub whereabouts: String,
     /// The hosts that it names or runs on, as written; empty for this machine.
     pub hosts: Vec<String>,
+    /// The hosts to which it sends the output of another command, or the content of a file; empty where only the run knows
+    /// the host.
+    pub sends_to: Vec<String>,
     /// Its effect.
     pub effect: Effect,
     /// The reason.

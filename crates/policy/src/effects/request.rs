@@ -76,6 +76,24 @@ pub fn effect(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
     if reads { READS } else { changes }
 }
 
+/// The addresses of a request with their hosts as written, and what it sends beside them.
+pub fn destinations(command: &Command, usage: &Usage, texts: &[&str]) -> (Vec<(Word, String)>, Vec<Word>) {
+    let request = match usage.program.key {
+        "httpie" => in_words(command, usage, texts),
+        _ => in_options(command, usage, texts),
+    };
+    let host = |word: &Word| {
+        let rest = word.text.split_once("://").map_or(word.text.as_str(), |(_, rest)| rest);
+        let end = rest.find(['/', '?', '#']).filter(|_| !rest.starts_with("$(")).unwrap_or_else(|| {
+            let close = rest.rfind(')').unwrap_or_default();
+            rest.get(close..).and_then(|tail| tail.find(['/', '?', '#'])).map_or(rest.len(), |at| at + close)
+        });
+        rest.get(..end).unwrap_or(rest).to_owned()
+    };
+    let sent = [request.data, request.headers, request.parameters].concat();
+    (request.addresses.into_iter().map(|word| (word.clone(), host(&word))).collect(), sent)
+}
+
 /// The effect of a request to the API of a forge: `gh api`.
 pub fn forge(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
     let given = usage.operands(texts);

@@ -1,7 +1,7 @@
 //! Hosts that a command changes: with `policy.hosts: inventory`, only those of `hosts.yaml`.
 
 use crate::effects::PartEffect;
-use crate::model::installation::inventory::Inventory;
+use crate::model::installation::inventory::{Inventory, ssh_host};
 use crate::model::records::verdict::{Reason, ResolvedAction};
 use crate::model::rights::policy::{HostsAllowed, Policy, Tier};
 use opsctl_reader::terms::effect::Effect;
@@ -40,6 +40,52 @@ pub fn objections(
         }
         let text = format!(
             "`{host}` {NOT_LISTED}, and this session may change only hosts that are listed there (policy.hosts). Use the name or address of a listed host, or report what is needed."
+        );
+        let reason = Reason::of("hosts", text);
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    reasons
+}
+
+/// The objections to requests that carry the output of a command, or the content of a file, to a host that the inventory does
+/// not list. A tier that may change something could send it in other ways.
+pub fn leaving(
+    parts: &[PartEffect],
+    inventory: &Inventory,
+    policy: &Policy,
+    tier: Option<Tier>,
+) -> Vec<Reason> {
+    let only_reads = tier.is_some_and(|tier| policy.tier(tier).effects == [Effect::Reads]);
+    if !only_reads || inventory.hosts.is_empty() {
+        return vec![];
+    }
+    let bare = |host: &str| ssh_host(host).to_ascii_lowercase();
+    let checked = |host: &str| {
+        inventory
+            .services
+            .iter()
+            .filter_map(|service| service.health.as_ref())
+            .any(|health| health.url.split('/').nth(2).is_some_and(|known| bare(known) == host))
+    };
+    let mut reasons = Vec::new();
+    for (part, host) in parts.iter().flat_map(|part| part.sends_to.iter().map(move |host| (part, host))) {
+        let host = bare(host);
+        if !host.is_empty() && (is_local(&host) || inventory.find_host(&host).is_some() || checked(&host)) {
+            continue;
+        }
+        let to = if host.is_empty() {
+            "a host that only the run knows".to_owned()
+        } else {
+            format!("`{host}`, which {NOT_LISTED}")
+        };
+        let text = format!(
+            "`{}`{} carries the output of a command, or the content of a file, to {to}. At tier {} such data goes only to listed \
+             hosts. Write the value into the command, or leave it out.",
+            part.form,
+            part.whereabouts,
+            tier.map_or(1, Tier::number),
         );
         let reason = Reason::of("hosts", text);
         if !reasons.contains(&reason) {
