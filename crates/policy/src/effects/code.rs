@@ -2,6 +2,7 @@
 //!
 //! The world is closed: code reads where each import, each call and each attribute of a module is known to be harmless.
 
+use super::address::Address;
 use super::proof::{Proof, READS};
 use super::reason::Why;
 use opsctl_reader::catalogue::program::Language;
@@ -34,12 +35,16 @@ pub fn effect(command: &Command, language: Language, as_program: &dyn Fn(usize) 
         Language::Php => php(&texts).or_else(|| code(command, &texts, language)),
         _ => None,
     };
+    let may_ask = |address: &str| {
+        let address = Address::of(address);
+        address.is_plain() && !address.changes()
+    };
     let harmless = match code {
         None => return unknown,
         Some(Code::Looks) => true,
         Some(Code::Module(at)) => return as_program(at),
         Some(Code::Runs(code)) => match language {
-            Language::Python => python::is_harmless(&code, command.is_followed),
+            Language::Python => python::is_harmless(&code, command.is_followed, &may_ask),
             Language::Node => node::is_harmless(&code, command.is_followed),
             Language::Perl => perl::is_harmless(&code, command.is_followed),
             language => plain_words::is_harmless(&code, language, command.is_followed),
@@ -90,6 +95,10 @@ fn code(command: &Command, texts: &[&str], language: Language) -> Option<Code> {
                 return if has_more { None } else { known(command.words.get(at)) };
             }
             option if harmless.has(option) => {}
+            // `ruby -rjson`.
+            option
+                if language == Language::Ruby
+                    && option.strip_prefix("-r").is_some_and(|module| ruby::LOADED.has(module)) => {}
             option if valued.has(option) => at += 1,
             _ => return None,
         }

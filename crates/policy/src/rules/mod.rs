@@ -126,6 +126,12 @@ mod tests {
             let host = |reason: &Reason| reason.text.split('`').nth(1).unwrap().to_owned();
             reasons.iter().map(host).collect::<Vec<_>>().join(" ")
         });
+        cases.check("what_leaves_goes_to_listed_hosts", |[tier, command]| {
+            let parts = parts(&read_command(command, None).script, &Scratch::default(), &[], &UnknownMachine);
+            let reasons = hosts::leaving(&parts, &inventory, &Policy::default(), of_tier(tier));
+            let to = |reason: &Reason| reason.text.split('`').nth(3).unwrap_or("unknown").to_owned();
+            reasons.iter().map(to).collect::<Vec<_>>().join(" ")
+        });
         let prefixes_of = |tier: &TierPolicy| prefixes::denied(tier, Catalogue::default());
         let [one, mut two, three] = Tier::ALL.map(TierPolicy::default_of);
         let found = [&one, &two, &three].map(prefixes_of);

@@ -69,6 +69,11 @@ impl Known {
             // `$f(…)` calls a function that is not known.
             return self.language == Language::Php && !is_next(1, '(');
         }
+        // A file that the code names; with a scheme it is something else.
+        if name == "file_get_contents" && self.language == Language::Php {
+            let path = tokens.literal_at(at + 2).filter(|_| is_next(1, '(') && is_next(3, ')'));
+            return path.is_some_and(|path| !path.contains(':'));
+        }
         if name == "require" {
             return matches!(tokens.get(at + 1), Some(Token::Text(text)) if self.loaded.has(&text.raw));
         }

@@ -18,14 +18,17 @@ struct Imports {
     packages: BTreeMap<String, String>,
     /// Functions and classes.
     names: BTreeSet<String>,
+    /// Functions that send requests.
+    asking: BTreeSet<String>,
     /// Functions that the code defines.
     local: BTreeSet<String>,
     /// Methods that change files where the code imports certain modules.
     risky: &'static [&'static str],
 }
 
-/// Whether code only computes and prints. With `starts`, it may start commands, which are judged apart.
-pub fn is_harmless(code: &str, starts: bool) -> bool {
+/// Whether code only computes and prints. With `starts`, it may start commands, which are judged apart; `may_ask` states
+/// whether a GET of an address only reads.
+pub fn is_harmless(code: &str, starts: bool, may_ask: &dyn Fn(&str) -> bool) -> bool {
     let Some(tokens) = clear_tokens(code, Language::Python) else { return false };
     let mut imports = Imports { starts, ..Imports::default() };
     let mut rest: Vec<Token> = Vec::new();
@@ -45,6 +48,7 @@ pub fn is_harmless(code: &str, starts: bool) -> bool {
         rest.push(token.clone());
         at += 1;
     }
+    let Some(rest) = without_requests(rest, &imports, may_ask) else { return false };
     if opens_any_file(&rest) {
         return false;
     }
@@ -59,6 +63,75 @@ pub fn is_harmless(code: &str, starts: bool) -> bool {
         &[]
     };
     (0..rest.len()).all(|at| is_fine(&rest, at, &imports))
+}
+
+/// The tokens with each request for a constant address replaced by a value; `None` if a function that sends requests is used
+/// otherwise.
+fn without_requests(
+    tokens: Vec<Token>,
+    imports: &Imports,
+    may_ask: &dyn Fn(&str) -> bool,
+) -> Option<Vec<Token>> {
+    let asking = |module: &String| python::ASKING.get(module).is_some();
+    let (modules, packages) = (imports.modules.values(), imports.packages.values());
+    if !modules.chain(packages).any(asking) && imports.asking.is_empty() {
+        return Some(tokens);
+    }
+    let mut plain: Vec<Token> = Vec::new();
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        let Some(name) = token.name() else {
+            plain.push(token.clone());
+            at += 1;
+            continue;
+        };
+        // `requests.get(`, `urllib.request.urlopen(`, `urlopen(`.
+        let mut end = at + 1;
+        let mut owner = String::new();
+        let mut last = name;
+        while let Some(next) = tokens.name_at(end + 1).filter(|_| tokens.is_at(end, '.')) {
+            owner = if owner.is_empty() { last.to_owned() } else { format!("{owner}.{last}") };
+            (last, end) = (next, end + 2);
+        }
+        let is_member = plain.last().is_some_and(|token| token.is('.'));
+        let module = imports.modules.get(&owner).cloned().unwrap_or(owner);
+        let asks = if module.is_empty() {
+            imports.asking.contains(last)
+        } else {
+            python::ASKING.get(&module).is_some_and(|names| names.has(last))
+        };
+        if asks && !is_member {
+            at = constant_request(&tokens, end, may_ask)?;
+            plain.push(Token::Value);
+            continue;
+        }
+        plain.push(token.clone());
+        at += 1;
+    }
+    Some(plain)
+}
+
+/// The end of the arguments of a request for a constant address, which sends nothing else.
+fn constant_request(tokens: &[Token], open: usize, may_ask: &dyn Fn(&str) -> bool) -> Option<usize> {
+    let Some(Token::Text(address)) = tokens.get(open + 1).filter(|_| tokens.is_at(open, '(')) else {
+        return None;
+    };
+    let is_plain =
+        address.raw.starts_with("http") && !address.raw.contains(['{', '%', '\\']) && may_ask(&address.raw);
+    let mut at = open + 2;
+    while is_plain && tokens.is_at(at, ',') {
+        let name = tokens.name_at(at + 1).filter(|_| tokens.is_at(at + 2, '='))?;
+        let is_constant = match tokens.get(at + 3)? {
+            Token::Value => true,
+            Token::Name(name) => matches!(name.as_str(), "True" | "False" | "None"),
+            _ => false,
+        };
+        if !(is_constant && matches!(name, "timeout" | "verify" | "allow_redirects" | "follow_redirects")) {
+            return None;
+        }
+        at += 4;
+    }
+    (is_plain && tokens.is_at(at, ')')).then_some(at + 1)
 }
 
 /// Whether the name of a file that the code reads cannot be determined: the file may be a secret one.
@@ -79,7 +152,7 @@ fn opens_any_file(tokens: &[Token]) -> bool {
 impl Imports {
     /// Whether a module may be loaded.
     fn allowed(&self, module: &str) -> Option<()> {
-        let is_known = python::MODULES.get(module).is_some();
+        let is_known = python::MODULES.get(module).or_else(|| python::ASKING.get(module)).is_some();
         (is_known || (self.starts && python::STARTING.get(module).is_some())).then_some(())
     }
 
@@ -107,6 +180,9 @@ impl Imports {
             let name = dotted(part.get(..alias.unwrap_or(part.len()))?)?;
             let bound = alias.and_then(|at| part.get(at + 1)?.name()).map(str::to_owned);
             match &module {
+                Some(module) if python::ASKING.get(module).is_some_and(|names| names.has(&name)) => {
+                    self.asking.insert(bound.unwrap_or(name));
+                }
                 Some(module) if self.allows(module, &name) && name != "open" => {
                     self.names.insert(bound.unwrap_or(name));
                 }
