@@ -9,9 +9,17 @@ use opsctl_reader::terms::effect::Effect;
 
 /// The effect of an expression of `find`. What `-exec` runs stands below it in the tree, the files that it writes are
 /// judged elsewhere.
-pub fn effect(usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Proof {
+pub fn effect(
+    usage: &Usage,
+    terms: &EffectTerms,
+    texts: &[&str],
+    is_scratch: &dyn Fn(&str) -> bool,
+) -> Proof {
     let expression = usage.expression(texts);
-    if expression.changes {
+    let is_own = |at: &usize| texts.get(*at).is_some_and(|place| is_scratch(place));
+    let follows_links = texts.iter().any(|text| matches!(*text, "-L" | "-H" | "-follow"));
+    let in_scratch = !expression.places.is_empty() && expression.places.iter().all(is_own) && !follows_links;
+    if expression.changes && !in_scratch {
         return (
             Effect::Changes,
             Why::Option(terms.changes_with.first().copied().unwrap_or_default().to_owned()),

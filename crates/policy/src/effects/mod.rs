@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use crate::files;
 use crate::files::Touch;
-use crate::lists::{PROGRAM_FOLDERS, USERS_FOLDERS};
+use crate::lists::{ENVIRONMENT_FILES, PROGRAM_FOLDERS, USERS_FOLDERS};
 use crate::model::rights::rules::PathRule;
 use crate::paths::archive;
 use crate::paths::archive::Operation;
@@ -125,6 +125,11 @@ fn form(command: &Command, usage: Option<&Usage>, texts: &[&str]) -> String {
 /// The strongest effect of these parts; without any, it reads.
 pub fn strongest(parts: &[PartEffect]) -> Effect {
     parts.iter().map(|part| part.effect).max().unwrap_or(Effect::Reads)
+}
+
+/// Whether a file that cannot be read here is one in which an operator sets variables.
+fn is_environment_file(path: &str) -> bool {
+    ENVIRONMENT_FILES.iter().any(|glob| matches(glob, path)) && !path.contains("/..")
 }
 
 /// In `changes_with`, all options that are not listed.
@@ -232,6 +237,13 @@ impl Prover<'_> {
         }
         if command.is_script {
             return (Effect::Reads, Why::RunsPart);
+        }
+        // What can be read stands below it in the tree.
+        if let ([_, file], false) = (command.words.as_slice(), runs)
+            && matches!(name, "." | "source")
+            && file.known().is_some_and(is_environment_file)
+        {
+            return READS;
         }
         let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
         let unknown = |index: usize| command.words.get(index).is_some_and(|word| word.known().is_none());
@@ -357,7 +369,7 @@ impl Prover<'_> {
         if terms.check == Some(Check::FindExpression) {
             let hides = command.words.iter().skip(1).find(|word| self.may_be_option(word, command));
             return hides.map_or_else(
-                || find::effect(usage, terms, texts),
+                || find::effect(usage, terms, texts, &|path| self.is_scratch(path, command)),
                 |word| (Effect::Unknown, Why::MaybeOption(word.text.clone())),
             );
         }
@@ -505,7 +517,7 @@ impl Prover<'_> {
             | Check::Mongo => scripts::effect(check, command, usage, terms, texts, &is_scratch),
             Check::SftpBatch => lines::sftp(command, usage, texts),
             Check::ExCommands => lines::view(command, usage, texts),
-            Check::FindExpression => find::effect(usage, terms, texts),
+            Check::FindExpression => find::effect(usage, terms, texts, &is_scratch),
             Check::HttpRequest => request::effect(command, usage, texts),
             Check::ForgeApi => request::forge(command, usage, texts),
             Check::KeyValue => key_value::effect(command, usage, texts),

@@ -37,7 +37,12 @@ pub fn effect(
         "psql" | "mysql" | "cockroach" => Functions::Listed,
         _ => Functions::BuiltIn,
     };
-    let written = |script: &Word| match (check, script.known()?) {
+    let names = |script: &Word| match (check, script.known()) {
+        (_, Some(known)) => Some(known.to_owned()),
+        (Check::Sql | Check::SqlWords, None) => with_names(&script.text),
+        _ => None,
+    };
+    let written = |script: &Word| match (check, names(script)?.as_str()) {
         (Check::AwkProgram, script) => awk::written(script, command.is_followed),
         (Check::Mongo, script) => mongo::only_reads(script).then(Vec::new),
         (Check::Flux, script) => flux::only_reads(&script.to_lowercase()).then(Vec::new),
@@ -54,6 +59,54 @@ pub fn effect(
         None if is_filter => (Effect::Unknown, Why::Statement),
         None => CHANGES,
     }
+}
+
+/// Whether the query of a command prints only what its tables hold: its own text composes nothing.
+fn lists_names(command: &str) -> bool {
+    let quoted = command.find(['\'', '"']).and_then(|at| {
+        let (options, rest) = command.split_at(at);
+        Some((options, rest.get(1..)?.rsplit_once(rest.chars().next()?)?))
+    });
+    let Some((options, (query, after))) = quoted else { return false };
+    if after.contains(['\'', '"']) || options.contains(['|', '\\']) {
+        return false;
+    }
+    let parts: Vec<&str> = query.split('\'').collect();
+    let is_compared = |pair: &[&str]| match pair {
+        [before, value] => {
+            before.trim_end().ends_with('=') && value.chars().all(|c| c.is_alphanumeric() || c == '_')
+        }
+        _ => true,
+    };
+    !query.contains([';', '(', '\\', '/', '&', '"'])
+        && !query.contains("0x")
+        && parts.chunks(2).all(is_compared)
+}
+
+/// A statement with a name in place of each output of a database client: its tables and databases have names, not statements.
+/// `None` where something else is unknown in it.
+fn with_names(statement: &str) -> Option<String> {
+    let mut text = String::new();
+    let mut rest = statement;
+    while let Some((before, from)) = rest.split_once("$(") {
+        let client = from.split_whitespace().next()?;
+        if !matches!(client, "mysql" | "mariadb" | "psql") {
+            return None;
+        }
+        let mut depth = 1;
+        let end = from.find(|c| {
+            depth += i32::from(c == '(') - i32::from(c == ')');
+            depth == 0
+        })?;
+        if !lists_names(from.get(..end)?) {
+            return None;
+        }
+        text.push_str(before);
+        text.push('x');
+        rest = from.get(end + 1..)?;
+    }
+    text.push_str(rest);
+    (!text.contains(['$', '`'])).then_some(text)
 }
 
 /// Where the scripts of a command line are.
