@@ -5,6 +5,7 @@ use std::rc::Rc;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::{Invocation, Started};
 use crate::shell::execution::output::printed as output;
+use crate::shell::execution::output::scheduled::scheduled;
 use crate::shell::on_disk::ScriptFile;
 use crate::shell::shared::Shared;
 use crate::shell::state::Shell;
@@ -176,14 +177,8 @@ pub(crate) fn crontab(evaluator: &mut Evaluator, shell: &Shell, invocation: &Inv
     inner.stdin = None;
     inner.cwd = None;
     evaluator.through(shell, invocation, "crontab", |this| {
-        for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
-            // The schedule: five fields, or one name such as `@daily`.
-            let fields = if line.starts_with('@') { 1 } else { 5 };
-            let mut rest = line;
-            for _ in 0..fields {
-                rest = rest.split_once(char::is_whitespace).map_or("", |(_, rest)| rest).trim_start();
-            }
-            this.run_text(&mut inner.clone(), rest);
+        for command in scheduled(&text, 0) {
+            this.run_text(&mut inner.clone(), &command);
         }
         String::new()
     })

@@ -9,6 +9,7 @@ pub mod listing;
 pub(crate) mod printed;
 pub mod redirect;
 mod regex;
+pub(crate) mod scheduled;
 mod sed;
 pub mod sinks;
 pub mod written_files;

@@ -82,6 +82,9 @@ impl Evaluator {
     /// Stores or appends the content of a file.
     pub fn store_file(&mut self, shell: &Shell, path: &str, text: &str, append: bool) {
         let key = self.key(shell, path);
+        if let Some((_, absolute)) = key.split_once(':').filter(|_| !text.is_empty()) {
+            self.start_later(shell, absolute, text);
+        }
         for (one, other) in self.links.clone() {
             for (one, other) in [(&one, &other), (&other, &one)] {
                 let rest =

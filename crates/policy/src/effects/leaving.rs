@@ -1,0 +1,110 @@
+//! What leaves by a read: a request, or a name that is asked for, that holds the output of a command or the content of a file.
+
+use super::request;
+use crate::lists::{ASKING_PROGRAMS, LOCAL_SOURCES};
+use opsctl_reader::catalogue::lookup::Usage;
+use opsctl_reader::catalogue::program::Check;
+use opsctl_reader::shell::{Command, Word};
+
+/// The host of an address that is known only when the command runs.
+const UNKNOWN: &str = "";
+
+/// The hosts to which a command sends what another command printed, or what a file holds, as written; an empty one where the
+/// host itself is known only when it runs.
+pub fn destinations(command: &Command, usage: &Usage, texts: &[&str]) -> Vec<String> {
+    let check = usage.form.effect.and_then(|terms| terms.check);
+    if check == Some(Check::HttpRequest) {
+        let (addresses, other) = request::destinations(command, usage, texts);
+        let is_address = |text: &str| addresses.iter().any(|(word, _)| word.text == text);
+        let outputs = usage.files().outputs;
+        let is_output = |at: usize| {
+            at.checked_sub(1).and_then(|at| texts.get(at)).is_some_and(|option| outputs.contains(option))
+        };
+        let in_words = texts
+            .iter()
+            .enumerate()
+            .any(|(at, text)| carried(text).is_some() && !is_address(text) && !is_output(at));
+        let others =
+            in_words || other.iter().any(|word| carried(&word.text).is_some() || is_file(word, command));
+        let sends = |(address, host): (&Word, &String)| match carried(&address.text) {
+            _ if others => Some(host.clone()),
+            None => None,
+            // The output is the host, and nothing follows it that could be one.
+            Some(output) if host.contains(output) => {
+                (!is_whole_host(host, output)).then(|| UNKNOWN.to_owned())
+            }
+            Some(_) => Some(host.clone()),
+        };
+        return addresses.iter().map(|(address, host)| (address, host)).filter_map(sends).collect();
+    }
+    if !ASKING_PROGRAMS.contains(&usage.program.key) {
+        return vec![];
+    }
+    let composed = |text: &&str| carried(text).is_some_and(|output| !is_whole_host(text, output));
+    texts.iter().skip(1).filter(|text| composed(text)).map(|_| UNKNOWN.to_owned()).collect()
+}
+
+/// The first substitution in a text whose output says something of a machine.
+fn carried(text: &str) -> Option<&str> {
+    let start = text.find("$(").or_else(|| text.find('`'))?;
+    let (mut depth, rest) = (0_usize, text.get(start..)?);
+    if rest.starts_with("$(date ") || rest.starts_with("$(date)") {
+        return carried(rest.get(2..)?.split_once(')')?.1);
+    }
+    for (at, c) in rest.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' if depth == 1 => return rest.get(..=at),
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    Some(rest)
+}
+
+/// `x@FILE`, `@FILE` and `@-`: the content of a file, or what is on standard input.
+fn is_file(word: &Word, command: &Command) -> bool {
+    let name = word
+        .text
+        .split_once('@')
+        .filter(|(head, _)| head.chars().all(|c| c.is_alphanumeric() || "_-=".contains(c)));
+    name.is_some_and(|(_, name)| name != "-" || command.stdin.is_none())
+}
+
+/// Whether a host is the output of a command that names something of this machine, and no more: `$(docker inspect …)`,
+/// `$(hostname -f):8080`.
+fn is_whole_host(host: &str, output: &str) -> bool {
+    let port = host.strip_prefix(output).map(|rest| rest.trim_start_matches([':', '/']));
+    port.is_some_and(|port| port.chars().all(|c| c.is_ascii_digit())) && is_local_source(output)
+}
+
+/// Whether a substitution prints names or addresses that the machine has, and none that its text composes.
+fn is_local_source(output: &str) -> bool {
+    let inner = output.trim_start_matches("$(").trim_end_matches(')');
+    inner.split('|').enumerate().all(|(at, stage)| {
+        let mut words = stage.split_whitespace();
+        let program = words.next().unwrap_or_default();
+        let is_filter = at > 0 && matches!(program, "head" | "tail" | "cut" | "sort" | "uniq" | "grep");
+        (LOCAL_SOURCES.contains(&program) || is_filter) && words.all(|word| !composes(word))
+    })
+}
+
+/// Whether a word of a command could make a part of a name: `{{.Id}}.example.com`.
+fn composes(word: &str) -> bool {
+    let has_template = word.contains("{{");
+    let mut depth = 0_usize;
+    let mut outside = String::new();
+    for c in word.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            c if depth == 0 => outside.push(c),
+            _ => {}
+        }
+    }
+    has_template && outside.chars().any(char::is_alphanumeric)
+        || !word.starts_with('/')
+            && word.contains(['.', '@'])
+            && !has_template
+            && word.chars().any(char::is_alphabetic)
+}
