@@ -123,6 +123,7 @@ def helped(folder, owners, seen, index, entries):
         if where.endswith(".deb"):
             root = folder / "roots" / where
             if not root.exists():
+                root.mkdir(parents=True)
                 subprocess.run(["dpkg-deb", "-x", folder / "debs" / where, root], check=False)
         verbs = {form.verb for form in entries[name] if not any("*" in word or "[" in word for word in form.verb)}
         wanted += [(name, verb, root) for verb in sorted({(), *verbs})[:MOST_VERBS]]
