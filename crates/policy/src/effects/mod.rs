@@ -371,6 +371,7 @@ impl Prover<'_> {
             [terms.flags.unwrap_or_default(), terms.changes_with, terms.reads_with, terms.any_words_with]
                 .iter()
                 .flat_map(|options| options.iter().copied())
+                .chain(usage.form.flags.iter().copied())
                 .chain(usage.form.quiet.iter().copied())
                 .chain(usage.program.host.iter().copied())
                 .chain(value.iter().copied())
@@ -393,22 +394,22 @@ impl Prover<'_> {
                     let is_listed = name.is_any(&listed)
                         && (name.is_any(&usage.form.value.unwrap_or_default())
                             || !only_reads_file(form, name));
-                    if name.is_any(&terms.changes_with)
+                    let text = at.and_then(|at| at.of(texts));
+                    // `--check=false` is as if it were not there.
+                    let is_off = !name.is_any(&value) && matches!(text, Some("false" | "0" | "no" | "off"));
+                    if name.is_any(&terms.changes_with) && !(is_off && text == Some("false"))
                         || (!is_listed
                             && !is_whole
                             && (name.begins(&terms.changes_with) || name.begins(&outputs)))
                     {
                         return changes(Why::Option(written(name)));
                     }
-                    let text = at.and_then(|at| at.of(texts));
                     if is_doubtful(name, text, terms) || (!is_listed && may_be_doubtful(name, terms)) {
                         return unknown(Why::Option(written(name)));
                     }
                     if is_wrapper && words > 0 {
                         continue;
                     }
-                    // `--check=false` is as if it were not there.
-                    let is_off = !name.is_any(&value) && matches!(text, Some("false" | "0" | "no" | "off"));
                     reads |= name.is_any(&terms.reads_with) && !is_off;
                     any_words |= name.is_any(&terms.any_words_with);
                     if terms.flags.is_some() && !is_listed {
@@ -523,7 +524,8 @@ fn changing_option_before_verb(usage: &Usage, terms: &EffectTerms, texts: &[&str
     // `git -C DIR branch` is not `git branch -C`.
     let is_own = |name: &Name<'_>| usage.form.value.is_some() && name.is_any(&own) && !name.is_any(&value);
     let outputs = usage.files().outputs;
-    Scanner::new(before, usage.start, &own).find_map(|item| match item {
+    let flags = usage.program.form.flags;
+    Scanner::new(before, usage.start, &own).with_flags(&flags).find_map(|item| match item {
         Item::Option(name, _) if !is_own(&name) => {
             (name.is_any(&terms.changes_with) || name.is_any(&outputs)).then(|| written(name))
         }
