@@ -32,7 +32,7 @@ use crate::targets::hosts;
 use opsctl_reader::actions::{CommandActions, command_actions};
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::options::{ABBREVIATES, Item, Name, Scanner};
-use opsctl_reader::catalogue::program::{Check, EffectTerms, How, Prints, Stated, TargetKind};
+use opsctl_reader::catalogue::program::{Check, EffectTerms, How, Language, Prints, Stated, TargetKind};
 use opsctl_reader::catalogue::{Catalogue, base_name};
 use opsctl_reader::shell::{Command, Construct, Node, Script, Word};
 use opsctl_reader::terms::effect::Effect;
@@ -340,6 +340,11 @@ impl Prover<'_> {
     /// Code of another language on the command line.
     fn code(&self, command: &Command, how: Option<How>) -> Proof {
         let Some(How::Code(language)) = how else { return (Effect::Unknown, Why::Code) };
+        // Perl and Ruby take more code behind the first: `perl -ne print $(cat /tmp/x)`.
+        let mut words = command.words.iter().skip(1).filter(|_| language != Language::Python);
+        if let Some(word) = words.find(|word| self.may_be_option(word, command)) {
+            return (Effect::Unknown, Why::MaybeOption(word.text.clone()));
+        }
         code::effect(command, language, &|from| {
             let words = command.words.get(from..).unwrap_or_default().to_vec();
             self.command(&Command { words, ..command.clone() }, false)
