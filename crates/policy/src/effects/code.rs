@@ -43,6 +43,10 @@ pub fn effect(command: &Command, language: Language, as_program: &dyn Fn(usize) 
         None => return unknown,
         Some(Code::Looks) => true,
         Some(Code::Module(at)) => return as_program(at),
+        Some(Code::Edits(code)) if perl::is_harmless(&code, command.is_followed) => {
+            return (Effect::Changes, Why::Code);
+        }
+        Some(Code::Edits(_)) => false,
         Some(Code::Runs(code)) => match language {
             Language::Python => python::is_harmless(&code, command.is_followed, &may_ask),
             Language::Node => node::is_harmless(&code, command.is_followed),
@@ -109,6 +113,7 @@ fn code(command: &Command, texts: &[&str], language: Language) -> Option<Code> {
 /// The code of a command line; `None` for options that do more.
 fn perl_code(command: &Command, texts: &[&str]) -> Option<Code> {
     let mut code: Vec<&str> = Vec::new();
+    let mut edits = false;
     let mut at = 1;
     while let Some(cluster) =
         texts.get(at).and_then(|text| text.strip_prefix('-')).filter(|rest| !rest.is_empty())
@@ -119,6 +124,11 @@ fn perl_code(command: &Command, texts: &[&str]) -> Option<Code> {
             rest = rest.get(letter.len_utf8()..)?;
             match letter {
                 'n' | 'p' | 'a' | 'w' | 's' | 'W' => {}
+                // Behind it stands the end of the names of copies.
+                'i' if rest.chars().all(|c| c.is_ascii_alphanumeric() || "._~-".contains(c)) => {
+                    edits = true;
+                    rest = "";
+                }
                 '0' | 'l' => {
                     rest =
                         rest.trim_start_matches(|c: char| c.is_ascii_hexdigit() && !c.is_ascii_lowercase());
@@ -138,10 +148,11 @@ fn perl_code(command: &Command, texts: &[&str]) -> Option<Code> {
     // An argument may be a command: `perl -ne … 'reboot |'`.
     let is_file = |text: &&str| !text.contains('|') && !text.starts_with(['<', '>', '+', ' ']);
     let files = texts.get(at..).unwrap_or_default();
-    if code.is_empty() && matches!(files, [] | ["-"]) {
+    if code.is_empty() && !edits && matches!(files, [] | ["-"]) {
         return known(command.stdin.as_ref());
     }
-    (!code.is_empty() && files.iter().all(is_file)).then(|| Code::Runs(code.join("\n")))
+    let code = (!code.is_empty() && files.iter().all(is_file)).then(|| code.join("\n"))?;
+    Some(if edits { Code::Edits(code) } else { Code::Runs(code) })
 }
 
 /// What is known of a command line.
@@ -150,6 +161,8 @@ enum Code {
     Looks,
     /// It runs this code.
     Runs(String),
+    /// It runs this code on each line of files, and writes them.
+    Edits(String),
     /// It runs a module that is a program of its own: `python -m pip`.
     Module(usize),
 }

@@ -33,7 +33,7 @@ use crate::targets::hosts;
 use opsctl_reader::actions::{CommandActions, command_actions};
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::options::{ABBREVIATES, Item, Name, Scanner};
-use opsctl_reader::catalogue::program::{Check, EffectTerms, How, Prints, Stated, TargetKind};
+use opsctl_reader::catalogue::program::{Check, EffectTerms, How, Language, Prints, Stated, TargetKind};
 use opsctl_reader::catalogue::{Catalogue, base_name};
 use opsctl_reader::shell::{Command, Construct, Node, Script, Word};
 use opsctl_reader::terms::effect::Effect;
@@ -358,6 +358,11 @@ impl Prover<'_> {
     /// Code of another language on the command line.
     fn code(&self, command: &Command, how: Option<How>) -> Proof {
         let Some(How::Code(language)) = how else { return (Effect::Unknown, Why::Code) };
+        // Perl and Ruby take more code behind the first: `perl -ne print $(cat /tmp/x)`.
+        let mut words = command.words.iter().skip(1).filter(|_| language != Language::Python);
+        if let Some(word) = words.find(|word| self.may_be_option(word, command)) {
+            return (Effect::Unknown, Why::MaybeOption(word.text.clone()));
+        }
         code::effect(command, language, &|from| {
             let words = command.words.get(from..).unwrap_or_default().to_vec();
             self.command(&Command { words, ..command.clone() }, false)
@@ -389,6 +394,7 @@ impl Prover<'_> {
             [terms.flags.unwrap_or_default(), terms.changes_with, terms.reads_with, terms.any_words_with]
                 .iter()
                 .flat_map(|options| options.iter().copied())
+                .chain(usage.form.flags.iter().copied())
                 .chain(usage.form.quiet.iter().copied())
                 .chain(usage.program.host.iter().copied())
                 .chain(value.iter().copied())
@@ -411,22 +417,22 @@ impl Prover<'_> {
                     let is_listed = name.is_any(&listed)
                         && (name.is_any(&usage.form.value.unwrap_or_default())
                             || !only_reads_file(form, name));
-                    if name.is_any(&terms.changes_with)
+                    let text = at.and_then(|at| at.of(texts));
+                    // `--check=false` is as if it were not there.
+                    let is_off = !name.is_any(&value) && matches!(text, Some("false" | "0" | "no" | "off"));
+                    if name.is_any(&terms.changes_with) && !(is_off && text == Some("false"))
                         || (!is_listed
                             && !is_whole
                             && (name.begins(&terms.changes_with) || name.begins(&outputs)))
                     {
                         return changes(Why::Option(written(name)));
                     }
-                    let text = at.and_then(|at| at.of(texts));
                     if is_doubtful(name, text, terms) || (!is_listed && may_be_doubtful(name, terms)) {
                         return unknown(Why::Option(written(name)));
                     }
                     if is_wrapper && words > 0 {
                         continue;
                     }
-                    // `--check=false` is as if it were not there.
-                    let is_off = !name.is_any(&value) && matches!(text, Some("false" | "0" | "no" | "off"));
                     reads |= name.is_any(&terms.reads_with) && !is_off;
                     any_words |= name.is_any(&terms.any_words_with);
                     if terms.flags.is_some() && !is_listed {
@@ -541,7 +547,8 @@ fn changing_option_before_verb(usage: &Usage, terms: &EffectTerms, texts: &[&str
     // `git -C DIR branch` is not `git branch -C`.
     let is_own = |name: &Name<'_>| usage.form.value.is_some() && name.is_any(&own) && !name.is_any(&value);
     let outputs = usage.files().outputs;
-    Scanner::new(before, usage.start, &own).find_map(|item| match item {
+    let flags = usage.program.form.flags;
+    Scanner::new(before, usage.start, &own).with_flags(&flags).find_map(|item| match item {
         Item::Option(name, _) if !is_own(&name) => {
             (name.is_any(&terms.changes_with) || name.is_any(&outputs)).then(|| written(name))
         }

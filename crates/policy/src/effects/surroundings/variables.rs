@@ -38,17 +38,27 @@ fn is_listed(name: &str, value: &Word, is_own: &dyn Fn(&str) -> bool) -> bool {
     if named(&HARMLESS_VARIABLES) {
         return true;
     }
-    let Some(value) = value.known() else { return false };
     if named(&CONFIGURING_VARIABLES) {
         // A program may be run in place of being read.
         let is_program = |path: &str| path.contains("bin/");
-        let is_foreign = |path: &str| path.starts_with(['/', '~']) && !is_own(path) && !is_program(path);
-        return value == "/dev/null" || value.split(':').all(is_foreign);
+        let is_stated =
+            |path: &str| is_below_home(path) || value.known().is_some() && path.starts_with(['/', '~']);
+        let is_foreign = |path: &str| is_stated(path) && !is_own(path) && !is_program(path);
+        return value.text == "/dev/null" || value.text.split(':').all(is_foreign);
     }
+    let Some(value) = value.known() else { return false };
     let mut with_values = HARMLESS_VARIABLE_VALUES.iter();
     // A word is a file of the working directory, where the variable names files.
     let names_files = name.split('_').any(|word| FILE_WORDS.contains(&word.to_ascii_lowercase().as_str()));
     value.is_empty()
         || HARMLESS_VALUES.contains(&value) && !(names_files && value != "/dev/null")
         || with_values.any(|(one, values)| *one == name && glob(values, value))
+}
+
+/// Whether a path is a known one below the home directory: `~/.kube/config`, `$HOME/.kube/config`.
+fn is_below_home(path: &str) -> bool {
+    let rest = ["~/", "$HOME/", "${HOME}/"].iter().find_map(|home| path.strip_prefix(home));
+    rest.is_some_and(|rest| {
+        !rest.contains(['$', '`', '*', '?', '[']) && !rest.split('/').any(|part| part == "..")
+    })
 }
