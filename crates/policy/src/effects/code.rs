@@ -82,7 +82,7 @@ fn code(command: &Command, texts: &[&str], language: Language) -> Option<Code> {
             "-m" if is_python => {
                 let is_last = texts.len() <= at + 2;
                 return match texts.get(at).copied()? {
-                    "pip" | "pipx" => Some(Code::Module(at)),
+                    module if python::PROGRAM_MODULES.has(module) => Some(Code::Module(at)),
                     "json.tool" if is_last => Some(Code::Looks),
                     module if python::REPORTING_MODULES.has(module) => Some(Code::Looks),
                     _ => None,
