@@ -33,13 +33,15 @@ use crate::targets::hosts;
 use opsctl_reader::actions::{CommandActions, command_actions};
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::options::{ABBREVIATES, Item, Name, Scanner};
-use opsctl_reader::catalogue::program::{Check, EffectTerms, How, Language, Prints, Stated, TargetKind};
+use opsctl_reader::catalogue::program::{
+    Check, EffectTerms, How, Language, Prints, Role, Stated, TargetKind,
+};
 use opsctl_reader::catalogue::{Catalogue, base_name};
 use opsctl_reader::shell::{Command, Construct, Node, Script, Word};
 use opsctl_reader::terms::effect::Effect;
 use options::{
-    acting_word, asks_about_itself, asks_for_help, before_verb, doubtful_option, fits, is_doubtful,
-    may_be_doubtful, only_reads_file, takes_back, written,
+    ANY_OPTION, acting_word, asks_about_itself, asks_for_help, before_verb, doubtful_option, fits,
+    is_doubtful, may_be_doubtful, only_reads_file, takes_back, written,
 };
 pub use proof::{PartEffect, Scratch};
 use proof::{Proof, READS};
@@ -131,9 +133,6 @@ pub fn strongest(parts: &[PartEffect]) -> Effect {
 fn is_environment_file(path: &str) -> bool {
     ENVIRONMENT_FILES.iter().any(|glob| matches(glob, path)) && !path.contains("/..")
 }
-
-/// In `changes_with`, all options that are not listed.
-const ANY_OPTION: &str = "-*";
 
 /// Proves that a command reads, or finds the reason why that cannot be proved.
 struct Prover<'a> {
@@ -418,6 +417,14 @@ impl Prover<'_> {
                         && (name.is_any(&usage.form.value.unwrap_or_default())
                             || !only_reads_file(form, name));
                     let text = at.and_then(|at| at.of(texts));
+                    // Where the option takes no value after all, the next one counts.
+                    let next =
+                        text.filter(|text| text.starts_with('-') && at.is_some_and(|at| at.offset == 0));
+                    if let Some(next) =
+                        next.filter(|next| terms.changes_with.contains(next) || outputs.contains(next))
+                    {
+                        return changes(Why::Option(next.to_owned()));
+                    }
                     // `--check=false` is as if it were not there.
                     let is_off = !name.is_any(&value) && matches!(text, Some("false" | "0" | "no" | "off"));
                     if name.is_any(&terms.changes_with) && !(is_off && text == Some("false"))
@@ -533,6 +540,9 @@ impl Prover<'_> {
             // The files that it writes are looked at elsewhere.
             Check::ArchiveMode => match archive::operation(usage, &usage.operands(texts)) {
                 Operation::Unclear => (Effect::Unknown, Why::Statement),
+                Operation::Unpacks if usage.operands(texts).has(Role::Absolute) => {
+                    (Effect::Changes, Why::Statement)
+                }
                 _ => READS,
             },
             Check::AnsibleModule => ansible::effect(usage, texts),

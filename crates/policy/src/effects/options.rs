@@ -9,6 +9,9 @@ use opsctl_reader::catalogue::program::{EffectTerms, Form, Options};
 use opsctl_reader::shell::glob;
 use opsctl_reader::terms::effect::Effect;
 
+/// In `changes_with`, all options that are not listed; in `unknown_values`, each option.
+pub const ANY_OPTION: &str = "-*";
+
 /// The first option whose value may run or write something, in any form of the program.
 pub fn doubtful_option(usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Option<String> {
     Scanner::new(texts, usage.rest, &usage.value()).find_map(|item| match item {
@@ -76,7 +79,8 @@ pub fn only_reads_file(form: &Form, name: Name<'_>) -> bool {
 
 /// Whether an option has a value with which the effect is unknown.
 pub fn is_doubtful(name: Name<'_>, value: Option<&str>, terms: &EffectTerms) -> bool {
-    let mut of_option = terms.unknown_values.iter().filter(|(option, _)| name.is(option));
+    let mut of_option =
+        terms.unknown_values.iter().filter(|(option, _)| name.is(option) || *option == ANY_OPTION);
     // Without a glob, the option itself.
     of_option.any(|(_, values)| values.is_empty() || value.is_some_and(|value| fits(value, values)))
 }

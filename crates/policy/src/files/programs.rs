@@ -32,6 +32,9 @@ pub fn accesses(
     let how = usage.form.runs.map(|runs| runs.how);
     let is_wrapper = !inner && how != Some(How::Ansible);
     named(command, &usage, (&files.inputs, Touch::Read), is_wrapper, into);
+    if how == Some(How::Parallel) {
+        item_files(command, into);
+    }
     let given = usage.operands(&texts);
     match files.how {
         Some(FileHow::Search) => return remove::find(command, &usage, catalogue, into),
@@ -107,6 +110,19 @@ pub fn accesses(
     read(command, &files, rest, Some(&given), catalogue, into);
 }
 
+/// `parallel COMMAND :::: FILE`: the items are lines of these files.
+fn item_files(command: &Command, into: &mut Vec<Access>) {
+    let mut is_file = false;
+    for word in &command.words {
+        match word.text.as_str() {
+            "::::" | "::::+" => is_file = true,
+            ":::" | ":::+" => is_file = false,
+            _ if is_file => into.push(Access::new(Touch::Read, word)),
+            _ => {}
+        }
+    }
+}
+
 /// `dd if=FILE of=FILE`.
 fn copied_blocks(command: &Command, into: &mut Vec<Access>) {
     for word in &command.words {
@@ -174,7 +190,7 @@ fn named(
     let value = usage.value();
     let outer = usage.program.value.unwrap_or_default();
     let before = Scanner::new(before, usage.start, &outer).filter(|item| matches!(item, Item::Option(..)));
-    for item in before.chain(Scanner::new(&texts, usage.rest, &value)) {
+    for item in before.chain(Scanner::new(&texts, usage.rest, &value).with_flags(&usage.form.flags)) {
         match item {
             Item::Option(name, Some(at)) if is_named(name) => match (command.value(at), touch) {
                 (Some(word), Touch::Read) => into.extend(held(&word)),

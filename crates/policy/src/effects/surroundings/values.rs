@@ -28,6 +28,8 @@ pub enum Kind {
     Configures,
     /// A file or a folder that is written.
     Writes,
+    /// A file or a folder that is written whatever else the command does.
+    AlwaysWrites,
     /// A host, whose address may carry a command.
     Host,
     /// Not stated, and the name says nothing.
@@ -92,7 +94,15 @@ fn values(
                 }
                 let is_path_of_own = value.is_some_and(is_own);
                 let carries = text.is_some_and(carries);
-                match kind(usage, name) {
+                let kind = kind(usage, name);
+                let is_output = kind == Kind::AlwaysWrites || name.is_any(&usage.files().outputs);
+                // `-o '|command'`; `---FILE` loads settings.
+                if is_output && text.is_some_and(|text| text.trim_start().starts_with('|'))
+                    || matches!(name, Name::Long(long) if long.starts_with('-'))
+                {
+                    return unknown(name);
+                }
+                match kind {
                     Kind::Starts if value.is_some() || !is_listed => return unknown(name),
                     Kind::Configures
                         // `--config KEY=VALUE` is a setting.
@@ -107,7 +117,10 @@ fn values(
                     {
                         return Some((Effect::Changes, Why::Writes(value.unwrap_or_default().to_owned())));
                     }
-                    Kind::Text | Kind::Writes => {}
+                    Kind::AlwaysWrites if value.is_some_and(|value| !is_scratch(value)) => {
+                        return Some((Effect::Changes, Why::Writes(value.unwrap_or_default().to_owned())));
+                    }
+                    Kind::Text | Kind::Writes | Kind::AlwaysWrites => {}
                     _ if carries => return unknown(name),
                     Kind::Open if text.is_some_and(is_own) => return unknown(name),
                     Kind::Open if !is_listed && !takes_files => open = Some(name),
@@ -164,6 +177,9 @@ fn kind(usage: &Usage, name: Name<'_>) -> Kind {
     if with_role(|role| role == Role::Configures) {
         return Kind::Configures;
     }
+    if with_role(|role| role == Role::Written) {
+        return Kind::AlwaysWrites;
+    }
     if name.is_any(&usage.program.host) {
         return Kind::Host;
     }
@@ -173,7 +189,7 @@ fn kind(usage: &Usage, name: Name<'_>) -> Kind {
     if has_word(&LOGGING_WORDS) && is_output {
         return Kind::Writes;
     }
-    if with_role(|_| true) {
+    if with_role(|role| role != Role::Flag) {
         return Kind::Text;
     }
     let Name::Long(long) = name else {

@@ -35,7 +35,7 @@ fn is_listed(name: &str, value: &Word, is_own: &dyn Fn(&str) -> bool) -> bool {
     if name == "PATH" {
         return value.text.split(':').all(|folder| folders.contains(&folder));
     }
-    if named(&HARMLESS_VARIABLES) {
+    if named(&HARMLESS_VARIABLES) && !values::carries(&value.text) {
         return true;
     }
     if named(&CONFIGURING_VARIABLES) {

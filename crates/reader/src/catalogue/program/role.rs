@@ -106,6 +106,8 @@ roles! {
         Starts,
         /// Its value is a file, a folder or an address whose content can make the program run something.
         Configures,
+        /// Its value is a file or a folder that is written in a dry run, too, and where nothing else is done.
+        Written,
     }
     limit {
         /// Names or counts are printed in place of contents.
@@ -154,6 +156,10 @@ roles! {
         NullDelimited,
         /// The command is quoted.
         Quotes,
+        /// Names in the archive may begin with `/`.
+        Absolute,
+        /// It takes no value, although its name suggests one.
+        Flag,
     }
 }
 
