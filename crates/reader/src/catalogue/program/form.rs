@@ -65,7 +65,7 @@ keys::keys! {
         pub changes_with: Options,
         /// Options of which one is required for it to only read; without one, it changes something.
         pub reads_with: Options,
-        /// Values of options, as globs, with which the effect is unknown, by option; without a glob, the option itself.
+        /// Values of options, as globs, with which the effect is unknown, by option, or `-*` for every option; without a glob, the option itself.
         pub unknown_values: Map<&'static str, Texts>,
         /// Maximum number of words; with more, it changes something.
         pub most_words: Option<usize>,
