@@ -18,8 +18,8 @@ pub fn effect(
     let expression = usage.expression(texts);
     let is_own = |at: &usize| texts.get(*at).is_some_and(|place| is_scratch(place));
     let follows_links = texts.iter().any(|text| matches!(*text, "-L" | "-H" | "-follow"));
-    let in_scratch = !expression.places.is_empty() && expression.places.iter().all(is_own) && !follows_links;
-    if expression.changes && !in_scratch {
+    let removes_own = !expression.places.is_empty() && expression.places.iter().all(is_own) && !follows_links;
+    if expression.changes && !removes_own {
         return (
             Effect::Changes,
             Why::Option(terms.changes_with.first().copied().unwrap_or_default().to_owned()),

@@ -134,6 +134,18 @@ fn is_environment_file(path: &str) -> bool {
     ENVIRONMENT_FILES.iter().any(|glob| matches(glob, path)) && !path.contains("/..")
 }
 
+/// The options that a form states, with a value or without.
+fn listed_options<'a>(usage: &Usage, terms: &EffectTerms, value: &[&'a str]) -> Vec<&'a str> {
+    [terms.flags.unwrap_or_default(), terms.changes_with, terms.reads_with, terms.any_words_with]
+        .iter()
+        .flat_map(|options| options.iter().copied())
+        .chain(usage.form.flags.iter().copied())
+        .chain(usage.form.quiet.iter().copied())
+        .chain(usage.program.host.iter().copied())
+        .chain(value.iter().copied())
+        .collect()
+}
+
 /// Proves that a command reads, or finds the reason why that cannot be proved.
 struct Prover<'a> {
     catalogue: Catalogue,
@@ -389,15 +401,7 @@ impl Prover<'_> {
         if let Some(option) = changing_option_before_verb(usage, terms, texts) {
             return unknown(Why::Option(option));
         }
-        let listed: Vec<&str> =
-            [terms.flags.unwrap_or_default(), terms.changes_with, terms.reads_with, terms.any_words_with]
-                .iter()
-                .flat_map(|options| options.iter().copied())
-                .chain(usage.form.flags.iter().copied())
-                .chain(usage.form.quiet.iter().copied())
-                .chain(usage.program.host.iter().copied())
-                .chain(value.iter().copied())
-                .collect();
+        let listed = listed_options(usage, terms, &value);
         // Behind the first word stand the options of the command that a program runs.
         let is_wrapper = usage
             .form
