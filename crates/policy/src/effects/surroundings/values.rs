@@ -28,7 +28,7 @@ pub enum Kind {
     Configures,
     /// A file or a folder that is written.
     Writes,
-    /// A file or a folder that is written whatever else the command does.
+    /// A file or a folder that is written in a dry run, too.
     AlwaysWrites,
     /// A host, whose address may carry a command.
     Host,
