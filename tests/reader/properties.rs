@@ -260,6 +260,8 @@ proptest! {
         prop_assume!(form != 8 || !command.starts_with("local "));
         // Behind a branch, a trap is read with and without the functions that the branch defines.
         prop_assume!(form != 6 || !command.contains("trap "));
+        // It ends a function, and nothing outside of one.
+        prop_assume!(form != 8 || !command.contains("return"));
         let text = match form {
             0 => format!("{command}\ntrue"),
             1 => format!("true; {command}"),

@@ -218,7 +218,7 @@ name=${0##*/}
 case $name in
 ssh) shift; exec bash -c "$*" ;;
 sudo) exec "$@" ;;
-time) [ "$1" != -p ] || shift; [ $# -gt 0 ] || exit 125; exec "$@" ;;
+time) [ "$1" != -p ] || shift; [ $# -gt 0 ] || exit 125; "$@"; exit ;;
 esac
 printf '%s\0' $# "$name" "$@" >>LOG
 case $name$1 in
