@@ -41,7 +41,7 @@ use opsctl_reader::shell::{Command, Construct, Node, Script, Word};
 use opsctl_reader::terms::effect::Effect;
 use options::{
     ANY_OPTION, acting_word, asks_about_itself, asks_for_help, before_verb, doubtful_option, fits,
-    is_doubtful, may_be_doubtful, only_reads_file, takes_back, written,
+    is_doubtful, is_option, may_be_doubtful, only_reads_file, takes_back, written,
 };
 pub use proof::{PartEffect, Scratch};
 use proof::{Proof, READS};
@@ -421,20 +421,13 @@ impl Prover<'_> {
                         && (name.is_any(&usage.form.value.unwrap_or_default())
                             || !only_reads_file(form, name));
                     let text = at.and_then(|at| at.of(texts));
-                    // Where the option takes no value after all, the next one counts.
-                    let next =
-                        text.filter(|text| text.starts_with('-') && at.is_some_and(|at| at.offset == 0));
-                    if let Some(next) =
-                        next.filter(|next| terms.changes_with.contains(next) || outputs.contains(next))
-                    {
-                        return changes(Why::Option(next.to_owned()));
-                    }
                     // `--check=false` is as if it were not there.
                     let is_off = !name.is_any(&value) && matches!(text, Some("false" | "0" | "no" | "off"));
                     if name.is_any(&terms.changes_with) && !(is_off && text == Some("false"))
                         || (!is_listed
                             && !is_whole
                             && (name.begins(&terms.changes_with) || name.begins(&outputs)))
+                        || at.is_some_and(|at| is_option(at, texts, &[terms.changes_with, outputs]))
                     {
                         return changes(Why::Option(written(name)));
                     }
@@ -484,8 +477,7 @@ impl Prover<'_> {
         if !any_words && terms.most_words.is_some_and(|most| words > most) {
             return changes(Why::Stated);
         }
-        let stated = READS;
-        terms.check.map_or(stated, |check| self.check(check, command, usage, terms, texts))
+        terms.check.map_or(READS, |check| self.check(check, command, usage, terms, texts))
     }
 
     /// Whether a command runs in a folder that the session may write, or is sent to one by an option such as `-C`.

@@ -4,7 +4,7 @@ use super::proof::Proof;
 use super::reason::Why;
 use crate::lists::{ACTING_WORDS, VALUED_OPTIONS};
 use opsctl_reader::catalogue::lookup::Usage;
-use opsctl_reader::catalogue::options::{Item, Name, Scanner};
+use opsctl_reader::catalogue::options::{At, Item, Name, Scanner};
 use opsctl_reader::catalogue::program::{EffectTerms, Form, Options};
 use opsctl_reader::shell::glob;
 use opsctl_reader::terms::effect::Effect;
@@ -142,6 +142,13 @@ pub fn acting_word<'t>(usage: &Usage, texts: &[&'t str]) -> Option<&'t str> {
     let first = usage.verb.iter().chain(&usage.starred).min()?;
     let objects = usage.starred.iter().filter(|index| *index > first).filter_map(|index| texts.get(*index));
     objects.copied().find(|word| ACTING_WORDS.iter().any(|one| glob(one, word)))
+}
+
+/// Whether a value is one of these options, which counts where the option before it takes no value after all:
+/// `openssl req -verify -engine FILE`.
+pub fn is_option(value: At, texts: &[&str], options: &[Options]) -> bool {
+    let text = value.of(texts).filter(|text| value.offset == 0 && text.starts_with('-'));
+    text.is_some_and(|text| options.iter().any(|options| options.contains(&text)))
 }
 
 /// Whether an option may be the beginning of one with whose values the effect can be unknown.

@@ -28,7 +28,7 @@ pub enum Kind {
     Configures,
     /// A file or a folder that is written.
     Writes,
-    /// A file or a folder that is written whatever else the command does.
+    /// A file or a folder that is written in a dry run, too.
     AlwaysWrites,
     /// A host, whose address may carry a command.
     Host,
@@ -97,7 +97,7 @@ fn values(
                 let kind = kind(usage, name);
                 let is_output = kind == Kind::AlwaysWrites || name.is_any(&usage.files().outputs);
                 // `-o '|command'`; `---FILE` loads settings.
-                if is_output && text.is_some_and(|text| text.trim_start().starts_with('|'))
+                if is_output && value.is_some_and(|value| value.trim_start().starts_with('|'))
                     || matches!(name, Name::Long(long) if long.starts_with('-'))
                 {
                     return unknown(name);
@@ -177,7 +177,12 @@ fn kind(usage: &Usage, name: Name<'_>) -> Kind {
     if with_role(|role| role == Role::Configures) {
         return Kind::Configures;
     }
-    if with_role(|role| role == Role::Written) {
+    // `psql -l --outp FILE`, too.
+    if forms
+        .iter()
+        .flat_map(|form| form.options.iter())
+        .any(|(role, options)| *role == Role::Written && (name.is_any(options) || name.begins(options)))
+    {
         return Kind::AlwaysWrites;
     }
     if name.is_any(&usage.program.host) {
