@@ -292,7 +292,7 @@ programs:
 fn suggests_only_names_that_were_recorded_and_not_the_words_of_a_command() {
     let sandbox = sandbox().with("CLAUDEOPS_TIER", "3");
     for (id, command) in [
-        ("t1", "kubectl -n x rollout restart deploy -l app=foo"),
+        ("t1", "kubectl -n x rollout restart deploy -l tier=foo"),
         ("t2", "ssh nas 'docker restart \"my wiki\"'"),
         ("t3", "docker compose -p mystack down"),
         ("t4", "docker restart 3f4e5d6c7b8a"),
