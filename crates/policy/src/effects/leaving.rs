@@ -1,7 +1,9 @@
 //! What leaves by a read: a request, or a name that is asked for, that holds the output of a command or the content of a file.
 
 use super::request;
-use crate::lists::{ASKING_PROGRAMS, LOCAL_SOURCES};
+use crate::lists::{ASKING_PROGRAMS, LOCAL_SOURCES, PLAIN_FILTERS};
+use crate::targets::hosts;
+use opsctl_reader::catalogue::base_name;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::program::Check;
 use opsctl_reader::shell::{Command, Word};
@@ -27,7 +29,7 @@ pub fn destinations(command: &Command, usage: &Usage, texts: &[&str]) -> Vec<Str
         let others =
             in_words || other.iter().any(|word| carried(&word.text).is_some() || is_file(word, command));
         let sends = |(address, host): (&Word, &String)| match carried(&address.text) {
-            _ if others => Some(host.clone()),
+            _ if others || address.text.contains("=@") => Some(host.clone()),
             None => None,
             // The output is the host, and nothing follows it that could be one.
             Some(output) if host.contains(output) => {
@@ -37,11 +39,18 @@ pub fn destinations(command: &Command, usage: &Usage, texts: &[&str]) -> Vec<Str
         };
         return addresses.iter().map(|(address, host)| (address, host)).filter_map(sends).collect();
     }
-    if !ASKING_PROGRAMS.contains(&usage.program.key) {
-        return vec![];
-    }
     let composed = |text: &&str| carried(text).is_some_and(|output| !is_whole_host(text, output));
-    texts.iter().skip(1).filter(|text| composed(text)).map(|_| UNKNOWN.to_owned()).collect()
+    let name = texts.first().map_or("", |name| base_name(name));
+    let verb = [name, texts.get(1).copied().unwrap_or_default()].join(" ");
+    let asks = ASKING_PROGRAMS.iter().any(|one| *one == name || *one == verb);
+    let names_list =
+        asks && usage.operands(texts).options.iter().any(|(name, _)| name.is_any(&usage.files().inputs));
+    let in_words = asks && texts.iter().skip(1).any(composed);
+    // The hosts through which it runs belong to the commands that reach them.
+    let own_hosts = hosts::named(command, Some(usage), texts);
+    let in_host =
+        own_hosts.iter().filter(|host| !command.hosts.contains(host)).any(|host| composed(&host.as_str()));
+    if names_list || in_words || in_host { vec![UNKNOWN.to_owned()] } else { vec![] }
 }
 
 /// The first substitution in a text whose output says something of a machine.
@@ -84,13 +93,17 @@ fn is_local_source(output: &str) -> bool {
     inner.split('|').enumerate().all(|(at, stage)| {
         let mut words = stage.split_whitespace();
         let program = words.next().unwrap_or_default();
-        let is_filter = at > 0 && matches!(program, "head" | "tail" | "cut" | "sort" | "uniq" | "grep");
+        let is_filter = at > 0 && PLAIN_FILTERS.contains(&program);
         (LOCAL_SOURCES.contains(&program) || is_filter) && words.all(|word| !composes(word))
     })
 }
 
 /// Whether a word of a command could make a part of a name: `{{.Id}}.example.com`.
 fn composes(word: &str) -> bool {
+    // What runs in a container prints anything, and an escape is any character.
+    if matches!(word, "exec" | "run") || word.contains('\\') {
+        return true;
+    }
     let has_template = word.contains("{{");
     let mut depth = 0_usize;
     let mut outside = String::new();

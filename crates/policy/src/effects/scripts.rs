@@ -2,6 +2,7 @@
 
 use super::proof::{CHANGES, Proof, READS};
 use super::reason::Why;
+use crate::lists::LISTING_CLIENTS;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::program::{Check, EffectTerms};
 use opsctl_reader::languages::sources::Sources;
@@ -68,7 +69,7 @@ fn lists_names(command: &str) -> bool {
         Some((options, rest.get(1..)?.rsplit_once(rest.chars().next()?)?))
     });
     let Some((options, (query, after))) = quoted else { return false };
-    if after.contains(['\'', '"']) || options.contains(['|', '\\']) {
+    if after.contains(['\'', '"']) || options.contains([';', '|', '&', '<', '>', '/', '\\']) {
         return false;
     }
     let parts: Vec<&str> = query.split('\'').collect();
@@ -90,7 +91,7 @@ fn with_names(statement: &str) -> Option<String> {
     let mut rest = statement;
     while let Some((before, from)) = rest.split_once("$(") {
         let client = from.split_whitespace().next()?;
-        if !matches!(client, "mysql" | "mariadb" | "psql") {
+        if !LISTING_CLIENTS.contains(&client) {
             return None;
         }
         let mut depth = 1;

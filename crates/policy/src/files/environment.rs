@@ -12,6 +12,8 @@ use opsctl_reader::shell::{Command, Word};
 const NAMES_ONLY: &[(&str, &str)] = &[
     ("cut", "-d=-f1"),
     ("cut", "-f1-d="),
+    ("cut", "-s-d=-f1"),
+    ("cut", "-d=-f1-s"),
     ("awk", "-F={print $1}"),
     ("sed", "s/=.*//"),
     ("sed", "-Es/=.*//"),

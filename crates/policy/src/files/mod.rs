@@ -61,7 +61,8 @@ pub fn objections(
     script.visit(|node| {
         if let Node::Group(Construct::Pipeline, parts) = node {
             filtered.extend(parts.windows(2).filter_map(|pair| match pair {
-                [Node::Command(command), Node::Command(next)] => {
+                // What it prints goes to the filter alone.
+                [Node::Command(command), Node::Command(next)] if command.redirections.is_empty() => {
                     Some((std::ptr::from_ref::<Command>(command), environment::shown_by(next)?))
                 }
                 _ => None,
@@ -226,7 +227,7 @@ impl<'a> Lists<'a> {
             let meant = text_paths(&environment.path, false, command, self.machine);
             guarding(self.secret(), &environment, &meant, false)?;
             "Secret: the whole environment is not printed, because it holds keys. Print one harmless variable: \
-             `printenv NAME`, or the names: `env | cut -d= -f1`."
+             `printenv NAME`, or the names: `compgen -e`."
                 .to_owned()
         } else {
             let name = format!("${name}");

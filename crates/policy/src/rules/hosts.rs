@@ -81,10 +81,11 @@ pub fn leaving(
             format!("`{host}`, which {NOT_LISTED}")
         };
         let text = format!(
-            "`{}`{} carries the output of a command, or the content of a file, to {to}. At tier {} such data goes only to listed \
+            "`{}`{}{} carries the output of a command, or the content of a file, to {to}. At tier {} such data goes only to listed \
              hosts. Write the value into the command, or leave it out.",
             part.form,
             part.whereabouts,
+            if part.whereabouts.is_empty() { "" } else { "," },
             tier.map_or(1, Tier::number),
         );
         let reason = Reason::of("hosts", text);

@@ -25,9 +25,11 @@ pub(in crate::actions) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action
         actions.push(call.on_everything(Family::Workload, &format!("{kind}, by selection")));
         return;
     }
-    if let Some((_, selector)) = call.own.options.iter().find(|(name, _)| name.is_any(&call.does.selects)) {
+    let mut selectors = call.own.options.iter().filter(|(name, _)| name.is_any(&call.does.selects));
+    if let Some((_, selector)) = selectors.next() {
         let evidence = format!("{kind}, by selection");
-        actions.push(match selector.as_ref().and_then(Word::known).and_then(selected) {
+        let only = selector.as_ref().filter(|_| selectors.next().is_none());
+        actions.push(match only.and_then(Word::known).and_then(selected) {
             Some(name) => {
                 let (workload, form) = read(kind, name, namespace(call.usage, &[&call.global, &call.own]));
                 let mut action = call.action(Family::Workload, Target::Workload(workload), evidence);

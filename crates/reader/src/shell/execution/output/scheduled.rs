@@ -11,14 +11,14 @@ impl Evaluator {
     /// Reads what a text starts that is written to a file; it repeats.
     pub fn start_later(&mut self, shell: &Shell, path: &str, text: &str) {
         let is_one_of = |globs: Names| globs.iter().any(|one| glob(one, path));
-        let commands: fn(&str) -> Vec<String> = if is_one_of(names::SYSTEM_CRONTABS) {
-            |text| scheduled(text, 1)
+        let (starter, commands): (&str, fn(&str) -> Vec<String>) = if is_one_of(names::SYSTEM_CRONTABS) {
+            ("cron", |text| scheduled(text, 1))
         } else if is_one_of(names::USER_CRONTABS) {
-            |text| scheduled(text, 0)
+            ("cron", |text| scheduled(text, 0))
         } else if is_one_of(names::UNIT_FILES) {
-            in_unit
+            ("systemd", in_unit)
         } else if is_one_of(names::START_SCRIPTS) {
-            |text| vec![text.to_owned()]
+            ("startup", |text| vec![text.to_owned()])
         } else {
             return;
         };
@@ -27,7 +27,7 @@ impl Evaluator {
             self.complain(Complaint::Runs(path.to_owned()));
             self.unread(shell, &text);
         }
-        let mut inner = shell.child().through(path);
+        let mut inner = shell.child().through(starter);
         (inner.repeats, inner.stdin, inner.cwd) = (true, None, None);
         self.inside(Construct::Embedded(path.to_owned()), |this| {
             for command in commands(&text) {
