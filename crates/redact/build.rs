@@ -3,13 +3,15 @@
 #[path = "src"]
 #[allow(dead_code, reason = "the tests use the rest")]
 mod redact {
+    pub mod beginning;
     pub mod entry;
 }
 
 use std::path::PathBuf;
 use std::{env, fs, io};
 
-use redact::entry::Forms;
+use redact::beginning::{WORDS, place};
+use redact::entry::{Entry, Forms};
 
 /// The forms of secrets.
 const SECRETS: &str = "src/rules.yaml";
@@ -30,8 +32,8 @@ fn main() {
     }
 }
 
-/// Turns the forms of secrets into constants: the rules, the texts that select one, sorted, the set of the first two bytes
-/// of these texts, and the names of variables.
+/// Turns the forms of secrets into constants: the rules, the texts that select one, sorted, the set of the first three
+/// bytes of these texts, and the names of variables.
 fn write_secrets() -> Result<(), BuildError> {
     println!("cargo::rerun-if-changed={SECRETS}");
     let file = PathBuf::from(SECRETS);
@@ -44,26 +46,21 @@ fn write_secrets() -> Result<(), BuildError> {
         .flat_map(|(at, entry)| entry.selectors().map(move |selector| (selector, at)))
         .collect();
     selectors.sort();
-    let mut pairs = [0_u64; 1024];
-    for pair in selectors.iter().map(|(text, _)| pair(text)) {
-        if let Some(bits) = pairs.get_mut(pair / 64) {
-            *bits |= 1 << (pair % 64);
+    let mut begins = [0_u64; WORDS];
+    for (word, bit) in entries.values().flat_map(Entry::beginnings).map(place) {
+        if let Some(bits) = begins.get_mut(word) {
+            *bits |= 1 << bit;
         }
     }
     let rules = rules.join(", ");
     let text = format!(
         "pub static RULES: &[Rule] = &[{rules}];\n\
          pub static SELECTORS: &[(&str, usize)] = &{selectors:?};\n\
-         pub static PAIRS: [u64; 1024] = {pairs:?};\n\
+         pub static BEGINS: [u64; crate::beginning::WORDS] = {begins:?};\n\
          pub static ENDINGS: &[&str] = &{:?};\n\
          pub static BEGINNINGS: &[&str] = &{:?};\n",
         variables.endings, variables.beginnings
     );
     let output = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("secrets.rs");
     Ok(fs::write(output, text)?)
-}
-
-/// The number of the first two bytes of a text.
-fn pair(text: &str) -> usize {
-    text.bytes().take(2).fold(0, |pair, byte| pair << 8 | usize::from(byte))
 }

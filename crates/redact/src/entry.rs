@@ -49,6 +49,8 @@ pub struct Entry {
     pub needs: Vec<String>,
     /// The least length of a run of letters, digits and `+/_-` in a line that is searched.
     pub run: usize,
+    /// A text that also occurs in a line that is searched.
+    pub beside: String,
     /// The programs to whose words it applies.
     pub programs: Vec<String>,
     /// Whether a secret has capital letters, small letters and digits.
@@ -64,7 +66,7 @@ pub struct Entry {
 impl Entry {
     /// The rule as a Rust expression.
     pub fn expression(&self, name: &str) -> String {
-        let Self { run, mixed, whole, .. } = self;
+        let Self { run, beside, mixed, whole, .. } = self;
         let mut pattern = self.pattern.clone();
         for (part, meaning) in PARTS {
             pattern = pattern.replace(part, meaning);
@@ -79,7 +81,7 @@ impl Entry {
         };
         format!(
             "Rule {{ name: {name:?}, command: {command:?}, needs: &{needs:?}, pattern: {pattern:?}, run: {run}, \
-             mixed: {mixed}, whole: {whole} }}"
+             beside: {beside:?}, mixed: {mixed}, whole: {whole} }}"
         )
     }
 
@@ -87,5 +89,16 @@ impl Entry {
     pub fn selectors(&self) -> impl Iterator<Item = String> + '_ {
         let texts = if self.programs.is_empty() { &self.needs } else { &self.programs };
         texts.iter().map(|text| text.to_lowercase())
+    }
+
+    /// The three bytes with which a text begins that selects this rule. After a text of two bytes, a program is followed by a
+    /// blank, any other text by any byte, or by none (0).
+    pub fn beginnings(&self) -> impl Iterator<Item = [u8; 3]> + '_ {
+        let is_blank = |byte: &u8| self.programs.is_empty() || byte.is_ascii_whitespace();
+        self.selectors().flat_map(move |text| match *text.as_bytes() {
+            [first, second, third, ..] => vec![[first, second, third]],
+            [first, second] => (0..=u8::MAX).filter(is_blank).map(|third| [first, second, third]).collect(),
+            _ => vec![],
+        })
     }
 }

@@ -3,6 +3,7 @@
 //! `rules.yaml` states what secrets look like; `build.rs` turns it into constants. A rule is compiled when a line is
 //! first found that may match it.
 
+mod beginning;
 mod rule;
 mod variables;
 
@@ -12,7 +13,7 @@ mod entry;
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{LazyLock, OnceLock};
 
 use regex_lite::Regex;
@@ -24,7 +25,8 @@ use rule::Rule;
 
 #[allow(clippy::unreadable_literal, reason = "the build script writes bare numbers")]
 mod built_in;
-use built_in::{PAIRS, RULES, SELECTORS};
+use beginning::place;
+use built_in::{BEGINS, RULES, SELECTORS};
 
 /// The replacement for a secret.
 const GONE: &str = "[redacted]";
@@ -147,12 +149,12 @@ impl Redactor {
         if redacted == text {
             return Self::default();
         }
-        let plain = text.replace("\\n", "\n");
-        let kept = redacted.replace("\\n", "\n");
-        let kept = words_and_parts(&kept);
-        let words = words_and_parts(&plain);
-        let lost = words.difference(&kept).filter(|word| !redacted.contains(**word));
-        let mut values: Vec<String> = lost.map(|word| (*word).to_owned()).collect();
+        let kept: HashSet<&str> = redacted.lines().collect();
+        let changed: Vec<&str> = text.lines().filter(|line| !kept.contains(line)).collect();
+        let changed = changed.join("\n").replace("\\n", "\n");
+        let words = words_and_parts(&changed);
+        let lost = words.into_iter().filter(|word| !redacted.contains(*word));
+        let mut values: Vec<String> = lost.map(str::to_owned).collect();
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
         Self { values }
     }
@@ -268,25 +270,27 @@ fn rules_for(text: &str) -> Vec<(usize, &'static Rule)> {
     let mut found: Vec<usize> = Vec::new();
     // Where the last text is that a rule needs: looked for once, so that the time stays linear.
     let mut needed: BTreeMap<usize, Option<usize>> = BTreeMap::new();
-    let (mut run, mut longest, mut before) = (0_usize, 0_usize, 0_u8);
-    for (at, byte) in text.bytes().enumerate() {
-        run = if byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'-') {
-            run + 1
-        } else {
-            0
-        };
+    let (mut run, mut longest) = (0_usize, 0_usize);
+    let bytes = text.as_bytes();
+    let lower = |at: usize| bytes.get(at).map_or(0, u8::to_ascii_lowercase);
+    let mut next = [0, lower(0), lower(1)];
+    for (at, byte) in bytes.iter().enumerate() {
+        let is_of_run = byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'-');
+        run = if is_of_run { run + 1 } else { 0 };
         longest = longest.max(run);
-        let pair = [before.to_ascii_lowercase(), byte.to_ascii_lowercase()];
-        before = byte;
-        if begins_selector(pair) {
-            let rest = text.as_bytes().get(at - 1..).unwrap_or_default();
-            for (selector, rule) in selectors_from(pair).filter(|(selector, _)| begins_with(rest, selector)) {
+        let [_, first, second] = next;
+        next = [first, second, lower(at + 2)];
+        if begins_selector(next) {
+            let rest = bytes.get(at..).unwrap_or_default();
+            for (selector, rule) in
+                selectors_from([first, second]).filter(|(selector, _)| begins_with(rest, selector))
+            {
                 let Some(known) = RULES.get(*rule).filter(|_| !found.contains(rule)) else { continue };
                 let mut has_needed = || {
                     let last = needed.entry(*rule).or_insert_with(|| last_needed(known, text));
                     known.needs.is_empty() || last.is_some_and(|last| last >= at)
                 };
-                if known.command.is_empty() || is_word(text, at - 1, selector.len()) && has_needed() {
+                if known.command.is_empty() || is_word(text, at, selector.len()) && has_needed() {
                     found.push(*rule);
                 }
             }
@@ -295,7 +299,8 @@ fn rules_for(text: &str) -> Vec<(usize, &'static Rule)> {
     let by_run = RULES.iter().enumerate().filter(|(_, rule)| rule.run > 0 && rule.run <= longest);
     found.extend(by_run.map(|(at, _)| at));
     found.sort_unstable();
-    found.into_iter().filter_map(|at| Some((at, RULES.get(at)?))).collect()
+    let rules = found.into_iter().filter_map(|at| Some((at, RULES.get(at)?)));
+    rules.filter(|(_, rule)| text.contains(rule.beside)).collect()
 }
 
 /// Whether a selector stands alone: the name of a program is a whole word.
@@ -314,10 +319,10 @@ fn last_needed(rule: &Rule, text: &str) -> Option<usize> {
     rule.needs.iter().filter_map(last).max()
 }
 
-/// Whether a selector begins with these two bytes.
-fn begins_selector(pair: [u8; 2]) -> bool {
-    let pair = usize::from(u16::from_be_bytes(pair));
-    PAIRS.get(pair / 64).is_some_and(|bits| bits >> (pair % 64) & 1 == 1)
+/// Whether a selector may begin with these three bytes.
+fn begins_selector(three: [u8; 3]) -> bool {
+    let (word, bit) = place(three);
+    BEGINS.get(word).is_some_and(|bits| bits >> bit & 1 == 1)
 }
 
 /// The selectors that begin with these two bytes.

@@ -13,6 +13,8 @@ pub struct Rule {
     pub pattern: &'static str,
     /// The least length of a run of letters, digits and `+/_-` in a line that is searched; 0: its texts select the rule.
     pub run: usize,
+    /// A text that also occurs in a line that is searched; empty if none must.
+    pub beside: &'static str,
     /// Whether a secret has capital letters, small letters and digits.
     pub mixed: bool,
     /// Whether the pattern spans lines.

@@ -94,10 +94,7 @@ pub fn takes_back(usage: &Usage, texts: &[&str]) -> Option<String> {
     let listed: Vec<&str> =
         [usage.form.flags, usage.program.form.flags].iter().flat_map(|list| list.iter().copied()).collect();
     let is_taken_back = |name: Name<'_>, text: Option<&str>| match name {
-        Name::Long(long) if !name.is_any(&quiet) => {
-            let not = long.strip_prefix("no-").unwrap_or_default();
-            Name::Long(not).begins(&quiet) || not.len() == 1 && quiet.contains(&format!("-{not}").as_str())
-        }
+        Name::Long(long) if !name.is_any(&quiet) => negates(long, &quiet),
         _ => name.is_any(&quiet) && matches!(text, Some("false" | "0" | "no" | "off" | "none" | "n" | "f")),
     };
     // What is doubtful without a value contradicts a dry run wherever it stands.
@@ -135,6 +132,12 @@ pub fn takes_back(usage: &Usage, texts: &[&str]) -> Option<String> {
         }
         _ => None,
     })
+}
+
+/// Whether `--no-NAME` takes one of these options back.
+pub fn negates(long: &str, options: &[&str]) -> bool {
+    let not = long.strip_prefix("no-").unwrap_or_default();
+    Name::Long(not).begins(options) || not.len() == 1 && options.contains(&format!("-{not}").as_str())
 }
 
 /// A word in the place of an object that names an action: `instances suspend list`.

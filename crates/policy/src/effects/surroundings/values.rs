@@ -89,12 +89,16 @@ fn values(
                     texts.get(index + 1).copied().filter(|next| !next.starts_with('-'))
                 };
                 let value = text.or_else(|| if is_listed { None } else { next() });
-                if value.is_some_and(|value| HARMLESS_VALUES.contains(&value)) {
+                let kind = kind(usage, name);
+                let is_path_of_own = match kind {
+                    // `cd /tmp/x; rclone --config c`, too.
+                    Kind::Configures => value.is_some_and(|value| !value.contains("://") && is_scratch(value)),
+                    _ => value.is_some_and(is_own),
+                };
+                if !is_path_of_own && value.is_some_and(|value| HARMLESS_VALUES.contains(&value)) {
                     continue;
                 }
-                let is_path_of_own = value.is_some_and(is_own);
                 let carries = text.is_some_and(carries);
-                let kind = kind(usage, name);
                 let is_output = kind == Kind::AlwaysWrites || name.is_any(&usage.files().outputs);
                 // `-o '|command'`; `---FILE` loads settings.
                 if is_output && value.is_some_and(|value| value.trim_start().starts_with('|'))
@@ -197,8 +201,11 @@ fn kind(usage: &Usage, name: Name<'_>) -> Kind {
     if with_role(|role| role != Role::Flag) {
         return Kind::Text;
     }
+    // `text: ["-*"]`: what no key names is a text.
+    let is_text = || forms.iter().any(|form| form.options.iter().any(is_rest_text));
+    let open = || if is_text() { Kind::Text } else { Kind::Open };
     let Name::Long(long) = name else {
-        return if is_known_otherwise(usage, &forms, name) { Kind::Text } else { Kind::Open };
+        return if is_known_otherwise(usage, &forms, name) { Kind::Text } else { open() };
     };
     if long.split('-').next().is_some_and(|first| NEGATING_WORDS.contains(&first)) {
         return Kind::Text;
@@ -208,7 +215,15 @@ fn kind(usage: &Usage, name: Name<'_>) -> Kind {
     if suggests == Kind::Configures && !is_output {
         return Kind::Configures;
     }
-    if is_known_otherwise(usage, &forms, name) { Kind::Text } else { suggests }
+    match suggests {
+        _ if is_known_otherwise(usage, &forms, name) => Kind::Text,
+        Kind::Open => open(),
+        suggests => suggests,
+    }
+}
+
+fn is_rest_text((role, options): &(Role, Options)) -> bool {
+    *role == Role::Text && options.contains(&"-*")
 }
 
 /// Whether a form states what an option is, or the reader follows its value.

@@ -49,7 +49,8 @@ fn is_listed(name: &str, value: &Word, is_own: &dyn Fn(&str) -> bool) -> bool {
     let Some(value) = value.known() else { return false };
     let mut with_values = HARMLESS_VARIABLE_VALUES.iter();
     // A word is a file of the working directory, where the variable names files.
-    let names_files = name.split('_').any(|word| FILE_WORDS.contains(&word.to_ascii_lowercase().as_str()));
+    let is_of_files = |word: &str| FILE_WORDS.iter().any(|one| glob(one, word));
+    let names_files = name.to_ascii_lowercase().split('_').any(is_of_files);
     value.is_empty()
         || HARMLESS_VALUES.contains(&value) && !(names_files && value != "/dev/null")
         || with_values.any(|(one, values)| *one == name && glob(values, value))
