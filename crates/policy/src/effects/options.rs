@@ -9,15 +9,19 @@ use opsctl_reader::catalogue::program::{EffectTerms, Form, Options};
 use opsctl_reader::shell::glob;
 use opsctl_reader::terms::effect::Effect;
 
-/// In `changes_with`, all options that are not listed; in `unknown_values`, each option.
+/// In `changes_with` and as `flag`, all options that are not listed; in `unknown_values`, each option.
 pub const ANY_OPTION: &str = "-*";
 
 /// The first option whose value may run or write something, in any form of the program.
 pub fn doubtful_option(usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Option<String> {
-    Scanner::new(texts, usage.rest, &usage.value()).find_map(|item| match item {
+    let value = usage.value();
+    let listed = [&value, &usage.form.quiet, &usage.program.form.quiet, &terms.flags.unwrap_or_default()];
+    Scanner::new(texts, usage.rest, &value).find_map(|item| match item {
         Item::Option(name, at) => {
             let text = at.and_then(|at| at.of(texts));
-            is_doubtful(name, text, terms).then(|| written(name))
+            let is_listed = listed.iter().any(|list| name.is_any(list));
+            (is_doubtful(name, text, terms) || !is_listed && may_be_doubtful(name, terms))
+                .then(|| written(name))
         }
         _ => None,
     })

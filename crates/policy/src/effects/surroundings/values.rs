@@ -3,7 +3,7 @@
 //! The catalogue states it by the roles of options. Of all others the name decides, and where that says nothing, the value:
 //! a file that the session can write is not one that a program may load.
 
-use crate::effects::options::written;
+use crate::effects::options::{ANY_OPTION, written};
 use crate::effects::proof::Proof;
 use crate::effects::reason::Why;
 use crate::lists::{
@@ -75,6 +75,7 @@ fn values(
         [usage.form.flags, usage.program.form.flags].iter().flat_map(|list| list.iter().copied()).collect();
     let is_own = |path: &str| is_path(path) && is_scratch(path);
     let takes_files = usage.files().reads != Words::None || usage.files().writes != Words::None;
+    let next_is_word = takes_files || has_flags_only(usage.form) || has_flags_only(&usage.program.form);
     let unknown = |name| Some((Effect::Unknown, Why::OptionValue(written(name))));
     let mut open: Option<Name<'_>> = None;
     for item in Scanner::new(texts, usage.start, &own).with_flags(&flags) {
@@ -127,7 +128,7 @@ fn values(
                     Kind::Text | Kind::Writes | Kind::AlwaysWrites => {}
                     _ if carries => return unknown(name),
                     Kind::Open if text.is_some_and(is_own) => return unknown(name),
-                    Kind::Open if !is_listed && !takes_files => open = Some(name),
+                    Kind::Open if !is_listed && !next_is_word => open = Some(name),
                     _ => {}
                 }
             }
@@ -201,11 +202,8 @@ fn kind(usage: &Usage, name: Name<'_>) -> Kind {
     if with_role(|role| role != Role::Flag) {
         return Kind::Text;
     }
-    // `text: ["-*"]`: what no key names is a text.
-    let is_text = || forms.iter().any(|form| form.options.iter().any(is_rest_text));
-    let open = || if is_text() { Kind::Text } else { Kind::Open };
     let Name::Long(long) = name else {
-        return if is_known_otherwise(usage, &forms, name) { Kind::Text } else { open() };
+        return if is_known_otherwise(usage, &forms, name) { Kind::Text } else { Kind::Open };
     };
     if long.split('-').next().is_some_and(|first| NEGATING_WORDS.contains(&first)) {
         return Kind::Text;
@@ -215,15 +213,12 @@ fn kind(usage: &Usage, name: Name<'_>) -> Kind {
     if suggests == Kind::Configures && !is_output {
         return Kind::Configures;
     }
-    match suggests {
-        _ if is_known_otherwise(usage, &forms, name) => Kind::Text,
-        Kind::Open => open(),
-        suggests => suggests,
-    }
+    if is_known_otherwise(usage, &forms, name) { Kind::Text } else { suggests }
 }
 
-fn is_rest_text((role, options): &(Role, Options)) -> bool {
-    *role == Role::Text && options.contains(&"-*")
+/// Whether the next word is no value of an option that no key names: `flag: ["-*"]`.
+fn has_flags_only(form: &Form) -> bool {
+    form.options.iter().any(|(role, options)| *role == Role::Flag && options.contains(&ANY_OPTION))
 }
 
 /// Whether a form states what an option is, or the reader follows its value.
