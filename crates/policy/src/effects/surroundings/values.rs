@@ -91,10 +91,11 @@ fn values(
                 };
                 let value = text.or_else(|| if is_listed { None } else { next() });
                 let kind = kind(usage, name);
+                let file = value.filter(|value| *value != "/dev/null");
                 let is_path_of_own = match kind {
                     // `cd /tmp/x; rclone --config c`, too.
-                    Kind::Configures => value.is_some_and(|value| !value.contains("://") && is_scratch(value)),
-                    _ => value.is_some_and(is_own),
+                    Kind::Configures => file.is_some_and(|file| !file.contains("://") && is_scratch(file)),
+                    _ => file.is_some_and(is_own),
                 };
                 if !is_path_of_own && value.is_some_and(|value| HARMLESS_VALUES.contains(&value)) {
                     continue;
