@@ -40,8 +40,8 @@ use opsctl_reader::catalogue::{Catalogue, base_name};
 use opsctl_reader::shell::{Command, Construct, Node, Script, Word};
 use opsctl_reader::terms::effect::Effect;
 use options::{
-    ANY_OPTION, acting_word, asks_about_itself, asks_for_help, before_verb, doubtful_option, fits,
-    is_doubtful, is_option, may_be_doubtful, negates, only_reads_file, takes_back, written,
+    ANY_OPTION, acting_word, asks_about_itself, asks_for_help, before_verb, doubt, doubtful_option, fits,
+    is_option, may_be_doubtful, negates, only_reads_file, takes_back, written,
 };
 pub use proof::{PartEffect, Scratch};
 use proof::{Proof, READS};
@@ -278,11 +278,12 @@ impl Prover<'_> {
             CommandActions::Quiet if !runs => {
                 // What runs a program runs it in a dry run, too.
                 let doubtful = usage.form.effect.and_then(|terms| doubtful_option(&usage, &terms, &texts));
-                let doubtful = doubtful.or_else(|| takes_back(&usage, &texts));
+                let doubtful =
+                    doubtful.or_else(|| takes_back(&usage, &texts).map(|option| (Effect::Unknown, option)));
                 if let Some(file) = self.own_playbook(command, &usage, &texts) {
                     return (Effect::Unknown, Why::ScriptInScratch(file));
                 }
-                return doubtful.map_or(READS, |option| (Effect::Unknown, Why::Option(option)));
+                return doubtful.map_or(READS, |(effect, option)| (effect, Why::Option(option)));
             }
             CommandActions::Quiet | CommandActions::NoAction => {}
         }
@@ -299,6 +300,7 @@ impl Prover<'_> {
         let terms = match usage.form.effect {
             Some(terms) if runs && !expression && terms.stated == Stated::Reads => EffectTerms {
                 unknown_values: terms.unknown_values,
+                changing_values: terms.changing_values,
                 changes_with: terms.changes_with,
                 check: terms.check,
                 ..EffectTerms::PLAIN
@@ -393,6 +395,7 @@ impl Prover<'_> {
         let unknown = |why| (Effect::Unknown, why);
         let mut reads = terms.reads_with.is_empty();
         let (mut words, mut any_words) = (0, false);
+        let mut changing = None;
         let value = usage.value();
         if let Some(proof) = before_verb(usage, texts) {
             return proof;
@@ -431,8 +434,11 @@ impl Prover<'_> {
                     {
                         return changes(Why::Option(written(name)));
                     }
-                    if is_doubtful(name, text, terms) || (!is_listed && may_be_doubtful(name, terms)) {
-                        return unknown(Why::Option(written(name)));
+                    let is_open = !is_listed && may_be_doubtful(name, terms);
+                    match doubt(name, text, terms).or_else(|| is_open.then_some(Effect::Unknown)) {
+                        Some(Effect::Changes) => changing = changing.or_else(|| Some(written(name))),
+                        Some(_) => return unknown(Why::Option(written(name))),
+                        None => {}
                     }
                     if is_wrapper && words > 0 {
                         continue;
@@ -470,6 +476,9 @@ impl Prover<'_> {
                 }
                 Item::Dashes(_) => options_matter = false,
             }
+        }
+        if let Some(option) = changing {
+            return changes(Why::Option(option));
         }
         if !reads && is_wrapper {
             return unknown(Why::RunsUnknown(

@@ -12,19 +12,21 @@ use opsctl_reader::terms::effect::Effect;
 /// In `changes_with` and as `flag`, all options that are not listed; in `unknown_values`, each option.
 pub const ANY_OPTION: &str = "-*";
 
-/// The first option whose value may run or write something, in any form of the program.
-pub fn doubtful_option(usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Option<String> {
+/// The option whose value may run or write something, in any form of the program; one of unknown effect before one that is
+/// known to change something.
+pub fn doubtful_option(usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Option<(Effect, String)> {
     let value = usage.value();
     let listed = [&value, &usage.form.quiet, &usage.program.form.quiet, &terms.flags.unwrap_or_default()];
-    Scanner::new(texts, usage.rest, &value).find_map(|item| match item {
+    let doubtful = Scanner::new(texts, usage.rest, &value).filter_map(|item| match item {
         Item::Option(name, at) => {
             let text = at.and_then(|at| at.of(texts));
-            let is_listed = listed.iter().any(|list| name.is_any(list));
-            (is_doubtful(name, text, terms) || !is_listed && may_be_doubtful(name, terms))
-                .then(|| written(name))
+            let may_be = || !listed.iter().any(|list| name.is_any(list)) && may_be_doubtful(name, terms);
+            let effect = doubt(name, text, terms).or_else(|| may_be().then_some(Effect::Unknown));
+            effect.map(|effect| (effect, written(name)))
         }
         _ => None,
-    })
+    });
+    doubtful.reduce(|one, other| if other.0 > one.0 { other } else { one })
 }
 
 /// What the program's own terms say of the options before the verb, where these are not harmless.
@@ -82,11 +84,20 @@ pub fn only_reads_file(form: &Form, name: Name<'_>) -> bool {
 }
 
 /// Whether an option has a value with which the effect is unknown.
-pub fn is_doubtful(name: Name<'_>, value: Option<&str>, terms: &EffectTerms) -> bool {
+fn is_doubtful(name: Name<'_>, value: Option<&str>, terms: &EffectTerms) -> bool {
     let mut of_option =
         terms.unknown_values.iter().filter(|(option, _)| name.is(option) || *option == ANY_OPTION);
     // Without a glob, the option itself.
     of_option.any(|(_, values)| values.is_empty() || value.is_some_and(|value| fits(value, values)))
+}
+
+/// The effect of an option with a value with which it is unknown, or known to be a change.
+pub fn doubt(name: Name<'_>, value: Option<&str>, terms: &EffectTerms) -> Option<Effect> {
+    is_doubtful(name, value, terms).then(|| {
+        let mut known = terms.changing_values.iter().filter(|(option, _)| name.is(option));
+        let changes = known.any(|(_, values)| value.is_some_and(|value| fits(value, values)));
+        if changes { Effect::Changes } else { Effect::Unknown }
+    })
 }
 
 /// An option that takes back a dry run, or of which the dry run may be the value: `-n --no-dry-run`, `--dry-run=false`,

@@ -67,6 +67,8 @@ keys::keys! {
         pub reads_with: Options,
         /// Values of options, as globs, with which the effect is unknown, by option, or `-*` for every option; without a glob, the option itself.
         pub unknown_values: Map<&'static str, Texts>,
+        /// Values of options, as globs, with which it changes something, by option: those of `unknown_values` of which the effect is known.
+        pub changing_values: Map<&'static str, Texts>,
         /// Maximum number of words; with more, it changes something.
         pub most_words: Option<usize>,
         /// Options with which any number of words may be given.
