@@ -6,7 +6,7 @@ use super::address::Address;
 use super::proof::{Proof, READS};
 use super::reason::Why;
 use opsctl_reader::catalogue::program::Language;
-use opsctl_reader::languages::{names, node, perl, plain_words, python};
+use opsctl_reader::languages::{names, only_reads, perl};
 use opsctl_reader::shell::{Command, Word};
 use opsctl_reader::terms::effect::Effect;
 
@@ -25,12 +25,18 @@ pub fn effect(command: &Command, language: Language, as_program: &dyn Fn(usize) 
     let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
     let unknown = (Effect::Unknown, Why::Code);
     if let [_, only] = texts.as_slice()
-        && matches!(*only, "--version" | "-V" | "-v" | "--help" | "-h")
+        && matches!(*only, "--version" | "-V" | "-VV" | "-v" | "--help" | "-h")
     {
         return READS;
     }
     let code = match language {
-        Language::Python | Language::Node | Language::Ruby => code(command, &texts, language),
+        Language::Ruby if matches!(texts.as_slice(), [_, "-c" | "-wc", _]) => Some(Code::Looks),
+        Language::Python | Language::Node | Language::Ruby | Language::Lua => code(command, &texts, language),
+        Language::Deno => match texts.as_slice() {
+            [_, "eval" | "-e" | "--eval" | "-p" | "--print", _] => known(command.words.get(2)),
+            [_, "eval", "-p" | "--print", _] => known(command.words.get(3)),
+            _ => None,
+        },
         Language::Perl => perl_code(command, &texts),
         Language::Php => php(&texts).or_else(|| code(command, &texts, language)),
         _ => None,
@@ -47,12 +53,7 @@ pub fn effect(command: &Command, language: Language, as_program: &dyn Fn(usize) 
             return (Effect::Changes, Why::Code);
         }
         Some(Code::Edits(_)) => false,
-        Some(Code::Runs(code)) => match language {
-            Language::Python => python::is_harmless(&code, command.is_followed, &may_ask),
-            Language::Node => node::is_harmless(&code, command.is_followed),
-            Language::Perl => perl::is_harmless(&code, command.is_followed),
-            language => plain_words::is_harmless(&code, language, command.is_followed),
-        },
+        Some(Code::Runs(code)) => only_reads(&code, language, command.is_followed, &may_ask),
     };
     if harmless { READS } else { unknown }
 }
@@ -67,12 +68,13 @@ fn php(texts: &[&str]) -> Option<Code> {
 
 /// The code of a command line, except in Perl.
 fn code(command: &Command, texts: &[&str], language: Language) -> Option<Code> {
-    use names::{node, php, python, ruby};
+    use names::{lua, node, php, python, ruby};
     let is_python = language == Language::Python;
     let (gives, harmless, valued) = match language {
         Language::Python => (python::CODE_OPTIONS, python::HARMLESS_OPTIONS, python::VALUED_OPTIONS),
         Language::Ruby => (ruby::CODE_OPTIONS, ruby::HARMLESS_OPTIONS, ruby::VALUED_OPTIONS),
         Language::Php => (php::CODE_OPTIONS, php::HARMLESS_OPTIONS, php::VALUED_OPTIONS),
+        Language::Lua => (lua::CODE_OPTIONS, lua::HARMLESS_OPTIONS, lua::VALUED_OPTIONS),
         _ => (node::CODE_OPTIONS, node::HARMLESS_OPTIONS, node::VALUED_OPTIONS),
     };
     let mut at = 1;
@@ -85,7 +87,16 @@ fn code(command: &Command, texts: &[&str], language: Language) -> Option<Code> {
                     module if python::PROGRAM_MODULES.has(module) => Some(Code::Module(at)),
                     "json.tool" if is_last => Some(Code::Looks),
                     module if python::REPORTING_MODULES.has(module) => Some(Code::Looks),
-                    _ => None,
+                    "timeit" if !is_last => timed(command, texts, at + 1),
+                    module => {
+                        let shown = python::SHOWING_MODULES.get(module)?;
+                        let shows = match texts.get(at + 1..)? {
+                            ["-h" | "--help"] => true,
+                            [option, _] => shown.has(option),
+                            _ => false,
+                        };
+                        shows.then_some(Code::Looks)
+                    }
                 };
             }
             "--check" | "-c" if language == Language::Node && at + 1 == texts.len() => {
@@ -95,7 +106,8 @@ fn code(command: &Command, texts: &[&str], language: Language) -> Option<Code> {
             option if gives.has(option) => {
                 // Other interpreters than Python take options behind the code, with more code.
                 let later = texts.get(at + 1..).unwrap_or_default();
-                let has_more = !is_python && later.iter().any(|text| text.starts_with('-'));
+                let is_lua = language == Language::Lua && !later.is_empty();
+                let has_more = is_lua || !is_python && later.iter().any(|text| text.starts_with('-'));
                 return if has_more { None } else { known(command.words.get(at)) };
             }
             option if harmless.has(option) => {}
@@ -110,8 +122,25 @@ fn code(command: &Command, texts: &[&str], language: Language) -> Option<Code> {
     known(command.stdin.as_ref())
 }
 
+/// The statements after `python -m timeit`.
+fn timed(command: &Command, texts: &[&str], from: usize) -> Option<Code> {
+    let mut from = from;
+    while matches!(texts.get(from).copied(), Some("-n" | "-r" | "-u")) {
+        from += 2;
+    }
+    let statements: Option<Vec<&str>> = command.words.get(from..)?.iter().map(Word::known).collect();
+    let statements = statements?;
+    let is_plain = statements.iter().all(|statement| !statement.starts_with('-'));
+    is_plain.then(|| Code::Runs(statements.join("\n")))
+}
+
 /// The code of a command line; `None` for options that do more.
 fn perl_code(command: &Command, texts: &[&str]) -> Option<Code> {
+    // `perl -V:version`.
+    let setting = texts.get(1).and_then(|text| text.strip_prefix("-V:")).filter(|_| texts.len() == 2);
+    if setting.is_some_and(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')) {
+        return Some(Code::Looks);
+    }
     let mut code: Vec<&str> = Vec::new();
     let mut edits = false;
     let mut at = 1;

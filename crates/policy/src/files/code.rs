@@ -1,10 +1,13 @@
 //! Code of other languages on a command line: which files it names, and whether it writes.
 //!
-//! The code is not analysed: if any call in it writes, every file that it names counts as written.
+//! The code is not analysed: if any call in it writes, every file that it names counts as written, unless the code is proved
+//! to read.
 
 use super::access::{Access, Touch};
 use super::environment;
+use opsctl_reader::catalogue::program::Language;
 use opsctl_reader::languages::names::{Names, files};
+use opsctl_reader::languages::only_reads;
 use opsctl_reader::shell::Command;
 
 /// The most quoted texts of code that are looked at as parts of a path.
@@ -20,7 +23,7 @@ pub fn removed(code: &str) -> Vec<&str> {
 }
 
 /// Adds the files that the code of a command names.
-pub fn accesses(command: &Command, into: &mut Vec<Access>) {
+pub fn accesses(command: &Command, language: Option<Language>, into: &mut Vec<Access>) {
     let words = command.words.iter().skip(1).map(|word| word.text.as_str());
     let codes = words.chain(command.stdin.iter().map(|stdin| stdin.text.as_str()));
     for code in codes {
@@ -29,7 +32,8 @@ pub fn accesses(command: &Command, into: &mut Vec<Access>) {
             continue;
         }
         let has = |calls: Names| calls.are_in(code);
-        let touch = if has(files::WRITING) { Touch::Write } else { Touch::Read };
+        let reads = || language.is_some_and(|language| only_reads(code, language, false, &|_| true));
+        let touch = if has(files::WRITING) && !reads() { Touch::Write } else { Touch::Read };
         let is_deep = has(files::REMOVING_FOLDERS) || has(files::CHANGING_FOLDERS);
         // Every text between quotes of any kind.
         let parts = code.split(['"', '\'', '`']).filter(|part| !part.is_empty() && part.len() < 512);

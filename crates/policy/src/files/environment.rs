@@ -127,7 +127,7 @@ fn filter(text: &str, into: &mut Vec<Access>) {
 }
 
 /// How languages call the environment.
-const CALLED: &[&str] = &["environ", "process.env", "Deno.env", "ENVIRON", "ENV", "$_ENV", "getenv()"];
+const CALLED: &[&str] = &["environ", "process.env", "Deno.env", "ENVIRON", "ENV", "$_ENV", "getenv"];
 
 /// Text before it where it is passed to a function or a process, or only its names are used.
 const HANDED_ON: &[&str] =
@@ -190,16 +190,17 @@ fn called_in(before: &str) -> &str {
     ""
 }
 
-/// The variable that is taken from the environment: `["NAME"]`, `.get("NAME")`, `{NAME}`, `.NAME`.
+/// The variable that is taken from the environment: `["NAME"]`, `.get("NAME")`, `{NAME}`, `("NAME")`, `.NAME`.
 fn named(rest: &str) -> Option<&str> {
-    let rest =
-        ["[", ".get(", ".fetch(", "{"].iter().find_map(|open| rest.strip_prefix(open)).or_else(|| {
+    let rest = ["[", ".get(", ".fetch(", "{", "("].iter().find_map(|open| rest.strip_prefix(open)).or_else(
+        || {
             // Methods of the whole.
             let whole = ["items(", "values(", "copy(", "update(", "setdefault(", "pop(", "keys("];
             let member = rest.strip_prefix('.')?;
             let is_variable = member.starts_with(|c: char| c.is_ascii_uppercase() || c == '_');
             (is_variable && !whole.iter().any(|call| member.starts_with(call))).then_some(member)
-        })?;
+        },
+    )?;
     let (name, _) = name(rest.trim_start_matches(['"', '\'', '`']));
     (!name.is_empty() && !rest.starts_with('$') && (rest.starts_with(['"', '\'', '`']) || is_constant(name)))
         .then_some(name)

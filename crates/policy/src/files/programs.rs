@@ -45,7 +45,10 @@ pub fn accesses(
         }
         Some(FileHow::ContainerMounts) => return mounted(command, &given, into),
         Some(FileHow::ContainerCopy) => return copied(command, &given, into),
-        Some(FileHow::InCode) => code::accesses(command, into),
+        Some(FileHow::InCode) => {
+            let language = if let Some(How::Code(language)) = how { Some(language) } else { None };
+            code::accesses(command, language, into);
+        }
         _ => {}
     }
     if !inner {

@@ -6,7 +6,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::sql::{self, Functions};
-use super::{awk, flux, mongo, node, perl, python, redis, sed};
+use super::{awk, flux, mongo, node, perl, plain_words, python, redis, sed};
+use crate::catalogue::program::Language;
 
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -85,13 +86,16 @@ fn only_code_that_is_proved_to_read_reads() {
     check("awk", |program| awk::written(program, false));
     check("sed", sed::written);
     check("sql", |text| sql::reading(text, Functions::Listed));
-    let provers: [(&str, Prover); 6] = [
+    let provers: [(&str, Prover); 9] = [
         ("flux", flux::only_reads),
         ("mongo", mongo::only_reads),
-        ("node", |code| node::is_harmless(code, false)),
+        ("lua", |code| plain_words::is_harmless(code, Language::Lua, false)),
+        ("node", |code| node::is_harmless(code, false, &|_| true)),
         ("perl", |code| perl::is_harmless(code, false)),
         ("python", |code| python::is_harmless(code, false, &|_| true)),
+        ("php", |code| plain_words::is_harmless(code, Language::Php, false)),
         ("redis", redis::line_reads),
+        ("ruby", |code| plain_words::is_harmless(code, Language::Ruby, false)),
     ];
     for (language, reads) in provers {
         check(language, |code| reads(code).then(Vec::new));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::files::opens_any;
-use super::lexer::{Places, Token, clear_tokens};
+use super::lexer::{Places, Token, clear_tokens, located_tokens};
 use super::names::{Names, node};
 use crate::catalogue::program::Language;
 
@@ -18,10 +18,21 @@ fn is_data(module: &str) -> bool {
     module.strip_suffix(".json").is_some_and(|path| path.starts_with(['.', '/']))
 }
 
-/// Whether code only computes and prints. With `starts`, it may start commands, which are judged apart.
-pub fn is_harmless(code: &str, starts: bool) -> bool {
+/// Whether code only computes and prints. With `starts`, it may start commands, which are judged apart; `may_ask` states
+/// whether a GET of an address only reads.
+pub fn is_harmless(code: &str, starts: bool, may_ask: &dyn Fn(&str) -> bool) -> bool {
+    // A comment as in HTML.
+    if code.contains("<!--") || code.contains("-->") {
+        return false;
+    }
     let Some(tokens) = clear_tokens(code, Language::Node) else { return false };
+    let tokens = required(&tokens);
+    let main = located_tokens(code, Language::Node).0;
+    let main = required(&main).iter().filter(|token| **token != Token::Line).count();
     let tokens: Vec<Token> = tokens.into_iter().filter(|token| *token != Token::Line).collect();
+    if (0..tokens.len()).any(|at| gives_away(&tokens, at, at >= main)) {
+        return false;
+    }
     let lists_folders = tokens.iter().any(|token| token.name() == Some("readdirSync"));
     let opens_any_file = tokens.windows(2).enumerate().any(|(at, pair)| {
         matches!(pair, [Token::Name(name), Token::Symbol('(')] if name == "readFileSync")
@@ -54,8 +65,132 @@ pub fn is_harmless(code: &str, starts: bool) -> bool {
         .chain((0..tokens.len()).filter_map(|at| arrow_function(&tokens, at)))
         .chain(taken_apart(&tokens, starts))
         .collect();
-    let names = Known { modules, functions, starts };
+    let names = Known { modules, functions, starts, may_ask };
     (0..tokens.len()).all(|at| is_fine(&tokens, at, &names))
+}
+
+/// The tokens with `import x from "y"` as `x = require("y")`.
+fn required(tokens: &[Token]) -> Vec<Token> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        at += 1;
+        let begins = found.last().is_none_or(|token| matches!(token, Token::Line | Token::Symbol(';')));
+        let rest = tokens.get(at..).unwrap_or_default();
+        let from = rest.iter().position(|token| token.name() == Some("from"));
+        if token.name() == Some("import")
+            && begins
+            && let Some((names, [_, module @ Token::Text(_), ..])) = from.map(|from| rest.split_at(from))
+            && (matches!(names, [Token::Name(_)]) || names.is_at(0, '{') && names.is_at(names.len() - 1, '}'))
+        {
+            at += names.len() + 2;
+            found.extend_from_slice(names);
+            let [open, close] = ['(', ')'].map(Token::Symbol);
+            found.extend([
+                Token::Symbol('='),
+                Token::Name("require".to_owned()),
+                open,
+                module.clone(),
+                close,
+            ]);
+            continue;
+        }
+        found.push(token.clone());
+    }
+    found
+}
+
+/// Whether the word at an index is a keyword before a value, and no member or variable.
+fn is_keyword(tokens: &[Token], at: usize) -> bool {
+    let before = at.wrapping_sub(1);
+    let is_member = tokens.is_at(before, '.');
+    match tokens.name_at(at) {
+        Some("of") => {
+            tokens.name_at(before).is_some() || tokens.is_at(before, ']') || tokens.is_at(before, '}')
+        }
+        Some(name) => node::BEFORE_TEXTS.has(name) && !is_member,
+        None => false,
+    }
+}
+
+/// Whether the value of a key that is computed is kept or handed on: it may be a function, such as a constructor. It may be
+/// printed, calculated with, or asked for a member. `is_inner` states that a text holds the expression.
+fn gives_away(tokens: &[Token], open: usize, is_inner: bool) -> bool {
+    let is = |at, symbol| tokens.is_at(at, symbol);
+    let ends_value = |at: usize| match tokens.get(at) {
+        Some(Token::Name(_)) => !is_keyword(tokens, at),
+        Some(Token::Text(_) | Token::Value) => true,
+        Some(Token::Symbol(symbol)) => matches!(symbol, ')' | ']' | '}' | '.'),
+        _ => false,
+    };
+    let Some(owner) = open.checked_sub(1).filter(|_| is(open, '[')) else { return false };
+    // `{[key]: name}` takes it, too.
+    let is_field = is(owner, '{') || is(owner, ',');
+    if !is_field && !ends_value(owner) {
+        return false;
+    }
+    let depth_of = |token: &Token| match token {
+        Token::Symbol('(' | '[' | '{') => 1,
+        Token::Symbol(')' | ']' | '}') => -1,
+        _ => 0_i32,
+    };
+    let mut depth = 0;
+    let close = (open..tokens.len()).find(|at| {
+        depth += tokens.get(*at).map_or(0, depth_of);
+        depth == 0
+    });
+    let Some(close) = close else { return true };
+    let key = tokens.get(open + 1..close).unwrap_or_default();
+    let texts = key.iter().filter(|token| matches!(token, Token::Text(_))).count();
+    if key.iter().all(|token| !matches!(token, Token::Name(_))) && (texts == 0 || key.len() == 1) {
+        return false;
+    }
+    if is_field {
+        return is(close + 1, ':');
+    }
+    // Where the value that is looked at begins.
+    let mut depth = 0;
+    let start = (0..open).rev().find(|at| {
+        depth -= tokens.get(*at).map_or(0, depth_of);
+        let goes_on = at.checked_sub(1).is_some_and(|before| {
+            is(before, '.') || (is(*at, '.') || is(*at, '(') || is(*at, '[')) && ends_value(before)
+        });
+        depth <= 0 && !goes_on
+    });
+    let before = start.unwrap_or(0).wrapping_sub(1);
+    // `console.log(…, x[y])`.
+    let mut depth = 0;
+    let caller = (0..before.wrapping_add(1)).rev().find(|at| {
+        depth -= tokens.get(*at).map_or(0, depth_of);
+        depth < 0
+    });
+    // What prints was not replaced.
+    let is_replaced =
+        |at: usize| tokens.name_at(at) == Some("console") && !(is(at + 1, '.') && is(at + 3, '('));
+    let prints = caller.is_some_and(|at| {
+        is(at, '(') && is(at.wrapping_sub(2), '.') && tokens.name_at(at.wrapping_sub(3)) == Some("console")
+    }) && !(0..tokens.len()).any(is_replaced);
+    let follows = tokens.get(close + 1);
+    let computes = matches!(
+        follows,
+        Some(
+            Token::Symbol('.' | '[' | '+' | '-' | '*' | '/' | '%' | '<' | '>' | '=')
+                | Token::Operator("++" | "--")
+        )
+    );
+    let is_counted = follows == Some(&Token::Operator("||"))
+        && matches!(
+            tokens.get(close + 2..close + 5),
+            Some([Token::Value, Token::Symbol(')'), Token::Symbol('+')])
+        );
+    let is_printed = prints && (is(before, '(') || is(before, ',') || is(before, '+'))
+        || is_inner
+            && !is_keyword(tokens, before)
+            && !matches!(
+                tokens.get(before),
+                Some(Token::Symbol('=' | ':' | '(' | ',' | '>' | '?' | '[' | '|'))
+            );
+    !(computes || is_counted || is_printed)
 }
 
 /// The name at an index, if it is that of an arrow function: `f = (x) => …`, `f = x => …`.
@@ -113,6 +248,7 @@ struct Known<'a> {
     modules: BTreeMap<&'a str, &'a str>,
     functions: Vec<&'a str>,
     starts: bool,
+    may_ask: &'a dyn Fn(&str) -> bool,
 }
 
 impl Known<'_> {
@@ -122,7 +258,7 @@ impl Known<'_> {
 }
 
 fn is_fine(tokens: &[Token], at: usize, names: &Known<'_>) -> bool {
-    let Known { modules, functions, starts } = names;
+    let Known { modules, functions, starts, may_ask } = names;
     let Some(token) = tokens.get(at) else { return true };
     let next = |count: usize| tokens.get(at + count);
     let is_next = |symbol| tokens.is_at(at + 1, symbol);
@@ -131,8 +267,16 @@ fn is_fine(tokens: &[Token], at: usize, names: &Known<'_>) -> bool {
     match token {
         // `(async () => { … })();`.
         Token::Symbol('(') if *starts && is_next(')') => true,
-        Token::Symbol('(') => ![')', ']', '}'].iter().any(|symbol| tokens.is_at(before, *symbol)),
-        Token::Text(text) => !node::FORBIDDEN.has(&text.raw) && !text.raw.contains('\u{1}'),
+        Token::Symbol('(') => ![')', ']', '}', '.'].iter().any(|symbol| tokens.is_at(before, *symbol)),
+        Token::Text(text) => {
+            // A function before a template calls it.
+            let is_tagged = match tokens.get(before) {
+                Some(Token::Name(_)) => !is_keyword(tokens, before),
+                Some(Token::Symbol(symbol)) => matches!(symbol, ')' | ']' | '}'),
+                _ => false,
+            };
+            !is_tagged && !node::FORBIDDEN.has(&text.raw) && !text.raw.contains('\u{1}')
+        }
         Token::Shell(_) => false,
         Token::Name(name) => {
             let name = name.as_str();
@@ -152,6 +296,12 @@ fn is_fine(tokens: &[Token], at: usize, names: &Known<'_>) -> bool {
                         || node::METHODS.has(name)
                         || is_member_of_require(tokens, at)
                         || (owner == Some("process") && node::PROCESS.has(name))
+                        || owner.is_some_and(|owner| names.allows(owner, name))
+                }
+                // `fetch("http://…")`.
+                _ if node::ASKING.has(name) => {
+                    let address = tokens.literal_at(at + 2).filter(|_| called && tokens.is_at(at + 3, ')'));
+                    address.is_some_and(|address| address.starts_with("http") && may_ask(address))
                 }
                 "require" => match (next(1), next(2), next(3)) {
                     (Some(Token::Symbol('(')), Some(Token::Text(module)), Some(Token::Symbol(')'))) => {
@@ -174,6 +324,10 @@ fn is_fine(tokens: &[Token], at: usize, names: &Known<'_>) -> bool {
                         || member(1).is_some_and(|member| {
                             modules.get(name).is_some_and(|one| names.allows(one, member))
                         })
+                }
+                // Modules that need not be loaded.
+                _ if node::BUILTINS.has(name) && !is_next(':') => {
+                    member(1).is_some_and(|member| names.allows(name, member))
                 }
                 _ => !called || node::CALLS.has(name) || functions.contains(&name),
             }

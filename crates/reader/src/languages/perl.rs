@@ -8,14 +8,42 @@ use crate::catalogue::program::Language;
 pub fn is_harmless(code: &str, starts: bool) -> bool {
     let Some(tokens) = clear_tokens(code, Language::Perl) else { return false };
     let tokens: Vec<Token> = tokens.into_iter().filter(|token| *token != Token::Line).collect();
+    let tokens = without_modules(&tokens);
     let own = tokens.windows(2).filter_map(|pair| match pair {
-        [Token::Name(word), Token::Name(name)] if word == "sub" => Some(name.as_str()),
+        // The language's own functions remain what they are.
+        [Token::Name(word), Token::Name(name)] if word == "sub" && !perl::BUILTINS.has(name) => {
+            Some(name.as_str())
+        }
         _ => None,
     });
     let own = own.collect();
     let mut reader =
         Reader { tokens: &tokens, starts, own, variables: vec![], open: vec![], closed_lookup: false };
     (0..tokens.len()).all(|at| reader.is_fine(at))
+}
+
+/// The tokens without statements that load known modules: `use List::Util qw(sum);`.
+fn without_modules(tokens: &[Token]) -> Vec<Token> {
+    let mut left = Vec::new();
+    for statement in tokens.split_inclusive(|token| token.is(';')) {
+        let words = statement.strip_suffix(&[Token::Symbol(';')]).unwrap_or(statement);
+        let name_end = words.iter().position(|token| matches!(token, Token::Symbol('(') | Token::Text(_)));
+        let (name, imports) = words.split_at(name_end.unwrap_or(words.len()));
+        let name: Option<String> =
+            name.iter().skip(1).map(|token| if token.is(':') { Some(":") } else { token.name() }).collect();
+        let is_plain =
+            imports.iter().all(|token| matches!(token, Token::Symbol('(' | ')' | ',') | Token::Text(_)));
+        // A module may replace functions that the code defined before.
+        let is_first = !left.iter().any(|token: &Token| token.name() == Some("sub"));
+        if !(is_first
+            && words.name_at(0) == Some("use")
+            && is_plain
+            && name.is_some_and(|name| perl::MODULES.has(&name)))
+        {
+            left.extend_from_slice(statement);
+        }
+    }
+    left
 }
 
 /// Reads the tokens of code one after the other.
@@ -93,23 +121,17 @@ impl<'a> Reader<'a> {
                 let looks_up = self.open.last() == Some(&true) && tokens.is_at(at.wrapping_sub(1), '{');
                 let is_key = looks_up && is_next('}') || is_next('=') && tokens.is_at(at + 2, '>');
                 // `-e $x` tests a file.
-                let tests = matches!(name.as_str(), "e" | "f" | "d" | "r" | "w" | "z" | "l")
-                    && tokens.is_at(at.wrapping_sub(1), '-')
+                let tests = matches!(
+                    name.as_str(),
+                    "e" | "f" | "d" | "r" | "w" | "x" | "z" | "l" | "s" | "M" | "A" | "C"
+                ) && tokens.is_at(at.wrapping_sub(1), '-')
                     && self.expects_value(at - 1);
-                let is_own = name == "sub" || self.own.contains(&name.as_str());
-                // `use strict;`.
-                let is_pragma = match name.as_str() {
-                    "use" => {
-                        matches!(tokens.name_at(at + 1), Some("strict" | "warnings"))
-                            && tokens.get(at + 2).is_none_or(|one| one.is(';'))
-                    }
-                    "strict" | "warnings" => self.before(at).and_then(Token::name) == Some("use"),
-                    _ => false,
-                };
+                let is_own = name == "sub"
+                    && tokens.name_at(at + 1).is_none_or(|name| !perl::BUILTINS.has(name))
+                    || self.own.contains(&name.as_str());
                 is_key
                     || tests
                     || is_own
-                    || is_pragma
                     || perl::WORDS.has(name)
                     || (self.starts && perl::STARTING.has(name))
             }

@@ -1,10 +1,10 @@
-//! Ruby and PHP that only compute and print: every name in the code is that of a variable, or is listed.
+//! Ruby, PHP and Lua that only compute and print: every name in the code is that of a variable, or is listed.
 
 use std::collections::BTreeSet;
 
 use super::lexer::{Places, Token, clear_tokens};
-use super::names::{Names, Table, php, ruby, starts};
-use super::text::Part;
+use super::names::{Names, Table, lua, php, ruby, starts};
+use super::text::{Part, Text};
 use crate::catalogue::program::Language;
 
 /// The maximum nesting of code in texts.
@@ -15,48 +15,102 @@ struct Known {
     language: Language,
     /// All commands that the code starts are determined.
     starts: bool,
-    /// Names that the code binds.
-    own: BTreeSet<String>,
+    /// Variables that the code binds.
+    variables: BTreeSet<String>,
+    /// Functions that the code defines.
+    functions: BTreeSet<String>,
     words: Names,
     starting: Names,
     members: Table,
     loaded: Names,
+    /// Functions whose first argument is constant, and what it begins with.
+    fixed: Table,
+    /// Functions that call one of their arguments, and its index.
+    callbacks: Table,
+    globals: Names,
+    forbidden: Names,
+    hiding: Names,
 }
 
 /// Whether code only computes and prints. With `starts`, it may start commands, which are judged apart.
 pub fn is_harmless(code: &str, language: Language, starts: bool) -> bool {
-    let (words, starting, members, loaded) = match language {
-        Language::Php => (php::WORDS, php::STARTING, php::MEMBERS, php::LOADED),
-        Language::Ruby => (ruby::WORDS, ruby::STARTING, ruby::MEMBERS, ruby::LOADED),
+    macro_rules! known {
+        ($of:ident) => {
+            Known {
+                language,
+                starts,
+                variables: BTreeSet::new(),
+                functions: BTreeSet::new(),
+                words: $of::WORDS,
+                starting: $of::STARTING,
+                members: $of::MEMBERS,
+                loaded: $of::LOADED,
+                fixed: $of::FIXED,
+                callbacks: $of::CALLBACKS,
+                globals: $of::GLOBALS,
+                forbidden: $of::FORBIDDEN,
+                hiding: $of::HIDING,
+            }
+        };
+    }
+    let mut known = match language {
+        Language::Php => known!(php),
+        Language::Ruby => known!(ruby),
+        Language::Lua => known!(lua),
         _ => return false,
     };
-    Known { language, starts, own: BTreeSet::new(), words, starting, members, loaded }.reads(code, 0)
+    let code = code.trim_start();
+    known.reads(code.strip_prefix("<?php").filter(|_| language == Language::Php).unwrap_or(code), 0)
 }
 
 impl Known {
     /// Whether code only computes and prints.
     fn reads(&mut self, code: &str, depth: usize) -> bool {
-        let tokens = clear_tokens(code, self.language).filter(|_| depth < DEEPEST);
-        let Some(tokens) = tokens else { return false };
-        self.own.extend(defined(&tokens, self.language));
+        if depth >= DEEPEST || self.hiding.are_in(code) {
+            return false;
+        }
+        let Some(tokens) = clear_tokens(code, self.language).map(merged) else { return false };
+        self.define(&tokens);
+        let is_php = self.language == Language::Php;
         tokens.iter().enumerate().all(|(at, token)| match token {
             Token::Name(name) => self.lists(&tokens, at, name),
             Token::Shell(_) if !self.starts => false,
             Token::Text(text) | Token::Shell(text) => {
                 let calls = text.literal().is_some_and(|text| starts::CALLS.has(text));
+                let computes =
+                    is_php && (text.raw.contains("${") || text.raw.contains("{$") && text.raw.contains('('));
                 let is_inner = |part: &Part| match part {
                     Part::Known(_) => true,
-                    Part::Unknown(source) => {
-                        let inner = source.trim_start_matches(['#', '{']).trim_end_matches('}');
-                        self.reads(inner, depth + 1)
-                    }
+                    // The end of an expression that holds braces or comments is not known.
+                    Part::Unknown(source) => match source.strip_prefix("#{") {
+                        Some(inner) => {
+                            let inner = inner.strip_suffix('}').filter(|inner| !inner.contains(['{', '#']));
+                            inner.is_some_and(|inner| self.reads(inner, depth + 1))
+                        }
+                        None => self.reads(source, depth + 1),
+                    },
                 };
-                !calls && !text.raw.contains('\u{1}') && text.parts.iter().all(is_inner)
+                !calls && !computes && !text.raw.contains('\u{1}') && text.parts.iter().all(is_inner)
             }
-            // A variable that another one names.
-            Token::Symbol('$') => !tokens.is_at(at + 1, '$') && !tokens.is_at(at + 1, '{'),
+            // A variable that another one names, and `$:` of Ruby.
+            Token::Symbol('$') => matches!(tokens.get(at + 1), Some(Token::Name(_) | Token::Value)),
             // A class of Ruby, or one that PHP may call: `Kernel::system`.
             Token::Symbol(':') => !tokens.is_at(at + 1, ':'),
+            // `("sys" . "tem")(…)`.
+            Token::Symbol('(') if is_php => !tokens
+                .get(at.wrapping_sub(1))
+                .is_some_and(|before| matches!(before, Token::Symbol(')' | ']' | '}') | Token::Text(_))),
+            // `map(&name)`, `sort &name`.
+            Token::Symbol('&') if self.language == Language::Ruby => {
+                let is_after = |symbol| tokens.is_at(at.wrapping_sub(1), symbol);
+                let name = tokens.name_at(at.wrapping_sub(1));
+                let is_method = name.is_some_and(|name| {
+                    !self.variables.contains(name) || tokens.is_at(at.wrapping_sub(2), '.')
+                });
+                !(is_after('(') || is_after(',') || is_method)
+                    || tokens.is_at(at + 1, '.')
+                    || tokens.is_at(at + 1, ':') && tokens.name_at(at + 2).is_some()
+            }
             _ => true,
         })
     }
@@ -65,78 +119,192 @@ impl Known {
     fn lists(&self, tokens: &[Token], at: usize, name: &str) -> bool {
         let is_before = |symbol| tokens.is_at(at.wrapping_sub(1), symbol);
         let is_next = |ahead: usize, symbol| tokens.is_at(at + ahead, symbol);
+        let is = |language| self.language == language;
         if is_before('$') {
             // `$f(…)` calls a function that is not known.
-            return self.language == Language::Php && !is_next(1, '(');
+            return if is(Language::Php) { !is_next(1, '(') } else { self.globals.has(name) };
         }
-        // A file that the code names; with a scheme it is something else.
-        if name == "file_get_contents" && self.language == Language::Php {
-            let path = tokens.literal_at(at + 2).filter(|_| is_next(1, '(') && is_next(3, ')'));
-            return path.is_some_and(|path| !path.contains(':'));
+        // What the code defines itself has no other fields and methods than values have.
+        let is_joined = tokens.is_at(at.wrapping_sub(2), '.');
+        if is(Language::Lua) && (is_before('.') && !is_joined || is_before(':')) {
+            return true;
         }
-        if name == "require" {
+        let is_field = is_before('>') && tokens.is_at(at.wrapping_sub(2), '-');
+        if is(Language::Php) && is_field && !is_next(1, '(') {
+            return true;
+        }
+        if let Some(beginnings) = self.fixed.get(name) {
+            return is_next(1, '(') && self.is_fixed(tokens, at + 2, beginnings);
+        }
+        if let Some(index) = self.callbacks.get(name) {
+            let index = index.iter().next().and_then(|index| index.parse().ok()).unwrap_or_default();
+            return self.calls_known(tokens.get(at + 1..).unwrap_or_default(), index);
+        }
+        if name == "require" && is(Language::Ruby) {
             return matches!(tokens.get(at + 1), Some(Token::Text(text)) if self.loaded.has(&text.raw));
         }
         // `Time.now`: of a class, only what is listed.
         if let Some(members) = self.members.get(name) {
             let member = tokens.name_at(at + 2).filter(|_| is_next(1, '.'));
             let is_started = name == "Open3" || name == "IO" || name == "Process";
-            let opens =
-                name == "File" && member.is_some_and(|member| member == "read" || member == "readlines");
-            let is_fixed = tokens.literal_at(at + 4).is_some() && tokens.is_at(at + 5, ')');
-            return member.is_some_and(|member| members.has(member))
-                && (!is_started || self.starts)
-                && (!opens || is_fixed)
-                || is_next(1, '[') && name == "ENV";
+            return member.is_some_and(|member| {
+                let beginnings = self.fixed.get(&format!("{name}.{member}"));
+                members.has(member)
+                    && beginnings
+                        .is_none_or(|beginnings| is_next(3, '(') && self.is_fixed(tokens, at + 4, beginnings))
+            }) && (!is_started || self.starts)
+                || is_next(1, '[') && matches!(name, "ENV" | "Dir" | "Set");
         }
-        let is_member = is_before('.')
-            && tokens.name_at(at.wrapping_sub(2)).is_some_and(|owner| self.members.get(owner).is_some());
+        let owner = tokens.name_at(at.wrapping_sub(2)).filter(|_| is_before('.'));
+        let is_member = owner.is_some_and(|owner| self.members.get(owner).is_some());
+        if self.forbidden.has(name) && !is_member {
+            return false;
+        }
         let is_key = is_next(1, ':') && !is_next(2, ':');
+        let is_call = is_next(1, '(') || matches!(tokens.get(at + 1), Some(Token::Text(_) | Token::Shell(_)));
+        let is_own = self.functions.contains(name) && (!is_before('.') || owner == Some("self"))
+            || self.variables.contains(name) && (is(Language::Lua) || !is_call && !is_before('.'));
         is_member
-            || (is_key && self.language == Language::Ruby)
-            || (self.own.contains(name) && !starts::CALLS.has(name))
+            || (is_key && is(Language::Ruby))
+            || (is_own && !starts::CALLS.has(name))
             || self.words.has(name)
             || (self.starts && self.starting.has(name) && !is_before('.'))
     }
-}
 
-/// The names that code of Ruby binds, and the functions that code defines.
-fn defined(tokens: &[Token], language: Language) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    let mut in_parameters = false;
-    for (at, token) in tokens.iter().enumerate() {
-        let before = tokens.get(at.wrapping_sub(1));
-        let is = |ahead: usize, symbol| tokens.is_at(at + ahead, symbol);
-        let after_word =
-            |words: &[&str]| before.and_then(Token::name).is_some_and(|word| words.contains(&word));
-        match token {
-            Token::Symbol('|') if language == Language::Ruby => {
-                let opens = before.is_some_and(|token| token.is('{') || token.name() == Some("do"));
-                in_parameters = opens;
+    /// Whether the function among arguments, the opening bracket of which is the first token, is known.
+    fn calls_known(&self, tokens: &[Token], index: usize) -> bool {
+        let is_ruby = self.language == Language::Ruby;
+        let is_block = |at| tokens.is_at(at, '{') || tokens.name_at(at) == Some("do");
+        // `inject { … }`, `reduce :+`.
+        if is_ruby && !tokens.is_at(0, '(') {
+            return is_block(0) || tokens.is_at(0, ':') && !matches!(tokens.get(1), Some(Token::Text(_)));
+        }
+        let mut depth = 0_usize;
+        let mut end = 0;
+        let mut arguments: Vec<&[Token]> = vec![];
+        let mut from = 1;
+        for (at, token) in tokens.iter().enumerate() {
+            match token {
+                Token::Symbol('(' | '[' | '{') => depth += 1,
+                Token::Symbol(')' | ']' | '}') => depth = depth.saturating_sub(1),
+                _ => {}
             }
-            Token::Name(name) => {
-                let is_set = language == Language::Ruby
-                    && ((is(1, '=')
-                        && !is(2, '=')
-                        && !is(2, '~')
-                        && !before.is_some_and(|token| token.is('.')))
-                        || in_parameters
-                        || is(1, ',') && tokens.name_at(at + 2).is_some()
-                        || after_word(&["for"])
-                        || before.is_some_and(|token| token.is('>')));
-                let is_function = after_word(&["def", "function", "fn"]);
-                if is_set || is_function {
-                    names.insert(name.clone());
-                }
-                // Parameters of a function of Ruby.
-                if is_function && language == Language::Ruby {
-                    let rest = tokens.get(at + 1..).unwrap_or_default();
-                    let head = rest.iter().take_while(|token| !token.is(')') && **token != Token::Line);
-                    names.extend(head.filter_map(Token::name).map(str::to_owned));
-                }
+            if depth == 0 || depth == 1 && token.is(',') {
+                arguments.push(tokens.get(from..at).unwrap_or_default());
+                from = at + 1;
             }
-            _ => {}
+            if depth == 0 {
+                end = at;
+                break;
+            }
+        }
+        if is_ruby {
+            let is_number = |argument: &&[Token]| matches!(argument, [Token::Value]);
+            let is_symbol = |argument: &[Token]| {
+                !argument.iter().any(|token| matches!(token, Token::Text(_)) || token.is('$'))
+                    && argument.is_at(usize::from(argument.is_at(0, '&')), ':')
+            };
+            return match arguments.as_slice() {
+                [] => false,
+                [_] if is_block(end + 1) => true,
+                [first @ .., last] => is_symbol(last) && first.iter().all(|argument| is_number(&argument)),
+            };
+        }
+        // `…(...$list)`.
+        if arguments.iter().any(|argument| argument.is_at(0, '.')) {
+            return false;
+        }
+        match arguments.get(index).copied() {
+            None => true,
+            Some([Token::Name(word), ..]) => matches!(word.as_str(), "fn" | "function"),
+            Some([Token::Text(text)]) => self.words.has(&text.raw),
+            Some(_) => false,
         }
     }
-    names
+
+    /// Whether the argument at an index is a constant text with one of these beginnings, and no address.
+    fn is_fixed(&self, tokens: &[Token], at: usize, beginnings: Names) -> bool {
+        let is_plain =
+            |text: &Text| !text.raw.contains([':', '\\', '|', '\u{1}']) && !text.raw.contains("..");
+        let Some(Token::Text(text)) = tokens.get(at) else { return false };
+        let Some(path) = text.literal().filter(|_| is_plain(text)) else { return false };
+        let is_alone = tokens.is_at(at + 1, ')');
+        let is_mode = tokens.is_at(at + 1, ',')
+            && tokens.is_at(at + 3, ')')
+            && match tokens.get(at + 2) {
+                // The mode of a file, or a file after the name of a function.
+                Some(Token::Text(mode)) => {
+                    matches!(mode.raw.as_str(), "r" | "rb") || mode.raw.starts_with('/') && is_plain(mode)
+                }
+                Some(Token::Name(name)) => self.words.has(name) && self.language == Language::Php,
+                token => token == Some(&Token::Value),
+            };
+        (is_alone || is_mode) && (beginnings.0 == ["*"] || beginnings.begin(path))
+    }
+
+    /// Adds the names that the code binds, and the functions that it defines.
+    fn define(&mut self, tokens: &[Token]) {
+        let (is_ruby, is_lua) = (self.language == Language::Ruby, self.language == Language::Lua);
+        let mut in_parameters = false;
+        let mut depth = 0_usize;
+        for (at, token) in tokens.iter().enumerate() {
+            let before = tokens.get(at.wrapping_sub(1));
+            let is = |ahead: usize, symbol| tokens.is_at(at + ahead, symbol);
+            let after_word =
+                |words: &[&str]| before.and_then(Token::name).is_some_and(|word| words.contains(&word));
+            match token {
+                Token::Symbol('{') => depth += 1,
+                Token::Symbol('}') => depth = depth.saturating_sub(1),
+                Token::Symbol('|') if is_ruby => {
+                    in_parameters = before.is_some_and(|token| token.is('{') || token.name() == Some("do"));
+                }
+                Token::Name(name) => {
+                    let is_set = (is_ruby || is_lua)
+                        && ((is(1, '=')
+                            && !is(2, '=')
+                            && !is(2, '~')
+                            && !before.is_some_and(|token| token.is('.')))
+                            || in_parameters
+                            || is(1, ',') && tokens.name_at(at + 2).is_some()
+                            || after_word(&["for", "local"])
+                            || before.is_some_and(|token| token.is(if is_lua { ',' } else { '>' })));
+                    if is_set {
+                        self.variables.insert(name.clone());
+                    }
+                    // A function of PHP within braces may never be defined.
+                    if after_word(&["def", "function"])
+                        && (depth == 0 || !matches!(self.language, Language::Php))
+                    {
+                        self.functions.insert(name.clone());
+                    }
+                    // Parameters.
+                    if after_word(&["def"]) || is_lua && (after_word(&["function"]) || name == "function") {
+                        let rest = tokens.get(at + 1..).unwrap_or_default();
+                        let head = rest.iter().take_while(|token| !token.is(')') && **token != Token::Line);
+                        self.variables.extend(head.filter_map(Token::name).map(str::to_owned));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The tokens with `A::B` as one name.
+fn merged(tokens: Vec<Token>) -> Vec<Token> {
+    let mut merged: Vec<Token> = Vec::new();
+    for token in tokens {
+        let end = merged.len();
+        let is_inner = merged.is_at(end.wrapping_sub(1), ':') && merged.is_at(end.wrapping_sub(2), ':');
+        let outer = merged.name_at(end.wrapping_sub(3)).filter(|_| is_inner);
+        match (outer, token.name()) {
+            (Some(outer), Some(name)) => {
+                let name = format!("{outer}::{name}");
+                merged.truncate(end - 3);
+                merged.push(Token::Name(name));
+            }
+            _ => merged.push(token),
+        }
+    }
+    merged
 }

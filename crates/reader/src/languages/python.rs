@@ -183,7 +183,7 @@ impl Imports {
                 Some(module) if python::ASKING.get(module).is_some_and(|names| names.has(&name)) => {
                     self.asking.insert(bound.unwrap_or(name));
                 }
-                Some(module) if self.allows(module, &name) && name != "open" => {
+                Some(module) if self.allows(module, &name) && !python::OPENING.has(&name) => {
                     self.names.insert(bound.unwrap_or(name));
                 }
                 Some(module) => {
@@ -259,7 +259,7 @@ fn is_fine(tokens: &[Token], at: usize, imports: &Imports) -> bool {
             if is_module {
                 return tokens.is_at(at + 1, '.') || tokens.is_at(at + 1, '=');
             }
-            if name == "open" {
+            if python::OPENING.has(name) {
                 return called && opens_to_read(tokens, at + 2, true);
             }
             let defined = matches!(before.and_then(Token::name), Some("def" | "class"));
@@ -282,7 +282,7 @@ fn is_attribute_fine(tokens: &[Token], at: usize, imports: &Imports, called: boo
     if let Some(owner) = owner.filter(|_| !dotted_owner) {
         if let Some(module) = imports.modules.get(owner) {
             return imports.allows(module, name)
-                && (name != "open" || (called && opens_to_read(tokens, at + 2, true)));
+                && (!python::OPENING.has(name) || (called && opens_to_read(tokens, at + 2, true)));
         }
         if let Some(whole) = imports.packages.get(owner) {
             return whole.split('.').nth(1) == Some(name);

@@ -6,6 +6,7 @@
 mod perl;
 mod slash;
 
+use super::names::ruby;
 use super::text::{Interpolation, Text, after_number, delimited, has_code, split_at_end};
 use crate::catalogue::program::Language;
 
@@ -210,7 +211,11 @@ impl<'a> Lexer<'a> {
                 if after.starts_with(['x', 'q', 'Q', 'w'])
                     && after.chars().nth(1).is_some_and(|c| "({[<|!/".contains(c)) =>
             {
-                let (body, rest) = delimited(after.get(1..)?).unwrap_or((after.get(2..)?, ""));
+                let whole = delimited(after.get(1..)?);
+                if whole.is_none() {
+                    self.doubt();
+                }
+                let (body, rest) = whole.unwrap_or((after.get(2..)?, ""));
                 match after.chars().next()? {
                     'x' => self.push(Token::Shell(Text::plain(body, Interpolation::Hash)), rest),
                     'w' => {
@@ -221,10 +226,38 @@ impl<'a> Lexer<'a> {
                     _ => self.text(Text::plain(body, Interpolation::Hash), rest),
                 }
             }
+            ('%' | '?' | '<' | '=', Ruby) => {
+                self.ruby(c, after);
+                None
+            }
             ('/', _) => self.slash(after),
             _ if c.is_ascii_digit() => self.push(Token::Value, after_number(self.rest)),
             _ if self.is_name(c) => self.name(),
             _ => None,
+        }
+    }
+
+    /// Doubts what begins a text of Ruby that is not read: `%(…)`, `?"`, `<<END`, `=begin`.
+    fn ruby(&mut self, c: char, after: &str) {
+        let next = after.chars().next().unwrap_or('\n');
+        let is_value = match self.tokens.last() {
+            Some(Token::Name(name)) => !ruby::BEFORE_PATTERNS.has(name),
+            Some(Token::Text(_) | Token::Value | Token::Symbol(')' | ']' | '}')) => true,
+            _ => false,
+        };
+        let begins = match c {
+            '%' => !is_value || !(next == ' ' || next.is_ascii_digit()),
+            '?' => "'\"`#%/\\\n".contains(next),
+            '<' => {
+                next == '<'
+                    && after.get(1..).is_some_and(|after| {
+                        after.starts_with(|c: char| c.is_alphabetic() || "_~-\"'`".contains(c))
+                    })
+            }
+            _ => after.starts_with("begin"),
+        };
+        if begins {
+            self.doubt();
         }
     }
 

@@ -1,6 +1,7 @@
 //! Variables and quote operators of Perl.
 
 use super::{Lexer, Token};
+use crate::languages::names::perl;
 use crate::languages::text::{Interpolation, Text, closing, delimited, has_code};
 
 /// Characters that a variable of Perl may have as its name.
@@ -42,7 +43,21 @@ impl<'a> Lexer<'a> {
         let first = text.chars().next()?;
         let direct = text.len() == tail.len();
         let is_variable = matches!(self.tokens.last(), Some(Token::Symbol('$' | '@' | '%' | '>')));
-        if is_variable || first.is_alphanumeric() || "_=;)}$@%".contains(first) || (!direct && first == '#') {
+        // `-s "/x"` is the size of a file.
+        let mut last = self.tokens.iter().rev();
+        let is_test = name == "s"
+            && last.next().is_some_and(|token| token.is('-'))
+            && match last.next() {
+                Some(Token::Name(name)) => perl::BEFORE_PATTERNS.has(name),
+                Some(token) => matches!(token, Token::Symbol('(' | ',' | ';' | '=' | '{')),
+                None => true,
+            };
+        if is_test
+            || is_variable
+            || first.is_alphanumeric()
+            || "_=;)}$@%".contains(first)
+            || (!direct && first == '#')
+        {
             return None;
         }
         if !(direct && "/{|!,#~([<".contains(first)) {

@@ -2,7 +2,7 @@
 
 use super::{Lexer, Token};
 use crate::catalogue::program::Language;
-use crate::languages::names::{Names, awk, node, perl};
+use crate::languages::names::{Names, awk, node, perl, ruby};
 use crate::languages::sed::bracket;
 use crate::languages::text::{delimited, has_code};
 
@@ -20,6 +20,7 @@ impl<'a> Lexer<'a> {
             Language::Awk => awk::BEFORE_PATTERNS,
             Language::Node | Language::Deno => node::BEFORE_PATTERNS,
             Language::Perl => perl::BEFORE_PATTERNS,
+            Language::Ruby => ruby::BEFORE_PATTERNS,
             _ => return None,
         };
         let slash = match self.kind_of_slash(before_patterns) {
@@ -31,6 +32,12 @@ impl<'a> Lexer<'a> {
                         self.doubt();
                     }
                     self.flags(rest, "gimsxoc")
+                }),
+                Language::Ruby => delimited(self.rest).and_then(|(body, rest)| {
+                    if body.contains('#') {
+                        self.doubt();
+                    }
+                    self.flags(rest, "imxounse")
                 }),
                 Language::Awk => after_pattern(after, true),
                 _ => after_pattern(after, false)
@@ -52,13 +59,22 @@ impl<'a> Lexer<'a> {
             Some(Token::Name(name)) => match before(1) {
                 Some(Token::Symbol('$' | '@' | '%')) if self.language == Language::Perl => Slash::Divides,
                 Some(Token::Symbol('.')) if self.is_script() => Slash::Divides,
+                Some(Token::Symbol('.' | ':')) if self.language == Language::Ruby => Slash::Unclear,
                 _ if before_patterns.has(name) => Slash::BeginsPattern,
                 _ if self.language == Language::Perl => Slash::Unclear,
+                // `puts /x/` is a pattern, `a / b` and `a/b` divide.
+                _ if self.language == Language::Ruby => {
+                    let code = self.code.get(..self.code.len() - self.rest.len()).unwrap_or_default();
+                    let is_apart = code.ends_with(char::is_whitespace);
+                    let begins = is_apart && !self.rest.starts_with("/ ");
+                    if begins { Slash::Unclear } else { Slash::Divides }
+                }
                 _ => Slash::Divides,
             },
             // Behind the head of an `if` it may be either.
             Some(Token::Symbol(')')) if self.closed_head => Slash::Unclear,
             Some(Token::Symbol('}')) if !is_awk => Slash::Unclear,
+            Some(Token::Symbol('$' | ':' | '.')) if self.language == Language::Ruby => Slash::Unclear,
             Some(Token::Symbol('$')) if is_awk => Slash::Divides,
             Some(
                 Token::Symbol(')' | ']') | Token::Text(_) | Token::Shell(_) | Token::Field(_) | Token::Value,

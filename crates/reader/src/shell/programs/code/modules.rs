@@ -70,7 +70,7 @@ fn names(code: &str, language: Language) -> Vec<String> {
             }
             Some(Token::Name(_)) if is_plain => {
                 let line = after.iter().take_while(|token| {
-                    !matches!(token, Token::Line | Token::Symbol(';'))
+                    !matches!(token, Token::Line | Token::Symbol(';' | '(') | Token::Text(_))
                         && !matches!(token.name(), Some("import" | "as"))
                 });
                 let text: String = line

@@ -5,6 +5,7 @@ use super::unfollowed::{has_calls, numbered_tokens_of, suspected};
 use crate::catalogue::Catalogue;
 use crate::catalogue::program::Language;
 use crate::languages::lexer::{Token, clear_tokens, located_tokens};
+use crate::languages::only_reads;
 use crate::languages::text::{Part, Text};
 
 /// What a piece of code starts.
@@ -45,7 +46,10 @@ impl Reading {
             has_calls(&tokens, language, &is_left) || found.iter().any(|found| found.call == Call::Unclear);
         let mut suspected = suspected(&tokens, &acts, &is_left);
         suspected.retain(|text| !is_written(text.trim()));
-        if is_complete && !is_unclear {
+        // The texts of code that is proved to read are names of files and users.
+        let reads = only_reads(code, language, false, &|_| true);
+        found.retain(|found| !(reads && found.is_suspected));
+        if is_complete && !is_unclear || reads {
             suspected.clear();
         }
         let rest = if is_unclear { rest(code, language, &is_written) } else { String::new() };
