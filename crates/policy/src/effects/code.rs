@@ -39,7 +39,7 @@ pub fn effect(command: &Command, language: Language, as_program: &dyn Fn(usize) 
         },
         Language::Perl => perl_code(command, &texts),
         Language::Php => php(&texts).or_else(|| code(command, &texts, language)),
-        _ => None,
+        Language::Awk => None,
     };
     let may_ask = |address: &str| {
         let address = Address::of(address);
@@ -89,10 +89,10 @@ fn code(command: &Command, texts: &[&str], language: Language) -> Option<Code> {
                     module if python::REPORTING_MODULES.has(module) => Some(Code::Looks),
                     "timeit" if !is_last => timed(command, texts, at + 1),
                     module => {
-                        let shown = python::SHOWING_MODULES.get(module)?;
+                        let options = python::SHOWING_MODULES.get(module)?;
                         let shows = match texts.get(at + 1..)? {
                             ["-h" | "--help"] => true,
-                            [option, _] => shown.has(option),
+                            [option, _] => options.has(option),
                             _ => false,
                         };
                         shows.then_some(Code::Looks)

@@ -41,7 +41,7 @@ use opsctl_reader::shell::{Command, Construct, Node, Script, Word};
 use opsctl_reader::terms::effect::Effect;
 use options::{
     ANY_OPTION, acting_word, asks_about_itself, asks_for_help, before_verb, doubt, doubtful_option, fits,
-    is_option, may_be_doubtful, negates, only_reads_file, takes_back, written,
+    is_option, may_be_doubtful, only_reads_file, proves, takes_back, written,
 };
 pub use proof::{PartEffect, Scratch};
 use proof::{Proof, READS};
@@ -443,12 +443,7 @@ impl Prover<'_> {
                     if is_wrapper && words > 0 {
                         continue;
                     }
-                    if name.is_any(&terms.reads_with) {
-                        // The last one counts.
-                        reads = !is_off;
-                    } else if matches!(name, Name::Long(long) if negates(long, &terms.reads_with)) {
-                        reads = false;
-                    }
+                    reads = proves(name, is_off, terms, reads);
                     any_words |= name.is_any(&terms.any_words_with);
                     if terms.flags.is_some() && !is_listed {
                         let effect = if terms.changes_with.contains(&ANY_OPTION) {

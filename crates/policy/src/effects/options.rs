@@ -149,8 +149,16 @@ pub fn takes_back(usage: &Usage, texts: &[&str]) -> Option<String> {
     })
 }
 
+/// Whether the options up to this one prove that the command reads: the last one counts, `--check --no-check`.
+pub fn proves(name: Name<'_>, is_off: bool, terms: &EffectTerms, before: bool) -> bool {
+    if name.is_any(&terms.reads_with) {
+        return !is_off;
+    }
+    before && !matches!(name, Name::Long(long) if negates(long, &terms.reads_with))
+}
+
 /// Whether `--no-NAME` takes one of these options back.
-pub fn negates(long: &str, options: &[&str]) -> bool {
+fn negates(long: &str, options: &[&str]) -> bool {
     let not = long.strip_prefix("no-").unwrap_or_default();
     Name::Long(not).begins(options) || not.len() == 1 && options.contains(&format!("-{not}").as_str())
 }

@@ -207,7 +207,7 @@ impl Known {
             return match arguments.as_slice() {
                 [] => false,
                 [_] if is_block(end + 1) => true,
-                [first @ .., last] => is_symbol(last) && first.iter().all(|argument| is_number(&argument)),
+                [first @ .., last] => is_symbol(last) && first.iter().all(is_number),
             };
         }
         // `…(...$list)`.
