@@ -157,7 +157,8 @@ impl Known {
         }
         let owner = tokens.name_at(at.wrapping_sub(2)).filter(|_| is_before('.'));
         let is_member = owner.is_some_and(|owner| self.members.get(owner).is_some());
-        if self.forbidden.has(name) && !is_member {
+        let is_start = self.starts && self.starting.has(name) && !is_before('.');
+        if self.forbidden.has(name) && !is_member && !is_start {
             return false;
         }
         let is_key = is_next(1, ':') && !is_next(2, ':');
@@ -168,7 +169,7 @@ impl Known {
             || (is_key && is(Language::Ruby))
             || (is_own && !starts::CALLS.has(name))
             || self.words.has(name)
-            || (self.starts && self.starting.has(name) && !is_before('.'))
+            || is_start
     }
 
     /// Whether the function among arguments, the opening bracket of which is the first token, is known.
