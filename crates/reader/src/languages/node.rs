@@ -152,10 +152,10 @@ fn gives_away(tokens: &[Token], open: usize, is_inner: bool) -> bool {
     let mut depth = 0;
     let start = (0..open).rev().find(|at| {
         depth -= tokens.get(*at).map_or(0, depth_of);
-        let goes_on = at.checked_sub(1).is_some_and(|before| {
+        let continues = at.checked_sub(1).is_some_and(|before| {
             is(before, '.') || (is(*at, '.') || is(*at, '(') || is(*at, '[')) && ends_value(before)
         });
-        depth <= 0 && !goes_on
+        depth <= 0 && !continues
     });
     let before = start.unwrap_or(0).wrapping_sub(1);
     // `console.log(…, x[y])`.
