@@ -10,6 +10,7 @@ mod catalogue {
 #[path = "src/terms"]
 #[allow(dead_code, reason = "the crate itself uses the rest")]
 mod terms {
+    pub mod class;
     pub mod verb;
     mod words;
 }
@@ -28,7 +29,7 @@ use catalogue::program::{Map, Part, Program, Read, Value};
 const FAMILIES: [&str; 4] =
     ["src/catalogue/machine", "src/catalogue/network", "src/catalogue/platforms", "src/catalogue/shell"];
 
-/// Where the rules about always-denied commands are, one file a pack.
+/// Where the rules about always-denied commands are, one file a class.
 const NEVER: &str = "src/catalogue/never";
 
 /// Why the constants cannot be written.
@@ -69,9 +70,9 @@ fn write_catalogue() -> Result<(), BuildError> {
     }
     let mut rules = Vec::new();
     for file in yaml_files(NEVER)? {
-        let pack = file.file_stem().unwrap_or_default().to_string_lossy().into_owned().leak();
+        let class = file.file_stem().unwrap_or_default().to_string_lossy().into_owned().leak();
         let own = read::<Part<DefaultRule>>(&file)?;
-        rules.extend(own.iter().map(|(name, Part(rule))| DefaultRule { name, pack, ..**rule }));
+        rules.extend(own.iter().map(|(name, Part(rule))| DefaultRule { name, class, ..**rule }));
     }
     let names: Vec<(&str, usize)> = names.into_iter().collect();
     let mut statics = Statics::default();

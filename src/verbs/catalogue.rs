@@ -37,7 +37,7 @@ fn keys(command: &Command, facts: &Facts) -> Vec<String> {
     let is_whole = facts.caller == Caller::Agent && !has_trailing;
     let does = match (facts.caller, facts.changes) {
         (Caller::Operator, _) => "does: loosen",
-        (Caller::Agent, Changes::Something) => "effect: changes",
+        (Caller::Agent, Changes::Something) => "effect: plain",
         (Caller::Agent, Changes::Nothing | Changes::With(_)) => "effect: reads",
     };
     let changes_with = if let Changes::With(options) = facts.changes { options } else { &[] };
@@ -51,7 +51,7 @@ fn keys(command: &Command, facts: &Facts) -> Vec<String> {
         (true, does.to_owned()),
         (!facts.sends.is_empty(), format!("does: send, needs: {}", list(facts.sends))),
         (!facts.sends.is_empty(), "recipients: {operators: true}".to_owned()),
-        (!changes_with.is_empty(), format!("changes_with: {}", list(changes_with))),
+        (!changes_with.is_empty(), format!("changes_with: {{plain: {}}}", list(changes_with))),
         (true, format!("value: {}", list(all(&takes_value)))),
         (is_whole, format!("flags: {}", list(all(&|argument| !takes_value(argument))))),
         (is_whole && !has_words, "most_words: 0".to_owned()),

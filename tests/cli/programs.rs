@@ -9,7 +9,7 @@ services: {jellyfin: {containers: [jf]}}
 programs:
   restart-svc: {does: restart, to: service 1, matches: [restart-svc jellyfin]}
 policy:
-  never: [{name: local-sudo, off: true}]
+  never: {local-sudo: allow}
 ";
 
 fn rendered() -> Sandbox {

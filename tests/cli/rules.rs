@@ -7,13 +7,13 @@ use crate::sandbox::{Sandbox, denied, passes};
 const OWN_RULE: &str = "\
 policy:
   never:
-    - name: apply
+    apply:
       argv: [\"terraform apply !-help\", tofu apply]
       reason: Plans are applied by a person.
       where: local
       matches: [terraform -chdir=x apply]
       differs: [terraform plan]
-    - {name: local-sudo, off: true}
+    local-sudo: allow
 ";
 
 #[test]
@@ -54,7 +54,7 @@ fn the_data_of_a_service_cannot_be_removed() {
     sandbox.write("hosts.yaml", "services: {photos: {data: [/tank/photos]}}\n");
     for (id, command) in [("t1", "rm -r /tank/photos/2024"), ("t2", "find /tank/photos -type f | xargs rm")] {
         let reason = denied(&sandbox.before(id, command));
-        assert!(reason.starts_with("Never allowed (rule remove-data)"), "{reason}");
+        assert!(reason.starts_with("Never allowed (rule data)"), "{reason}");
     }
     passes(&sandbox.before("t3", "rm -r /tank/thumbnails"));
 }

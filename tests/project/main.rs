@@ -1,6 +1,7 @@
 //! What belongs to the project beside the program: documents, wording, the structure of the code, the image's sources.
 #![cfg(test)]
 
+mod classes;
 mod docs;
 mod egress;
 mod guarantees;

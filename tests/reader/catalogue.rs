@@ -70,6 +70,7 @@ impl Acting {
         words.extend((self.does.to.at == Words::Only(1)).then_some("HUP"));
         if !matches!(self.does.to.at, Words::Starred | Words::OwnName) {
             words.push(target);
+            words.extend(self.does.some.first().map(|_| "a=b"));
             // The chart of a release, the revision of another.
             words.extend((self.does.to.at == Words::Only(0)).then_some("./chart"));
         }
@@ -103,6 +104,8 @@ fn every_name_gives_the_same_action_however_the_command_is_written() {
                 wrong.push(format!("{plain}: no action"));
                 continue;
             }
+            // Text that cannot be read is cut at `=`.
+            let is_cut = form.does.some.iter().any(|some| some.contains('='));
             let mut ways = vec![
                 format!("sudo {plain}"),
                 format!("$SUDO {plain}"),
@@ -111,7 +114,7 @@ fn every_name_gives_the_same_action_however_the_command_is_written() {
                 format!("for (( ; done; {plain}\n"),
             ];
             ways.extend((!name.contains('/')).then(|| format!("/usr/bin/{plain}")));
-            for way in ways {
+            for way in ways.into_iter().filter(|way| !is_cut || !way.starts_with("for ((")) {
                 count += 1;
                 let found = found(&way);
                 if found != expected {

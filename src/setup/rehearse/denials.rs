@@ -202,6 +202,7 @@ pub fn secrets(stage: &Stage, policy: &Compiled, _: &Cast) -> Vec<Attempt> {
 mod tests {
     use super::*;
     use crate::setup::rehearse::material::Material;
+    use opsctl_policy::model::rights::rules::Off;
     use opsctl_policy::paths::word_paths::UnknownMachine;
 
     #[test]
@@ -213,7 +214,8 @@ mod tests {
             let named = format!("(rule {rule})");
             assert!(denied.iter().any(|reason| reason.text.contains(&named)), "{command}: {denied:?}");
         }
-        let off = ["containers", "accounts", "forges"].map(str::to_owned).to_vec();
+        let off = ["data", "engine", "accounts", "forge"];
+        let off = off.map(|name| Off { name: name.to_owned(), hosts: vec![] }).to_vec();
         let rules = Rules { off, ..Rules::default() };
         assert!(in_force(&rules, &pushes).is_empty());
         assert_eq!(in_force(&rules, &always_denied).len(), MOST);

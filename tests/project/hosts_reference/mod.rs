@@ -91,6 +91,10 @@ fn shape() -> Shape {
         let path = root().join(format!("crates/reader/src/catalogue/program/{file}.rs"));
         shape.read(&std::fs::read_to_string(path).unwrap(), |_| true);
     }
+    // An effect is a word of its own, or the class of a change.
+    let effects = ["reads", "writes", "unknown"].map(str::to_owned);
+    let effects = effects.into_iter().chain(shape.choices["Class"].iter().cloned()).collect();
+    shape.choices.insert("Stated".to_owned(), effects);
     // The keys of a program stand beside those of its form, and of the parts of the form.
     for part in ["Form", "EffectTerms", "Does", "Runs", "Lists", "Files"] {
         let keys = shape.tables.remove(part).unwrap().keys;
@@ -169,6 +173,7 @@ impl Shape {
             },
             // The only list of the catalogue that is not one of texts.
             "List" => ("map from verb to text or map".to_owned(), None),
+            "Classes" => ("map from class to list of text".to_owned(), None),
             "Program" => ("text or map".to_owned(), Some((name, String::new()))),
             "Entries" => {
                 let (form, table) = inner();

@@ -51,7 +51,7 @@ pub fn check(file: HostsFileWire, root: &Node, found: &mut Mistakes) -> Installa
     found.keep(service::one_owner_per_part(&services, &parts));
     let contacts = contacts::check(file.contacts, found);
     let catalogue = programs::check(file.programs, found);
-    let mut policy = policy::check(file.policy.unwrap_or_default(), contacts, found);
+    let mut policy = policy::check(file.policy.unwrap_or_default(), contacts, &known, found);
     policy.rules.catalogue = catalogue;
     policy.rules.data.extend(texts(data));
     let hooks = hooks::check(file.hooks, found);

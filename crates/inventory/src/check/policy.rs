@@ -1,17 +1,23 @@
 //! Budgets and tiers.
 
+use super::rules::never;
 use super::values::tier_slot;
 use super::{ask, contacts, rules, spend, tier};
 use crate::error::Mistakes;
 use crate::yaml::forms::entries;
 use crate::yaml::policy::{BudgetWire, PolicyWire, ResolveWire};
+use opsctl_policy::model::installation::inventory::Host;
+use opsctl_policy::model::rights::ask::Ask;
 use opsctl_policy::model::rights::policy::{Budget, Policy, Resolve, Tier, TierPolicy};
+use opsctl_policy::model::rights::rules::Rules;
 use opsctl_reader::terms::message::Contact;
 
 /// Checks the policy and fills in the defaults.
-pub fn check(wire: PolicyWire, contacts: Vec<Contact>, found: &mut Mistakes) -> Policy {
+pub fn check(wire: PolicyWire, contacts: Vec<Contact>, hosts: &[Host], found: &mut Mistakes) -> Policy {
     let defaults = Policy::default();
-    let mut rules = rules::check(wire.never, wire.data, wire.protect, wire.secret, wire.tools, found);
+    let mut rules = Rules::default();
+    let mut asked = never::check(wire.never, hosts, wire.approval_key.is_some(), &mut rules, found);
+    rules::check(wire.data, wire.protect, wire.secret, wire.tools, &mut rules, found);
     rules.webhooks = contacts::check_webhooks(wire.webhooks, &contacts, found);
     let mut tiers = defaults.tiers;
     for (slot, tier) in tiers.iter_mut().zip(Tier::ALL) {
@@ -22,7 +28,9 @@ pub fn check(wire: PolicyWire, contacts: Vec<Contact>, found: &mut Mistakes) -> 
             tier::check(slot, wire, found);
         }
     }
-    let ask = ask::check(wire.ask.unwrap_or_default(), wire.approval_key.is_some(), &rules, found);
+    let mut ask = ask::check(wire.ask.unwrap_or_default(), wire.approval_key.is_some(), &rules, found);
+    asked.retain(|topic| ask.iter().all(|ask| ask.topic != *topic));
+    ask.extend(asked.into_iter().map(Ask::about));
     Policy {
         restart: budget(wire.restart.as_ref(), defaults.restart),
         redeployment: budget(wire.redeployment.as_ref(), defaults.redeployment),

@@ -94,16 +94,14 @@ pub fn remedy(expected: &str, node: &Node, name: Name<'_>) -> Option<String> {
                 format!("write `{}`", list(text.split(is_separator).filter(|word| !word.is_empty())))
             }
         }),
-        ("a list of maps", Form::List(_)) => Some(match (key, node.words()?.first()) {
-            ("never", Some(rule)) => {
-                format!("write `- name: {rule}` with its other keys on the lines below it")
-            }
-            _ => "write the keys of each entry as `key: value`".to_owned(),
-        }),
+        ("a list of maps", Form::List(_)) => Some("write the keys of each entry as `key: value`".to_owned()),
         ("text", Form::Map(_)) if key == "ssh" => Some("write `ssh: USER@HOST:PORT`".to_owned()),
-        ("a list", Form::Map(entries)) if key == "never" => {
-            let rule = node.value("name").or_else(|| entries.first().map(|(key, _)| key))?.text()?;
-            Some(format!("begin each rule with `- name: {rule}`, with its other keys on the lines below it"))
+        ("a map", Form::List(entries)) if key == "never" => {
+            let rule = entries.first()?;
+            let rule = rule.value("name").unwrap_or(rule).text()?;
+            Some(format!(
+                "write the rules by name, such as `{rule}: deny`, or `{rule}:` with its keys on the lines below it"
+            ))
         }
         _ => None,
     }

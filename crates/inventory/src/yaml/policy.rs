@@ -39,8 +39,8 @@ pub struct PolicyWire {
     pub tiers: Option<Entries<TierWire>>,
     /// Verification of services before a session ends; see [verify.md](verify.md).
     pub verify: Verification,
-    /// Commands that are always denied, in addition to the defaults; see [policy.md](policy.md).
-    pub never: Option<Vec<NeverWire>>,
+    /// Commands that are always denied, by the name of a class, of a default rule, or of a rule of its own; see [policy.md](policy.md).
+    pub never: Option<Entries<TextOrMap<NeverWire>>>,
     /// Data folders that no command may remove, with everything below them, in addition to the defaults. Globs are allowed.
     pub data: Option<Vec<Text<DataFolder>>>,
     /// Globs of files that the agent must not write, in addition to the defaults.

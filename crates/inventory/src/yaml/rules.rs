@@ -9,31 +9,37 @@ use opsctl_policy::model::rights::tier::Tier;
 use opsctl_reader::terms::effect::Effect;
 use opsctl_reader::terms::verb::Verb;
 
-/// A command that is always denied, or a default rule that is disabled.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// A rule about commands that are always denied: what becomes of a default rule or a class, or a rule of its own. Text is what
+/// becomes of it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct NeverWire {
-    /// Name of the rule. A rule with the name of a default rule replaces it.
-    pub name: Spanned<String>,
-    /// Whether the default rule with this name is disabled. Default: `false`.
-    #[serde(default)]
-    pub off: bool,
-    /// Patterns of the denied commands. Required, unless `off` is `true`.
+    /// What becomes of the commands of a default rule or of a class: they are denied (`deny`), a person is asked (`ask`), or they are allowed (`allow`). Default: `deny`.
+    pub answer: Option<Answer>,
+    /// Hosts on which the commands of a default rule or of a class are allowed.
+    pub allow_on: Vec<Spanned<String>>,
+    /// Patterns of the commands that a rule of its own denies. A rule with the name of a default rule replaces it.
     pub argv: Option<Spanned<OneOrMore>>,
-    /// Why the command is denied and what to do instead; the agent reads it. Required, unless `off` is `true`.
+    /// Why the command is denied and what to do instead; the agent reads it. Required with `argv`.
     pub reason: Option<Spanned<String>>,
     /// Machines that the rule applies to: the agent's own (`local`), other hosts (`remote`) or `any`. Default: `any`.
     #[serde(rename = "where")]
     pub scope: Option<Where>,
     /// Tiers that the rule applies to. Default: all tiers, and sessions without a tier.
-    #[serde(default)]
     pub tiers: Vec<Tier>,
-    /// Examples that the rule must deny, checked when the file is loaded. Required, unless `off` is `true`.
-    #[serde(default)]
+    /// Examples that the rule must deny, checked when the file is loaded. Required with `argv`.
     pub matches: Vec<Spanned<String>>,
     /// Examples that the rule must not deny, checked when the file is loaded.
-    #[serde(default)]
     pub differs: Vec<Spanned<String>>,
+}
+
+/// What becomes of the commands of a default rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    Deny,
+    Ask,
+    Allow,
 }
 
 /// Files that match a glob.

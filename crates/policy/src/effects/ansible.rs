@@ -1,6 +1,6 @@
 //! Modules of `ansible`: those that only look, and those that the reader follows.
 
-use super::address::Address;
+use super::http::address::Address;
 use super::proof::{CHANGES, Proof, READS};
 use super::reason::Why;
 use crate::lists::{ANSIBLE_ARGUMENTS, ANSIBLE_MODULES};

@@ -2,7 +2,7 @@
 //!
 //! The world is closed: code reads where each import, each call and each attribute of a module is known to be harmless.
 
-use super::address::Address;
+use super::http::address::Address;
 use super::proof::{Proof, READS};
 use super::reason::Why;
 use opsctl_reader::catalogue::program::Language;

@@ -1,6 +1,6 @@
 //! What leaves by a read: a request, or a name that is asked for, that holds the output of a command or the content of a file.
 
-use super::request;
+use super::http;
 use crate::lists::{ASKING_PROGRAMS, LOCAL_SOURCES, PLAIN_FILTERS};
 use crate::targets::hosts;
 use opsctl_reader::catalogue::base_name;
@@ -16,7 +16,7 @@ const UNKNOWN: &str = "";
 pub fn destinations(command: &Command, usage: &Usage, texts: &[&str]) -> Vec<String> {
     let check = usage.form.effect.and_then(|terms| terms.check);
     if check == Some(Check::HttpRequest) {
-        let (addresses, other) = request::destinations(command, usage, texts);
+        let (addresses, other) = http::destinations(command, usage, texts);
         let is_address = |text: &str| addresses.iter().any(|(word, _)| word.text == text);
         let outputs = usage.files().outputs;
         let is_output = |at: usize| {

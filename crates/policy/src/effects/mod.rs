@@ -3,17 +3,17 @@
 //! The catalogue states what the forms of programs do and on which conditions; this file checks the conditions. Doubt
 //! falls towards unknown.
 
-mod address;
 mod ansible;
 mod code;
+pub mod consequence;
 mod find;
+mod http;
 mod key_value;
 mod leaving;
 mod lines;
 mod options;
 mod proof;
 mod reason;
-mod request;
 mod scratch;
 mod scripts;
 mod socket;
@@ -324,7 +324,7 @@ impl Prover<'_> {
                 (Effect::Reads, _) => (Effect::Reads, Why::RunsPart),
                 proof => proof,
             },
-            Stated::Changes => (Effect::Changes, Why::Stated),
+            Stated::Changes(_) => (Effect::Changes, Why::Stated),
             Stated::Unknown => (Effect::Unknown, Why::NotStated(usage.written(&texts))),
             Stated::Reads if acting_word(&usage, &texts).is_some() => {
                 (Effect::Unknown, Why::UnknownVerb(program))
@@ -536,8 +536,8 @@ impl Prover<'_> {
             Check::SftpBatch => lines::sftp(command, usage, texts),
             Check::ExCommands => lines::view(command, usage, texts),
             Check::FindExpression => find::effect(usage, terms, texts, &is_scratch),
-            Check::HttpRequest => request::effect(command, usage, texts),
-            Check::ForgeApi => request::forge(command, usage, texts),
+            Check::HttpRequest => http::effect(command, usage, texts),
+            Check::ForgeApi => http::forge(command, usage, texts),
             Check::KeyValue => key_value::effect(command, usage, texts),
             // At a terminal nothing is sent.
             Check::Socket if usage.program.key == "openssl" && command.stdin.is_none() => READS,

@@ -23,7 +23,7 @@ mod tests {
     use crate::model::rights::ask::{Ask, Topic};
     use crate::model::rights::policy::{HostsAllowed, Policy, Resolve, Tier, TierPolicy};
     use crate::model::rights::public_key::PublicKey;
-    use crate::model::rights::rules::{NeverRule, Rules, ToolRule, Where};
+    use crate::model::rights::rules::{NeverRule, Off, Rules, ToolRule, Where};
     use crate::paths::word_paths::UnknownMachine;
     use crate::targets::identity::{self, NoSurroundings};
     use opsctl_reader::actions::read_command;
@@ -44,7 +44,7 @@ mod tests {
             tiers,
         };
         match stated {
-            "off" => Rules { off: vec!["prune".into()], ..Rules::default() },
+            "off" => Rules { off: vec![Off { name: "prune".into(), hosts: vec![] }], ..Rules::default() },
             "replaced" => {
                 Rules { never: vec![own("prune", "docker volume prune", vec![])], ..Rules::default() }
             }

@@ -211,7 +211,7 @@ impl<'a> Pattern<'a> {
         for condition in &self.conditions {
             match condition {
                 Condition::Has { names, value } => evidence.push(has(&texts, names, *value, valued)?),
-                Condition::Lacks { names } if lacks(&texts, names) => {}
+                Condition::Lacks { names } if lacks(&texts, names, valued) => {}
                 Condition::Lacks { .. } => return None,
                 Condition::Sql => evidence.push(stated(command, sql::destroys)?.to_owned()),
                 Condition::Code => {
@@ -425,8 +425,21 @@ fn given<'t>(text: &'t str, name: &str, valued: &[&str]) -> Option<&'t str> {
     })
 }
 
-/// Whether none of the options is among the words, written in full.
-fn lacks(texts: &[&str], names: &str) -> bool {
-    let before = texts.iter().skip(1).take_while(|text| **text != "--");
-    !before.into_iter().any(|text| names.split('|').any(|name| name == *text))
+/// Whether none of the options is among the words, written in full or, where it is known which options take a value, in a
+/// cluster. The value of an option is none.
+fn lacks(texts: &[&str], names: &str, valued: Option<&[Options]>) -> bool {
+    let flat: Vec<&str> = valued.into_iter().flatten().flat_map(|options| options.iter().copied()).collect();
+    let mut before = texts.iter().skip(1).take_while(|text| **text != "--");
+    while let Some(text) = before.next() {
+        let is_name = |name: &str| {
+            name == *text || name.len() == 2 && valued.is_some() && given(text, name, &flat).is_some()
+        };
+        if names.split('|').any(is_name) {
+            return false;
+        }
+        if flat.contains(text) {
+            before.next();
+        }
+    }
+    true
 }

@@ -17,13 +17,15 @@ pub fn denied(tier: &TierPolicy, catalogue: Catalogue) -> Vec<String> {
         }
     };
     for program in catalogue.programs() {
-        let names = program.names.iter().filter(|name| !name.contains('*')).map(|name| (*name).to_owned());
+        let names =
+            program.names.iter().filter(|name| !name.contains(['*', '['])).map(|name| (*name).to_owned());
         for name in names.chain(by_other_programs(program, catalogue)) {
             if is_denied(&program.form) {
                 add(name.clone());
             }
             for verb in program.verbs.iter().filter(|verb| is_denied(&verb.form)) {
-                let paths = verb.paths.iter().filter(|path| !path.iter().any(|word| word.contains('*')));
+                let paths =
+                    verb.paths.iter().filter(|path| !path.iter().any(|word| word.contains(['*', '['])));
                 paths.for_each(|path| add(format!("{name} {}", path.join(" "))));
             }
             if !tier.effects.contains(&Effect::Changes) {
@@ -47,8 +49,13 @@ fn by_other_programs(program: &'static Program, catalogue: Catalogue) -> impl It
 }
 
 /// Whether the tier denies the actions of a form. HTTP clients are left out: their arguments determine the action, not
-/// their prefix.
+/// their prefix. So are redeployments that name no target: the list would become longer than a command line may be.
 fn is_denied(does: &Does, tier: &TierPolicy) -> bool {
     let kind = ActionKind::of(does.verb);
-    kind != ActionKind::Forbidden && does.to.kind != TargetKind::Requests && !tier.allow.contains(&kind)
+    let is_left_out = match does.to.kind {
+        TargetKind::Requests => true,
+        TargetKind::Nothing => matches!(kind, ActionKind::Redeployment | ActionKind::Forbidden),
+        _ => kind == ActionKind::Forbidden,
+    };
+    !is_left_out && !tier.allow.contains(&kind)
 }

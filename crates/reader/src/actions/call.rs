@@ -64,6 +64,8 @@ impl<'a> Call<'a> {
         let needed = own.first_of(&does.needs);
         let first = own.positionals.first().map_or("", |index| line.text(*index));
         let is_meant = does.first.is_empty() || does.first.iter().any(|wanted| glob(wanted, first));
+        let is_some = |index: &usize| does.some.iter().any(|wanted| glob(wanted, line.text(*index)));
+        let is_meant = is_meant && (does.some.is_empty() || own.positionals.iter().any(is_some));
         if !is_meant || (needed.is_none() && !does.needs.is_empty()) {
             return Err(Idle::NoAction);
         }

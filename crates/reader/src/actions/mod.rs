@@ -16,14 +16,17 @@ use std::path::Path;
 use std::rc::Rc;
 
 use crate::catalogue::Catalogue;
+use crate::catalogue::program::TargetKind;
 use crate::shell::disk::Disk;
 use crate::shell::{self, Command, Complaint, Construct, Found, INHERITED, Node, Script};
-use crate::terms::action::{Action, Target};
+use crate::terms::action::{Action, ActionKind, Family, Target, Verb};
+use crate::terms::class::Class;
 use crate::terms::reference::Reference;
-use crate::terms::verb::Verb;
 
 use call::{Call, Idle};
 use line::Line;
+use platforms::http_api;
+use request::Request;
 
 /// The number of actions beyond which each one is listed once.
 const MOST_ACTIONS: usize = 1000;
@@ -70,6 +73,7 @@ pub fn read_command_on(
     let mut actions = Vec::new();
     let mut judged = Judged { catalogue, known: Found::default(), around: Vec::new() };
     judged.add_actions(&script.nodes, &mut actions, &mut complaints);
+    put_in_place(&script, &mut actions);
     if actions.len() > MOST_ACTIONS {
         complaints.push(Complaint::ManyActions);
         actions = bounded(actions);
@@ -101,9 +105,9 @@ impl<'a> Judged<'a> {
                 }
                 Node::Unread(unread) => generous::find_actions(unread, self.catalogue, actions),
                 Node::Group(construct, children) => {
-                    // What it runs is not all that it does: `opsctl launch COMMAND`.
+                    // What it runs is not all that it does: `opsctl launch COMMAND`, `docker run -d --name NAME IMAGE COMMAND`.
                     if let Construct::Through(command) = construct
-                        && loosens(command, self.catalogue)
+                        && acts_itself(command, self.catalogue)
                     {
                         self.judge(command, actions, complaints);
                     }
@@ -137,6 +141,24 @@ impl<'a> Judged<'a> {
         find_actions(command, self.catalogue, &mut found, complaints);
         actions.extend_from_slice(&found);
         self.known.add(command, found);
+    }
+}
+
+/// Makes redeployments of the starts of compose projects, where the script fetches or builds other versions.
+fn put_in_place(script: &Script, actions: &mut [Action]) {
+    let starts = |action: &Action| {
+        (action.family, action.verb) == (Family::Compose, Verb::Start) && action.evidence.contains(" up")
+    };
+    let fetches = |command: &Command| {
+        let usage = script.catalogue.usage(&command.texts(), &|_| false);
+        usage.is_some_and(|usage| usage.form.fetches)
+            && command_actions(command, script.catalogue) != CommandActions::Quiet
+    };
+    if actions.iter().any(starts) && script.commands().into_iter().any(fetches) {
+        for action in actions.iter_mut().filter(|action| starts(action)) {
+            action.verb = Verb::Deploy;
+            action.kind = ActionKind::of(action.verb);
+        }
     }
 }
 
@@ -181,10 +203,9 @@ fn add_missing(actions: &mut Vec<Action>, from: usize, more: Vec<Action>) {
     }
 }
 
-/// Whether a wrapper itself changes the limits of the agent.
-fn loosens(command: &Command, catalogue: Catalogue) -> bool {
-    let does = catalogue.usage(&command.texts(), &|_| false).and_then(|usage| usage.form.does);
-    does.is_some_and(|does| does.verb == Verb::Loosen)
+/// Whether a wrapper carries out an action of its own.
+fn acts_itself(command: &Command, catalogue: Catalogue) -> bool {
+    catalogue.usage(&command.texts(), &|_| false).is_some_and(|usage| usage.form.does.is_some())
 }
 
 /// The result of reading one simple command.
@@ -211,6 +232,14 @@ pub fn command_actions(command: &Command, catalogue: Catalogue) -> CommandAction
             if actions.is_empty() { CommandActions::NoAction } else { CommandActions::Acts(actions) }
         }
     }
+}
+
+/// The class of what the HTTP requests of a command change.
+pub fn request_class(command: &Command, catalogue: Catalogue) -> Option<Class> {
+    let line = Line::new(command, catalogue);
+    let usage = line.usage()?;
+    usage.form.does.filter(|does| does.to.kind == TargetKind::Requests)?;
+    http_api::class(&Request::of(&Call::of(&line, &usage).ok()?))
 }
 
 /// Whether `hosts.yaml` may describe a part of a script: a program that is not built in, or a request to an address.
@@ -240,6 +269,9 @@ fn find_actions(
         if let Some(verb) = verb.find(|word| word.unknown.is_some()) {
             complaints.push(Complaint::Verb { program: program.text.clone(), verb: verb.text.clone() });
         }
+    }
+    if actions.len() == before {
+        actions.extend(http_api::written(&line));
     }
     if actions.len() > before {
         return;

@@ -4,12 +4,17 @@ use super::call::Call;
 use crate::catalogue::program::{Check, Role};
 use crate::shell::Word;
 
+/// The methods of requests.
+const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
 /// The request of a command line.
 pub(super) struct Request {
     /// The addresses; each one is a separate request.
     pub urls: Vec<Word>,
     /// Whether it sends data.
     pub sends: bool,
+    /// The method, in capitals; `None` where only the run knows it.
+    pub method: Option<String>,
 }
 
 impl Request {
@@ -27,10 +32,11 @@ impl Request {
         let words: Vec<&Word> =
             arguments.positionals.iter().filter_map(|&index| call.line.word(index)).collect();
         let mut urls: Vec<Word> = Vec::new();
+        let mut stated = method;
         // httpie's words are the method, the address and the data.
         if call.usage.program.key == "httpie" {
-            let is_method =
-                |word: &Word| !word.text.is_empty() && word.text.chars().all(|c| c.is_ascii_uppercase());
+            let is_method = |word: &Word| METHODS.contains(&word.text.to_ascii_uppercase().as_str());
+            stated = words.first().filter(|word| words.len() > 1 && is_method(word)).copied();
             let method = words.first().filter(|word| words.len() > 1 && is_method(word));
             let mut words = words.iter().skip(usize::from(method.is_some()));
             urls.extend(words.next().map(|word| (*word).clone()));
@@ -44,6 +50,10 @@ impl Request {
             urls.extend(words.into_iter().cloned());
             urls.extend(arguments.values(&role(Role::Address)).cloned());
         }
-        Self { urls, sends }
+        let method = match stated {
+            Some(method) => method.known().map(str::to_ascii_uppercase),
+            None => Some(if sends { "POST" } else { "GET" }.to_owned()),
+        };
+        Self { urls, sends, method }
     }
 }

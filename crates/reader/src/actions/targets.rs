@@ -3,7 +3,7 @@
 use super::call::Call;
 use super::line::Line;
 use super::message;
-use super::platforms::{ansible, compose, engine_api, forge_api, guest, kubectl};
+use super::platforms::{ansible, compose, forge_api, guest, http_api, kubectl};
 use super::request::Request;
 use crate::catalogue::base_name;
 use crate::catalogue::program::TargetKind;
@@ -51,7 +51,7 @@ pub(super) fn act_on(call: &Call<'_>, actions: &mut Vec<Action>) {
         TargetKind::Apprise => message::apprise(call, actions),
         TargetKind::Requests => {
             let request = Request::of(call);
-            engine_api::find_actions(call, &request, actions);
+            http_api::find_actions(call, &request, actions);
             forge_api::find_actions(call, &request, actions);
             message::web(call, &request, actions);
         }

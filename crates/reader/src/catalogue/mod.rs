@@ -23,6 +23,7 @@ mod built_in {
 
     use super::never::DefaultRule;
     use super::program::*;
+    use crate::terms::class::Class;
     use crate::terms::verb::Verb;
 
     include!(concat!(env!("OUT_DIR"), "/catalogue.rs"));

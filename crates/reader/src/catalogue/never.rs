@@ -1,10 +1,10 @@
-//! The rules about always-denied commands that come with opsctl, by pack, in `never/`.
+//! The rules about always-denied commands that come with opsctl, by class, in `never/`.
 
 use super::program::Texts;
 use super::program::keys::keys;
 
 keys! {
-    /// A rule that denies commands at every tier, unless `hosts.yaml` disables it or its pack. The descriptions of programs state which commands.
+    /// A rule that denies commands at every tier, unless `hosts.yaml` allows it or its class. The rule with the name of a class denies all changes of this class; the descriptions of programs state which commands.
     pub struct DefaultRule {
         /// Why the command is denied, and what to do instead. The agent reads it.
         pub reason: &'static str,
@@ -18,7 +18,7 @@ keys! {
     beside {
         /// Its name, in denials and in `hosts.yaml`.
         pub name: &'static str,
-        /// The pack, which `hosts.yaml` disables as a whole.
-        pub pack: &'static str,
+        /// The class, or the group of rules without one.
+        pub class: &'static str,
     }
 }

@@ -1,9 +1,10 @@
-//! Files that state what a tool does: makefiles, `package.json`, justfiles, Taskfiles, tasks of mise, settings of git and units state commands, playbooks and
-//! compose files targets. Each module turns the text of such a file into lines of shell or names, and opens nothing.
+//! Files that state what a tool does: makefiles, `package.json`, justfiles, Taskfiles, tasks of mise, settings of git and units state commands, playbooks,
+//! compose files and Kubernetes manifests targets. Each module turns the text of such a file into lines of shell or names, and opens nothing.
 
 pub mod compose;
 pub mod git;
 pub mod just;
+pub mod kubernetes;
 pub mod make;
 pub mod mise;
 pub mod package;

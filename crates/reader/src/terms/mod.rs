@@ -1,6 +1,7 @@
 //! The terms of a reading: actions, their targets and effects.
 
 pub mod action;
+pub mod class;
 pub mod effect;
 pub mod guest;
 pub mod message;

@@ -17,9 +17,9 @@ pub struct Rules {
     /// Commands that are always denied. A rule with the name of a default rule replaces it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub never: Vec<NeverRule>,
-    /// The names of disabled default rules.
+    /// The default rules and classes that are allowed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub off: Vec<String>,
+    pub off: Vec<Off>,
     /// Data folders, in addition to the default ones.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub data: Vec<String>,
@@ -38,6 +38,27 @@ pub struct Rules {
     /// URLs that accept messages, in addition to the default ones.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub webhooks: Vec<String>,
+}
+
+/// A default rule, or all rules of a class, that are allowed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Off {
+    /// The name of the rule or the class.
+    pub name: String,
+    /// The hosts on which it is allowed, by all ways in which commands name them; empty for all hosts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
+}
+
+impl Off {
+    /// Whether it is allowed on this host, as a command names it. `None`: only where it is allowed on all hosts.
+    pub fn holds(&self, host: Option<&str>) -> bool {
+        let is_listed = |host: &str| {
+            let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+            self.hosts.iter().any(|listed| listed == host)
+        };
+        self.hosts.is_empty() || host.is_some_and(is_listed)
+    }
 }
 
 /// Where a rule applies.

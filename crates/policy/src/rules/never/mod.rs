@@ -10,12 +10,13 @@ pub mod unread;
 use std::path::Path;
 
 use super::pattern::{self, Behind, Kind, Pattern};
+use crate::effects::consequence;
 use crate::files;
 use crate::lists::{DATA, DEVICES};
 use crate::model::records::verdict::Reason;
 use crate::model::rights::ask::Topic;
 use crate::model::rights::policy::Tier;
-use crate::model::rights::rules::{NeverRule, Rules};
+use crate::model::rights::rules::{NeverRule, Off, Rules};
 use crate::paths::glob;
 use crate::paths::word_paths::{LocalMachine, UnknownMachine, normal, text_paths};
 use opsctl_reader::catalogue::lookup::Usage;
@@ -64,10 +65,10 @@ pub fn objections(
         }
         Node::Group(..) => {}
     });
-    if !is_off(rules, bomb::NAME) {
+    if !is_off(rules, bomb::NAME, None) {
         bomb::objection(script).into_iter().for_each(&mut add);
     }
-    if !is_off(rules, unread::NAME) {
+    if !is_off(rules, unread::NAME, None) {
         unread::objection(script).into_iter().for_each(&mut add);
     }
     disguise::objections(script).into_iter().for_each(&mut add);
@@ -77,9 +78,10 @@ pub fn objections(
 /// The rules that apply at a tier, by name, each with its reason: the defaults that are not disabled, then those of
 /// `hosts.yaml`.
 pub fn in_force(rules: &Rules, tier: Tier) -> Vec<(&str, &str)> {
-    let by_default = defaults().filter(|rule| !is_off(rules, rule.name)).map(|rule| (rule.name, rule.reason));
+    let by_default =
+        defaults().filter(|rule| !is_off(rules, rule.name, None)).map(|rule| (rule.name, rule.reason));
     let own = rules.never.iter().filter(|rule| rule.tiers.is_empty() || rule.tiers.contains(&tier));
-    let unread = (!is_off(rules, unread::NAME)).then_some((unread::NAME, unread::REASON));
+    let unread = (!is_off(rules, unread::NAME, None)).then_some((unread::NAME, unread::REASON));
     by_default.chain(unread).chain(own.map(|rule| (rule.name.as_str(), rule.reason.as_str()))).collect()
 }
 
@@ -87,16 +89,19 @@ pub fn in_force(rules: &Rules, tier: Tier) -> Vec<(&str, &str)> {
 fn has_rule(word: &str, rules: &Rules, catalogue: Catalogue) -> bool {
     let name = base_name(word);
     let by_default = catalogue.find(word).is_some_and(|program| {
-        !program.never.is_empty() || program.verbs.iter().any(|verb| verb.form.then.is_some())
+        program.classed
+            || !program.never.is_empty()
+            || program.verbs.iter().any(|verb| verb.form.then.is_some())
     });
     let mut own = rules.never.iter().flat_map(|rule| &rule.patterns);
     by_default || own.any(|pattern| pattern::concerns(pattern, name))
 }
 
-/// Whether a default rule does not apply at this tier, is disabled, or is replaced by a rule with its name.
-fn is_off(rules: &Rules, name: &str) -> bool {
-    let pack = defaults().find(|rule| rule.name == name).map(|rule| rule.pack);
-    rules.off.iter().any(|off| off == name || pack.is_some_and(|pack| off == pack))
+/// Whether a default rule is allowed on this host (`None`: on all hosts), or is replaced by a rule with its name.
+fn is_off(rules: &Rules, name: &str, host: Option<&str>) -> bool {
+    let class = defaults().find(|rule| rule.name == name).map(|rule| rule.class);
+    let is_named = |off: &Off| off.name == name || class.is_some_and(|class| off.name == class);
+    rules.off.iter().any(|off| is_named(off) && off.holds(host))
         || rules.never.iter().any(|rule| rule.name == name)
 }
 
@@ -114,10 +119,14 @@ impl Judged<'_> {
         let Some(name) = command.words.first().map(|word| base_name(&word.text)) else { return };
         let remote = command.host().is_some();
         if let Some(program) = catalogue.find(name) {
-            self.by_default(program, (name, 1), add);
+            let mut found = self.by_default(program, (name, 1), add);
             if let Some(usage) = self.next_program(program) {
                 let name = format!("{name} {}", usage.program.hints.first().unwrap_or(&usage.program.key));
-                self.by_default(usage.program, (&name, usage.start), add);
+                found |= self.by_default(usage.program, (&name, usage.start), add);
+            }
+            // The reason of a rule with a pattern is more exact.
+            if !found {
+                self.by_class(add);
             }
         }
         let at_tier = |tiers: &[Tier]| tiers.is_empty() || tier.is_some_and(|tier| tiers.contains(&tier));
@@ -132,29 +141,50 @@ impl Judged<'_> {
         }
     }
 
-    /// The objections of the default rules, whose patterns are in the catalogue entry of the program.
-    fn by_default(&self, program: &Program, (name, start): (&str, usize), add: &mut impl FnMut(Reason)) {
-        if program.never.is_empty() {
-            return;
+    /// The objection to the class of what the command changes.
+    fn by_class(&self, add: &mut impl FnMut(Reason)) {
+        let Some((class, evidence)) = consequence::of_command(self.command, self.catalogue) else { return };
+        let mut rules = defaults().filter(|rule| rule.name == class.as_str());
+        if let Some(rule) = rules.next().filter(|rule| !is_off(self.rules, rule.name, self.command.host())) {
+            add(objection((rule.name, rule.reason), &evidence, self.command));
         }
+    }
+
+    /// Adds the objections of the default rules, whose patterns are in the catalogue entry of the program, and returns whether
+    /// a pattern matches.
+    fn by_default(
+        &self,
+        program: &Program,
+        (name, start): (&str, usize),
+        add: &mut impl FnMut(Reason),
+    ) -> bool {
+        if program.never.is_empty() {
+            return false;
+        }
+        let mut matches = false;
         let command = self.command;
         let texts: Vec<&str> = command.words.iter().skip(start).map(|word| word.text.as_str()).collect();
-        let values = pattern::values(program, self.catalogue);
+        let mut values = pattern::values(program, self.catalogue);
+        let usage = self.catalogue.usage(&command.texts(), &|_| false);
+        values.extend(usage.map(|usage| usage.form.valued).filter(|valued| !valued.is_empty()));
         let behind = Behind { name, start, values: &values };
         for rule in defaults().filter(|rule| program.never.iter().any(|(name, _)| *name == rule.name)) {
-            if is_off(self.rules, rule.name) || (rule.local && command.host().is_some()) {
+            if rule.local && command.host().is_some() {
                 continue;
             }
+            let is_off = is_off(self.rules, rule.name, command.host());
             let denials = program.never.iter().filter(|(name, _)| *name == rule.name);
             let found = denials
                 .flat_map(|(_, patterns)| patterns.iter())
                 .filter(|pattern| pattern::may_match(pattern, &texts))
                 .filter_map(|pattern| Pattern::behind_program(pattern).ok())
                 .find_map(|pattern| pattern.find_behind(command, behind, &|kind, word| self.is(kind, word)));
-            if let Some(found) = found {
+            matches |= found.is_some();
+            if let Some(found) = found.filter(|_| !is_off) {
                 add(objection((rule.name, rule.reason), &found, command));
             }
         }
+        matches
     }
 
     /// The program that gets the words: compose in `docker compose`.
@@ -272,6 +302,16 @@ fn overlaps(glob: &str, path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use opsctl_reader::catalogue::program::Stated;
+    use opsctl_reader::terms::class::Class;
+
+    #[test]
+    fn every_class_but_the_plain_one_has_a_rule_with_its_name() {
+        for class in Class::ALL.into_iter().filter(|class| *class != Class::Plain) {
+            let name = class.as_str();
+            assert!(defaults().any(|rule| rule.name == name && rule.class == name), "{name}");
+        }
+    }
 
     fn denials(text: &str) -> Vec<String> {
         let script = opsctl_reader::shell::read(text, Some("/app"));
@@ -281,16 +321,19 @@ mod tests {
 
     #[test]
     fn every_default_denies_its_own_examples_and_nothing_near_them() {
+        let mut wrong = Vec::new();
         for rule in defaults() {
             assert!(!rule.matches.is_empty() && !rule.differs.is_empty(), "{} has no examples", rule.name);
             let named = format!("(rule {})", rule.name);
             let examples = rule.matches.iter().map(|text| (text, true));
             for (text, is_denied) in examples.chain(rule.differs.iter().map(|text| (text, false))) {
-                let found = denials(text);
-                let is_found = found.iter().any(|reason| reason.contains(&named));
-                assert_eq!(is_found, is_denied, "{}: {text}: {found:?}", rule.name);
+                let is_found = denials(text).iter().any(|reason| reason.contains(&named));
+                if is_found != is_denied {
+                    wrong.push(format!("{}: {text}", rule.name));
+                }
             }
         }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 
     #[test]
@@ -305,8 +348,16 @@ mod tests {
                 assert!(parsed.is_ok(), "{program}: {pattern}: {parsed:?}");
             }
         }
+        let has_class = |program: &Program, name: &str| {
+            let terms = || program.forms().filter_map(|form| form.effect);
+            let stated = |stated| matches!(stated, Stated::Changes(class) if class.as_str() == name);
+            terms().any(|terms| stated(terms.stated))
+                || terms().any(|terms| terms.classes.0.iter().any(|(class, _)| class.as_str() == name))
+        };
         for rule in defaults() {
-            let denies = |program: &Program| program.never.iter().any(|(denied, _)| *denied == rule.name);
+            let denies = |program: &Program| {
+                program.never.iter().any(|(denied, _)| *denied == rule.name) || has_class(program, rule.name)
+            };
             assert!(programs().any(denies), "no program has the rule {}", rule.name);
         }
     }

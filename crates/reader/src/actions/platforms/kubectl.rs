@@ -5,6 +5,7 @@ use crate::actions::line::{Arguments, Named, named};
 use crate::catalogue::base_name;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::program::Role;
+use crate::manifest::kubernetes;
 use crate::shell::Word;
 use crate::terms::action::{Action, Family, Target};
 use crate::terms::reference::Form;
@@ -47,7 +48,17 @@ pub(in crate::actions) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action
         names.iter().filter(|word| word.unknown.is_some() || !word.text.contains('=')).collect();
     if names.is_empty() {
         let kind_is_unknown = words.first().is_some_and(|word| matches!(named(word), Named::Unknown));
-        if from_file || kind_is_unknown {
+        let stated = call.line.command.stated.as_deref().map(|files| kubernetes::workloads(&files.texts));
+        let stated = stated.filter(|stated| from_file && !stated.is_empty());
+        if let Some(stated) = stated {
+            let own = namespace(call.usage, &[&call.global, &call.own]);
+            for workload in stated {
+                let evidence = format!("{} {}", call.words(), workload.name);
+                let namespace = workload.namespace.or_else(|| own.map(str::to_owned));
+                let target = Target::Workload(Workload { namespace, ..workload });
+                actions.push(call.action(Family::Workload, target, evidence));
+            }
+        } else if from_file || kind_is_unknown {
             let evidence = format!("{} {kind}", call.words());
             actions.push(call.action(Family::Workload, Target::Unknown, evidence.trim_end().to_owned()));
         } else if !words.is_empty() {

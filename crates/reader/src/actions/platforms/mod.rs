@@ -3,7 +3,7 @@
 pub mod ansible;
 pub mod compose;
 pub mod engine;
-pub mod engine_api;
 pub mod forge_api;
 pub mod guest;
+pub mod http_api;
 pub mod kubectl;

@@ -1,11 +1,13 @@
 //! The form of a program: what it does with a verb, or without one.
 
+use super::change::{Classes, Stated};
 use super::files::Files;
 use super::keys;
 use super::list::{Map, Options, Part, Texts};
 use super::role::Role;
 use super::runs::Runs;
 use super::words::{Target, TargetKind};
+use crate::terms::class::Class;
 use crate::terms::verb::Verb;
 
 keys::keys! {
@@ -24,6 +26,8 @@ keys::keys! {
         /// How it uses standard input: as data (`text`), as a shell script if no command is given (`script`), or as SQL (`statements`). Default: `text`.
         #[default(Stdin::Text)]
         pub stdin: Stdin,
+        /// Whether it fetches or builds other versions, which `docker compose up` in the same command then puts in place. Default: `false`.
+        pub fetches: bool,
     }
     beside {
         /// The effect if it carries out no action; `None` for the effect of the command that it runs, otherwise unknown.
@@ -55,14 +59,15 @@ keys::keys! {
 
     /// The effect of a form, and its conditions.
     pub struct EffectTerms {
-        /// Effect on the world of a command that carries out no action: `reads`, `writes` (only the files that it writes), `changes` or `unknown`. Default: the effect of the command that it runs, otherwise `unknown`.
+        /// Effect on the world of a command that carries out no action: `reads`, `writes` (only the files that it writes), `unknown`, or the class of what it changes: `plain`, or one that is always denied, such as `power`. Default: the effect of the command that it runs, otherwise `unknown`.
         #[key = "effect"]
         #[default(Stated::Reads)]
         pub stated: Stated,
         /// Complete list of the harmless options without a value: with an option that is not listed under any key, the effect is unknown. Without this key, only the options in `changes_with` change something.
         pub flags: Option<Options>,
-        /// Options with which it changes something; `-*` for all options that are not listed, where these run no other program.
-        pub changes_with: Options,
+        /// Options with which it changes something, by the class of the change, such as `{plain: [--repair]}`; `-*` for all options that are not listed, where these run no other program.
+        #[key = "changes_with"]
+        pub classes: Classes,
         /// Options of which one is required for it to only read; without one, it changes something.
         pub reads_with: Options,
         /// Values of options, as globs, with which the effect is unknown, by option, or `-*` for every option; without a glob, the option itself.
@@ -79,6 +84,10 @@ keys::keys! {
         pub statements: Options,
         /// Analysis that must prove that the command only reads.
         pub check: Option<Check>,
+    }
+    beside {
+        /// All options with which it changes something.
+        pub changes_with: Options,
     }
 
     /// An action.
@@ -97,6 +106,8 @@ keys::keys! {
         pub needs: Options,
         /// Globs of which the first word must match one for it to carry out the action.
         pub first: Texts,
+        /// Globs of which some word must match one for it to carry out the action, such as `*=*`.
+        pub some: Texts,
         /// Options with which the action applies to everything at once, which is always denied.
         pub all: Options,
         /// Options that select targets in place of names, such as `--latest` and `--filter name=x`.
@@ -124,6 +135,14 @@ keys::keys! {
     }
 }
 
+impl EffectTerms {
+    /// Whether a change of the form has a class that is always denied.
+    pub(super) fn has_class(&self) -> bool {
+        let stated = matches!(self.stated, Stated::Changes(class) if class != Class::Plain);
+        stated || self.classes.0.iter().any(|(class, _)| *class != Class::Plain)
+    }
+}
+
 /// How a program uses standard input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -134,20 +153,6 @@ pub enum Stdin {
     Script,
     /// As SQL.
     Statements,
-}
-
-/// The stated effect of a form.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Stated {
-    /// It changes nothing.
-    Reads,
-    /// It changes only the files that it writes.
-    Writes,
-    /// It changes something.
-    Changes,
-    /// The effect is unknown.
-    Unknown,
 }
 
 /// An analysis that decides whether a program only reads.
@@ -186,4 +191,4 @@ pub enum Check {
     ExCommands,
 }
 
-keys::choices! { Stdin Stated Check Verb }
+keys::choices! { Stdin Check Verb Class }

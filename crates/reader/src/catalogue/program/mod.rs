@@ -4,6 +4,7 @@
 //! An operator's own programs live as long as the process. The build script uses this folder, too, so it only depends on
 //! plain types.
 
+mod change;
 pub mod constant;
 mod files;
 mod form;
@@ -15,8 +16,9 @@ mod roles;
 mod runs;
 mod words;
 
+pub use change::{Classes, Stated};
 pub use files::{FileHow, Files};
-pub use form::{Check, Does, EffectTerms, Form, Lists, Recipients, Stated, Stdin};
+pub use form::{Check, Does, EffectTerms, Form, Lists, Recipients, Stdin};
 pub use keys::{Keys, Read, Value};
 pub use list::{List, Map, Options, Part, Scripts, Texts};
 pub use role::Role;
@@ -75,6 +77,8 @@ keys::keys! {
         pub ways: List<Way>,
         /// Whether it carries out an action in some form.
         pub acts: bool,
+        /// Whether some change of it has a class that is always denied.
+        pub classed: bool,
     }
 }
 
@@ -195,7 +199,9 @@ impl Program {
         ways.sort_by_key(|way| self.sorted_by(*way));
         self.ways = List::keep(ways);
         let acts = self.forms().any(|form| form.does.is_some() || form.then.is_some());
+        let classed = self.forms().filter_map(|form| form.effect).any(|terms| terms.has_class());
         self.acts = acts;
+        self.classed = classed;
         self
     }
 }

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::sync::LazyLock;
 
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use super::change::Stated;
 use super::files::Files;
 use super::form::{Does, EffectTerms, Form, Lists};
 use super::keys::{Keys, Read, invalid};
@@ -76,6 +77,7 @@ impl Draft {
                 return Err(E::missing_field(needs));
             }
         }
+        self.effect.changes_with = self.effect.classes.options();
         // A program that runs another one may have its own conditions.
         if self.has(EffectTerms::KEYS) && !self.has(&["effect", "runs"]) {
             return Err(E::missing_field("effect"));
@@ -123,12 +125,12 @@ impl<'de> Visitor<'de> for Description {
     type Value = Program;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("`reads`, `writes`, `changes`, `unknown`, or a map of keys")
+        write!(f, "{}, or a map of keys", Stated::words())
     }
 
     fn visit_str<E: Error>(self, effect: &str) -> Result<Program, E> {
-        let stated = Deserialize::deserialize(IntoDeserializer::<E>::into_deserializer(effect))
-            .map_err(|_: E| E::invalid_value(serde::de::Unexpected::Str(effect), &self))?;
+        let stated = Stated::named(effect)
+            .ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(effect), &self))?;
         let effect = Some(Part::keep(EffectTerms { stated, ..EffectTerms::PLAIN }));
         Ok(Program { form: Form { effect, ..Form::PLAIN }, ..Program::PLAIN })
     }

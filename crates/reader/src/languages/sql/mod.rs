@@ -46,6 +46,10 @@ fn destroyed(words: &[&str]) -> Option<&'static str> {
     if all_rows && at("delete").is_some_and(|delete| after(delete) == "from") {
         return Some("DELETE without WHERE");
     }
+    // A mutation of ClickHouse.
+    if all_rows && matches!(words, ["alter", "table", _, "delete" | "update", ..]) {
+        return Some("ALTER TABLE DELETE");
+    }
     (all_rows && words.first() == Some(&"update") && at("set").is_some()).then_some("UPDATE without WHERE")
 }
 

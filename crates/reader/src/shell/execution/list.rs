@@ -16,7 +16,11 @@ impl Evaluator {
             ast::SeparatorOperator::Sequence => this.and_or(shell, and_or),
             ast::SeparatorOperator::Async => {
                 let mut inner = shell.forked();
-                let (printed, _) = this.apart(|this| this.and_or(&mut inner, and_or));
+                let (printed, _) = this.apart(|this| {
+                    let ran = this.and_or(&mut inner, and_or);
+                    this.run_exit_traps(&inner, Some(shell));
+                    ran
+                });
                 this.status = None;
                 (printed, Flow::On)
             }

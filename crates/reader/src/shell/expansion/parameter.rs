@@ -451,7 +451,8 @@ fn slice(
             Value::Array(items) => items.iter().enumerate().any(|(at, (key, _))| *key != at.to_string()),
             _ => false,
         });
-        if has_gaps {
+        // Nor is it known where the elements stand behind one that may be none or several.
+        if has_gaps || texts.iter().any(|text| evaluator.unknowns.may_be_several(text)) {
             return None;
         }
         let start = start(texts.len());

@@ -16,6 +16,8 @@ pub enum SyntaxError {
     NoDelimiter,
     #[error("a bracket or a compound command is never closed")]
     NeverClosed,
+    #[error("bash joins commands behind a here-document in a substitution; write each on a line of its own")]
+    ForgottenEnd,
     #[error("an array index is too involved")]
     InvolvedIndex,
     #[error("it holds too many words")]

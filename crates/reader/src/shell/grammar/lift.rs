@@ -56,6 +56,7 @@ fn lift_from(text: &str, outermost: Frame, documents: &mut Vec<HereDocument>) ->
         pending: Vec::new(),
         command_position: true,
         word_start: true,
+        forgets: 0,
     };
     while let Some(c) = scanner.peek() {
         match scanner.frames.last() {
@@ -81,6 +82,8 @@ struct Scanner<'a> {
     pending: Vec<Pending>,
     command_position: bool,
     word_start: bool,
+    /// How far a line is from the `;` that bash forgets: 1 behind `<<` in a substitution, 2 behind its next `;` or its text.
+    forgets: u8,
 }
 
 impl<'a> Scanner<'a> {
@@ -288,6 +291,7 @@ impl<'a> Scanner<'a> {
                 // `f() {` and `a() (`: a command may follow, and after `$(a)` the rest of the word.
                 let may = !matches!(self.frames.last(), Some(Frame::Code { in_word: true, .. }));
                 if matches!(self.frames.last(), Some(Frame::Code { close: Some(')'), .. })) {
+                    self.forgets = 0;
                     self.close();
                 } else {
                     self.copy(1);
@@ -313,6 +317,9 @@ impl<'a> Scanner<'a> {
                     self.copy(len);
                     self.set_case(Case::Start);
                 } else {
+                    if c == ';' {
+                        self.end_of_command()?;
+                    }
                     self.copy(1);
                 }
                 self.command_position = !matches!(c, '<' | '>');
@@ -321,6 +328,16 @@ impl<'a> Scanner<'a> {
             _ if word_start => self.word(rest),
             _ => self.copy(c.len_utf8()),
         }
+        Ok(())
+    }
+
+    /// At a `;`. Bash keeps the text of a substitution as it would print it, and prints no `;` behind a here-document: it
+    /// runs `A B` for `A; B`.
+    fn end_of_command(&mut self) -> Result<(), SyntaxError> {
+        if self.forgets == 2 {
+            return Err(SyntaxError::ForgottenEnd);
+        }
+        self.forgets += u8::from(self.forgets == 1);
         Ok(())
     }
 
@@ -402,6 +419,9 @@ impl<'a> Scanner<'a> {
         let number = documents.len();
         documents.push(HereDocument { body: String::new(), expands: !quoted });
         self.pending.push(Pending { number, delimiter, tabs });
+        let in_substitution =
+            |frame: &Frame| matches!(frame, Frame::Code { close: Some(')'), in_word: true, .. });
+        self.forgets = self.forgets.max(u8::from(self.frames.iter().any(in_substitution)));
         if self.out.ends_with('<') {
             self.out.push(' ');
         }
@@ -415,6 +435,7 @@ impl<'a> Scanner<'a> {
         self.copy(1);
         self.begin(true);
         let nested = self.frames.len() > 1;
+        self.forgets = if self.pending.is_empty() || self.forgets == 0 { 0 } else { 2 };
         for pending in std::mem::take(&mut self.pending) {
             let (body, len) = body(self.rest(), &pending, nested);
             self.at += len;

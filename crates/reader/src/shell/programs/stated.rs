@@ -1,4 +1,4 @@
-//! The files of this machine that state the targets of a command: a playbook, or those of a compose project.
+//! The files that state the targets of a command: a playbook, those of a compose project, or Kubernetes manifests.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -23,6 +23,10 @@ pub(super) fn read(
     command: &Command,
 ) -> Option<Box<Stated>> {
     let kind = started.usage.form.does?.to.kind;
+    if kind == TargetKind::Workload {
+        let files = manifests(evaluator, started);
+        return Some(files).filter(|files| !files.texts.is_empty()).map(Box::new);
+    }
     if !matches!(kind, TargetKind::Playbook | TargetKind::Compose | TargetKind::Project)
         || evaluator.disk_of(started.shell).is_none() && evaluator.files.is_empty()
     {
@@ -30,7 +34,7 @@ pub(super) fn read(
     }
     let files = match kind {
         TargetKind::Playbook => playbook(evaluator, started),
-        TargetKind::Project => Some(stack(evaluator, started)),
+        TargetKind::Project => Some(manifests(evaluator, started)),
         _ => compose(evaluator, started, command),
     };
     files.filter(|files| !files.texts.is_empty() || files.project.is_some()).map(Box::new)
@@ -46,11 +50,13 @@ fn playbook(evaluator: &mut Evaluator, started: &Started<'_>) -> Option<Stated> 
     Some(Stated { texts: vec![text], is_written, ..Stated::default() })
 }
 
-/// The files of `docker stack deploy -c FILE`.
-fn stack(evaluator: &mut Evaluator, started: &Started<'_>) -> Stated {
+/// The files of `docker stack deploy -c FILE` and `kubectl apply -f FILE`.
+fn manifests(evaluator: &mut Evaluator, started: &Started<'_>) -> Stated {
     let given = started.usage.operands(started.texts);
     let files = given.values(Role::Manifests).take(MOST_FILES);
-    let read = files.filter_map(|file| evaluator.read_data(started.shell, file));
+    let reading = Shell { stdin: started.invocation.stdin.clone(), ..started.shell.clone() };
+    let paths = files.map(|file| if file == "-" { "/dev/stdin" } else { file });
+    let read = paths.filter_map(|file| evaluator.read_data(&reading, file));
     Stated { texts: read.collect(), ..Stated::default() }
 }
 

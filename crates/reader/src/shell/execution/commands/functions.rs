@@ -54,7 +54,7 @@ impl Evaluator {
         let outer = (shell.args.clone(), shell.args_unknown, shell.args_choices.clone());
         shell.set_args(Some(Shared::new(invocation.from(1).to_vec())));
         // What a function reads from the input that it shares with its caller is gone for both.
-        let inherits = shell.stdin == invocation.stdin;
+        let inherits = invocation.shares_stdin(shell);
         let stdin = std::mem::replace(&mut shell.stdin, invocation.stdin.clone());
         self.scopes.push(std::mem::take(&mut shell.locals));
         let (in_function, in_loop) = (shell.in_function, shell.in_loop);

@@ -53,7 +53,7 @@ pub(crate) fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &In
             let (line, rest) = text.split_once(end).unwrap_or((text, ""));
             if let Some(source) = &source {
                 evaluator.store_file(shell, source, rest, false);
-            } else if invocation.stdin == shell.stdin {
+            } else if invocation.shares_stdin(shell) {
                 shell.stdin = Some(rest.to_owned());
             }
             line.to_owned()
@@ -68,7 +68,7 @@ pub(crate) fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &In
     if !is_whole || !is_raw && line.contains('\\') || !is_plain && line.ends_with(is_separator) {
         line = unknown;
     }
-    let inherits = source.is_none() && invocation.stdin == before.stdin;
+    let inherits = source.is_none() && invocation.shares_stdin(&before);
     let sharing = if inherits { evaluator.stdin } else { Sharing::Alone };
     let unknown_line = evaluator.unknowns.plain(format!("${name}"));
     if sharing == Sharing::Certain {

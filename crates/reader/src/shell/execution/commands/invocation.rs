@@ -13,6 +13,8 @@ pub(crate) struct Invocation {
     pub fields: Vec<Field>,
     pub redirections: Vec<Redirection>,
     pub stdin: Option<String>,
+    /// Whether its standard input is not redirected.
+    pub inherits_stdin: bool,
 }
 
 /// A program that is started, with the form that its words use.
@@ -29,12 +31,17 @@ pub(crate) struct Started<'a> {
 impl Invocation {
     /// An invocation without redirections.
     pub fn of(fields: Vec<Field>, stdin: Option<String>) -> Self {
-        Self { fields, redirections: Vec::new(), stdin }
+        Self { fields, redirections: Vec::new(), stdin, inherits_stdin: true }
     }
 
     /// An invocation of other words with this standard input and without redirections.
     pub fn with(&self, fields: Vec<Field>) -> Self {
-        Self::of(fields, self.stdin.clone())
+        Self { fields, redirections: Vec::new(), ..self.clone() }
+    }
+
+    /// Whether it reads from the standard input of its shell.
+    pub fn shares_stdin(&self, shell: &Shell) -> bool {
+        self.inherits_stdin && self.stdin == shell.stdin
     }
 
     pub fn word(&self, index: usize) -> Option<&str> {

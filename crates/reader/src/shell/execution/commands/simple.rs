@@ -87,6 +87,7 @@ impl Evaluator {
             fields,
             redirections: redirected.files.clone(),
             stdin: redirected.stdin.clone().or_else(|| shell.stdin.clone()),
+            inherits_stdin: redirected.stdin.is_none(),
         };
         if fails {
             self.leaf(shell, &invocation);
@@ -289,7 +290,7 @@ impl Evaluator {
         if let Some(ran) = builtins::run(self, shell, invocation) {
             return ran;
         }
-        if invocation.stdin == shell.stdin {
+        if invocation.shares_stdin(shell) {
             let words = invocation.args().filter(|field| !field.text.starts_with('-')).count();
             let is = |key: &str| names::READING_INPUT.get(key).is_some_and(|programs| programs.has(name));
             let reads = is("always") || is("without_words") && words == 0 || is("with_one_word") && words < 2;

@@ -1,8 +1,10 @@
 //! HTTP requests: what the method, the address and the data say of the effect.
 
-use super::address::Address;
+pub mod address;
+
 use super::proof::{CHANGES, Proof, READS};
 use super::reason::Why;
+use address::Address;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::program::Role;
 use opsctl_reader::shell::{Command, Word};

@@ -1,0 +1,67 @@
+//! The class of what a command changes, for the rules that always deny.
+
+use super::options::{ANY_OPTION, asks_for_help, takes_back};
+use super::{lines, listed_options};
+use opsctl_reader::actions::{CommandActions, command_actions, request_class};
+use opsctl_reader::catalogue::Catalogue;
+use opsctl_reader::catalogue::lookup::Usage;
+use opsctl_reader::catalogue::options::{Item, Scanner};
+use opsctl_reader::catalogue::program::{EffectTerms, Stated};
+use opsctl_reader::shell::Command;
+use opsctl_reader::terms::class::Class;
+
+/// The class of what a command changes, and the command up to what decides it; `None` for a command that changes nothing, or
+/// nothing that has a class of its own.
+pub fn of_command(command: &Command, catalogue: Catalogue) -> Option<(Class, String)> {
+    let program = catalogue.find(&command.words.first()?.text)?;
+    let texts = command.texts();
+    if lines::router_os(command).is_some() {
+        return None;
+    }
+    if let Some(class) = request_class(command, catalogue).filter(|class| *class != Class::Plain) {
+        return Some((class, texts.first().map_or_else(String::new, |name| (*name).to_owned())));
+    }
+    if !program.classed && !program.verbs.iter().any(|verb| verb.form.then.is_some()) {
+        return None;
+    }
+    let usage = catalogue.usage(&texts, &|_| false).filter(|usage| usage.program.classed)?;
+    let terms = usage.form.effect?;
+    let stated = match terms.stated {
+        Stated::Changes(class) if class != Class::Plain => Some((class, usage.written(&texts))),
+        _ => None,
+    };
+    let found = by_option(&usage, &terms, &texts);
+    match command_actions(command, catalogue) {
+        CommandActions::Quiet if takes_back(&usage, &texts).is_none() => None,
+        // What it does is counted as an action.
+        CommandActions::Acts(_) => found,
+        _ if asks_for_help(&usage, &texts) => None,
+        _ => found.or(stated),
+    }
+}
+
+/// The class of the first option with which the form changes something that has a class of its own.
+fn by_option(usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Option<(Class, String)> {
+    let mut classes = terms.classes.0.iter().filter(|(class, _)| *class != Class::Plain);
+    let value = usage.value();
+    let listed = listed_options(usage, terms, &value);
+    let given = |options: &[&str]| {
+        let any_unlisted = options.contains(&ANY_OPTION);
+        let mut items = Scanner::new(texts, usage.rest, &value).with_flags(options);
+        items.any(|item| match item {
+            Item::Option(name, at) => {
+                let is_off = at.and_then(|at| at.of(texts)) == Some("false");
+                !is_off
+                    && (name.is_any(options)
+                        || name.begins(options)
+                        || (any_unlisted && !name.is_any(&listed)))
+            }
+            _ => false,
+        })
+    };
+    let (class, options) = classes.find(|(_, options)| given(options))?;
+    let options: Vec<&str> = options.iter().copied().collect();
+    let written = texts.iter().find(|text| options.contains(text));
+    let written = written.map(|option| format!(" {option}")).unwrap_or_default();
+    Some((*class, usage.written(texts) + &written))
+}
