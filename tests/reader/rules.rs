@@ -12,8 +12,11 @@ use opsctl_policy::paths::word_paths::{LocalMachine, UnknownMachine};
 use opsctl_policy::rules::modes;
 use opsctl_policy::rules::never;
 use opsctl_policy::rules::never::defaults;
+use opsctl_policy::rules::pattern::Pattern;
+use opsctl_policy::rules::secrets;
 use opsctl_policy::targets::identity::{NoSurroundings, resolve};
 use opsctl_reader::actions::{message, read_command};
+use opsctl_reader::catalogue::Catalogue;
 use opsctl_reader::shell;
 use opsctl_reader::terms::mode::Mode;
 use serde::Deserialize;
@@ -251,10 +254,9 @@ fn locations() -> Locations {
 
 fn touched(command: &str) -> Vec<&'static str> {
     let script = shell::read(command, Some("/app"));
-    let mut rules: Vec<&str> = files::objections(&script, &Rules::default(), &locations, &Container)
-        .into_iter()
-        .map(|reason| reason.rule)
-        .collect();
+    let found = files::objections(&script, &Rules::default(), &locations, &Container);
+    let found = found.into_iter().chain(secrets::objections(&script));
+    let mut rules: Vec<&str> = found.map(|reason| reason.rule).collect();
     rules.dedup();
     rules
 }
@@ -262,7 +264,7 @@ fn touched(command: &str) -> Vec<&'static str> {
 #[test]
 fn every_file_is_guarded_as_its_row_says() {
     let mut wrong = Vec::new();
-    for row in rows("files.jsonl") {
+    for row in rows("files.jsonl").into_iter().chain(rows("secrets.jsonl")) {
         let found = touched(&row.command);
         // A secret that is copied is also read; one of the two is enough to say so.
         let agrees = match &row.rule {
@@ -274,6 +276,16 @@ fn every_file_is_guarded_as_its_row_says() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_shows_secrets_is_stated_as_patterns() {
+    for program in Catalogue::default().programs() {
+        for pattern in program.shows.iter().flat_map(|(_, patterns)| patterns.iter()) {
+            let parsed = Pattern::behind_program(pattern);
+            assert!(parsed.is_ok(), "{}: {pattern}: {parsed:?}", program.key);
+        }
+    }
 }
 
 #[test]

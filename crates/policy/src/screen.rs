@@ -15,7 +15,7 @@ use crate::model::rights::header::PolicyHeader;
 use crate::model::rights::policy::{Policy, Tier};
 use crate::model::rights::rules::Rules;
 use crate::paths::word_paths::LocalMachine;
-use crate::rules::{dry_run, hosts, modes, never, tier, tool};
+use crate::rules::{dry_run, hosts, modes, never, secrets, tier, tool};
 use opsctl_reader::actions::{CommandReading, message, read_command_on};
 use opsctl_reader::shell::disk::Disk;
 use opsctl_reader::shell::{Command, Script};
@@ -112,6 +112,7 @@ impl Screen<'_> {
         let Self { header, tier, machine, .. } = *self;
         machine.begin();
         let mut reasons = never::objections(script, &header.rules, tier, machine);
+        reasons.extend(secrets::objections(script));
         reasons.extend(tier.and_then(|tier| tier::denied(script, &header.deny, tier)));
         machine.begin();
         reasons.extend(files::objections(script, &header.rules, self.locations, machine));

@@ -1,6 +1,4 @@
-//! Which variables of the environment a command prints.
-//!
-//! Only the environment of the agent counts: that of another machine or of a container holds none of its keys.
+//! Which variables of the environment a command prints: that of the agent, of a host or of a container.
 
 use super::access::{Access, Touch};
 use opsctl_reader::catalogue::operands::Operands;
@@ -25,9 +23,6 @@ const NAMES_ONLY: &[(&str, &str)] = &[
 pub fn accesses(command: &Command, program: &str, given: &Operands<'_>, into: &mut Vec<Access>) {
     if program == "ps" {
         return processes(given, into);
-    }
-    if command.is_elsewhere {
-        return;
     }
     match program {
         "echo" | "printf" => into.extend(command.words.iter().skip(1).flat_map(expanded)),

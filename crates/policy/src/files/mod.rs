@@ -226,12 +226,14 @@ impl<'a> Lists<'a> {
             let environment = Access::new(Touch::Read, &Word::literal("/proc/self/environ"));
             let meant = text_paths(&environment.path, false, command, self.machine);
             guarding(self.secret(), &environment, &meant, false)?;
-            "Secret: the whole environment is not printed, because it holds keys. Print one harmless variable: \
-             `printenv NAME`, or the names: `compgen -e`."
-                .to_owned()
+            format!(
+                "Secret: the whole environment is not printed{}, because it holds keys. Print one harmless variable: \
+                 `printenv NAME`, or the names: `env | cut -d= -f1`.",
+                command.whereabouts()
+            )
         } else {
             let name = format!("${name}");
-            let found = guarded::decisive(self.secret(), &name, false)?;
+            let found = guarded::decisive(self.secret(), &name, command.host().is_some())?;
             format!(
                 "Secret: the variable `{name}` is not printed (`{}`). Programs may use it: `curl -H \"Authorization: \
                  Bearer {name}\"`. Whether it is set is shown by `test -n \"{name}\" && echo set`.",

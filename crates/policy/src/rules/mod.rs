@@ -7,6 +7,7 @@ pub mod modes;
 pub mod never;
 pub mod pattern;
 pub mod prefixes;
+pub mod secrets;
 pub mod tier;
 pub mod tool;
 

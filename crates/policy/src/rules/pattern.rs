@@ -9,7 +9,7 @@
 //! | `$` | no further word; without it, more may follow |
 //! | `-f\|--force` | one of these options, at any position |
 //! | `-X\|--method=PUT\|POST` | one of these options with one of these values |
-//! | `!--dry-run` | none of these options |
+//! | `!--dry-run`, `!-o=*.crt*` | none of these options, or none with one of these values |
 //! | `{data}` `{contents}` `{folder}` `{device}` `{pids}` `{unknown}` | a word of that kind: see [`Kind`] |
 //! | `{sql}` | SQL that destroys, in any word or on standard input |
 //! | `{accounts}` | SQL that changes who may use a database, likewise |
@@ -71,6 +71,7 @@ enum Condition<'a> {
     },
     Lacks {
         names: &'a str,
+        value: Option<&'a str>,
     },
     /// SQL that deletes data.
     Sql,
@@ -154,9 +155,12 @@ impl<'a> Pattern<'a> {
                 "{accounts}" => pattern.conditions.push(Condition::Accounts),
                 "{code}" => pattern.conditions.push(Condition::Code),
                 _ if token.starts_with('!') => {
-                    let names = token.trim_start_matches('!');
+                    let token = token.trim_start_matches('!');
+                    // `!--dry-run|--dry-run=client` are names alone.
+                    let stated = token.split_once('=').filter(|(_, value)| !value.contains("|-"));
+                    let (names, value) = stated.map_or((token, None), |(names, value)| (names, Some(value)));
                     options(names)?;
-                    pattern.conditions.push(Condition::Lacks { names });
+                    pattern.conditions.push(Condition::Lacks { names, value });
                 }
                 _ if token.starts_with('-') && token.len() > 1 => {
                     let (names, value) = token.split_once('=').map_or((token, None), |(n, v)| (n, Some(v)));
@@ -211,7 +215,9 @@ impl<'a> Pattern<'a> {
         for condition in &self.conditions {
             match condition {
                 Condition::Has { names, value } => evidence.push(has(&texts, names, *value, valued)?),
-                Condition::Lacks { names } if lacks(&texts, names, valued) => {}
+                Condition::Lacks { names, value: None } if lacks(&texts, names, valued) => {}
+                Condition::Lacks { names, value }
+                    if value.is_some() && has(&texts, names, *value, valued).is_none() => {}
                 Condition::Lacks { .. } => return None,
                 Condition::Sql => evidence.push(stated(command, sql::destroys)?.to_owned()),
                 Condition::Code => {

@@ -53,6 +53,8 @@ keys::keys! {
         pub commands: Map<Place, Scripts>,
         /// Rules of `policy.never` that apply to the program, by name, with patterns of the words after the program.
         pub never: Map<&'static str, Texts>,
+        /// Patterns of the words after the program with which it prints secrets, by a command to use instead; empty if there is none.
+        pub shows: Map<&'static str, Texts>,
         /// Beginnings of its commands, after the name, that change something in any case. At a tier that may not change anything, the client denies them before the hook does.
         pub prefixes: Texts,
         /// Commands that only read, to suggest instead of commands that change something, by the words after the name; `"*"` for all others.
