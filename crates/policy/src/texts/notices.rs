@@ -158,6 +158,8 @@ pub struct Repair {
     pub host: Option<String>,
     /// Whether it is healthy; `None` if it cannot be checked.
     pub healthy: Option<bool>,
+    /// Why it, or a part of it, was not checked.
+    pub unchecked: Vec<String>,
     /// The time from the action to the verification.
     pub after: TimeDelta,
     /// How much of its budget is used.
@@ -169,12 +171,13 @@ pub struct Repair {
 /// The notice of services that a session acted on and that were verified at its end.
 pub fn remediation_verified(repairs: &[Repair], session: Option<&str>, tier: Option<Tier>) -> Notice {
     let mut body = String::new();
-    for Repair { service, done, host, healthy, after, used, limit } in repairs {
+    for Repair { service, done, host, healthy, unchecked, after, used, limit } in repairs {
         let host = host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
         let health = match healthy {
             Some(true) => format!("healthy after {} s", after.num_seconds()),
             Some(false) => "unhealthy".to_owned(),
-            None => "not verified: no check can be carried out".to_owned(),
+            None if unchecked.is_empty() => "not verified: no check is configured".to_owned(),
+            None => format!("not verified: {}", unchecked.join("; ")),
         };
         body += &format!("- {service} {done}{host}, {health}, {used} of {limit} used\n");
     }
