@@ -239,8 +239,8 @@ fn several_names_of_a_container_are_alternatives() {
             put_program(lan, "remote/docker", &format!("case $* in {of_names} esac"));
         };
         inventory(lan, "", "{x: {host: there, containers: [jellyfin, jellyfin-app]}}");
-        let up = |name: &str| format!("*name=^{name}$*) echo 'Up 2 hours';;");
-        let exited = |name: &str| format!("*name=^{name}$*) echo 'Exited (1) 2 hours ago';;");
+        let up = |name: &str| format!("*'name=^{name}$'*) echo 'Up 2 hours';;");
+        let exited = |name: &str| format!("*'name=^{name}$'*) echo 'Exited (1) 2 hours ago';;");
         docker(&up("jellyfin-app"));
         let (state, detail, _, code) = check(lan);
         assert_eq!(
@@ -266,7 +266,7 @@ fn what_needs_a_restarted_service_is_verified_and_may_still_be_starting() {
         lan.ssh_server();
         let services = "{x: {host: there}, torrent: {host: there, needs: x}, other: {host: there}}";
         let docker = |torrent: &str| {
-            let rows = format!("*=^x$*) echo 'Up 1 second';; *=^torrent$*) echo '{torrent}';;");
+            let rows = format!("*'=^x$'*) echo 'Up 1 second';; *'=^torrent$'*) echo '{torrent}';;");
             put_program(lan, "remote/docker", &format!("case $* in {rows} esac"));
         };
         inventory(lan, "", services);
