@@ -416,7 +416,7 @@ fn a_homelab_that_states_how_its_hosts_are_asked_renders() {
     for line in [
         "ssh admin@nas.lan sudo -n /usr/local/bin/docker ps --filter name=^jellyfin$ --filter name=^jellyfin-app$",
         "ssh ops@k3s.lan sudo -n k3s kubectl get deployment --namespace=cloud",
-        "ssh deploy@vps.example.net 'XDG_RUNTIME_DIR=/run/user/$(id -u) systemctl --user is-active caddy'",
+        "ssh deploy@vps.example.net systemctl --user is-active caddy",
     ] {
         assert!(verifier.contains(line), "{line}\n{verifier}");
     }
@@ -465,6 +465,7 @@ fn a_host_has_a_budget_beside_those_of_its_services() {
     );
     runs(&sandbox, "t9", "ssh admin@nas.lan docker stop jellyfin");
     runs(&sandbox, "t10", "ssh admin@nas.lan docker start jellyfin");
-    let decisions = sandbox.sql("SELECT budgets FROM decisions WHERE actions LIKE '%docker stop jellyfin%'");
+    let decisions =
+        sandbox.sql("SELECT budgets FROM hook_decisions WHERE actions LIKE '%docker stop jellyfin%'");
     assert_eq!(decisions, "jellyfin: 0/2 restarts (4h)", "only its own budget is recorded");
 }

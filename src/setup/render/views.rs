@@ -131,7 +131,7 @@ fn look_at_workload(workload: &Workload, way: &Way) -> LookView {
 
 /// The command that lists containers.
 fn listed(engine: Engine, names: &[String], way: &Way) -> String {
-    let (_, words) = way.written(&container_listing(engine, names), Rights::Root);
+    let words = way.written(&container_listing(engine, names), Rights::Root);
     // Both shells read a filter as it is.
     let is_filter = |word: &String| word.starts_with("name=^") && word.ends_with('$');
     let word = |word: &String| if is_filter(word) { word.clone() } else { quoted(word) };
@@ -140,10 +140,8 @@ fn listed(engine: Engine, names: &[String], way: &Way) -> String {
 
 /// The command that calls a program, for the shell of this machine.
 fn called(words: &[String], rights: Rights, way: &Way) -> String {
-    let (variable, words) = way.written(words, rights);
-    let line = format!("{variable}{}", line(&words));
-    let is_quoted = way.ssh.is_some() && line.contains(['\'', '$']);
-    on(way, &if is_quoted { quoted(&line) } else { line })
+    let line = line(&way.written(words, rights));
+    on(way, &if way.ssh.is_some() && line.contains('\'') { quoted(&line) } else { line })
 }
 
 fn on(way: &Way, command: &str) -> String {

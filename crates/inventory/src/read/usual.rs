@@ -101,6 +101,9 @@ pub fn remedy(expected: &str, node: &Node, name: Name<'_>) -> Option<String> {
             _ => "write the keys of each entry as `key: value`".to_owned(),
         }),
         ("text", Form::Map(_)) if key == "ssh" => Some("write `ssh: USER@HOST:PORT`".to_owned()),
+        (_, Form::List(_)) if key == "projects" => {
+            Some("write `projects: {PROJECT: [SERVICE]}` for a host".to_owned())
+        }
         ("a list", Form::Map(entries)) if key == "never" => {
             let rule = node.value("name").or_else(|| entries.first().map(|(key, _)| key))?.text()?;
             Some(format!("begin each rule with `- name: {rule}`, with its other keys on the lines below it"))

@@ -3,9 +3,6 @@
 use super::quoting::quoted;
 use opsctl_policy::model::installation::inventory::{Asking, Host, UnitManager};
 
-/// The variable with the runtime folder of a user, in front of a command.
-const RUNTIME_FOLDER: &str = "XDG_RUNTIME_DIR=/run/user/$(id -u) ";
-
 /// The machine that runs the programs of a check, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Way {
@@ -44,9 +41,9 @@ impl Way {
         self.asking.units
     }
 
-    /// The words that run a program on the host as a person would write them, behind a variable if it needs one. The program is
-    /// expected in the first of its folders.
-    pub fn written(&self, words: &[String], rights: Rights) -> (&'static str, Vec<String>) {
+    /// The words that run a program on the host as a person would write them. The program is expected in the first of its
+    /// folders, and the runtime folder of a user in the environment.
+    pub fn written(&self, words: &[String], rights: Rights) -> Vec<String> {
         let Asking { sudo, path, .. } = &self.asking;
         let mut words = words.to_vec();
         if rights == Rights::Root {
@@ -57,7 +54,7 @@ impl Way {
                 words.splice(0..0, ["sudo", "-n"].map(str::to_owned));
             }
         }
-        (if rights == Rights::Session { RUNTIME_FOLDER } else { "" }, words)
+        words
     }
 
     /// The words that run a program on the host: with `sudo`, its folders and its variables, where it needs them.
