@@ -454,6 +454,8 @@ fn a_host_has_a_budget_beside_those_of_its_services() {
         ),
         "{reason}"
     );
+    let notices = sandbox.sql("SELECT title FROM notices WHERE key LIKE 'budget/%'");
+    assert_eq!(notices, "host pve: no restart left");
     passes(&sandbox.before("t6", "ssh pi@pi.lan systemctl restart unbound"));
     // A command that alone exceeds it, and a start that closes a cycle.
     let project = "ssh admin@nas.lan docker compose -p arr restart";

@@ -5,14 +5,23 @@ use super::programs::put_program;
 use crate::support::{Lan, Outcome, lan};
 use serde_json::{Value, json};
 
+/// The address of the host, which is not the one of this machine.
+const ADDRESS: &str = "192.0.2.7";
+
+/// Starts the ssh server, which answers for the address of the host.
+fn start(lan: &Lan) {
+    lan.ssh_server();
+    lan.sh("printf 'HostName 127.0.0.1\\nHostKeyAlias 127.0.0.1\\n' >> ssh/config");
+}
+
 /// One host `there` with these keys, reached through ssh, and these services on it.
 fn inventory(lan: &Lan, host: &str, services: &str) {
     let user = lan.sh("id -un");
-    let ssh = format!("{}@127.0.0.1", user.trim());
+    let ssh = format!("{}@{ADDRESS}", user.trim());
     lan.write(
         "hosts.yaml",
         &format!(
-            "hosts: {{there: {{address: 127.0.0.1, ssh: {ssh}, {host}}}}}\nservices: {services}\n\
+            "hosts: {{there: {{address: {ADDRESS}, ssh: {ssh}, {host}}}}}\nservices: {services}\n\
              policy: {{verify: {{grace: 1s, attempts: 1, mode: command}}}}\n"
         ),
     );
@@ -29,7 +38,7 @@ fn check(lan: &Lan) -> (String, String, String, i32) {
 /// A session restarts `x` on its host.
 fn restarts(lan: &Lan) {
     let user = lan.sh("id -un");
-    let command = format!("ssh {}@127.0.0.1 docker restart x", user.trim());
+    let command = format!("ssh {}@{ADDRESS} docker restart x", user.trim());
     for event in ["pre-tool-use", "post-tool-use"] {
         let input = json!({"session_id": "s1", "tool_use_id": "t1", "tool_name": "Bash", "tool_input": {"command": command}});
         assert_eq!(lan.hook(event, &input).exit_code, Some(0));
@@ -70,7 +79,7 @@ const SUDO: &str = "[ \"$1\" = -n ] || exit 9; shift; AS_ROOT=yes; export AS_ROO
 #[test]
 fn a_host_without_docker_in_its_path_is_healthy_with_path_and_unknown_without() {
     lan(|lan| {
-        lan.ssh_server();
+        start(lan);
         put_program(lan, "hidden/docker", "echo \"$*\" >> ../asked; echo 'Up 2 hours'");
         inventory(lan, "", "{x: {host: there}}");
         let (state, detail, remedy, code) = check(lan);
@@ -100,7 +109,7 @@ fn a_host_without_docker_in_its_path_is_healthy_with_path_and_unknown_without() 
 #[test]
 fn programs_run_as_root_where_the_host_states_sudo_and_a_refusal_is_unknown() {
     lan(|lan| {
-        lan.ssh_server();
+        start(lan);
         let socket = "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock";
         let guarded = format!("[ \"$AS_ROOT\" ] || {{ echo '{socket}' >&2; exit 1; }}; echo 'Up 2 hours'");
         put_program(lan, "remote/docker", &guarded);
@@ -128,7 +137,7 @@ fn programs_run_as_root_where_the_host_states_sudo_and_a_refusal_is_unknown() {
 #[test]
 fn a_k3s_node_is_asked_with_its_own_kubectl() {
     lan(|lan| {
-        lan.ssh_server();
+        start(lan);
         // The columns of a deployment with two replicas.
         let columns = "Deployment 2 2 2 2 2 <none> <none> <none> <none> <none> <none> <none> <none> <none>";
         put_program(
@@ -152,7 +161,7 @@ fn a_k3s_node_is_asked_with_its_own_kubectl() {
 #[test]
 fn units_of_the_user_are_asked_of_its_systemd() {
     lan(|lan| {
-        lan.ssh_server();
+        start(lan);
         let of_user = "case \"$1 $2 $3\" in
              '--user is-active x') [ \"$XDG_RUNTIME_DIR\" = \"/run/user/$(id -u)\" ] || { echo 'Failed to connect to bus: No medium found' >&2; exit 1; }; echo active ;;
              'is-active wg ') echo active ;;
@@ -177,7 +186,7 @@ fn units_of_the_user_are_asked_of_its_systemd() {
 #[test]
 fn a_host_that_ssh_cannot_enter_blocks_no_stop() {
     lan(|lan| {
-        lan.ssh_server();
+        start(lan);
         put_program(lan, "remote/docker", "echo 'Up 2 hours'");
         inventory(lan, "", "{x: {host: there}}");
         assert_eq!(check(lan).0, "healthy");
@@ -204,7 +213,7 @@ fn a_host_that_ssh_cannot_enter_blocks_no_stop() {
 #[test]
 fn a_service_that_is_really_ill_blocks_the_stop_and_raises_an_alarm() {
     lan(|lan| {
-        lan.ssh_server();
+        start(lan);
         put_program(lan, "remote/docker", "echo 'Exited (1) 3 seconds ago'");
         inventory(lan, "", "{x: {host: there, containers: [x], guests: [qm/101]}}");
         restarts(lan);
@@ -232,9 +241,32 @@ fn a_service_that_is_really_ill_blocks_the_stop_and_raises_an_alarm() {
 }
 
 #[test]
+fn a_service_is_asked_on_the_host_where_the_session_acted_on_it() {
+    lan(|lan| {
+        start(lan);
+        put_program(lan, "remote/docker", "echo 'Exited (1) 3 seconds ago'");
+        let user = lan.sh("id -un");
+        let other = format!("}}, other: {{address: 192.0.2.8, ssh: {}@192.0.2.8", user.trim());
+        // Another container of this name, on a host that does not run the service.
+        inventory(lan, &format!("sudo: false{other}"), "{x: {host: other}}");
+        restarts(lan);
+        let ended = stop(lan);
+        assert_eq!(ended.exit_code, Some(0), "{ended:?}");
+        let expected = "info: Not verified after remediation: the session acted on there, and hosts.yaml lists it for other";
+        assert_eq!(events(lan).last().map(String::as_str), Some(expected));
+        // A service that states no host is asked there, and is ill.
+        inventory(lan, "", "{x: {}}");
+        let ran = lan.opsctl(&["verify", "--session", "s1", "--json", "--grace", "1s"]);
+        let check = &ran.json()["services"][0]["checks"][0];
+        assert_eq!((&check["state"], ran.exit_code), (&json!("not_running"), Some(1)), "{ran:?}");
+        assert!(check["target"].as_str().unwrap().contains(ADDRESS), "{check}");
+    });
+}
+
+#[test]
 fn several_names_of_a_container_are_alternatives() {
     lan(|lan| {
-        lan.ssh_server();
+        start(lan);
         let docker = |of_names: &str| {
             put_program(lan, "remote/docker", &format!("case $* in {of_names} esac"));
         };
@@ -263,7 +295,7 @@ fn several_names_of_a_container_are_alternatives() {
 #[test]
 fn what_needs_a_restarted_service_is_verified_and_may_still_be_starting() {
     lan(|lan| {
-        lan.ssh_server();
+        start(lan);
         let services = "{x: {host: there}, torrent: {host: there, needs: x}, other: {host: there}}";
         let docker = |torrent: &str| {
             let rows = format!("*'=^x$'*) echo 'Up 1 second';; *'=^torrent$'*) echo '{torrent}';;");

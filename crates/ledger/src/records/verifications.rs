@@ -8,11 +8,11 @@ use crate::engine::{Connection, Result, insert, params};
 use crate::file::database::{Change, Ledger};
 use crate::time;
 
-pub(crate) const REMEDIED: &str = "SELECT service, settled_at, host FROM hook_actions
+pub(crate) const REMEDIED: &str = "SELECT service, settled_at, host, 1 FROM hook_actions
      WHERE session_id = ?1 AND state IN ('done', 'failed') ORDER BY id";
 
 pub(crate) const RECORDED: &str =
-    "SELECT service, timestamp, NULL FROM recorded_actions JOIN cooldown_actions ON id = action_id
+    "SELECT service, timestamp, NULL, by_hand FROM recorded_actions JOIN cooldown_actions ON id = action_id
      WHERE recorded_actions.session_id = ?1 ORDER BY action_id DESC LIMIT 1000";
 
 pub(crate) const VERIFICATIONS: &str =
@@ -80,9 +80,13 @@ impl Ledger {
                 // Columns of other writers may have any type.
                 if let Ok(service) = row.get(0) {
                     let at = row.time(1).ok().flatten().unwrap_or(DateTime::UNIX_EPOCH);
-                    let host = row.get(2).ok().flatten();
                     let new = Acted { last: at, hosts: vec![] };
-                    acted.services.entry(service).or_insert(new).add(at, host);
+                    let acted = acted.services.entry(service).or_insert(new);
+                    acted.last = acted.last.max(at);
+                    // The row of a hook has the host of an action that it has recorded, too.
+                    if row.get::<i64>(3)? != 0 {
+                        acted.add(at, row.get(2).ok().flatten());
+                    }
                 }
                 Ok(())
             })?;

@@ -28,8 +28,23 @@ impl HostBudget {
         self.services.iter().cloned().chain(others)
     }
 
-    fn has(&self, service: &str) -> bool {
-        self.names().any(|name| name == service)
+    /// Whether it counts actions of this budget.
+    pub fn counts(&self, key: &BudgetKey, kind: &str) -> bool {
+        key.kind == kind && self.names().any(|name| name == key.service)
+    }
+
+    /// The actions of a kind that count at `now` against this budget of it, newest first.
+    pub fn counted(
+        &self,
+        kind: &str,
+        budget: &Budget,
+        snapshot: &Snapshot,
+        now: DateTime<Utc>,
+    ) -> Vec<DateTime<Utc>> {
+        let own = snapshot.iter().filter(|(key, _)| self.counts(key, kind));
+        let mut counted: Vec<DateTime<Utc>> = own.flat_map(|(_, usage)| usage.counted(budget, now)).collect();
+        counted.sort_unstable_by(|a, b| b.cmp(a));
+        counted
     }
 }
 
@@ -38,7 +53,7 @@ pub fn keys_beside(keys: &[BudgetKey], policy: &Policy) -> Vec<BudgetKey> {
     let mut beside = Vec::new();
     for host in &policy.host_budgets {
         for (kind, _) in host.budgets() {
-            if keys.iter().any(|key| key.kind == kind && host.has(&key.service)) {
+            if keys.iter().any(|key| host.counts(key, kind)) {
                 beside.extend(host.names().map(|service| BudgetKey { service, kind }));
             }
         }
@@ -56,15 +71,12 @@ pub fn objections(
     let mut reasons = Vec::new();
     for host in &policy.host_budgets {
         for (kind, budget) in host.budgets() {
-            let is_own = |key: &BudgetKey| key.kind == kind && host.has(&key.service);
-            let wanted = reservations.iter().filter(|wanted| wanted.counts && is_own(&wanted.key)).count();
+            let is_own = |wanted: &&Reservation| wanted.counts && host.counts(&wanted.key, kind);
+            let wanted = reservations.iter().filter(is_own).count();
             if wanted == 0 {
                 continue;
             }
-            let of_host = snapshot.iter().filter(|(key, _)| is_own(key));
-            let mut counted: Vec<DateTime<Utc>> =
-                of_host.flat_map(|(_, usage)| usage.counted(budget, now)).collect();
-            counted.sort_unstable_by(|a, b| b.cmp(a));
+            let counted = host.counted(kind, budget, snapshot, now);
             let Budget { limit, window, .. } = budget;
             let when = match fit(&counted, budget, u32::try_from(wanted).unwrap_or(u32::MAX)) {
                 Fit::Fits => continue,

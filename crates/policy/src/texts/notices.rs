@@ -50,6 +50,31 @@ pub fn exhausted(
             found.push(Exhausted { key: key.clone(), budget, used: counted.len(), next });
         }
     }
+    found.extend(exhausted_hosts(wanted, snapshot, policy, now));
+    found
+}
+
+/// The used-up budgets of hosts, with `host NAME` for the service.
+fn exhausted_hosts(
+    wanted: &[Reservation],
+    snapshot: &Snapshot,
+    policy: &Policy,
+    now: DateTime<Utc>,
+) -> Vec<Exhausted> {
+    let mut found = Vec::new();
+    for host in &policy.host_budgets {
+        for (kind, budget) in host.budgets() {
+            let counted = host.counted(kind, budget, snapshot, now);
+            let is_drawn = wanted.iter().any(|wanted| wanted.counts && host.counts(&wanted.key, kind));
+            let next = match fit(&counted, budget, 1) {
+                Fit::From(next) if is_drawn => Some(next),
+                Fit::Never if is_drawn => None,
+                Fit::From(_) | Fit::Never | Fit::Fits => continue,
+            };
+            let key = BudgetKey { service: format!("host {}", host.host), kind };
+            found.push(Exhausted { key, budget: *budget, used: counted.len(), next });
+        }
+    }
     found
 }
 
@@ -75,7 +100,7 @@ pub fn budget_exhausted(
     let (key, title) = (format!("budget/{kind}/{service}"), format!("{service}: no {kind} left"));
     Notice::new(key, "budget", Level::Warning, title, body)
         .quiet_until(next.unwrap_or(now + window.delta()))
-        .with_tags([service.as_str()])
+        .with_tags([service.strip_prefix("host ").unwrap_or(service)])
 }
 
 /// The notice of a question to a person. `url` is the address of the desk, the page on which it can be answered.
