@@ -3,7 +3,7 @@
 use crate::machine::request::Request;
 use opsctl_ledger::records::decisions::NewDecision;
 use opsctl_ledger::{Change, LedgerError};
-use opsctl_policy::decide::Snapshot;
+use opsctl_policy::decide::{BudgetKey, Snapshot, draws};
 use opsctl_policy::model::records::verdict::{Asked, Reason, Verdict};
 
 use super::acting::ActingCall;
@@ -64,7 +64,9 @@ pub fn services(acting: &ActingCall<'_>) -> String {
 
 fn budgets(snapshot: &Snapshot, acting: &ActingCall<'_>) -> String {
     let policy = &acting.installation.policy;
-    let texts = snapshot.iter().map(|(key, usage)| {
+    // The budget of a host also counts its other services.
+    let own: Vec<BudgetKey> = draws(&acting.actions, policy).into_iter().map(|draw| draw.key).collect();
+    let texts = snapshot.iter().filter(|(key, _)| own.contains(key)).map(|(key, usage)| {
         let budget = if key.kind == "redeployment" { policy.redeployment } else { policy.restart };
         let used = usage.counted(&budget, acting.now).len();
         format!("{}: {used}/{} {}s ({})", key.service, budget.limit, key.kind, budget.window)

@@ -10,6 +10,7 @@ use crate::machine::request::Request;
 use opsctl_ledger::cooldown::cooldown_file::CooldownFile;
 use opsctl_ledger::file::mark::LedgerLoss;
 use opsctl_ledger::{Change, Ledger, LedgerError, Location};
+use opsctl_policy::budgets::hosts;
 use opsctl_policy::decide::{BudgetKey, Reservation, Snapshot};
 use opsctl_policy::model::records::question::Grant;
 use opsctl_policy::model::records::verdict::{Asked, Reason, Verdict};
@@ -180,7 +181,8 @@ fn lifted(
 ) -> Result<Decided, LedgerError> {
     let policy = &acting.installation.policy;
     let (mut reasons, reservations) = acting.all_objections(&denied.snapshot);
-    if reasons.iter().all(|reason| reason.topic == Some(Topic::Budget)) {
+    let is_of_service = |reason: &Reason| reason.topic == Some(Topic::Budget) && reason.rule != hosts::RULE;
+    if reasons.iter().all(is_of_service) {
         let granted = |key: &BudgetKey| book.grants_of(key, acting.now);
         if let Some(uses) = grants::covering(&reservations, &denied.snapshot, policy, acting.now, granted)? {
             let remark = Some(grants::in_words(&uses));

@@ -8,45 +8,122 @@ use chrono::{DateTime, Utc};
 use opsctl_inventory::Installation;
 use opsctl_ledger::cooldown::cooldown_edit::Edit;
 use opsctl_ledger::records::history::ActionRecord;
-use opsctl_ledger::{Change, Checker, LedgerError, SessionActions, Streak};
+use opsctl_ledger::{Acted, Change, Checker, LedgerError, SessionActions, Streak};
 use opsctl_policy::decide::{BudgetKey, Snapshot};
-use opsctl_policy::model::installation::inventory::Inventory;
+use opsctl_policy::model::installation::inventory::{Host, Inventory};
 use opsctl_policy::model::rights::policy::Window;
 use opsctl_policy::texts::notices::Repair;
 use opsctl_policy::texts::report::past_of;
-use opsctl_probe::health::{self, Report, Subject};
+use opsctl_probe::health::{self, Report, State, Subject};
 
-/// The services that a session acted on, each with the rest of its grace period, which starts at the last action.
+/// The services that a session acted on, and those that need them, each with the rest of its grace period, which starts at
+/// the last action.
 pub fn of_session(
     remedies: &SessionActions,
     installation: &Installation,
     grace: Window,
     now: DateTime<Utc>,
 ) -> Vec<Subject> {
+    let inventory = &installation.inventory;
     // By their names in the inventory: an action recorded under a container's name belongs to its service.
-    let mut services: BTreeMap<String, DateTime<Utc>> = BTreeMap::new();
-    for (service, at) in &remedies.services {
-        let last = services.entry(installation.inventory.service_named(service)).or_insert(*at);
-        *last = (*last).max(*at);
+    let mut services: BTreeMap<String, Acted> = BTreeMap::new();
+    for (service, acted) in &remedies.services {
+        let new = Acted { last: acted.last, hosts: vec![] };
+        let merged = services.entry(inventory.service_named(service)).or_insert(new);
+        for host in &acted.hosts {
+            merged.add(acted.last, host.clone());
+        }
     }
     let left = |at: DateTime<Utc>| (grace.delta() - (now - at).abs()).to_std().unwrap_or_default();
-    services.into_iter().map(|(service, at)| subject(service, &installation.inventory, left(at))).collect()
+    let mut dependents: BTreeMap<&str, DateTime<Utc>> = BTreeMap::new();
+    for (name, acted) in &services {
+        for dependent in inventory.dependents(&[name]) {
+            let last = dependents.entry(&dependent.name).or_insert(acted.last);
+            *last = acted.last.max(*last);
+        }
+    }
+    dependents.retain(|name, _| !services.contains_key(*name));
+    let dependents: Vec<Subject> = dependents
+        .into_iter()
+        .map(|(name, at)| Subject { is_dependent: true, ..subject(name.to_owned(), inventory, left(at)) })
+        .collect();
+    let acted_on = services.into_iter().map(|(name, acted)| {
+        let grace = left(acted.last);
+        match place(&name, &acted.hosts, inventory) {
+            Place::Own => subject(name, inventory, grace),
+            Place::Host(host) => subject_on(Some(host), name, inventory, grace),
+            Place::Elsewhere(reason) => {
+                Subject { checks: vec![], unasked: Some(reason), ..subject(name, inventory, grace) }
+            }
+        }
+    });
+    acted_on.chain(dependents).collect()
+}
+
+/// Where a service is checked that a session acted on.
+enum Place<'a> {
+    /// Where the inventory states.
+    Own,
+    /// On the host of the action.
+    Host(&'a Host),
+    /// Nowhere: the session acted on another host than that of the service. The reason.
+    Elsewhere(String),
+}
+
+/// Where a service is checked that a session acted on on these hosts.
+fn place<'a>(service: &str, hosts: &[Option<String>], inventory: &'a Inventory) -> Place<'a> {
+    let Some(listed) = inventory.services.iter().find(|listed| listed.name == service) else {
+        return Place::Own;
+    };
+    let known = |host: &Option<String>| inventory.host(host.as_deref()?);
+    match &listed.host {
+        None => hosts.last().and_then(known).map_or(Place::Own, Place::Host),
+        // A cluster may be reached through each of its hosts.
+        Some(_) if !listed.workloads.is_empty() || !listed.releases.is_empty() => Place::Own,
+        Some(own) => {
+            let others: Vec<&str> = hosts
+                .iter()
+                .map_while(known)
+                .map(|host| host.name.as_str())
+                .filter(|host| host != own)
+                .collect();
+            if others.is_empty() || others.len() < hosts.len() {
+                return Place::Own;
+            }
+            let others = others.join(", ");
+            Place::Elsewhere(format!("the session acted on {others}, and hosts.yaml lists it for {own}"))
+        }
+    }
 }
 
 /// A service with all checks that the inventory defines for it.
 pub fn subject(service: String, inventory: &Inventory, grace: Duration) -> Subject {
     let listed = inventory.services.iter().find(|listed| listed.name == service);
-    let checks = listed.map(|listed| health::plan(listed, inventory)).unwrap_or_default();
-    Subject { service, checks, grace }
+    let host = listed.and_then(|listed| inventory.host(listed.host.as_deref()?));
+    subject_on(host, service, inventory, grace)
+}
+
+fn subject_on(host: Option<&Host>, service: String, inventory: &Inventory, grace: Duration) -> Subject {
+    let listed = inventory.services.iter().find(|listed| listed.name == service);
+    let checks = listed.map(|listed| health::plan_on(host, listed, inventory)).unwrap_or_default();
+    Subject { service, checks, grace, is_dependent: false, unasked: None }
 }
 
 /// The failed checks of a service, a line each.
 pub fn failures(report: &Report) -> Vec<String> {
-    let failed = report.findings.iter().filter(|(_, finding)| finding.state.healthy() == Some(false));
-    failed
-        .map(|(check, finding)| {
-            format!("{} {}: {}, {}", check.kind(), check.target(), finding.state.as_str(), finding.detail)
-        })
+    lines(report, |state| state.healthy() == Some(false))
+}
+
+/// Why a service, or a part of it, was not checked, and what to do about it, a line each.
+pub fn unchecked(report: &Report) -> Vec<String> {
+    let unasked = report.unasked.iter().cloned();
+    unasked.chain(lines(report, |state| state.healthy().is_none())).collect()
+}
+
+fn lines(report: &Report, is_meant: fn(State) -> bool) -> Vec<String> {
+    let meant = report.findings.iter().filter(|(_, finding)| is_meant(finding.state));
+    meant
+        .map(|(check, finding)| format!("{} {}: {}", check.kind(), check.target(), finding.in_words()))
         .collect()
 }
 
@@ -104,6 +181,7 @@ pub fn repairs(
             done: if action.succeeded { done } else { format!("{verb} failed") },
             host: action.host.clone().or_else(|| listed?.host.clone()),
             healthy: report.healthy(),
+            unchecked: unchecked(report),
             after: now - action.at,
             used: usage.get(&key).map_or(0, |usage| usage.counted(budget, now).len()),
             limit: budget.limit,
@@ -114,12 +192,13 @@ pub fn repairs(
 }
 
 /// The result of a report as text.
-pub fn verdict(report: &Report) -> &'static str {
+pub fn verdict(report: &Report) -> String {
+    let unasked = || report.unasked.as_deref().unwrap_or("hosts.yaml configures no check for it");
     match report.healthy() {
-        Some(true) => "healthy",
-        Some(false) => "not healthy",
-        None if report.findings.is_empty() => "not checked, hosts.yaml configures no check for it",
-        None => "not checked, it cannot be checked from this machine",
+        Some(true) => "healthy".to_owned(),
+        Some(false) => "not healthy".to_owned(),
+        None if report.findings.is_empty() => format!("not checked, {}", unasked()),
+        None => "not checked, its state is unknown".to_owned(),
     }
 }
 
@@ -132,23 +211,74 @@ mod tests {
         text.parse().unwrap()
     }
 
+    fn session(services: &[(&str, &str, &[Option<&str>])]) -> SessionActions {
+        let acted = |(name, last, hosts): &(&str, &str, &[Option<&str>])| {
+            let hosts = hosts.iter().map(|host| host.map(str::to_owned)).collect();
+            ((*name).to_owned(), Acted { last: time(last), hosts })
+        };
+        SessionActions { services: services.iter().map(acted).collect(), actions: services.len() }
+    }
+
     #[test]
     fn grace_runs_from_the_last_action_and_parts_belong_to_their_service() {
         let yaml = "services: {adguard: {containers: [dns]}, jellyfin: {}}";
         let installation = load::parse(yaml).unwrap();
-        let remedies = SessionActions {
-            services: [
-                ("adguard".to_owned(), time("2026-03-21T14:00:00Z")),
-                ("dns".to_owned(), time("2026-03-21T14:00:50Z")),
-                ("jellyfin".to_owned(), time("2026-03-21T13:00:00Z")),
-            ]
-            .into(),
-            actions: 3,
-        };
+        let remedies = session(&[
+            ("adguard", "2026-03-21T14:00:00Z", &[None]),
+            ("dns", "2026-03-21T14:00:50Z", &[None]),
+            ("jellyfin", "2026-03-21T13:00:00Z", &[None]),
+        ]);
         let subjects =
             of_session(&remedies, &installation, Window::HALF_A_MINUTE, time("2026-03-21T14:01:00Z"));
         let grace: Vec<(&str, u64)> =
             subjects.iter().map(|subject| (subject.service.as_str(), subject.grace.as_secs())).collect();
         assert_eq!(grace, [("adguard", 20), ("jellyfin", 0)]);
+    }
+
+    #[test]
+    fn a_service_is_checked_on_the_host_where_the_session_acted_on_it() {
+        let yaml = "
+hosts: {nas: {address: 192.0.2.1, ssh: nas}, media: {address: 192.0.2.2, ssh: media}}
+services: {free: {}, tied: {host: nas}, cluster: {host: nas, workloads: [a/deployment/b]}}";
+        let installation = load::parse(yaml).unwrap();
+        for (service, hosts, expected) in [
+            ("free", &[None][..], "container free"),
+            ("free", &[Some("media")], "container free on media"),
+            ("free", &[Some("elsewhere")], "container free"),
+            ("tied", &[None], "container tied on nas"),
+            ("tied", &[Some("nas")], "container tied on nas"),
+            ("tied", &[Some("alias-of-nas")], "container tied on nas"),
+            ("tied", &[Some("media")], "the session acted on media, and hosts.yaml lists it for nas"),
+            ("tied", &[Some("media"), Some("nas")], "container tied on nas"),
+            ("cluster", &[Some("media")], "workload a/deployment/b on nas"),
+        ] {
+            let now = "2026-03-21T14:00:00Z";
+            let found = of_session(
+                &session(&[(service, now, hosts)]),
+                &installation,
+                Window::HALF_A_MINUTE,
+                time(now),
+            );
+            let checks = found[0].checks.iter().map(|check| format!("{} {}", check.kind(), check.target()));
+            let shown: Vec<String> = found[0].unasked.iter().cloned().chain(checks).collect();
+            assert_eq!(shown, [expected], "{service} {hosts:?}");
+        }
+    }
+
+    #[test]
+    fn what_needs_a_restarted_service_is_checked_too() {
+        let yaml = "services: {vpn: {}, torrent: {needs: vpn}, feed: {needs: [torrent]}, other: {}}";
+        let installation = load::parse(yaml).unwrap();
+        let names = |acted: &[&str]| -> Vec<(String, bool)> {
+            let now = "2026-03-21T14:00:00Z";
+            let acted: Vec<_> = acted.iter().map(|name| (*name, now, &[None][..])).collect();
+            let found = of_session(&session(&acted), &installation, Window::HALF_A_MINUTE, time(now));
+            found.into_iter().map(|subject| (subject.service, subject.is_dependent)).collect()
+        };
+        let own = |name: &str| (name.to_owned(), false);
+        let dependent = |name: &str| (name.to_owned(), true);
+        assert_eq!(names(&["vpn"]), [own("vpn"), dependent("feed"), dependent("torrent")]);
+        assert_eq!(names(&["vpn", "feed"]), [own("feed"), own("vpn"), dependent("torrent")]);
+        assert_eq!(names(&["other"]), [own("other")]);
     }
 }

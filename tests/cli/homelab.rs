@@ -394,3 +394,80 @@ fn a_dry_run_that_runs_something_is_not_allowed_at_tier_1() {
         assert_eq!(run.code, Some(0), "{command}: {}", run.stdout);
     }
 }
+
+/// `tests/fixtures/homelab.yaml`: 8 hosts that are asked in their own ways, and 29 services.
+fn asked_homelab() -> Sandbox {
+    let sandbox = Sandbox::new().with("CLAUDEOPS_HOSTS", "hosts.yaml");
+    sandbox.write("hosts.yaml", include_str!("../fixtures/homelab.yaml"));
+    sandbox
+}
+
+#[test]
+fn a_homelab_that_states_how_its_hosts_are_asked_renders() {
+    let sandbox = asked_homelab();
+    let run = sandbox.opsctl(&["render"], b"");
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert_eq!(sandbox.opsctl(&["render", "--check"], b"").code, Some(0));
+    let policy: Value = serde_json::from_str(&sandbox.read(".claude/opsctl/policy.json")).unwrap();
+    let inventory = &policy["installation"]["inventory"];
+    let count = |key: &str| inventory[key].as_array().unwrap().len();
+    assert_eq!((count("hosts"), count("services")), (8, 29));
+    let verifier = sandbox.read(".claude/hooks/verify-remediation.md");
+    for line in [
+        "ssh admin@nas.lan sudo -n /usr/local/bin/docker ps --filter name=^jellyfin$ --filter name=^jellyfin-app$",
+        "ssh ops@k3s.lan sudo -n k3s kubectl get deployment --namespace=cloud",
+        "ssh deploy@vps.example.net systemctl --user is-active caddy",
+    ] {
+        assert!(verifier.contains(line), "{line}\n{verifier}");
+    }
+    let prompt = sandbox.read(".claude/prompts/tier2-remediate.md");
+    assert!(
+        prompt.contains("All services of host pve together have a budget, too: restarts, 4 in 4h."),
+        "{prompt}"
+    );
+}
+
+#[test]
+fn a_project_that_a_host_lists_has_its_services() {
+    let sandbox = asked_homelab();
+    for (command, expected) in [
+        ("ssh admin@nas.lan docker compose -p arr restart", "qbittorrent gluetun sonarr radarr prowlarr"),
+        ("ssh admin@nas.lan docker compose -p arr restart sonarr", "sonarr"),
+        ("ssh admin@nas.lan sudo docker restart prowlarr", "prowlarr"),
+        ("ssh deploy@vps.example.net systemctl --user restart caddy", "caddy"),
+        ("ssh ops@k3s.lan sudo k3s kubectl -n cloud rollout restart deploy/nextcloud", "nextcloud"),
+    ] {
+        assert_eq!(services(&sandbox, command), expected, "{command}");
+    }
+}
+
+#[test]
+fn a_host_has_a_budget_beside_those_of_its_services() {
+    let sandbox = asked_homelab();
+    for (id, guest) in [("t1", "100"), ("t2", "100"), ("t3", "102"), ("t4", "102")] {
+        runs(&sandbox, id, &format!("ssh root@pve.lan qm reboot {guest}"));
+    }
+    let reason = denied(&sandbox.before("t5", "ssh root@pve.lan pct reboot 110"));
+    assert!(
+        reason.starts_with(
+            "Cooldown limit exceeded for the services of host pve together: 4/4 restarts in last 4h. Next allowed at "
+        ),
+        "{reason}"
+    );
+    let notices = sandbox.sql("SELECT title FROM notices WHERE key LIKE 'budget/%'");
+    assert_eq!(notices, "host pve: no restart left");
+    passes(&sandbox.before("t6", "ssh pi@pi.lan systemctl restart unbound"));
+    // A command that alone exceeds it, and a start that closes a cycle.
+    let project = "ssh admin@nas.lan docker compose -p arr restart";
+    runs(&sandbox, "t7", project);
+    let reason = denied(&sandbox.before("t8", project));
+    assert!(
+        reason.contains("of host nas together: 5/8 restarts in last 4h, and this command contains 5 more."),
+        "{reason}"
+    );
+    runs(&sandbox, "t9", "ssh admin@nas.lan docker stop jellyfin");
+    runs(&sandbox, "t10", "ssh admin@nas.lan docker start jellyfin");
+    let decisions =
+        sandbox.sql("SELECT budgets FROM hook_decisions WHERE actions LIKE '%docker stop jellyfin%'");
+    assert_eq!(decisions, "jellyfin: 0/2 restarts (4h)", "only its own budget is recorded");
+}

@@ -70,6 +70,59 @@ fn an_ansible_layout_becomes_hosts_and_the_services_of_its_playbooks() {
     gives(&["from/ansible-yaml"], "ansible-yaml");
 }
 
+#[test]
+fn how_a_host_is_asked_is_guessed_from_what_answers() {
+    for (source, host, service) in [
+        (
+            "docker:admin@syno",
+            "  # guess: path, docker is there; guess: sudo, its user may not use docker\n  \
+             syno: {address: syno, ssh: admin@syno, path: [/usr/local/bin], sudo: true}\n",
+            "  jellyfin:\n    host: syno\n",
+        ),
+        (
+            "systemd:deploy@vps",
+            "  vps: {address: vps, ssh: deploy@vps, units: user}  # guess: units, units of its user run\n",
+            "  caddy:\n    host: vps\n    units: [caddy]\n",
+        ),
+        (
+            "systemd:ops@k3s",
+            "  k3s: {address: k3s, ssh: ops@k3s, kubectl: k3s kubectl}  # guess: kubectl, k3s runs\n",
+            "",
+        ),
+    ] {
+        let sandbox = sandbox();
+        let run = import(&sandbox, &[source]);
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+        let found = imported(&sandbox);
+        assert!(found.contains(host) && found.contains(service), "{source}: {found}");
+    }
+}
+
+#[test]
+fn a_service_that_restarts_with_another_needs_it() {
+    let compose = "services:
+  vpn: {image: gluetun}
+  torrent: {image: qbittorrent, network_mode: 'service:vpn'}
+  feed: {image: feed, depends_on: {torrent: {condition: service_started, restart: true}, vpn: {condition: service_started}}}
+  lost: {image: lost, network_mode: 'service:gone'}
+";
+    let found = imported_from("compose.yaml", compose);
+    assert!(found.contains("    needs: [vpn]  # guess: it uses its network\n"), "{found}");
+    assert!(found.contains("    needs: [torrent]  # guess: its depends_on restarts it\n"), "{found}");
+    assert_eq!(found.matches("needs:").count(), 2, "{found}");
+}
+
+#[test]
+fn ansible_become_is_sudo_unless_the_user_is_root() {
+    let text = "nas ansible_user=admin\npve ansible_user=root\n[all:vars]\nansible_become=true\n";
+    let found = imported_from("hosts.ini", text);
+    assert!(
+        found.contains("  nas: {address: nas, ssh: admin@nas, sudo: true}  # hosts.ini; guess: sudo, its ansible_become\n"),
+        "{found}"
+    );
+    assert!(found.contains("  pve: {address: pve, ssh: root@pve}  # hosts.ini\n"), "{found}");
+}
+
 /// The hosts and services of a file with this name and text.
 #[track_caller]
 fn imported_from(file: &str, text: &str) -> String {

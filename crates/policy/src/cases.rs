@@ -73,6 +73,7 @@ pub fn inventory() -> Inventory {
         name: name.into(),
         address: address.into(),
         ssh: ssh.map(Into::into),
+        ..Host::default()
     };
     let net = || vec!["net".to_owned()];
     let mut unbound = service("unbound", Some("ie01"), Some("dns"));

@@ -2,86 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, Utc};
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
-
-use crate::budgets::budget::{Fit, Holder, Usage, fit};
+use crate::budgets::budget::{Fit, Holder, fit};
+use crate::budgets::hosts;
+pub use crate::budgets::keys::{BudgetKey, Draw, Reservation, Snapshot, UNLISTED, UNRESOLVED};
 use crate::budgets::unidentified::{is_unlisted, unlisted_objection, unresolved_objection};
 use crate::model::display::relative_time::timestamp;
 use crate::model::records::verdict::{Reason, ResolvedAction, Verdict};
 use crate::model::rights::ask::Topic;
 use crate::model::rights::policy::{Budget, Per, Policy, Tier, Unlisted, Unresolved};
 use crate::rules::tier;
+use chrono::{DateTime, Utc};
 use opsctl_reader::terms::action::{ActionKind, Family, Verb};
 use opsctl_reader::terms::plain_text::capitalised;
-
-/// The service name in the ledger of actions whose target service cannot be determined; `@HOST` follows for a remote
-/// one.
-pub const UNRESOLVED: &str = "unresolved";
-
-/// The service name in the ledger of names that the inventory does not list, where these share a budget; `@HOST` follows
-/// for a remote one.
-pub const UNLISTED: &str = "unlisted";
-
-/// A budget: a service and a kind of action.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(into = "(String, String)")]
-pub struct BudgetKey {
-    /// The service, or [`UNRESOLVED`] and its host.
-    pub service: String,
-    /// `restart` or `redeployment`, by name so that keys sort as the ledger does.
-    pub kind: &'static str,
-}
-
-impl BudgetKey {
-    /// Its limit.
-    pub fn budget<'a>(&self, policy: &'a Policy) -> &'a Budget {
-        if self.kind == ActionKind::Redeployment.as_str() { &policy.redeployment } else { &policy.restart }
-    }
-}
-
-impl From<BudgetKey> for (String, String) {
-    fn from(key: BudgetKey) -> Self {
-        (key.service, key.kind.to_owned())
-    }
-}
-
-impl<'de> Deserialize<'de> for BudgetKey {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (service, kind) = <(String, String)>::deserialize(deserializer)?;
-        let kinds = [ActionKind::Restart, ActionKind::Redeployment].map(ActionKind::as_str);
-        let known = kinds.into_iter().find(|known| *known == kind);
-        Ok(Self { service, kind: known.ok_or_else(|| D::Error::custom("not a kind of a budget"))? })
-    }
-}
-
-/// The usage of budgets that a decision is based on.
-pub type Snapshot = BTreeMap<BudgetKey, Usage>;
-
-/// What an action takes from a budget.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Draw {
-    /// The budget.
-    pub key: BudgetKey,
-    /// The operation.
-    pub verb: Verb,
-    /// The host; `None` for this machine.
-    pub host: Option<String>,
-}
-
-/// A part of a budget that is taken before the command runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reservation {
-    /// The budget.
-    pub key: BudgetKey,
-    /// The operation.
-    pub verb: Verb,
-    /// The host; `None` for this machine.
-    pub host: Option<String>,
-    /// False for the start that closes a stop: it is recorded, not counted.
-    pub counts: bool,
-}
 
 /// The verdict on a command, and the reservations that it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -164,6 +96,7 @@ fn by_history(
     let reservations = reservations(actions, snapshot, policy);
     let mut reasons = exclusive_objections(&reservations, snapshot, policy, now);
     reasons.extend(budget_objections(&reservations, &notes(actions, policy), snapshot, policy, now));
+    reasons.extend(hosts::objections(&reservations, snapshot, policy, now));
     (reasons, reservations)
 }
 
@@ -190,9 +123,11 @@ fn notes(actions: &[ResolvedAction], policy: &Policy) -> BTreeMap<BudgetKey, Str
     noted.collect()
 }
 
-/// The budgets that these actions draw on, whose usage a decision needs.
+/// The budgets whose usage a decision needs: those that these actions draw on, and those of all services of a host that has
+/// a budget.
 pub fn budget_keys(actions: &[ResolvedAction], policy: &Policy) -> Vec<BudgetKey> {
     let mut keys: Vec<BudgetKey> = actions.iter().filter_map(|action| key(action, policy)).collect();
+    keys.extend(hosts::keys_beside(&keys, policy));
     keys.sort();
     keys.dedup();
     keys
@@ -322,8 +257,9 @@ fn budget_objections(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::budgets::budget::Usage;
     use crate::cases::{Cases, resolved};
-    use crate::model::rights::policy::Window;
+    use crate::model::rights::policy::{HostBudget, Window};
     use chrono::TimeDelta;
 
     fn policy(words: &str) -> Policy {
@@ -335,6 +271,13 @@ mod tests {
             "unlisted=deny" => policy.unlisted = Unlisted::Deny,
             "unresolved=deny" => policy.unresolved = Unresolved::Deny,
             "unresolved=allow" => policy.unresolved = Unresolved::Allow,
+            "nas=0" | "nas=1" => {
+                let limit = u32::from(words == "nas=1");
+                let restart = Some(Budget { limit, window: Window::hours(1), per: Per::Service });
+                let services = ["jellyfin", "sonarr"].map(str::to_owned).to_vec();
+                policy.host_budgets =
+                    vec![HostBudget { host: "nas".to_owned(), services, restart, redeployment: None }];
+            }
             _ => assert_eq!(words, ""),
         }
         policy

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::health::command::run_through;
+use super::health::programs::run_through;
 use super::runtime;
 
-pub use super::health::command::Said;
+pub use super::health::programs::Said;
 
 /// The configuration of the agent's user is ignored, because the command may change it before it starts the engine.
 const OWN_CONFIGURATION: [(&str, &str); 3] =
@@ -26,5 +26,5 @@ pub enum EngineError {
 pub fn ask(words: &[&str], ssh: Option<(&str, &str)>, limit: Duration) -> Result<Said, EngineError> {
     let asked = async { timeout(limit, run_through(words, ssh, &OWN_CONFIGURATION)).await };
     let answer = runtime::run(asked).map_err(|error| EngineError::Failed(error.to_string()))?;
-    answer.map_err(|_| EngineError::Timeout)?.map_err(|finding| EngineError::Failed(finding.detail))
+    answer.map_err(|_| EngineError::Timeout)?.map_err(|not_run| EngineError::Failed(not_run.detail))
 }

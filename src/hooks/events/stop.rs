@@ -89,7 +89,9 @@ fn verify(call: &HookCall, request: &Request) -> Answer {
     match outcome {
         VerificationResult::Healthy => {}
         VerificationResult::Unhealthy => {
-            return Answer::block(report::still_unhealthy(&failed, attempt, verify.attempts), warnings);
+            let unchecked = verified.unchecked();
+            let reason = report::still_unhealthy(&failed, &unchecked, attempt, verify.attempts);
+            return Answer::block(reason, warnings);
         }
         VerificationResult::GivenUp => {
             let services: Vec<&str> = failed.iter().map(|(service, _)| *service).collect();
@@ -128,11 +130,18 @@ impl Verified<'_> {
         failed.map(|report| (report.service.as_str(), verification::failures(report))).collect()
     }
 
+    /// The services that were not checked, or not entirely, each with the reasons and remedies.
+    fn unchecked(&self) -> Vec<(&str, Vec<String>)> {
+        let of = |report| (report, verification::unchecked(report));
+        let unchecked = self.reports.iter().map(of).filter(|(_, why)| !why.is_empty());
+        unchecked.map(|(report, why)| (report.service.as_str(), why)).collect()
+    }
+
     /// The actions since the last verification that allowed the session to end.
     fn repairs(&self, ledger: &Ledger) -> Result<Vec<Repair>, LedgerError> {
         let &Self { session, remedies, reports, installation, request } = self;
-        let Some(first) = remedies.services.values().min() else { return Ok(vec![]) };
-        let mut actions = ledger.actions_since(*first, MOST_ACTIONS)?.rows;
+        let Some(first) = remedies.services.values().map(|acted| acted.last).min() else { return Ok(vec![]) };
+        let mut actions = ledger.actions_since(first, MOST_ACTIONS)?.rows;
         actions.retain(|action| action.session.as_deref() == Some(session));
         let since = ledger.verification_state(session)?.settled_at;
         // Problems with cooldown.json are reported before an action.
@@ -152,7 +161,9 @@ impl Verified<'_> {
         let change = ledger.change()?;
         let attempt = change.verification_state(session)?.attempts.saturating_add(1);
         let (outcome, events, notice): (_, Vec<NewEvent>, _) = if failed.is_empty() {
-            let verified = |report: &Report| report::verified(&report.service, report.healthy());
+            let verified = |report: &Report| {
+                report::verified(&report.service, report.healthy(), &verification::unchecked(report))
+            };
             let notice = (!repairs.is_empty())
                 .then(|| notices::remediation_verified(&repairs, Some(session), request.tier));
             (VerificationResult::Healthy, reports.iter().map(verified).collect(), notice)

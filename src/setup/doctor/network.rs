@@ -86,13 +86,18 @@ pub fn services(examined: &Examined<'_>) -> Outcome {
     let unhealthy: Vec<String> = of(Some(false))
         .map(|report| format!("{} ({})", report.service, verification::failures(report).join("; ")))
         .collect();
-    let unchecked: Vec<String> = of(None).map(|report| report.service.clone()).collect();
+    let unchecked: Vec<String> = of(None)
+        .map(|report| match verification::unchecked(report).join("; ") {
+            why if why.is_empty() => report.service.clone(),
+            why => format!("{} ({why})", report.service),
+        })
+        .collect();
     for (services, state, remedy) in [
         (unhealthy, "healthy", "check the services, or fix their health checks in hosts.yaml"),
         (
             unchecked,
             "checked",
-            "configure their health checks in hosts.yaml; `opsctl verify SERVICE` shows why a check is unavailable",
+            "configure their health checks in hosts.yaml, or do what is stated behind each check",
         ),
     ] {
         if !services.is_empty() {

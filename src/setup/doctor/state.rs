@@ -74,7 +74,7 @@ fn lost_rows(examined: &Examined<'_>) -> Option<Problem> {
     }
     let policy = &examined.policy.installation.policy;
     let lost_at = Ledger::lost_at(path, state_dir)?;
-    let until = lost_at + policy.restart.window.delta().max(policy.redeployment.window.delta());
+    let until = lost_at + policy.longest_window().delta();
     let [lost_at, complete] = [lost_at, until].map(timestamp);
     let what = format!("{path} had lost rows at {lost_at}; budgets may miss actions until {complete}");
     let remedy = "find out what changed the ledger; `opsctl events` shows what was missing";

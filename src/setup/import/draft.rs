@@ -36,13 +36,21 @@ pub struct Host {
     pub address: String,
     /// The ssh destination.
     pub ssh: Option<String>,
+    /// How it is asked: keys with their values as YAML.
+    pub asking: BTreeMap<&'static str, String>,
     /// Where it is from, and what is a guess.
     pub comments: Vec<String>,
 }
 
 impl Host {
+    /// A host that is asked as each one is.
+    pub fn new(name: String, address: String, ssh: Option<String>, comments: Vec<String>) -> Self {
+        Self { name, address, ssh, asking: BTreeMap::new(), comments }
+    }
+
     fn merge(&mut self, other: Self) {
         self.ssh = self.ssh.take().or(other.ssh);
+        self.asking = other.asking.into_iter().chain(std::mem::take(&mut self.asking)).collect();
         extend_new(&mut self.comments, other.comments);
     }
 
@@ -64,6 +72,7 @@ opsctl_reader::words! {
         Workloads = "workloads",
         Releases = "releases",
         Playbooks = "playbooks",
+        Needs = "needs",
         Health = "health",
         Tcp = "tcp",
         Data = "data",
@@ -213,6 +222,29 @@ impl Draft {
             }
         }
         one_owner_per_name(&mut self.services);
+        self.keep_listed_needs(existing);
+    }
+
+    /// Leaves out needs of services that are not listed.
+    fn keep_listed_needs(&mut self, existing: &Inventory) {
+        let names: Vec<String> = self.services.iter().map(|service| service.name.clone()).collect();
+        let is_listed = |name: &String| {
+            names.contains(name) || existing.services.iter().any(|service| service.name == *name)
+        };
+        for service in &mut self.services {
+            if let Some(needs) = service.keys.get_mut(&Key::Needs) {
+                needs.values.retain(is_listed);
+            }
+            service.keys.retain(|_, entry| !entry.values.is_empty());
+        }
+    }
+
+    /// States how the host with this name is asked, which is a guess for this reason.
+    pub fn guess_asking(&mut self, host: &str, key: &'static str, value: &str, why: &str) {
+        if let Some(host) = self.hosts.iter_mut().find(|known| known.name == host) {
+            host.asking.insert(key, value.to_owned());
+            push_new(&mut host.comments, format!("guess: {key}, {why}"));
+        }
     }
 
     /// Services without a host get the only one, or a placeholder if there is none.
@@ -228,7 +260,7 @@ impl Draft {
             [] => {
                 let comment = "guess: no source states a host; set its name, address and ssh destination";
                 let [name, address, comment] = [PLACEHOLDER, PLACEHOLDER, comment].map(str::to_owned);
-                self.hosts.push(Host { name, address, ssh: None, comments: vec![comment] });
+                self.hosts.push(Host::new(name, address, None, vec![comment]));
                 open.for_each(|service| service.add(Key::Host, PLACEHOLDER));
             }
             [only] => open.for_each(|service| service.guess(Key::Host, only, "the only host")),

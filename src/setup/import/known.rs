@@ -1,5 +1,7 @@
 //! What files, folders, containers and units are called: `known.yaml`.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 use super::error::ImportError;
@@ -24,6 +26,10 @@ pub struct Known {
     pub distribution: Vec<String>,
     /// Globs of units that run without a process.
     pub without_process: Vec<String>,
+    /// Folders with container engines that are often not in the `PATH` of commands over ssh.
+    pub program_folders: Vec<String>,
+    /// Units of a cluster, each with the command that starts kubectl on its host.
+    pub clusters: BTreeMap<String, String>,
     /// Globs of namespaces of a cluster's own workloads.
     pub cluster: Vec<String>,
 }

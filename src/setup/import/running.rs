@@ -88,17 +88,41 @@ pub fn workloads(context: &str, draft: &mut Draft) -> Result<(), ImportError> {
     Ok(())
 }
 
-/// The command that prints the enabled units, then an empty line, then the active ones, for a shell.
-const UNITS: &str = "systemctl list-unit-files --type=service,timer --state=enabled --plain --no-legend --no-pager; echo; \
-     systemctl list-units --type=service,timer --state=active --plain --no-legend --no-pager";
+/// The command that prints the enabled units of a manager, then an empty line, then the active ones, for a shell.
+fn listing_of_units(systemctl: &str, states: &str) -> String {
+    format!(
+        "{systemctl} list-unit-files --type=service,timer --state={states} --plain --no-legend --no-pager; echo; \
+         {systemctl} list-units --type=service,timer --state=active --plain --no-legend --no-pager"
+    )
+}
 
-/// Adds the units that are enabled and run on a host, without those of the distribution.
+/// The systemd of the user of an ssh connection.
+const OF_USER: &str = "env XDG_RUNTIME_DIR=/run/user/$(id -u) systemctl --user";
+
+/// The states of units that start with the manager of a user: quadlets are generated.
+const GENERATED: &str = "enabled,generated";
+
+/// Adds the units that are enabled and run on a host, without those of the distribution: those of the system, and those of
+/// the user of the destination.
 pub fn units(destination: &str, host: &str, draft: &mut Draft) -> Result<(), ImportError> {
     let source = &format!("systemd:{destination}");
-    let listing = on_host(destination, UNITS, source)?;
-    let (enabled, active) = listing.split_once("\n\n").unwrap_or(("", &listing));
+    let listing = on_host(destination, &listing_of_units("systemctl", "enabled"), source)?;
+    units_of(&listing, source, host, draft);
+    // Without a manager of the user, there are no such units.
+    if let Ok(listing) = on_host(destination, &listing_of_units(OF_USER, GENERATED), source)
+        && units_of(&listing, source, host, draft) > 0
+    {
+        draft.guess_asking(host, "units", "user", "units of its user run");
+    }
+    Ok(())
+}
+
+/// Adds the units of a listing; returns their number.
+fn units_of(listing: &str, source: &str, host: &str, draft: &mut Draft) -> usize {
+    let (enabled, active) = listing.split_once("\n\n").unwrap_or(("", listing));
     let first = |line: &str| line.split_whitespace().next().map(str::to_owned);
     let enabled: BTreeSet<String> = enabled.lines().filter_map(first).collect();
+    let mut count = 0;
     for line in active.lines() {
         let mut fields = line.split_whitespace();
         let (Some(unit), _, _, Some(state)) = (fields.next(), fields.next(), fields.next(), fields.next())
@@ -106,6 +130,9 @@ pub fn units(destination: &str, host: &str, draft: &mut Draft) -> Result<(), Imp
             continue;
         };
         let Some((name, kind)) = unit.rsplit_once('.') else { continue };
+        if let Some(kubectl) = draft.known.clusters.get(name).cloned() {
+            draft.guess_asking(host, "kubectl", &kubectl, &format!("{name} runs"));
+        }
         let template = name.split_once('@').map(|(base, _)| format!("{base}@.{kind}"));
         let is_enabled =
             enabled.contains(unit) || template.is_some_and(|template| enabled.contains(&template));
@@ -120,8 +147,9 @@ pub fn units(destination: &str, host: &str, draft: &mut Draft) -> Result<(), Imp
         service.add(Key::Host, host);
         service.add(Key::Units, if kind == "timer" { unit } else { name });
         draft.add_service(service);
+        count += 1;
     }
-    Ok(())
+    count
 }
 
 /// What the engine prints for each container, separated by tabs.
@@ -141,10 +169,43 @@ pub(super) fn listing_command(engine: &str) -> String {
     format!("{engine} ps --no-trunc --format '{}'", FIELDS.join("\\t"))
 }
 
+/// The list of an engine. Where the user of the destination does not find it, or may not use it, other folders and sudo are
+/// tried, and the host gets the keys that are needed.
+fn listing_of_engine(
+    engine: &str,
+    destination: &str,
+    host: &str,
+    source: &str,
+    draft: &mut Draft,
+) -> Result<String, ImportError> {
+    let list = |program: &str| on_host(destination, &listing_command(program), source);
+    let error = match list(engine) {
+        Ok(listing) => return Ok(listing),
+        Err(error) => error,
+    };
+    let folders = draft.known.program_folders.join(":");
+    let search = format!("PATH={folders}:$PATH; command -v {engine}");
+    let Ok(found) = on_host(destination, &search, source) else { return Err(error) };
+    let program = found.trim();
+    let folder = program.strip_suffix(engine).and_then(|folder| folder.strip_suffix('/'));
+    let Some(folder) = folder.filter(|folder| folder.starts_with('/')) else { return Err(error) };
+    let (listing, needs_sudo) = match list(program) {
+        Ok(listing) => (listing, false),
+        Err(_) => (list(&format!("sudo -n {program}")).map_err(|_| error)?, true),
+    };
+    if draft.known.program_folders.iter().any(|known| known == folder) {
+        draft.guess_asking(host, "path", &format!("[{folder}]"), &format!("{engine} is there"));
+    }
+    if needs_sudo {
+        draft.guess_asking(host, "sudo", "true", &format!("its user may not use {engine}"));
+    }
+    Ok(listing)
+}
+
 /// Adds the containers of an engine on a host.
 pub fn containers(engine: &str, destination: &str, host: &str, draft: &mut Draft) -> Result<(), ImportError> {
     let source = &format!("{engine}:{destination}");
-    let listing = on_host(destination, &listing_command(engine), source)?;
+    let listing = listing_of_engine(engine, destination, host, source, draft)?;
     let rows = listing.lines().map(|line| line.split('\t').collect::<Vec<_>>());
     let rows: Vec<[&str; FIELDS.len()]> = rows.filter_map(|fields| fields.try_into().ok()).collect();
     let mut projects: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();

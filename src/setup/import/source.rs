@@ -118,7 +118,7 @@ fn host(destination: &str) -> Host {
     let address = ssh_host(destination).trim_matches(['[', ']']).to_owned();
     let is_ip = address.parse::<std::net::IpAddr>().is_ok();
     let first = if is_ip { &address } else { address.split('.').next().unwrap_or(&address) };
-    Host { name: naming::name(first), address, ssh: Some(destination.to_owned()), comments: vec![] }
+    Host::new(naming::name(first), address, Some(destination.to_owned()), vec![])
 }
 
 /// The name of the host with this ssh destination or address.

@@ -107,9 +107,10 @@ fn services<'a>(services: impl IntoIterator<Item = &'a Service>) -> String {
 }
 
 fn host(host: &Host) -> String {
-    let Host { name, address, ssh, comments } = host;
+    let Host { name, address, ssh, asking, comments } = host;
     let ssh = ssh.as_ref().map(|ssh| format!(", ssh: {}", scalar(ssh))).unwrap_or_default();
-    line(&format!("  {}: {{address: {}{ssh}}}", scalar(name), scalar(address)), comments)
+    let asking: String = asking.iter().map(|(key, value)| format!(", {key}: {value}")).collect();
+    line(&format!("  {}: {{address: {}{ssh}{asking}}}", scalar(name), scalar(address)), comments)
 }
 
 fn service(service: &Service) -> String {

@@ -38,7 +38,7 @@ impl Cast {
 
     /// The policy with an inventory of this host and this service.
     pub fn policy(&self, policy: &Compiled, health: Option<String>) -> Compiled {
-        let host = Host { name: self.host.clone(), address: ADDRESS.to_owned(), ssh: None };
+        let host = Host { name: self.host.clone(), address: ADDRESS.to_owned(), ..Host::default() };
         let service = Service {
             name: self.service.clone(),
             host: Some(self.host.clone()),

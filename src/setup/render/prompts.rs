@@ -7,7 +7,7 @@ use super::{templates, views};
 use opsctl_inventory::Installation;
 use opsctl_policy::model::installation::checks::Engine;
 use opsctl_policy::model::installation::inventory::{Inventory, Service};
-use opsctl_policy::model::rights::policy::{Budget, HostsAllowed, Tier};
+use opsctl_policy::model::rights::policy::{Budget, HostBudget, HostsAllowed, Tier};
 use opsctl_policy::rules::never;
 use opsctl_reader::terms::action::ActionKind;
 use opsctl_reader::terms::effect::Effect;
@@ -33,7 +33,6 @@ pub fn render(tier: Tier, installation: &Installation) -> Result<String, minijin
     let policy = &installation.policy;
     let allow: Vec<&str> = policy.tier(tier).allow.iter().copied().map(in_words).collect();
     let higher: Vec<u8> = Tier::ALL.into_iter().filter(|other| *other > tier).map(Tier::number).collect();
-    let budget = |budget: &Budget| format!("{} in {}", budget.limit, budget.window);
     let Inventory { hosts, services, .. } = &installation.inventory;
     let names: Vec<&str> = services.iter().map(|service| service.name.as_str()).collect();
     let destinations: Vec<&str> = hosts.iter().filter_map(|host| host.ssh.as_deref()).collect();
@@ -53,8 +52,9 @@ pub fn render(tier: Tier, installation: &Installation) -> Result<String, minijin
             deadline => policy.tier(tier).deadline.to_string(),
         },
         budgets => context! {
-            restart => budget(&policy.restart),
-            redeployment => budget(&policy.redeployment),
+            restart => in_window(&policy.restart),
+            redeployment => in_window(&policy.redeployment),
+            hosts => policy.host_budgets.iter().map(of_host).collect::<Vec<_>>(),
         },
         listed_hosts => policy.hosts == HostsAllowed::Inventory && !installation.inventory.hosts.is_empty(),
         deny => &policy.tier(tier).deny,
@@ -64,6 +64,16 @@ pub fn render(tier: Tier, installation: &Installation) -> Result<String, minijin
             .map(|(name, reason)| context! { name, reason })
             .collect::<Vec<_>>(),
     })
+}
+
+/// The budgets of a host.
+fn of_host(host: &HostBudget) -> Value {
+    let budgets = host.budgets().map(|(kind, budget)| format!("{kind}s, {}", in_window(budget)));
+    context! { name => &host.host, budgets => budgets.collect::<Vec<_>>().join("; ") }
+}
+
+fn in_window(budget: &Budget) -> String {
+    format!("{} in {}", budget.limit, budget.window)
 }
 
 /// The engines that run the containers of the services; the default engine if they have none.

@@ -2,9 +2,11 @@
 
 use serde::Serialize;
 
-use opsctl_policy::model::installation::checks::{Engine, Health};
+use opsctl_policy::model::installation::checks::{CheckKind, Engine, Health};
 use opsctl_policy::model::installation::inventory::{Host, Inventory, Service};
-use opsctl_probe::health::{Check, guest_status, line, plan, quoted, workload_selection};
+use opsctl_probe::health::{
+    Check, Rights, Way, container_listing, guest_status, line, plan, quoted, unit_state, workload_selection,
+};
 use opsctl_reader::terms::workload::Workload;
 
 /// A service in the prompt of the verification agent.
@@ -74,8 +76,11 @@ fn expected(check: &Check) -> String {
             None => format!("dns {}", check.target()),
         },
         Check::Tcp { .. } => format!("tcp {}", check.target()),
-        Check::Container { engine: Engine::Podman, name, .. } => format!("podman container {name}"),
-        Check::Container { name, .. } | Check::Unit { name, .. } => format!("{} {name}", check.kind()),
+        Check::Container { engine: Engine::Docker, names, .. } => format!("container {}", names.join(", ")),
+        Check::Container { engine, names, .. } => {
+            format!("{} container {}", engine.program(), names.join(", "))
+        }
+        Check::Unit { name, .. } => format!("unit {name}"),
         Check::Workload { workload, .. } => format!("workload {workload}"),
         Check::Guest { program, name, .. } => format!("guest {}/{name}", program.as_str()),
         Check::Command { check: own, .. } => format!("command {} exits with {}", check.target(), own.expect),
@@ -85,9 +90,10 @@ fn expected(check: &Check) -> String {
 /// The commands that show the state of the parts of a service.
 fn looks(service: &Service, inventory: &Inventory) -> Vec<LookView> {
     let mut looks: Vec<LookView> = plan(service, inventory).iter().filter_map(look).collect();
-    let ssh = service.host.as_deref().and_then(|name| inventory.host(name)?.ssh.as_deref());
-    let unchecked = service.workloads.iter().filter(|workload| workload.is_bare());
-    looks.extend(unchecked.map(|workload| look_at_workload(workload, ssh)));
+    let way = Way::to(service.host.as_deref().and_then(|name| inventory.host(name)));
+    let is_checked = !service.unchecked.contains(&CheckKind::Workload);
+    let unchecked = service.workloads.iter().filter(|workload| is_checked && workload.is_bare());
+    looks.extend(unchecked.map(|workload| look_at_workload(workload, &way)));
     looks
 }
 
@@ -95,44 +101,53 @@ fn looks(service: &Service, inventory: &Inventory) -> Vec<LookView> {
 fn look(check: &Check) -> Option<LookView> {
     let (command, passes) = match check {
         Check::Http(_) | Check::Dns { .. } | Check::Tcp { .. } => return None,
-        Check::Workload { workload, ssh } => return Some(look_at_workload(workload, ssh.as_deref())),
-        // Both shells read these words as they are.
-        Check::Container { engine, name, ssh } => (
-            on(
-                ssh.as_deref(),
-                format!("{} ps --filter name=^{name}$ --format '{{{{.Status}}}}'", engine.program()),
-            ),
-            "prints a line that begins with `Up` and does not say `unhealthy`".to_owned(),
+        Check::Workload { workload, way } => return Some(look_at_workload(workload, way)),
+        Check::Container { engine, names, way } => (
+            listed(*engine, names, way),
+            match names.len() {
+                1 => "prints a line that begins with `Up` and does not say `unhealthy`",
+                _ => "prints only lines that begin with `Up` and do not say `unhealthy`",
+            }
+            .to_owned(),
         ),
-        Check::Unit { name, ssh } => (
-            called(&["systemctl", "is-active", name].map(str::to_owned), ssh.as_deref()),
-            "prints `active`".to_owned(),
-        ),
-        Check::Guest { program, name, ssh } => {
-            (called(&guest_status(*program, name), ssh.as_deref()), "prints that it is running".to_owned())
+        Check::Unit { name, way } => {
+            let (words, rights) = unit_state(name, way.units());
+            (called(&words, rights, way), "prints `active`".to_owned())
         }
-        Check::Command { check: own, ssh } => {
-            (called(&own.command, ssh.as_deref()), format!("exits with {}", own.expect))
+        Check::Guest { program, name, way } => {
+            (called(&guest_status(*program, name), Rights::Root, way), "prints that it is running".to_owned())
+        }
+        Check::Command { check: own, way } => {
+            (called(&own.command, Rights::Own, way), format!("exits with {}", own.expect))
         }
     };
     Some(LookView { what: check.kind(), command, passes })
 }
 
-fn look_at_workload(workload: &Workload, ssh: Option<&str>) -> LookView {
-    let command = called(&workload_selection(workload), ssh);
+fn look_at_workload(workload: &Workload, way: &Way) -> LookView {
+    let command = called(&workload_selection(workload, way), Rights::Root, way);
     LookView { what: "workload", command, passes: "shows as many ready as desired".to_owned() }
 }
 
-/// The command that calls a program, for the shell of this machine.
-fn called(words: &[String], ssh: Option<&str>) -> String {
-    let line = line(words);
-    on(ssh, if ssh.is_some() && line.contains('\'') { quoted(&line) } else { line })
+/// The command that lists containers.
+fn listed(engine: Engine, names: &[String], way: &Way) -> String {
+    let words = way.written(&container_listing(engine, names), Rights::Root);
+    // Both shells read a filter as it is.
+    let is_filter = |word: &String| word.starts_with("name=^") && word.ends_with('$');
+    let word = |word: &String| if is_filter(word) { word.clone() } else { quoted(word) };
+    on(way, &words.iter().map(word).collect::<Vec<_>>().join(" "))
 }
 
-fn on(ssh: Option<&str>, command: String) -> String {
-    match ssh {
+/// The command that calls a program, for the shell of this machine.
+fn called(words: &[String], rights: Rights, way: &Way) -> String {
+    let line = line(&way.written(words, rights));
+    on(way, &if way.ssh.is_some() && line.contains('\'') { quoted(&line) } else { line })
+}
+
+fn on(way: &Way, command: &str) -> String {
+    match &way.ssh {
         Some(ssh) => format!("ssh {ssh} {command}"),
-        None => command,
+        None => command.to_owned(),
     }
 }
 

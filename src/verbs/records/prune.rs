@@ -26,11 +26,9 @@ pub const FACTS: &[Facts] = &[Facts::operator("prune").on_guards_side().with_led
 pub fn run(args: &PruneArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
     let policy = installation::in_force(&environment, &mut Vec::new()).installation.policy;
-    for budget in [policy.restart, policy.redeployment] {
-        if args.keep.delta() < budget.window.delta() {
-            let (keep, window) = (args.keep, budget.window);
-            return Err(Failure::new(format!("--keep {keep} is shorter than a budget window of {window}")));
-        }
+    let (keep, window) = (args.keep, policy.longest_window());
+    if keep.delta() < window.delta() {
+        return Err(Failure::new(format!("--keep {keep} is shorter than a budget window of {window}")));
     }
     if !Ledger::exists(&environment.ledger)? {
         return Err(Failure::new(format!(

@@ -146,9 +146,9 @@ fn named(names: &[String], installation: &Installation, grace: Duration) -> Resu
 
 fn in_words(report: &Report) -> String {
     let mut text = format!("{}: {}\n", report.service, verification::verdict(report));
-    for (check, Finding { state, detail, latency }) in &report.findings {
-        let time = latency.map(|time| format!(" ({} ms)", milliseconds(time))).unwrap_or_default();
-        text += &format!("  {} {}: {}, {detail}{time}\n", check.kind(), check.target(), state.as_str());
+    for (check, finding) in &report.findings {
+        let time = finding.latency.map(|time| format!(" ({} ms)", milliseconds(time))).unwrap_or_default();
+        text += &format!("  {} {}: {}{time}\n", check.kind(), check.target(), finding.in_words());
     }
     text
 }
@@ -167,9 +167,15 @@ fn json(report: &Report) -> Value {
             "state": finding.state.as_str(),
             "healthy": finding.state.healthy(),
             "detail": finding.detail,
+            "remedy": finding.remedy,
             "latency_ms": finding.latency.map(milliseconds),
         })
     };
     let checks: Vec<Value> = report.findings.iter().map(check).collect();
-    json!({ "name": report.service, "healthy": report.healthy(), "checks": checks })
+    json!({
+        "name": report.service,
+        "healthy": report.healthy(),
+        "unasked": report.unasked,
+        "checks": checks,
+    })
 }

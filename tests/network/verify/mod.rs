@@ -1,5 +1,6 @@
 //! `opsctl verify` against healthy services, and services in every unhealthy state.
 
+mod asked;
 pub mod programs;
 
 use crate::servers::{Authority, HEALTHY, answering, https, read_request, self_signed, serve, silent};

@@ -44,8 +44,13 @@ fn the_schema_has_every_key_of_the_reference() {
 fn the_schema_accepts_every_example() {
     let schema = Validator::new();
     let mut count = 0;
-    let examples =
-        ["hosts.yaml", "templates/starter/hosts.yaml", "templates/demo/hosts.yaml", "tests/e2e/hosts.yaml"];
+    let examples = [
+        "hosts.yaml",
+        "templates/starter/hosts.yaml",
+        "templates/demo/hosts.yaml",
+        "tests/e2e/hosts.yaml",
+        "tests/fixtures/homelab.yaml",
+    ];
     for example in examples {
         let text = std::fs::read_to_string(root().join(example)).unwrap();
         assert_eq!(schema.validate(&text), Ok(()), "{example}");

@@ -34,6 +34,7 @@ pub fn check(wire: PolicyWire, contacts: Vec<Contact>, hosts: &[Host], found: &m
     Policy {
         restart: budget(wire.restart.as_ref(), defaults.restart),
         redeployment: budget(wire.redeployment.as_ref(), defaults.redeployment),
+        host_budgets: vec![],
         unresolved: wire.unresolved.unwrap_or(defaults.unresolved),
         unlisted: wire.unlisted.unwrap_or(defaults.unlisted),
         resolve: wire.resolve.map_or(defaults.resolve, |places| Resolve {

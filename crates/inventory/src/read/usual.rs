@@ -103,6 +103,9 @@ pub fn remedy(expected: &str, node: &Node, name: Name<'_>) -> Option<String> {
                 "write the rules by name, such as `{rule}: deny`, or `{rule}:` with its keys on the lines below it"
             ))
         }
+        (_, Form::List(_)) if key == "projects" => {
+            Some("write `projects: {PROJECT: [SERVICE]}` for a host".to_owned())
+        }
         _ => None,
     }
 }

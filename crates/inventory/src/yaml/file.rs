@@ -7,12 +7,13 @@ use serde_json::{Map, Value};
 use super::checks::{CommandCheckWire, DnsWire, HealthWire};
 use super::contacts::ContactWire;
 use super::context::ContextWire;
-use super::forms::{Entries, Maps, TextOrMap};
+use super::forms::{Entries, Maps, OneOrMore, TextOrMap};
 use super::hooks::HookWire;
-use super::policy::PolicyWire;
+use super::policy::{HostBudgetWire, PolicyWire};
 use super::repositories::RepositoryWire;
-use super::values::{DataFolder, Domain, HostAddress, Text};
-use opsctl_policy::model::installation::checks::Engine;
+use super::values::{DataFolder, Domain, HostAddress, ProgramFolder, Text};
+use opsctl_policy::model::installation::checks::{CheckKind, Engine};
+use opsctl_policy::model::installation::inventory::UnitManager;
 use opsctl_reader::catalogue::program::Program;
 
 /// Every key is optional; an empty file is valid.
@@ -49,6 +50,24 @@ pub struct HostWire {
     pub address: Text<HostAddress>,
     /// SSH destination, such as `root@ie01`, with a port `ops@nas:2222` or `ssh://ops@nas:2222`. Without it, the host is not accessible over SSH.
     pub ssh: Option<Spanned<String>>,
+    /// Whether its container engine, hypervisor and kubectl need the rights of root: `opsctl verify` runs them with `sudo -n`. Default: `false`.
+    #[serde(default)]
+    pub sudo: bool,
+    /// Folders that `opsctl verify` searches for programs before those of `PATH`, such as `[/usr/local/bin]`.
+    #[serde(default)]
+    pub path: Vec<Text<ProgramFolder>>,
+    /// Command that starts kubectl there, such as `k3s kubectl`. Default: `kubectl`.
+    pub kubectl: Option<Spanned<OneOrMore>>,
+    /// Whose systemd is asked about units: that of the system (`system`), or that of the user of `ssh` (`user`), and for a unit that does not run there, that of the system. Default: `system`.
+    pub units: Option<UnitManager>,
+    /// Container engine of its services. Default: `docker`.
+    pub engine: Option<Engine>,
+    /// Its compose projects, each with the names of its services: each name is a service of this host, with its container as the only check, unless `services` lists it, too.
+    pub projects: Option<Entries<Vec<Spanned<String>>>>,
+    /// Budget of stops, starts and restarts of all services of the host together, in addition to that of each service. Default: none.
+    pub restart: Option<HostBudgetWire>,
+    /// Budget of redeployments of all services of the host together, in addition to that of each service. Default: none.
+    pub redeployment: Option<HostBudgetWire>,
 }
 
 /// A service. Every key is optional.
@@ -81,6 +100,10 @@ pub struct ServiceWire {
     pub tcp: Vec<Spanned<String>>,
     /// Commands of your own that check the service; a single one may be written without the list.
     pub check: Option<Maps<CommandCheckWire>>,
-    /// Container engine. Default: `docker`.
+    /// Container engine. Default: that of the host, else `docker`.
     pub engine: Option<Engine>,
+    /// Services whose restart restarts this one, too, such as the VPN container whose network it uses. After an action on one of them, this one is verified as well.
+    pub needs: Option<Spanned<OneOrMore>>,
+    /// Checks that are switched off although its names imply them: `container`, `unit`, `workload`, `guest`.
+    pub unchecked: Vec<CheckKind>,
 }

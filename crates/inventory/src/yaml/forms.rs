@@ -11,7 +11,7 @@ use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess};
 pub struct Entries<T>(pub Vec<(Spanned<String>, T)>);
 
 /// Text, or a list of texts.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct OneOrMore(pub Vec<String>);
 
 /// Text as the short form of a map.

@@ -109,6 +109,16 @@ pub struct BudgetWire {
     pub per: Option<Per>,
 }
 
+/// A limit on the actions on all services of a host together.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostBudgetWire {
+    /// Maximum number of actions within one window; an action on several services counts for each. `0` denies every action.
+    pub limit: u32,
+    /// Length of the sliding window. Default: that of the budget of a service in `policy`.
+    pub window: Option<Window>,
+}
+
 /// Rights of a tier. A missing key keeps its default.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

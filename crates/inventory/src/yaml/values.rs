@@ -80,6 +80,9 @@ rules! {
     NotEmpty: is_not_empty, "is not valid text; write text that is not empty, or remove the key";
     /// A folder with data.
     DataFolder: |folder| folder.starts_with(['/', '~']), "is not an absolute path; write one such as `/tank/media`";
+    /// A folder with programs.
+    ProgramFolder: |folder| folder.starts_with('/') && !folder.contains([':', '\0', '\n']),
+        "is not an absolute path; write one such as `/usr/local/bin`";
     /// The name of an environment variable.
     EnvironmentName: is_variable,
         "is not the name of an environment variable; write its name without `$`, such as `GITEA_TOKEN`";

@@ -106,8 +106,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(connection: &'a Connection, policy: &'a Policy, agent: &'a str, now: DateTime<Utc>) -> Self {
-        let window = policy.restart.window.delta().max(policy.redeployment.window.delta());
-        Self { connection, since: now - window, now, policy, agent }
+        Self { connection, since: now - policy.longest_window().delta(), now, policy, agent }
     }
 
     /// The agent whose actions count; `None`: those of all agents count.

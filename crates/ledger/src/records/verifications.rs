@@ -8,11 +8,11 @@ use crate::engine::{Connection, Result, insert, params};
 use crate::file::database::{Change, Ledger};
 use crate::time;
 
-pub(crate) const REMEDIED: &str = "SELECT service, settled_at FROM hook_actions
+pub(crate) const REMEDIED: &str = "SELECT service, settled_at, host, 1 FROM hook_actions
      WHERE session_id = ?1 AND state IN ('done', 'failed') ORDER BY id";
 
 pub(crate) const RECORDED: &str =
-    "SELECT service, timestamp FROM recorded_actions JOIN cooldown_actions ON id = action_id
+    "SELECT service, timestamp, NULL, by_hand FROM recorded_actions JOIN cooldown_actions ON id = action_id
      WHERE recorded_actions.session_id = ?1 ORDER BY action_id DESC LIMIT 1000";
 
 pub(crate) const VERIFICATIONS: &str =
@@ -21,10 +21,29 @@ pub(crate) const VERIFICATIONS: &str =
 /// The actions of a session on services.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SessionActions {
-    /// Each service that it acted on, successfully or not, with the time of the last action.
-    pub services: BTreeMap<String, DateTime<Utc>>,
+    /// Each service that it acted on, successfully or not.
+    pub services: BTreeMap<String, Acted>,
     /// The number of actions. It never decreases.
     pub actions: usize,
+}
+
+/// When and where a session acted on a service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Acted {
+    /// The time of the last action.
+    pub last: DateTime<Utc>,
+    /// The hosts of the actions, each once, in their order; `None` for this machine, and where it is not recorded.
+    pub hosts: Vec<Option<String>>,
+}
+
+impl Acted {
+    /// Adds an action.
+    pub fn add(&mut self, at: DateTime<Utc>, host: Option<String>) {
+        self.last = self.last.max(at);
+        if !self.hosts.contains(&host) {
+            self.hosts.push(host);
+        }
+    }
 }
 
 opsctl_policy::words! {
@@ -61,8 +80,13 @@ impl Ledger {
                 // Columns of other writers may have any type.
                 if let Ok(service) = row.get(0) {
                     let at = row.time(1).ok().flatten().unwrap_or(DateTime::UNIX_EPOCH);
-                    let last = acted.services.entry(service).or_insert(at);
-                    *last = at.max(*last);
+                    let new = Acted { last: at, hosts: vec![] };
+                    let acted = acted.services.entry(service).or_insert(new);
+                    acted.last = acted.last.max(at);
+                    // The row of a hook has the host of an action that it has recorded, too.
+                    if row.get::<i64>(3)? != 0 {
+                        acted.add(at, row.get(2).ok().flatten());
+                    }
                 }
                 Ok(())
             })?;

@@ -1,6 +1,8 @@
 //! How often something may happen.
 
 pub mod budget;
+pub mod hosts;
+pub mod keys;
 pub mod spend;
 pub mod unidentified;
 pub mod window;

@@ -43,6 +43,7 @@ mod tests {
             name: name.into(),
             address: format!("192.0.2.{}", if name == "ie01" { 1 } else { 2 }),
             ssh: ssh.map(Into::into),
+            ..Host::default()
         };
         let services =
             vec![service("jellyfin", None, Some("jf")), service("adguard", Some("ie01"), Some("agh"))];

@@ -50,6 +50,31 @@ pub fn exhausted(
             found.push(Exhausted { key: key.clone(), budget, used: counted.len(), next });
         }
     }
+    found.extend(exhausted_hosts(wanted, snapshot, policy, now));
+    found
+}
+
+/// The used-up budgets of hosts, with `host NAME` for the service.
+fn exhausted_hosts(
+    wanted: &[Reservation],
+    snapshot: &Snapshot,
+    policy: &Policy,
+    now: DateTime<Utc>,
+) -> Vec<Exhausted> {
+    let mut found = Vec::new();
+    for host in &policy.host_budgets {
+        for (kind, budget) in host.budgets() {
+            let counted = host.counted(kind, budget, snapshot, now);
+            let is_drawn = wanted.iter().any(|wanted| wanted.counts && host.counts(&wanted.key, kind));
+            let next = match fit(&counted, budget, 1) {
+                Fit::From(next) if is_drawn => Some(next),
+                Fit::Never if is_drawn => None,
+                Fit::From(_) | Fit::Never | Fit::Fits => continue,
+            };
+            let key = BudgetKey { service: format!("host {}", host.host), kind };
+            found.push(Exhausted { key, budget: *budget, used: counted.len(), next });
+        }
+    }
     found
 }
 
@@ -75,7 +100,7 @@ pub fn budget_exhausted(
     let (key, title) = (format!("budget/{kind}/{service}"), format!("{service}: no {kind} left"));
     Notice::new(key, "budget", Level::Warning, title, body)
         .quiet_until(next.unwrap_or(now + window.delta()))
-        .with_tags([service.as_str()])
+        .with_tags([service.strip_prefix("host ").unwrap_or(service)])
 }
 
 /// The notice of a question to a person. `url` is the address of the desk, the page on which it can be answered.
@@ -158,6 +183,8 @@ pub struct Repair {
     pub host: Option<String>,
     /// Whether it is healthy; `None` if it cannot be checked.
     pub healthy: Option<bool>,
+    /// Why it, or a part of it, was not checked.
+    pub unchecked: Vec<String>,
     /// The time from the action to the verification.
     pub after: TimeDelta,
     /// How much of its budget is used.
@@ -169,12 +196,13 @@ pub struct Repair {
 /// The notice of services that a session acted on and that were verified at its end.
 pub fn remediation_verified(repairs: &[Repair], session: Option<&str>, tier: Option<Tier>) -> Notice {
     let mut body = String::new();
-    for Repair { service, done, host, healthy, after, used, limit } in repairs {
+    for Repair { service, done, host, healthy, unchecked, after, used, limit } in repairs {
         let host = host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
         let health = match healthy {
             Some(true) => format!("healthy after {} s", after.num_seconds()),
             Some(false) => "unhealthy".to_owned(),
-            None => "not verified: no check can be carried out".to_owned(),
+            None if unchecked.is_empty() => "not verified: no check is configured".to_owned(),
+            None => format!("not verified: {}", unchecked.join("; ")),
         };
         body += &format!("- {service} {done}{host}, {health}, {used} of {limit} used\n");
     }

@@ -39,13 +39,14 @@ pub fn verification(message: &str) -> Option<bool> {
     [UNHEALTHY, GIVEN_UP].iter().any(|words| message.starts_with(words)).then_some(false)
 }
 
-/// The event of a service that was verified at the end of a session; `None`: nothing could be checked.
-pub fn verified(service: &str, healthy: Option<bool>) -> NewEvent {
-    let message = match healthy {
-        Some(_) => HEALTHY,
-        None => "Not verified after remediation: no check can be carried out",
+/// The event of a service that was verified at the end of a session; `None`: nothing could be checked, for the reasons `why`.
+pub fn verified(service: &str, healthy: Option<bool>, why: &[String]) -> NewEvent {
+    let message = match (healthy, why) {
+        (Some(_), _) => HEALTHY.to_owned(),
+        (None, []) => "Not verified after remediation: no check is configured".to_owned(),
+        (None, why) => format!("Not verified after remediation: {}", why.join("; ")),
     };
-    of_service(Level::Info, service, message)
+    of_service(Level::Info, service, &message)
 }
 
 /// The event of an unhealthy service, because of which the stop was blocked.
@@ -64,11 +65,22 @@ fn of_service(level: Level, service: &str, message: &str) -> NewEvent {
     NewEvent { level, service: Some(service.to_owned()), message: plain(message) }
 }
 
-/// The reason for a blocked stop, which the agent reads.
-pub fn still_unhealthy(failed: &[(&str, Vec<String>)], attempt: u32, limit: u32) -> String {
+/// The reason for a blocked stop, which the agent reads: the failed checks, and those that could not be carried out.
+pub fn still_unhealthy(
+    failed: &[(&str, Vec<String>)],
+    unchecked: &[(&str, Vec<String>)],
+    attempt: u32,
+    limit: u32,
+) -> String {
     let mut text = format!("Verification failed (attempt {attempt} of {limit}).\n");
     for (service, why) in failed {
         text += &format!("Service {service} still unhealthy:\n");
+        text.extend(why.iter().map(|line| format!("- {line}\n")));
+    }
+    for (service, why) in unchecked {
+        text += &format!(
+            "Service {service} not checked, which does not block the stop; an operator has to fix it:\n"
+        );
         text.extend(why.iter().map(|line| format!("- {line}\n")));
     }
     text += "Find the cause and repair it within your limits. If you cannot, state what you found and end your turn: the check runs again.";

@@ -2,24 +2,69 @@
 
 use std::time::Duration;
 
-use super::command::run;
 use super::finding::{Finding, Looked, State, plain};
+use super::programs::{Rights, Way, ask, without_state};
 use opsctl_policy::model::installation::checks::Engine;
 
-/// Checks the container with this name, else the containers of the compose service with this name.
-pub async fn look(engine: Engine, name: &str, ssh: Option<&str>, limit: Duration) -> Looked {
-    for filter in [format!("name=^{name}$"), format!("label=com.docker.compose.service={name}")] {
-        let words = [engine.program(), "ps", "--all", "--filter", &filter, "--format", "{{.Status}}"];
-        let said = run(&words, ssh, limit).await?;
+/// What docker prints if its daemon does not run: then no container does.
+const DAEMON_DOWN: &str = "Is the docker daemon running?";
+
+/// The names under which a list of an engine finds a container: its own, or that of its compose service.
+const FILTERS: [(&str, &str); 2] = [("name=^", "$"), ("label=com.docker.compose.service=", "")];
+
+/// The command that prints the status of each container with this name.
+fn container_status(engine: Engine, filter: &str) -> Vec<String> {
+    let words = [engine.program(), "ps", "--all", "--filter", filter, "--format", "{{.Status}}"];
+    words.map(str::to_owned).into()
+}
+
+/// The command that prints the status of the containers with these names that run.
+pub fn container_listing(engine: Engine, names: &[String]) -> Vec<String> {
+    let filters = names.iter().flat_map(|name| ["--filter".to_owned(), format!("name=^{name}$")]);
+    let front = [engine.program(), "ps"].map(str::to_owned).into_iter();
+    front.chain(filters).chain(["--format", "{{.Status}}"].map(str::to_owned)).collect()
+}
+
+/// Checks the containers of a service. Each of the names may be that of a container or of a compose service. All that
+/// exist must run; a name that no container has counts only if none has any.
+pub async fn look(engine: Engine, names: &[String], way: &Way, limit: Duration) -> Looked {
+    let mut found: Option<Finding> = None;
+    for name in names {
+        let Some(mut finding) = of_name(engine, name, way, limit).await? else { continue };
+        if names.len() > 1 {
+            finding.detail = format!("{name}: {}", finding.detail);
+        }
+        if found.as_ref().is_none_or(|before| before.state == State::Healthy) {
+            found = Some(finding);
+        }
+    }
+    let missing = if names.len() > 1 {
+        "there is no such container under any of the names"
+    } else {
+        "there is no such container"
+    };
+    found.ok_or_else(|| Finding::new(State::Missing, missing))
+}
+
+/// The container with this name, else the containers of the compose service with this name.
+async fn of_name(engine: Engine, name: &str, way: &Way, limit: Duration) -> Result<Option<Finding>, Finding> {
+    for (front, back) in FILTERS {
+        let words = container_status(engine, &format!("{front}{name}{back}"));
+        let said = ask(&words, Rights::Root, way, limit).await?;
         if !said.success {
-            return Err(said.failure(State::Failed, engine.program()));
+            let is_down = said.stderr.contains(DAEMON_DOWN);
+            return Err(if is_down {
+                said.failure(State::Failed, engine.program())
+            } else {
+                without_state(&said, &words, way)
+            });
         }
         // Of several containers of a compose service, an unhealthy one decides.
         if let Some(worst) = said.worst(read) {
-            return Ok(worst);
+            return Ok(Some(worst));
         }
     }
-    Err(Finding::new(State::Missing, "there is no such container"))
+    Ok(None)
 }
 
 /// Parses a status of `docker ps` or `podman ps`, such as `Up 2 hours (healthy)`.

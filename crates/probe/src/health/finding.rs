@@ -13,6 +13,8 @@ pub struct Finding {
     pub detail: String,
     /// The latency of the answer, if there was one.
     pub latency: Option<Duration>,
+    /// What an operator can do so that the check can be carried out; `None` where it was.
+    pub remedy: Option<String>,
 }
 
 /// The finding of a check. One that ends it early is its error.
@@ -21,7 +23,7 @@ pub type Looked = Result<Finding, Finding>;
 impl Finding {
     /// A finding without latency.
     pub fn new(state: State, detail: impl Into<String>) -> Self {
-        Self { state, detail: detail.into(), latency: None }
+        Self { state, detail: detail.into(), latency: None, remedy: None }
     }
 
     /// The finding after a timeout.
@@ -29,11 +31,21 @@ impl Finding {
         Self::new(State::Timeout, "there was no answer in time")
     }
 
-    /// The finding as that of a check that could not be carried out, unless its program is not installed here.
+    /// The finding of a check whose service restarts because another one was restarted: that it is starting does not make it
+    /// unhealthy.
     #[must_use]
-    pub fn unknown(self) -> Self {
-        let state = if self.state == State::Unavailable { self.state } else { State::Unknown };
-        Self { state, ..self }
+    pub fn of_dependent(self) -> Self {
+        if self.state != State::Starting {
+            return self;
+        }
+        let remedy = "run `opsctl verify` for it later, or raise `policy.verify.grace`";
+        Self { state: State::Unknown, remedy: Some(remedy.to_owned()), ..self }
+    }
+
+    /// The finding as a line: its state, what was observed, and the remedy.
+    pub fn in_words(&self) -> String {
+        let remedy = self.remedy.as_ref().map(|remedy| format!("; {remedy}")).unwrap_or_default();
+        format!("{}, {}{remedy}", self.state.as_str(), self.detail)
     }
 
     /// Sets the latency.
@@ -86,9 +98,7 @@ opsctl_policy::words! {
         Starting = "starting",
         /// The container's own health check fails.
         Unhealthy = "unhealthy",
-        /// The ssh connection failed.
-        SshFailed = "ssh_failed",
-        /// The container engine or systemd could not be queried.
+        /// The container engine is not running, or a request failed in another way.
         Failed = "failed",
         /// A command of the operator's own had another exit code.
         WrongExitCode = "wrong_exit_code",

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::command::ask;
 use super::finding::{Finding, Looked, State, plain};
+use super::programs::{Rights, Way, ask, without_state};
 use opsctl_reader::terms::guest::GuestProgram;
 
 /// What Proxmox and libvirt answer for a guest that does not exist.
@@ -23,12 +23,13 @@ pub fn guest_status(program: GuestProgram, name: &str) -> Vec<String> {
 }
 
 /// Asks the program that manages the guest.
-pub async fn look(program: GuestProgram, name: &str, ssh: Option<&str>, limit: Duration) -> Looked {
+pub async fn look(program: GuestProgram, name: &str, way: &Way, limit: Duration) -> Looked {
     let missing = || Finding::new(State::Missing, "there is no such guest");
-    let said = ask(&guest_status(program, name), ssh, limit).await?;
+    let words = guest_status(program, name);
+    let said = ask(&words, Rights::Root, way, limit).await?;
     if !said.success {
         let is_missing = MISSING.iter().any(|text| said.stderr.contains(text));
-        return Err(if is_missing { missing() } else { said.failure(State::Unknown, program.as_str()) });
+        return Err(if is_missing { missing() } else { without_state(&said, &words, way) });
     }
     // `status: running`, `running`, `RUNNING`
     let state = said.stdout.trim().trim_start_matches("status: ");

@@ -1,6 +1,5 @@
 //! Health checks of services: concurrent, each retried until it succeeds or its grace is over.
 
-pub(super) mod command;
 mod container;
 mod dns;
 mod finding;
@@ -8,6 +7,7 @@ mod guest;
 mod http;
 mod own;
 mod plan;
+pub(super) mod programs;
 mod tcp;
 pub mod tls;
 mod unit;
@@ -21,11 +21,13 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::runtime;
 
-pub use command::{line, quoted};
+pub use container::container_listing;
 use finding::Looked;
 pub use finding::{Finding, State};
 pub use guest::guest_status;
-pub use plan::{Check, plan};
+pub use plan::{Check, plan, plan_on};
+pub use programs::{Rights, Way, line, quoted};
+pub use unit::unit_state;
 pub use workload::workload_selection;
 
 /// The pause before the first retry; it grows up to [`LONGEST_PAUSE`].
@@ -42,6 +44,10 @@ pub struct Subject {
     pub checks: Vec<Check>,
     /// The remaining grace, in which checks are retried.
     pub grace: Duration,
+    /// Whether it is checked because a service that it needs was restarted.
+    pub is_dependent: bool,
+    /// Why it is not checked.
+    pub unasked: Option<String>,
 }
 
 /// The results of a service's checks.
@@ -51,6 +57,8 @@ pub struct Report {
     pub service: String,
     /// Each check with its last finding, in order.
     pub findings: Vec<(Check, Finding)>,
+    /// Why it was not checked.
+    pub unasked: Option<String>,
 }
 
 impl Report {
@@ -69,12 +77,16 @@ pub fn verify(subjects: Vec<Subject>, deadline: Duration) -> io::Result<Vec<Repo
 async fn verify_until(subjects: Vec<Subject>, ends: Instant) -> Vec<Report> {
     let mut reports = Vec::with_capacity(subjects.len());
     let mut looks = JoinSet::new();
-    for (service, Subject { service: name, checks, grace }) in subjects.into_iter().enumerate() {
+    for (service, subject) in subjects.into_iter().enumerate() {
+        let Subject { service: name, checks, grace, is_dependent, unasked } = subject;
         let graced = (Instant::now() + grace).min(ends);
         let nothing = |check: &Check| (check.clone(), check.late());
-        reports.push(Report { service: name, findings: checks.iter().map(nothing).collect() });
+        reports.push(Report { service: name, findings: checks.iter().map(nothing).collect(), unasked });
         for (nth, check) in checks.into_iter().enumerate() {
-            looks.spawn(async move { (service, nth, look_again(&check, graced, ends).await) });
+            looks.spawn(async move {
+                let finding = look_again(&check, graced, ends).await;
+                (service, nth, if is_dependent { finding.of_dependent() } else { finding })
+            });
         }
     }
     while let Some(look) = looks.join_next().await {
@@ -112,11 +124,11 @@ async fn look(check: &Check, ends: Instant) -> Finding {
         Check::Dns { name, server } => in_time(look_ends, dns::look(name, server.as_deref())).await,
         Check::Tcp { host, port } => in_time(look_ends, tcp::look(host, *port, look_ends)).await,
         // Programs wait for their turn before their time begins.
-        Check::Container { engine, name, ssh } => container::look(*engine, name, ssh.as_deref(), limit).await,
-        Check::Unit { name, ssh } => unit::look(name, ssh.as_deref(), limit).await,
-        Check::Workload { workload, ssh } => workload::look(workload, ssh.as_deref(), limit).await,
-        Check::Guest { program, name, ssh } => guest::look(*program, name, ssh.as_deref(), limit).await,
-        Check::Command { check, ssh } => own::look(check, ssh.as_deref(), ends).await,
+        Check::Container { engine, names, way } => container::look(*engine, names, way, limit).await,
+        Check::Unit { name, way } => unit::look(name, way, limit).await,
+        Check::Workload { workload, way } => workload::look(workload, way, limit).await,
+        Check::Guest { program, name, way } => guest::look(*program, name, way, limit).await,
+        Check::Command { check, way } => own::look(check, way, ends).await,
     };
     looked.unwrap_or_else(|finding| finding)
 }

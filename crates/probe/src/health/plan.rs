@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use super::command::line;
-use super::finding::{Finding, plain};
-use opsctl_policy::model::installation::checks::{CommandCheck, DnsName, Engine, Health, Place, TcpPort};
-use opsctl_policy::model::installation::inventory::{Inventory, Service};
+use super::finding::{Finding, State, plain};
+use super::programs::{Way, line};
+use opsctl_policy::model::installation::checks::{
+    CheckKind, CommandCheck, DnsName, Engine, Health, Place, TcpPort,
+};
+use opsctl_policy::model::installation::inventory::{Host, Inventory, Service};
 use opsctl_reader::terms::guest::GuestProgram;
 use opsctl_reader::terms::workload::Workload;
 
@@ -28,28 +30,28 @@ pub enum Check {
         /// The port.
         port: u16,
     },
-    /// A container.
+    /// The containers of a service.
     Container {
         /// The container engine.
         engine: Engine,
-        /// The name of the container or compose service.
-        name: String,
-        /// The ssh destination of its host; `None` for this machine.
-        ssh: Option<String>,
+        /// The names of the containers or compose services.
+        names: Vec<String>,
+        /// The machine on which it is checked.
+        way: Way,
     },
     /// A systemd unit.
     Unit {
         /// The name of the unit.
         name: String,
-        /// The ssh destination of its host; `None` for this machine.
-        ssh: Option<String>,
+        /// The machine on which it is checked.
+        way: Way,
     },
     /// A Kubernetes workload.
     Workload {
         /// The workload.
         workload: Workload,
-        /// The ssh destination that runs kubectl; `None` for this machine.
-        ssh: Option<String>,
+        /// The machine on which it is checked.
+        way: Way,
     },
     /// A virtual machine or a system container.
     Guest {
@@ -57,15 +59,15 @@ pub enum Check {
         program: GuestProgram,
         /// Its number in Proxmox, otherwise its name.
         name: String,
-        /// The ssh destination of its host; `None` for this machine.
-        ssh: Option<String>,
+        /// The machine on which it is checked.
+        way: Way,
     },
     /// A command of the operator's own.
     Command {
         /// The command and its exit code.
         check: CommandCheck,
-        /// The ssh destination that runs it; `None` for this machine.
-        ssh: Option<String>,
+        /// The machine on which it is checked.
+        way: Way,
     },
 }
 
@@ -86,7 +88,7 @@ impl Check {
 
     /// The target, without passwords and queries in URLs.
     pub fn target(&self) -> String {
-        let on = |ssh: &Option<String>| ssh.as_ref().map(|ssh| format!(" on {ssh}")).unwrap_or_default();
+        let on = |way: &Way| way.ssh.as_ref().map(|ssh| format!(" on {ssh}")).unwrap_or_default();
         match self {
             Self::Http(health) => super::http::shown(&health.url),
             Self::Dns { name, server } => {
@@ -95,18 +97,25 @@ impl Check {
             }
             Self::Tcp { host, port } if host.contains(':') => format!("[{host}]:{port}"),
             Self::Tcp { host, port } => format!("{host}:{port}"),
-            Self::Container { name, ssh, .. } | Self::Unit { name, ssh } => format!("{name}{}", on(ssh)),
-            Self::Workload { workload, ssh } => format!("{workload}{}", on(ssh)),
-            Self::Guest { program, name, ssh } => format!("{}/{name}{}", program.as_str(), on(ssh)),
-            Self::Command { check, ssh } => format!("{}{}", plain(&line(&check.command)), on(ssh)),
+            Self::Container { names, way, .. } => format!("{}{}", names.join(", "), on(way)),
+            Self::Unit { name, way } => format!("{name}{}", on(way)),
+            Self::Workload { workload, way } => format!("{workload}{}", on(way)),
+            Self::Guest { program, name, way } => format!("{}/{name}{}", program.as_str(), on(way)),
+            Self::Command { check, way } => format!("{}{}", plain(&line(&check.command)), on(way)),
         }
     }
 
     /// The finding after a timeout.
     pub(super) fn late(&self) -> Finding {
         match self {
-            Self::Workload { .. } | Self::Guest { .. } => Finding::late().unknown(),
-            _ => Finding::late(),
+            Self::Container { .. } | Self::Unit { .. } | Self::Workload { .. } | Self::Guest { .. } => {
+                let remedy = "give the checks more time with `policy.verify.deadline`";
+                Finding {
+                    remedy: Some(remedy.to_owned()),
+                    ..Finding::new(State::Unknown, Finding::late().detail)
+                }
+            }
+            Self::Http(_) | Self::Dns { .. } | Self::Tcp { .. } | Self::Command { .. } => Finding::late(),
         }
     }
 
@@ -123,10 +132,16 @@ impl Check {
     }
 }
 
-/// The checks of a service.
+/// The checks of a service on its host.
 pub fn plan(service: &Service, inventory: &Inventory) -> Vec<Check> {
     let host = service.host.as_deref().and_then(|name| inventory.host(name));
-    let ssh = || host.and_then(|host| host.ssh.clone());
+    plan_on(host, service, inventory)
+}
+
+/// The checks of a service on a host; without one, on this machine.
+pub fn plan_on(host: Option<&Host>, service: &Service, inventory: &Inventory) -> Vec<Check> {
+    let way = || Way::to(host);
+    let is_checked = |kind: CheckKind| !service.unchecked.contains(&kind);
     let mut checks = Vec::new();
     checks.extend(service.health.clone().map(Check::Http));
     checks.extend(service.dns.clone().map(|name| {
@@ -143,24 +158,26 @@ pub fn plan(service: &Service, inventory: &Inventory) -> Vec<Check> {
             checks.push(Check::Tcp { host, port: *port });
         }
     }
-    for name in service.own_containers() {
-        checks.push(Check::Container { engine: service.engine, name: name.to_owned(), ssh: ssh() });
+    let containers: Vec<String> = service.own_containers().into_iter().map(str::to_owned).collect();
+    if !containers.is_empty() && is_checked(CheckKind::Container) {
+        checks.push(Check::Container { engine: service.engine, names: containers, way: way() });
     }
-    for name in &service.units {
-        checks.push(Check::Unit { name: name.clone(), ssh: ssh() });
+    for name in service.units.iter().filter(|_| is_checked(CheckKind::Unit)) {
+        checks.push(Check::Unit { name: name.clone(), way: way() });
     }
     // A name alone may be that of several workloads, and leaves open which program manages a guest.
-    for workload in service.workloads.iter().filter(|workload| !workload.is_bare()) {
-        checks.push(Check::Workload { workload: workload.clone(), ssh: ssh() });
+    let is_stated = |workload: &&Workload| !workload.is_bare() && is_checked(CheckKind::Workload);
+    for workload in service.workloads.iter().filter(is_stated) {
+        checks.push(Check::Workload { workload: workload.clone(), way: way() });
     }
-    for guest in &service.guests {
+    for guest in service.guests.iter().filter(|_| is_checked(CheckKind::Guest)) {
         if let Some(program) = guest.program {
-            checks.push(Check::Guest { program, name: guest.name.clone(), ssh: ssh() });
+            checks.push(Check::Guest { program, name: guest.name.clone(), way: way() });
         }
     }
     for check in &service.commands {
-        let ssh = if check.place == Place::Local { None } else { ssh() };
-        checks.push(Check::Command { check: check.clone(), ssh });
+        let way = if check.place == Place::Local { Way::default() } else { way() };
+        checks.push(Check::Command { check: check.clone(), way });
     }
     checks
 }

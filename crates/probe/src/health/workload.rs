@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::command::ask;
 use super::finding::{Finding, Looked, State};
+use super::programs::{Rights, Way, ask, no_state};
 use opsctl_reader::terms::workload::{Workload, WorkloadKind};
 
 /// What kubectl prints of each workload, in the order in which [`read`] takes the values.
@@ -15,8 +15,8 @@ const COLUMNS: &str = "custom-columns=KIND:.kind,\
     COMPLETE:.status.conditions[?(@.type==\"Complete\")].status,FAILED:.status.conditions[?(@.type==\"Failed\")].status,\
     PODS_READY:.status.ready,SUSPENDED:.spec.suspend";
 
-/// The command that lists a workload: all kinds and namespaces, unless it states them.
-pub fn workload_selection(workload: &Workload) -> Vec<String> {
+/// The command that lists a workload on a host: all kinds and namespaces, unless it states them.
+pub fn workload_selection(workload: &Workload, way: &Way) -> Vec<String> {
     let kinds = match workload.kind {
         Some(kind) => kind.as_str().to_owned(),
         None => WorkloadKind::ALL.map(WorkloadKind::as_str).join(","),
@@ -26,16 +26,17 @@ pub fn workload_selection(workload: &Workload) -> Vec<String> {
         None => "--all-namespaces".to_owned(),
     };
     let name = format!("metadata.name={}", workload.name);
-    ["kubectl", "get", &kinds, &namespace, "--field-selector", &name].map(str::to_owned).into()
+    let words = ["get", &kinds, &namespace, "--field-selector", &name].map(str::to_owned);
+    way.kubectl().into_iter().chain(words).collect()
 }
 
 /// Asks kubectl for the workload.
-pub async fn look(workload: &Workload, ssh: Option<&str>, limit: Duration) -> Looked {
-    let mut words = workload_selection(workload);
+pub async fn look(workload: &Workload, way: &Way, limit: Duration) -> Looked {
+    let mut words = workload_selection(workload, way);
     words.extend(["--request-timeout=10s", "--no-headers", "--output", COLUMNS].map(str::to_owned));
-    let said = ask(&words, ssh, limit).await?;
+    let said = ask(&words, Rights::Root, way, limit).await?;
     if !said.success {
-        return Err(said.failure(State::Unknown, "kubectl"));
+        return Err(no_state(&said, "kubectl", way));
     }
     // Of several workloads of this name, one that is not ready decides.
     said.worst(read).ok_or_else(|| Finding::new(State::Missing, "there is no such workload"))

@@ -25,6 +25,7 @@ const ALL: &str = "all";
 /// Names of a variable: the current one, and the one of old releases.
 const ADDRESS: [&str; 2] = ["ansible_host", "ansible_ssh_host"];
 const USER: [&str; 2] = ["ansible_user", "ansible_ssh_user"];
+const BECOME: [&str; 1] = ["ansible_become"];
 const PORT: [&str; 2] = ["ansible_port", "ansible_ssh_port"];
 
 /// Connections of Ansible that are ssh.
@@ -195,6 +196,7 @@ impl Inventory {
             None | Some(Value::Null) => return Variable::Missing,
             Some(Value::String(text)) => text.clone(),
             Some(Value::Number(number)) => number.to_string(),
+            Some(Value::Bool(value)) => value.to_string(),
             Some(_) => return Variable::Unknown,
         };
         match text.as_str() {
@@ -242,7 +244,15 @@ impl Inventory {
             let port = port.text().filter(|port| *port != "22");
             let ssh = other.is_none().then(|| destination(user.text(), &address, port));
             let address = if is_local && address == *written { "127.0.0.1".to_owned() } else { address };
-            draft.add_listed_host(Host { name, address, ssh, comments }, naming::name(written));
+            let mut host = Host::new(name, address, ssh, comments);
+            let becomes = get(&BECOME)
+                .text()
+                .is_some_and(|text| ["true", "yes"].contains(&text.to_lowercase().as_str()));
+            if becomes && host.ssh.is_some() && user.text() != Some("root") {
+                host.asking.insert("sudo", "true".to_owned());
+                host.comments.push("guess: sudo, its ansible_become".to_owned());
+            }
+            draft.add_listed_host(host, naming::name(written));
         }
     }
 

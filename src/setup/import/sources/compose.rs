@@ -81,6 +81,16 @@ impl Project {
             }
             if let Some(value) = value.as_object() {
                 self.fill(value, &draft.known, &mut service);
+                for (needed, why) in self.needs(value) {
+                    let content =
+                        self.services().find(|(key, _)| **key == needed).map(|(_, content)| content);
+                    let stated = content.and_then(|content| content.get("container_name"));
+                    let stated = stated.and_then(|name| self.variables.text(name));
+                    let is_common = is_common(&needed);
+                    let names =
+                        naming::of_compose(&draft.known, &project, &needed, stated.as_deref(), is_common);
+                    service.guess(Key::Needs, names.service, why);
+                }
             }
             draft.add_service(service);
         }
@@ -118,6 +128,19 @@ impl Project {
                 None => {}
             }
         }
+    }
+
+    /// The compose services whose restart restarts a service, too, with the reason.
+    fn needs(&self, value: &Map<String, Value>) -> Vec<(String, &'static str)> {
+        let mode = value.get("network_mode").and_then(|mode| self.variables.text(mode));
+        let network = mode.as_deref().and_then(|mode| mode.strip_prefix("service:")).map(str::to_owned);
+        let network = network.map(|needed| (needed, "it uses its network"));
+        let depends = value.get("depends_on").and_then(Value::as_object).into_iter().flatten();
+        let restarts = |(needed, how): (&String, &Value)| {
+            let restarts = how.get("restart").and_then(Value::as_bool) == Some(true);
+            restarts.then(|| (needed.clone(), "its depends_on restarts it"))
+        };
+        network.into_iter().chain(depends.filter_map(restarts)).collect()
     }
 
     /// The members of a list of texts, or one text.

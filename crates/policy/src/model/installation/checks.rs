@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
+pub use crate::lists::UNASKED;
 use crate::model::rights::window::Window;
 
 /// A health endpoint.
@@ -80,6 +81,32 @@ pub enum Place {
     Local,
 }
 
+/// A kind of check that follows from the names of a service, and can be switched off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckKind {
+    /// Its containers.
+    Container,
+    /// Its units.
+    Unit,
+    /// Its workloads.
+    Workload,
+    /// Its guests.
+    Guest,
+}
+
+impl CheckKind {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Container => "container",
+            Self::Unit => "unit",
+            Self::Workload => "workload",
+            Self::Guest => "guest",
+        }
+    }
+}
+
 /// The program that runs the containers of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -89,6 +116,8 @@ pub enum Engine {
     Docker,
     /// `podman`.
     Podman,
+    /// `nerdctl`.
+    Nerdctl,
 }
 
 impl Engine {
@@ -97,6 +126,7 @@ impl Engine {
         match self {
             Self::Docker => "docker",
             Self::Podman => "podman",
+            Self::Nerdctl => "nerdctl",
         }
     }
 }

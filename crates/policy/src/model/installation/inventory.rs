@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::checks::{CommandCheck, DnsName, Engine, Health, TcpPort};
+use super::checks::{CheckKind, CommandCheck, DnsName, Engine, Health, TcpPort};
 use super::names;
 use opsctl_reader::terms::action::Target;
 use opsctl_reader::terms::guest::Guest;
@@ -28,6 +28,32 @@ pub struct Host {
     pub address: String,
     /// The ssh destination, e.g. `root@ie01`.
     pub ssh: Option<String>,
+    /// How its programs are asked about services.
+    pub asking: Asking,
+}
+
+/// How the programs of a host are asked about services.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Asking {
+    /// Whether container engines, hypervisors and kubectl run as root, through `sudo -n`.
+    pub sudo: bool,
+    /// Folders that are searched for programs before those of `PATH`.
+    pub path: Vec<String>,
+    /// The words that start kubectl, if these are others than `kubectl`.
+    pub kubectl: Vec<String>,
+    /// The manager of the units.
+    pub units: UnitManager,
+}
+
+/// The systemd that manages units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnitManager {
+    /// That of the system.
+    #[default]
+    System,
+    /// That of the user of the ssh destination; for a unit that does not run there, that of the system.
+    User,
 }
 
 /// A service and the names of its parts, which share one budget.
@@ -61,6 +87,10 @@ pub struct Service {
     pub commands: Vec<CommandCheck>,
     /// The container engine.
     pub engine: Engine,
+    /// The services whose restart restarts it, too.
+    pub needs: Vec<String>,
+    /// The kinds of check that are switched off.
+    pub unchecked: Vec<CheckKind>,
 }
 
 impl Service {
@@ -157,6 +187,23 @@ impl Inventory {
     /// The host with this name.
     pub fn host(&self, name: &str) -> Option<&Host> {
         self.hosts.iter().find(|host| host.name == name)
+    }
+
+    /// The services that need one of these, directly or through others, without these themselves; in the order of the inventory.
+    pub fn dependents(&self, of: &[&str]) -> Vec<&Service> {
+        let mut reached: Vec<&str> = of.to_vec();
+        loop {
+            let needs = |service: &&Service| {
+                !reached.contains(&service.name.as_str())
+                    && service.needs.iter().any(|needed| reached.contains(&needed.as_str()))
+            };
+            let Some(next) = self.services.iter().find(needs) else { break };
+            reached.push(&next.name);
+        }
+        let is_new = |service: &&Service| {
+            reached.contains(&service.name.as_str()) && !of.contains(&service.name.as_str())
+        };
+        self.services.iter().filter(is_new).collect()
     }
 
     /// The name of the service with this name, else of the service with a part of this name, else the name itself.

@@ -24,6 +24,8 @@ pub struct Policy {
     pub restart: Budget,
     /// The budget for redeployments per service.
     pub redeployment: Budget,
+    /// The budgets of hosts, in addition to those of their services.
+    pub host_budgets: Vec<HostBudget>,
     /// How actions are handled whose target service cannot be determined.
     pub unresolved: Unresolved,
     /// How names are handled that `hosts.yaml` does not list.
@@ -63,6 +65,7 @@ impl Default for Policy {
         Self {
             restart: Budget { limit: 2, window: Window::hours(4), per: Per::Service },
             redeployment: Budget { limit: 1, window: Window::hours(24), per: Per::Service },
+            host_budgets: vec![],
             unresolved: Unresolved::Budget,
             unlisted: Unlisted::Own,
             resolve: Resolve::default(),
@@ -92,6 +95,13 @@ impl Policy {
         }
     }
 
+    /// The longest window of a budget.
+    pub fn longest_window(&self) -> Window {
+        let of_hosts = self.host_budgets.iter().flat_map(|host| [&host.restart, &host.redeployment]);
+        let budgets = [&self.restart, &self.redeployment].into_iter().chain(of_hosts.flatten());
+        budgets.map(|budget| budget.window).max_by_key(|window| window.delta()).unwrap_or(self.restart.window)
+    }
+
     /// The rights of a tier.
     pub fn tier(&self, tier: Tier) -> &TierPolicy {
         tier.of(&self.tiers)
@@ -107,6 +117,19 @@ pub struct Budget {
     pub window: Window,
     /// Whose actions count.
     pub per: Per,
+}
+
+/// The budgets of all services of a host together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostBudget {
+    /// The host.
+    pub host: String,
+    /// Its services.
+    pub services: Vec<String>,
+    /// The budget for stops, starts and restarts.
+    pub restart: Option<Budget>,
+    /// The budget for redeployments.
+    pub redeployment: Option<Budget>,
 }
 
 /// Whose actions count against a budget, where several agents share a ledger.

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use crate::spanned::{Location, Spanned};
 
-use super::values::{is_dns_name, is_http_url};
+use crate::check::values::{is_dns_name, is_http_url};
 use crate::error::{Checked, Mistake, Mistakes};
 use crate::written;
 use crate::written::{is_no, is_yes};

@@ -3,9 +3,10 @@
 use crate::spanned::Spanned;
 
 use super::health;
-use super::values::{check_name, is_name};
+use crate::check::values::{check_name, is_name};
 use crate::error::{Checked, Mistake, Mistakes, suggestion};
 use crate::yaml::file::ServiceWire;
+use opsctl_policy::model::installation::checks::Engine;
 use opsctl_policy::model::installation::inventory::{Host, Service};
 use opsctl_reader::terms::action::Target;
 use opsctl_reader::terms::guest::{Guest, GuestProgram};
@@ -18,11 +19,12 @@ pub struct OwnedName {
     target: Target,
 }
 
-/// Checks a service; returns it with its parts.
+/// Checks a service; returns it with its parts. `engine` is that of its host.
 pub fn check(
     name: Spanned<String>,
     wire: ServiceWire,
     domain: Option<&str>,
+    engine: Option<Engine>,
     hosts: &[Host],
     found: &mut Mistakes,
 ) -> (Service, Vec<OwnedName>) {
@@ -45,7 +47,8 @@ pub fn check(
     let dns = health::check_dns(wire.dns, &name, domain, hosts, found);
     let tcp = found.keep_all(wire.tcp.iter().map(|port| health::check_port(port, has_host)));
     let commands = health::check_commands(wire.check, found);
-    let engine = wire.engine.unwrap_or_default();
+    let engine = wire.engine.or(engine).unwrap_or_default();
+    let needs = wire.needs.into_iter().flat_map(|needs| needs.value.0).collect();
     let health = health::check(wire.health, &name, domain, found);
     let service = Service {
         name,
@@ -62,6 +65,8 @@ pub fn check(
         tcp,
         commands,
         engine,
+        needs,
+        unchecked: wire.unchecked,
     };
     (service, parts)
 }
