@@ -5,13 +5,15 @@
 mod redact {
     pub mod beginning;
     pub mod entry;
+    pub mod least_length;
+    pub mod token;
 }
 
 use std::path::PathBuf;
 use std::{env, fs, io};
 
 use redact::beginning::{WORDS, place};
-use redact::entry::{Entry, Forms};
+use redact::entry::{Entry, Forms, Placeholders};
 
 /// The forms of secrets.
 const SECRETS: &str = "src/rules.yaml";
@@ -32,13 +34,14 @@ fn main() {
     }
 }
 
-/// Turns the forms of secrets into constants: the rules, the texts that select one, sorted, the set of the first three
-/// bytes of these texts, and the names of variables.
+/// Turns the forms of secrets into constants: the rules, the texts that select one, sorted, the least
+/// lengths of runs that select one, the set of the first three bytes of the texts, and the names of variables.
 fn write_secrets() -> Result<(), BuildError> {
     println!("cargo::rerun-if-changed={SECRETS}");
     let file = PathBuf::from(SECRETS);
-    let Forms { rules: entries, variables, .. } = serde_saphyr::from_str(&fs::read_to_string(&file)?)
-        .map_err(|error| BuildError::Yaml { file, error: Box::new(error) })?;
+    let Forms { rules: entries, placeholders, variables, .. } =
+        serde_saphyr::from_str(&fs::read_to_string(&file)?)
+            .map_err(|error| BuildError::Yaml { file, error: Box::new(error) })?;
     let rules: Vec<String> = entries.iter().map(|(name, entry)| entry.expression(name)).collect();
     let mut selectors: Vec<(String, usize)> = entries
         .values()
@@ -52,11 +55,22 @@ fn write_secrets() -> Result<(), BuildError> {
             *bits |= 1 << bit;
         }
     }
+    let mut runs: Vec<(usize, usize)> = entries
+        .values()
+        .enumerate()
+        .filter(|(_, entry)| entry.run > 0 && entry.needs.is_empty())
+        .map(|(at, entry)| (entry.run, at))
+        .collect();
+    runs.sort_unstable();
     let rules = rules.join(", ");
+    let Placeholders { words, beginnings, folders, places, names } = placeholders;
     let text = format!(
         "pub static RULES: &[Rule] = &[{rules}];\n\
          pub static SELECTORS: &[(&str, usize)] = &{selectors:?};\n\
+         pub static RUNS: &[(usize, usize)] = &{runs:?};\n\
          pub static BEGINS: [u64; crate::beginning::WORDS] = {begins:?};\n\
+         pub static PLACEHOLDERS: Placeholders = Placeholders {{ words: &{words:?}, beginnings: &{beginnings:?}, \
+         folders: &{folders:?}, places: &{places:?}, names: &{names:?} }};\n\
          pub static ENDINGS: &[&str] = &{:?};\n\
          pub static BEGINNINGS: &[&str] = &{:?};\n",
         variables.endings, variables.beginnings
