@@ -29,7 +29,7 @@ fn session(policy: &str) -> Session {
         .stub("notes-server", MCP_SERVER)
         .file("mcp.json", &server.to_string())
         .client_arguments(["--mcp-config", "../mcp.json"])
-        .tools("Bash,Read,Grep,TaskOutput,mcp__notes__show")
+        .tools("Bash,Read,Grep,mcp__notes__show")
         .stub("docker", INSPECT)
         .file("project/app.conf", CONFIG)
 }
@@ -85,21 +85,42 @@ fn the_output_of_a_command_that_fails_reaches_the_model() {
 }
 
 #[test]
-fn long_output_and_the_output_of_a_background_task_are_redacted_when_they_are_read() {
-    let long = "for n in $(seq 4000); do echo \"line $n of the output\"; done; cat app.conf";
+fn long_output_is_redacted_in_the_preview_and_when_its_file_is_read() {
+    let mut read = false;
     let finished = session("")
-        .step(bash(long))
-        .step(tool("Bash", &json!({"command": "cat app.conf; sleep 1", "run_in_background": true})))
-        .step(bash("sleep 2"))
-        .answering(|request| {
-            let asked = request.conversation();
-            let id = asked.rsplit_once("running in background with ID: ")?.1;
-            let id: String = id.chars().take_while(char::is_ascii_alphanumeric).collect();
-            let done = asked.contains("retrieval_status");
-            (asked.matches("sleep 2").count() > 0 && !done)
-                .then(|| tool("TaskOutput", &json!({"task_id": id, "block": true, "timeout": 5000})))
+        .step(bash(
+            "cat app.conf; for n in $(seq 4000); do echo \"line $n of the output\"; done; cat app.conf",
+        ))
+        .answering(move |request| {
+            let shown = request.conversation();
+            let (_, path) = shown.split_once("Full output saved to: ").filter(|_| !read)?;
+            read = true;
+            let path = path.split_whitespace().next().unwrap();
+            Some(tool("Read", &json!({"file_path": path, "offset": 4000, "limit": 20})))
         })
         .run();
+    assert!(finished.tool_result(0).shown.contains("password = [redacted]"), "{:?}", finished.tool_result(0));
+    assert!(finished.tool_result(1).shown.contains("password = [redacted]"), "{:?}", finished.tool_result(1));
     assert_hidden(&finished);
-    assert!(finished.shown_at_end().contains("level = debug"), "{}", finished.shown_at_end());
+}
+
+/// The client has no tool for the output of a background task; it names a file.
+#[test]
+fn the_output_of_a_background_task_is_redacted_when_its_file_is_read() {
+    let mut read = false;
+    let finished = session("")
+        .step(tool("Bash", &json!({"command": "cat app.conf", "run_in_background": true})))
+        .step(bash("sleep 1"))
+        .answering(move |request| {
+            let shown = request.conversation();
+            let (_, path) = shown.split_once("<output-file>").filter(|_| !read)?;
+            read = true;
+            let (path, _) = path.split_once("</output-file>")?;
+            Some(tool("Read", &json!({"file_path": path})))
+        })
+        .run();
+    let results = finished.tool_results().iter();
+    let shown: String = results.map(|result| result.shown.as_str()).collect();
+    assert!(shown.contains("password = [redacted]") && shown.contains("level = debug"), "{shown}");
+    assert_hidden(&finished);
 }
