@@ -41,7 +41,9 @@ pub fn find(text: &str, known: &[Range<usize>]) -> Vec<Range<usize>> {
         }
     }
     if has("kind\":\"Secret\"") || has("kind\\\":\\\"Secret\\\"") {
-        DATA.iter().for_each(|data| add_inline(text, data, &mut spans));
+        for data in DATA {
+            add_inline(text, data, &mut spans);
+        }
     }
     for end in find_iter(text.as_bytes(), "-----END ") {
         let before = known.partition_point(|span| span.start <= end);
@@ -178,8 +180,8 @@ fn key_before(text: &str, end: usize) -> Option<Range<usize>> {
         let from = before.rfind('\n').map_or(0, |at| at + 1);
         let line = before.get(from..)?;
         let last = line.trim_end().rsplit([' ', ':', '\t', '-']).next()?;
-        let least = if start == end { 4 } else { 32 };
-        let is_key = last.len() >= least
+        let shortest = if start == end { 4 } else { 32 };
+        let is_key = last.len() >= shortest
             && last.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
         if line.len() > LONGEST_KEY_LINE || !is_key {
             break;

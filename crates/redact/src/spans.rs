@@ -101,8 +101,7 @@ fn search(
             continue;
         }
         let mut beyond = BEYOND;
-        loop {
-            let Some(window) = window(text, rule, at, beyond) else { break };
+        while let Some(window) = window(text, rule, at, beyond) {
             let Some(part) = text.get(window.range.clone()) else { break };
             if !may_match(rule, part) {
                 break;
@@ -170,7 +169,7 @@ fn may_match(rule: &Rule, part: &str) -> bool {
     let has_run = || bytes.split(|byte| !is_of_run(*byte)).any(|run| run.len() >= rule.run);
     (rule.beside.is_empty() || memmem::find(bytes, rule.beside.as_bytes()).is_some())
         && (!rule.mixed || is_mixed(bytes))
-        && (rule.needs.is_empty() || rule.needs.iter().any(|needed| has(&needed)))
+        && (rule.needs.is_empty() || rule.needs.iter().any(has))
         && (rule.run == 0 || has_run())
 }
 
