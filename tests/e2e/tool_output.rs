@@ -77,6 +77,16 @@ fn with_redact_output_false_the_model_reads_the_output_unchanged() {
     assert!(finished.tool_result(0).shown.contains(SECRET));
 }
 
+#[test]
+fn a_resumed_session_reads_no_secret_from_its_transcript() {
+    let first = session("").step(bash("docker inspect web")).run();
+    assert_hidden(&first);
+    let (id, calls) = (first.session_id().to_owned(), first.tool_calls());
+    let resumed = Session::continuing(first.into_workspace()).resuming(&id, calls).prompt("go on").run();
+    assert!(resumed.shown_at_end().contains("DB_PASSWORD=[redacted]"), "{}", resumed.shown_at_end());
+    assert_hidden(&resumed);
+}
+
 /// Documented as not covered: docs/policy.md.
 #[test]
 fn the_output_of_a_command_that_fails_reaches_the_model() {
