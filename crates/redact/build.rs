@@ -9,10 +9,11 @@ mod redact {
     pub mod token;
 }
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::{env, fs, io};
 
-use redact::beginning::{WORDS, place};
+use redact::beginning::{WORDS, number, place};
 use redact::entry::{Entry, Forms, Placeholders};
 
 /// The forms of secrets.
@@ -25,6 +26,12 @@ enum BuildError {
     Yaml { file: PathBuf, error: Box<serde_saphyr::Error> },
     #[error(transparent)]
     Io(#[from] io::Error),
+}
+
+/// The number of the first three bytes of a selector; the third of two is 0.
+fn number_of(selector: &str) -> u32 {
+    let mut bytes = selector.bytes();
+    number([(); 3].map(|()| bytes.next().unwrap_or_default()))
 }
 
 fn main() {
@@ -49,8 +56,14 @@ fn write_secrets() -> Result<(), BuildError> {
         .flat_map(|(at, entry)| entry.selectors().map(move |selector| (selector, at)))
         .collect();
     selectors.sort();
+    let mut groups: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
+    for (at, (selector, _)) in selectors.iter().enumerate() {
+        groups.entry(number_of(selector)).or_insert((at, at)).1 = at + 1;
+    }
+    let groups: Vec<(u32, usize, usize)> =
+        groups.into_iter().map(|(key, (first, end))| (key, first, end)).collect();
     let mut begins = [0_u64; WORDS];
-    for (word, bit) in entries.values().flat_map(Entry::beginnings).map(place) {
+    for (word, bit) in entries.values().flat_map(Entry::beginnings).map(|three| place(number(three))) {
         if let Some(bits) = begins.get_mut(word) {
             *bits |= 1 << bit;
         }
@@ -67,6 +80,7 @@ fn write_secrets() -> Result<(), BuildError> {
     let text = format!(
         "pub static RULES: &[Rule] = &[{rules}];\n\
          pub static SELECTORS: &[(&str, usize)] = &{selectors:?};\n\
+         pub static GROUPS: &[(u32, usize, usize)] = &{groups:?};\n\
          pub static RUNS: &[(usize, usize)] = &{runs:?};\n\
          pub static BEGINS: [u64; crate::beginning::WORDS] = {begins:?};\n\
          pub static PLACEHOLDERS: Placeholders = Placeholders {{ words: &{words:?}, beginnings: &{beginnings:?}, \

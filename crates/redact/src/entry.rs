@@ -73,6 +73,8 @@ pub struct Entry {
     pub beside: String,
     /// Characters of which one follows the name that ends with the text in `needs`.
     pub then: String,
+    /// Whether a match begins with one of the texts in `needs`.
+    pub begins: bool,
     /// The programs to whose words it applies.
     pub programs: Vec<String>,
     /// Whether a secret has capital letters, small letters and digits.
@@ -88,10 +90,13 @@ pub struct Entry {
 impl Entry {
     /// The rule as a Rust expression.
     pub fn expression(&self, name: &str) -> String {
-        let Self { run, beside, then, mixed, whole, .. } = self;
+        let Self { run, beside, then, begins, mixed, whole, .. } = self;
         let mut pattern = self.pattern.clone();
         for (part, meaning) in PARTS {
             pattern = pattern.replace(part, meaning);
+        }
+        if *begins {
+            pattern = format!("^(?:{pattern})");
         }
         let token = if self.programs.is_empty() && !whole { least_length(&pattern) } else { 0 };
         let (command, needs) = if self.programs.is_empty() {
@@ -104,7 +109,7 @@ impl Entry {
         };
         format!(
             "Rule {{ name: {name:?}, command: {command:?}, needs: &{needs:?}, pattern: {pattern:?}, run: {run}, \
-             beside: {beside:?}, then: {then:?}, mixed: {mixed}, whole: {whole}, token: {token} }}"
+             beside: {beside:?}, then: {then:?}, begins: {begins}, mixed: {mixed}, whole: {whole}, token: {token} }}"
         )
     }
 

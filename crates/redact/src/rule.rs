@@ -32,6 +32,8 @@ pub struct Rule {
     pub beside: &'static str,
     /// The characters of which one follows the name that ends with the selecting text; empty if any may.
     pub then: &'static str,
+    /// Whether a match begins where the text is that selects it.
+    pub begins: bool,
     /// Whether a secret has capital letters, small letters and digits.
     pub mixed: bool,
     /// Whether the pattern spans lines.

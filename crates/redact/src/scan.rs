@@ -1,10 +1,14 @@
 //! The places of a text beside which a rule may match, in one pass.
 
 use super::beginning::place;
-use super::built_in::{BEGINS, RULES, RUNS, SELECTORS};
+use super::built_in::{BEGINS, GROUPS, RULES, RUNS, SELECTORS};
+use super::rule::Rule;
 
-/// The longest part of a name after a text that selects a rule, such as `_base` in `secret_key_base`, in bytes.
-const LONGEST_ENDING: usize = 5;
+/// What may end a name after a text that selects a rule, beside digits: `secret_key_base`, `credentials`.
+const ENDINGS: [&[u8]; 8] = [b"s", b"id", b"_id", b"-id", b"base", b"_base", b"-base", b"_url"];
+
+/// The longest of [`ENDINGS`], in bytes, and one more.
+const LONGEST_ENDING: usize = 6;
 
 /// A place beside which a rule may match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,27 +24,21 @@ pub fn hits(text: &str) -> Vec<Hit> {
     let mut hits = Vec::new();
     let bytes = text.as_bytes();
     let shortest = RUNS.first().map_or(usize::MAX, |(run, _)| *run);
-    let mut run = 0;
-    let lower = |at: usize| bytes.get(at).map_or(0, u8::to_ascii_lowercase);
-    let mut three = [0, lower(0), lower(1)];
-    let after = bytes.iter().skip(2).map(u8::to_ascii_lowercase).chain([0, 0]);
-    for ((at, byte), third) in bytes.iter().enumerate().zip(after) {
-        let [_, first, second] = three;
-        three = [first, second, third];
-        if is_of_run(*byte) {
-            run += 1;
-        } else {
-            if run >= shortest {
-                add_run(at, run, &mut hits);
-            }
-            run = 0;
+    let mut run = 0_usize;
+    // The byte at `end` is the third of three, which begin two before it.
+    let mut three = 0_u32;
+    let ends = bytes.iter().chain(&[0, 0]).enumerate();
+    for (end, byte) in ends {
+        three = (three << 8 | u32::from(byte.to_ascii_lowercase())) & 0x00FF_FFFF;
+        run = (run + 1) * usize::from(is_of_run(*byte));
+        if run == shortest {
+            add_run(bytes, end + 1 - run, &mut hits);
         }
         let (word, bit) = place(three);
-        if BEGINS.get(word).is_some_and(|bits| bits >> bit & 1 == 1) {
-            add_selected(text, at, [first, second], &mut hits);
+        if BEGINS.get(word).is_some_and(|bits| bits >> bit & 1 == 1) && end >= 2 {
+            add_selected(bytes, end - 2, three, &mut hits);
         }
     }
-    add_run(bytes.len(), run, &mut hits);
     hits.sort_unstable();
     hits
 }
@@ -50,42 +48,50 @@ pub const fn is_of_run(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'-')
 }
 
-/// Adds the rules that a run of this length selects, which ends here.
-fn add_run(end: usize, run: usize, hits: &mut Vec<Hit>) {
+/// Adds the rules that the run selects which begins here.
+fn add_run(bytes: &[u8], start: usize, hits: &mut Vec<Hit>) {
+    let run = bytes.iter().skip(start).take_while(|byte| is_of_run(**byte)).count();
     let selected = RUNS.iter().take_while(|(least, _)| *least <= run);
-    hits.extend(selected.map(|(_, rule)| Hit { rule: *rule, at: end - run }));
+    hits.extend(selected.map(|(_, rule)| Hit { rule: *rule, at: start }));
 }
 
-/// Adds the rules of the selectors with which the text goes on.
-fn add_selected(text: &str, at: usize, pair: [u8; 2], hits: &mut Vec<Hit>) {
-    let rest = text.as_bytes().get(at..).unwrap_or_default();
-    let from = SELECTORS.partition_point(|(selector, _)| selector.as_bytes() < pair.as_slice());
-    let selectors = SELECTORS.get(from..).unwrap_or_default();
-    for (selector, rule) in selectors.iter().take_while(|(known, _)| known.as_bytes().starts_with(&pair)) {
-        let is_here =
-            rest.get(..selector.len()).is_some_and(|here| here.eq_ignore_ascii_case(selector.as_bytes()));
-        let Some(known) = RULES.get(*rule).filter(|_| is_here) else { continue };
-        let after = rest.get(selector.len()..).unwrap_or_default();
-        let is_word = || is_word(text, at, after);
-        if (known.command.is_empty() || is_word())
-            && (known.then.is_empty() || is_followed(after, known.then))
-        {
-            hits.push(Hit { rule: *rule, at });
+/// Adds the rules of the selectors with which the text goes on: those that begin with these three bytes, and those of two.
+fn add_selected(bytes: &[u8], at: usize, three: u32, hits: &mut Vec<Hit>) {
+    let rest = bytes.get(at..).unwrap_or_default();
+    for key in [three & 0x00FF_FF00, three] {
+        let Ok(group) = GROUPS.binary_search_by_key(&key, |(key, ..)| *key) else { continue };
+        let Some((_, first, end)) = GROUPS.get(group) else { continue };
+        for (selector, rule) in SELECTORS.get(*first..*end).unwrap_or_default() {
+            let (selector, known) = (selector.as_bytes(), RULES.get(*rule));
+            let is_here = rest.get(..selector.len()).is_some_and(|here| here.eq_ignore_ascii_case(selector));
+            let Some(known) = known.filter(|_| is_here) else { continue };
+            let after = rest.get(selector.len()..).unwrap_or_default();
+            if (known.command.is_empty() || is_word(bytes, at, after)) && is_followed(after, known) {
+                hits.push(Hit { rule: *rule, at });
+            }
         }
     }
 }
 
 /// Whether a selector stands alone: the name of a program is a whole word.
-fn is_word(text: &str, at: usize, after: &[u8]) -> bool {
-    let before = at.checked_sub(1).and_then(|before| text.as_bytes().get(before));
+fn is_word(bytes: &[u8], at: usize, after: &[u8]) -> bool {
+    let before = at.checked_sub(1).and_then(|before| bytes.get(before));
     !before.is_some_and(u8::is_ascii_alphanumeric) && after.first().is_some_and(u8::is_ascii_whitespace)
 }
 
-/// Whether one of the characters follows, after the end of the name, a quote and blanks.
-fn is_followed(after: &[u8], then: &str) -> bool {
+/// Whether one of the characters follows that a rule states, after the end of the name, a quote and blanks, and a value after
+/// it.
+fn is_followed(after: &[u8], rule: &Rule) -> bool {
+    if rule.then.is_empty() {
+        return true;
+    }
     let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     let name = after.iter().take(LONGEST_ENDING).take_while(|byte| is_of_name(byte)).count();
-    let mut rest =
-        after.iter().skip(name).skip_while(|byte| matches!(byte, b'\\' | b'"' | b'\'' | b' ' | b'\t'));
-    rest.next().is_some_and(|byte| then.as_bytes().contains(byte))
+    let (name, rest) = after.split_at_checked(name).unwrap_or_default();
+    let is_ending =
+        name.iter().all(u8::is_ascii_digit) || ENDINGS.iter().any(|ending| name.eq_ignore_ascii_case(ending));
+    let mut rest = rest.iter().skip_while(|byte| matches!(byte, b'\\' | b'"' | b'\'' | b' ' | b'\t'));
+    let is_stated = is_ending && rest.next().is_some_and(|byte| rule.then.as_bytes().contains(byte));
+    let mut value = rest.skip_while(|byte| matches!(byte, b' ' | b'\t'));
+    is_stated && (rule.whole || value.next().is_some_and(|byte| !matches!(byte, b'\n' | b'[' | b'{')))
 }

@@ -102,21 +102,23 @@ fn search(
         }
         let mut beyond = BEYOND;
         while let Some(window) = window(text, rule, at, beyond) {
-            let Some(part) = text.get(window.range.clone()) else { break };
-            if !may_match(rule, part) {
+            let Some(part) = text.get(window.range.clone()).filter(|part| may_match(rule, part)) else {
                 break;
-            }
+            };
             let before = spans.len();
             let Some(()) = matches(number, rule, part, window.range.start, spans) else { return };
-            let goes_on =
-                spans.get(before..).unwrap_or_default().iter().any(|span| span.end == window.range.end);
-            if window.is_cut && goes_on {
+            let found = spans.get(before..).unwrap_or_default();
+            if window.is_cut && found.iter().any(|span| span.end == window.range.end) {
                 spans.truncate(before);
                 beyond *= 4;
-            } else {
-                done = window.range.end.saturating_sub(if window.is_cut { MARGIN } else { 0 });
-                break;
+                continue;
             }
+            done = match found.last() {
+                Some(last) if rule.begins => last.end,
+                None if rule.begins => done,
+                _ => window.range.end.saturating_sub(if window.is_cut { MARGIN } else { 0 }),
+            };
+            break;
         }
     }
 }
@@ -130,6 +132,8 @@ fn window(text: &str, rule: &Rule, at: usize, beyond: usize) -> Option<Window> {
     let (start, end) = if rule.token > 0 {
         let start = before.iter().rposition(|byte| !is_of_token(*byte)).map_or(first, |at| first + at + 1);
         (start, after.iter().position(|byte| !is_of_token(*byte)))
+    } else if rule.begins {
+        (at, line_end(after))
     } else if rule.whole {
         (first, None)
     } else if rule.command.is_empty() {
@@ -141,7 +145,7 @@ fn window(text: &str, rule: &Rule, at: usize, beyond: usize) -> Option<Window> {
     let is_cut = end.is_none() && last < bytes.len();
     let end = end.map_or(last, |end| at + end);
     if rule.token > 0 && (end - start < rule.token || rule.run > 0 && end - start > LONGEST_RUN)
-        || rule.pattern.starts_with('^') && !begins_line
+        || rule.pattern.starts_with('^') && !rule.begins && !begins_line
     {
         return None;
     }
