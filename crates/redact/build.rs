@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::{env, fs, io};
 
-use redact::beginning::{WORDS, number, place};
+use redact::beginning::{WORDS, place};
 use redact::entry::{Entry, Forms, Placeholders};
 
 /// The forms of secrets.
@@ -26,6 +26,11 @@ enum BuildError {
     Yaml { file: PathBuf, error: Box<serde_saphyr::Error> },
     #[error(transparent)]
     Io(#[from] io::Error),
+}
+
+/// The big-endian number of three bytes.
+const fn number([first, second, third]: [u8; 3]) -> u32 {
+    u32::from_be_bytes([0, first, second, third])
 }
 
 /// The number of the first three bytes of a selector; the third of two is 0.
@@ -42,7 +47,7 @@ fn main() {
 }
 
 /// Turns the forms of secrets into constants: the rules, the texts that select one, sorted, the least
-/// lengths of runs that select one, the set of the first three bytes of the texts, and the names of variables.
+/// lengths of runs that select one, the first three bytes of the texts as groups and as a set, and the names of variables.
 fn write_secrets() -> Result<(), BuildError> {
     println!("cargo::rerun-if-changed={SECRETS}");
     let file = PathBuf::from(SECRETS);
@@ -62,6 +67,8 @@ fn write_secrets() -> Result<(), BuildError> {
     }
     let groups: Vec<(u32, usize, usize)> =
         groups.into_iter().map(|(key, (first, end))| (key, first, end)).collect();
+    let pairs: Vec<u32> =
+        groups.iter().map(|(key, ..)| *key).filter(|key| key.trailing_zeros() >= 8).collect();
     let mut begins = [0_u64; WORDS];
     for (word, bit) in entries.values().flat_map(Entry::beginnings).map(|three| place(number(three))) {
         if let Some(bits) = begins.get_mut(word) {
@@ -81,6 +88,7 @@ fn write_secrets() -> Result<(), BuildError> {
         "pub static RULES: &[Rule] = &[{rules}];\n\
          pub static SELECTORS: &[(&str, usize)] = &{selectors:?};\n\
          pub static GROUPS: &[(u32, usize, usize)] = &{groups:?};\n\
+         pub static PAIRS: &[u32] = &{pairs:?};\n\
          pub static RUNS: &[(usize, usize)] = &{runs:?};\n\
          pub static BEGINS: [u64; crate::beginning::WORDS] = {begins:?};\n\
          pub static PLACEHOLDERS: Placeholders = Placeholders {{ words: &{words:?}, beginnings: &{beginnings:?}, \

@@ -53,7 +53,7 @@ impl FoundSecrets {
             "updatedToolOutput": output,
             "additionalContext": "opsctl has replaced secrets in this output with `[redacted]`. Do not write `[redacted]` to a file in their place.",
         }});
-        Answer { output: Output::Json(json), ..answer }
+        Answer { output: Output::RedactedJson(json), ..answer }
     }
 
     /// Records the event. If the ledger cannot be used, the failure is kept, and recorded later.

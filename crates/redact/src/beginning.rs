@@ -3,12 +3,7 @@
 /// How many words of 64 bits the set has.
 pub const WORDS: usize = 1024;
 
-/// The number of three bytes.
-pub const fn number([first, second, third]: [u8; 3]) -> u32 {
-    u32::from_be_bytes([0, first, second, third])
-}
-
-/// The word and the bit of three bytes. Others share them: what the set contains is looked at closely.
+/// The word and the bit of three bytes, as a big-endian number. Others share them: what the set contains is looked at closely.
 pub const fn place(number: u32) -> (usize, u32) {
     let number = number.wrapping_mul(0x9E37_79B1) >> 16;
     ((number / 64) as usize, number % 64)

@@ -333,15 +333,18 @@ mod tests {
             "https://a:",
             "path/to/",
         ] {
+            // The shortest of several: the machine may do something else in between.
             let time = |times: usize| {
                 let text = part.repeat(times);
-                let began = std::time::Instant::now();
-                let _ = redacted(&text);
-                began.elapsed()
+                let once = |_| {
+                    let began = std::time::Instant::now();
+                    let _ = redacted(&text);
+                    began.elapsed()
+                };
+                (0..4).map(once).min().unwrap()
             };
-            let _ = time(100);
             let (short, long) = (time(1_000), time(20_000));
-            assert!(long < short * 100, "{part}: {short:?}, {long:?}");
+            assert!(long < short * 150, "{part}: {short:?}, {long:?}");
         }
     }
 

@@ -1,7 +1,8 @@
 //! The places of a text beside which a rule may match, in one pass.
 
 use super::beginning::place;
-use super::built_in::{BEGINS, GROUPS, RULES, RUNS, SELECTORS};
+use super::built_in::{BEGINS, GROUPS, PAIRS, RULES, RUNS, SELECTORS};
+use super::placeholder::is_mixed;
 use super::rule::Rule;
 
 /// What may end a name after a text that selects a rule, beside digits: `secret_key_base`, `credentials`.
@@ -24,13 +25,11 @@ pub fn hits(text: &str) -> Vec<Hit> {
     let mut hits = Vec::new();
     let bytes = text.as_bytes();
     let shortest = RUNS.first().map_or(usize::MAX, |(run, _)| *run);
-    let mut run = 0_usize;
+    let (mut run, mut three) = (0_usize, 0_u32);
     // The byte at `end` is the third of three, which begin two before it.
-    let mut three = 0_u32;
-    let ends = bytes.iter().chain(&[0, 0]).enumerate();
-    for (end, byte) in ends {
+    let mut step = |end: usize, byte: u8| {
         three = (three << 8 | u32::from(byte.to_ascii_lowercase())) & 0x00FF_FFFF;
-        run = (run + 1) * usize::from(is_of_run(*byte));
+        run = (run + 1) * usize::from(is_of_run(byte));
         if run == shortest {
             add_run(bytes, end + 1 - run, &mut hits);
         }
@@ -38,6 +37,12 @@ pub fn hits(text: &str) -> Vec<Hit> {
         if BEGINS.get(word).is_some_and(|bits| bits >> bit & 1 == 1) && end >= 2 {
             add_selected(bytes, end - 2, three, &mut hits);
         }
+    };
+    for (end, byte) in bytes.iter().enumerate() {
+        step(end, *byte);
+    }
+    for beyond in 0..2 {
+        step(bytes.len() + beyond, 0);
     }
     hits.sort_unstable();
     hits
@@ -50,15 +55,19 @@ pub const fn is_of_run(byte: u8) -> bool {
 
 /// Adds the rules that the run selects which begins here.
 fn add_run(bytes: &[u8], start: usize, hits: &mut Vec<Hit>) {
-    let run = bytes.iter().skip(start).take_while(|byte| is_of_run(**byte)).count();
-    let selected = RUNS.iter().take_while(|(least, _)| *least <= run);
+    let rest = bytes.get(start..).unwrap_or_default();
+    let run = rest.iter().position(|byte| !is_of_run(*byte)).map_or(rest, |end| rest.split_at(end).0);
+    let is_mixed = is_mixed(run);
+    let selected = RUNS.iter().take_while(|(least, _)| *least <= run.len());
+    let selected = selected.filter(|(_, rule)| is_mixed || RULES.get(*rule).is_some_and(|rule| !rule.mixed));
     hits.extend(selected.map(|(_, rule)| Hit { rule: *rule, at: start }));
 }
 
 /// Adds the rules of the selectors with which the text goes on: those that begin with these three bytes, and those of two.
 fn add_selected(bytes: &[u8], at: usize, three: u32, hits: &mut Vec<Hit>) {
     let rest = bytes.get(at..).unwrap_or_default();
-    for key in [three & 0x00FF_FF00, three] {
+    let pair = Some(three & 0x00FF_FF00).filter(|pair| PAIRS.contains(pair));
+    for key in pair.into_iter().chain([three]) {
         let Ok(group) = GROUPS.binary_search_by_key(&key, |(key, ..)| *key) else { continue };
         let Some((_, first, end)) = GROUPS.get(group) else { continue };
         for (selector, rule) in SELECTORS.get(*first..*end).unwrap_or_default() {
