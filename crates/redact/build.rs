@@ -55,14 +55,14 @@ fn write_secrets() -> Result<(), BuildError> {
         serde_saphyr::from_str(&fs::read_to_string(&file)?)
             .map_err(|error| BuildError::Yaml { file, error: Box::new(error) })?;
     let rules: Vec<String> = entries.iter().map(|(name, entry)| entry.expression(name)).collect();
-    let mut selectors: Vec<(String, usize)> = entries
-        .values()
-        .enumerate()
-        .flat_map(|(at, entry)| entry.selectors().map(move |selector| (selector, at)))
-        .collect();
-    selectors.sort();
+    let mut selectors: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (at, entry) in entries.values().enumerate() {
+        for selector in entry.selectors() {
+            selectors.entry(selector).or_default().push(at);
+        }
+    }
     let mut groups: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
-    for (at, (selector, _)) in selectors.iter().enumerate() {
+    for (at, selector) in selectors.keys().enumerate() {
         groups.entry(number_of(selector)).or_insert((at, at)).1 = at + 1;
     }
     let groups: Vec<(u32, usize, usize)> =
@@ -83,10 +83,13 @@ fn write_secrets() -> Result<(), BuildError> {
         .collect();
     runs.sort_unstable();
     let rules = rules.join(", ");
+    let selectors: Vec<String> =
+        selectors.iter().map(|(selector, rules)| format!("({selector:?}, &{rules:?})")).collect();
+    let selectors = selectors.join(", ");
     let Placeholders { words, beginnings, folders, places, names } = placeholders;
     let text = format!(
         "pub static RULES: &[Rule] = &[{rules}];\n\
-         pub static SELECTORS: &[(&str, usize)] = &{selectors:?};\n\
+         pub static SELECTORS: &[(&str, &[usize])] = &[{selectors}];\n\
          pub static GROUPS: &[(u32, usize, usize)] = &{groups:?};\n\
          pub static PAIRS: &[u32] = &{pairs:?};\n\
          pub static RUNS: &[(usize, usize)] = &{runs:?};\n\

@@ -70,16 +70,21 @@ fn add_selected(bytes: &[u8], at: usize, three: u32, hits: &mut Vec<Hit>) {
     for key in pair.into_iter().chain([three]) {
         let Ok(group) = GROUPS.binary_search_by_key(&key, |(key, ..)| *key) else { continue };
         let Some((_, first, end)) = GROUPS.get(group) else { continue };
-        for (selector, rule) in SELECTORS.get(*first..*end).unwrap_or_default() {
-            let (selector, known) = (selector.as_bytes(), RULES.get(*rule));
+        for (selector, rules) in SELECTORS.get(*first..*end).unwrap_or_default() {
+            let selector = selector.as_bytes();
             let is_here = rest.get(..selector.len()).is_some_and(|here| here.eq_ignore_ascii_case(selector));
-            let Some(known) = known.filter(|_| is_here) else { continue };
-            let after = rest.get(selector.len()..).unwrap_or_default();
-            if (known.command.is_empty() || is_word(bytes, at, after)) && is_followed(after, known) {
-                hits.push(Hit { rule: *rule, at });
-            }
+            let after = rest.get(selector.len()..).filter(|_| is_here);
+            hits.extend(after.into_iter().flat_map(|after| selected(bytes, at, after, rules)));
         }
     }
+}
+
+/// The rules of a selector that may match, before `after`.
+fn selected(bytes: &[u8], at: usize, after: &[u8], rules: &[usize]) -> impl Iterator<Item = Hit> {
+    let may_match =
+        move |rule: &Rule| (rule.command.is_empty() || is_word(bytes, at, after)) && is_followed(after, rule);
+    let rules = rules.iter().filter(move |rule| RULES.get(**rule).is_some_and(may_match));
+    rules.map(move |rule| Hit { rule: *rule, at })
 }
 
 /// Whether a selector stands alone: the name of a program is a whole word.
