@@ -26,10 +26,11 @@ pub fn hits(text: &str) -> Vec<Hit> {
     let bytes = text.as_bytes();
     let shortest = RUNS.first().map_or(usize::MAX, |(run, _)| *run);
     let (mut run, mut three) = (0_usize, 0_u32);
-    // The byte at `end` is the third of three, which begin two before it.
-    let mut step = |end: usize, byte: u8| {
+    for end in 0..bytes.len() + 2 {
+        // The byte here is the third of three, which begin two before it.
+        let byte = bytes.get(end).copied().unwrap_or_default();
         three = (three << 8 | u32::from(byte.to_ascii_lowercase())) & 0x00FF_FFFF;
-        run = (run + 1) * usize::from(is_of_run(byte));
+        run = if is_of_run(byte) { run + 1 } else { 0 };
         if run == shortest {
             add_run(bytes, end + 1 - run, &mut hits);
         }
@@ -37,12 +38,6 @@ pub fn hits(text: &str) -> Vec<Hit> {
         if BEGINS.get(word).is_some_and(|bits| bits >> bit & 1 == 1) && end >= 2 {
             add_selected(bytes, end - 2, three, &mut hits);
         }
-    };
-    for (end, byte) in bytes.iter().enumerate() {
-        step(end, *byte);
-    }
-    for beyond in 0..2 {
-        step(bytes.len() + beyond, 0);
     }
     hits.sort_unstable();
     hits
@@ -54,6 +49,8 @@ pub const fn is_of_run(byte: u8) -> bool {
 }
 
 /// Adds the rules that the run selects which begins here.
+// Rare: the loop over all bytes stays small.
+#[inline(never)]
 fn add_run(bytes: &[u8], start: usize, hits: &mut Vec<Hit>) {
     let rest = bytes.get(start..).unwrap_or_default();
     let run = rest.iter().position(|byte| !is_of_run(*byte)).map_or(rest, |end| rest.split_at(end).0);
@@ -64,10 +61,13 @@ fn add_run(bytes: &[u8], start: usize, hits: &mut Vec<Hit>) {
 }
 
 /// Adds the rules of the selectors with which the text goes on: those that begin with these three bytes, and those of two.
+// Rare: the loop over all bytes stays small.
+#[inline(never)]
 fn add_selected(bytes: &[u8], at: usize, three: u32, hits: &mut Vec<Hit>) {
     let rest = bytes.get(at..).unwrap_or_default();
-    let pair = Some(three & 0x00FF_FF00).filter(|pair| PAIRS.contains(pair));
-    for key in pair.into_iter().chain([three]) {
+    let pair = three & 0x00FF_FF00;
+    let has_pair = PAIRS.binary_search(&pair).is_ok();
+    for key in [pair, three].into_iter().skip(usize::from(!has_pair)) {
         let Ok(group) = GROUPS.binary_search_by_key(&key, |(key, ..)| *key) else { continue };
         let Some((_, first, end)) = GROUPS.get(group) else { continue };
         for (selector, rules) in SELECTORS.get(*first..*end).unwrap_or_default() {
