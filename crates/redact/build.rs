@@ -5,13 +5,16 @@
 mod redact {
     pub mod beginning;
     pub mod entry;
+    pub mod least_length;
+    pub mod token;
 }
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::{env, fs, io};
 
 use redact::beginning::{WORDS, place};
-use redact::entry::{Entry, Forms};
+use redact::entry::{Entry, Forms, Placeholders};
 
 /// The forms of secrets.
 const SECRETS: &str = "src/rules.yaml";
@@ -25,6 +28,17 @@ enum BuildError {
     Io(#[from] io::Error),
 }
 
+/// The big-endian number of three bytes.
+const fn number([first, second, third]: [u8; 3]) -> u32 {
+    u32::from_be_bytes([0, first, second, third])
+}
+
+/// The number of the first three bytes of a selector; the third of two is 0.
+fn number_of(selector: &str) -> u32 {
+    let mut bytes = selector.bytes();
+    number([(); 3].map(|()| bytes.next().unwrap_or_default()))
+}
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     if let Err(error) = write_secrets() {
@@ -32,31 +46,56 @@ fn main() {
     }
 }
 
-/// Turns the forms of secrets into constants: the rules, the texts that select one, sorted, the set of the first three
-/// bytes of these texts, and the names of variables.
+/// Turns the forms of secrets into constants: the rules, the texts that select one, sorted, the least
+/// lengths of runs that select one, the first three bytes of the texts as groups and as a set, and the names of variables.
 fn write_secrets() -> Result<(), BuildError> {
     println!("cargo::rerun-if-changed={SECRETS}");
     let file = PathBuf::from(SECRETS);
-    let Forms { rules: entries, variables, .. } = serde_saphyr::from_str(&fs::read_to_string(&file)?)
-        .map_err(|error| BuildError::Yaml { file, error: Box::new(error) })?;
+    let Forms { rules: entries, placeholders, variables, .. } =
+        serde_saphyr::from_str(&fs::read_to_string(&file)?)
+            .map_err(|error| BuildError::Yaml { file, error: Box::new(error) })?;
     let rules: Vec<String> = entries.iter().map(|(name, entry)| entry.expression(name)).collect();
-    let mut selectors: Vec<(String, usize)> = entries
-        .values()
-        .enumerate()
-        .flat_map(|(at, entry)| entry.selectors().map(move |selector| (selector, at)))
-        .collect();
-    selectors.sort();
+    let mut selectors: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (at, entry) in entries.values().enumerate() {
+        for selector in entry.selectors() {
+            selectors.entry(selector).or_default().push(at);
+        }
+    }
+    let mut groups: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
+    for (at, selector) in selectors.keys().enumerate() {
+        groups.entry(number_of(selector)).or_insert((at, at)).1 = at + 1;
+    }
+    let groups: Vec<(u32, usize, usize)> =
+        groups.into_iter().map(|(key, (first, end))| (key, first, end)).collect();
+    let pairs: Vec<u32> =
+        groups.iter().map(|(key, ..)| *key).filter(|key| key.trailing_zeros() >= 8).collect();
     let mut begins = [0_u64; WORDS];
-    for (word, bit) in entries.values().flat_map(Entry::beginnings).map(place) {
+    for (word, bit) in entries.values().flat_map(Entry::beginnings).map(|three| place(number(three))) {
         if let Some(bits) = begins.get_mut(word) {
             *bits |= 1 << bit;
         }
     }
+    let mut runs: Vec<(usize, usize)> = entries
+        .values()
+        .enumerate()
+        .filter(|(_, entry)| entry.run > 0 && entry.needs.is_empty())
+        .map(|(at, entry)| (entry.run, at))
+        .collect();
+    runs.sort_unstable();
     let rules = rules.join(", ");
+    let selectors: Vec<String> =
+        selectors.iter().map(|(selector, rules)| format!("({selector:?}, &{rules:?})")).collect();
+    let selectors = selectors.join(", ");
+    let Placeholders { words, beginnings, folders, places, names } = placeholders;
     let text = format!(
         "pub static RULES: &[Rule] = &[{rules}];\n\
-         pub static SELECTORS: &[(&str, usize)] = &{selectors:?};\n\
+         pub static SELECTORS: &[(&str, &[usize])] = &[{selectors}];\n\
+         pub static GROUPS: &[(u32, usize, usize)] = &{groups:?};\n\
+         pub static PAIRS: &[u32] = &{pairs:?};\n\
+         pub static RUNS: &[(usize, usize)] = &{runs:?};\n\
          pub static BEGINS: [u64; crate::beginning::WORDS] = {begins:?};\n\
+         pub static PLACEHOLDERS: Placeholders = Placeholders {{ words: &{words:?}, beginnings: &{beginnings:?}, \
+         folders: &{folders:?}, places: &{places:?}, names: &{names:?} }};\n\
          pub static ENDINGS: &[&str] = &{:?};\n\
          pub static BEGINNINGS: &[&str] = &{:?};\n",
         variables.endings, variables.beginnings

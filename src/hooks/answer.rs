@@ -15,6 +15,8 @@ pub enum Output {
     Nothing,
     /// The client's JSON.
     Json(Value),
+    /// The client's JSON, from which secrets have been removed.
+    RedactedJson(Value),
     /// Text that becomes context of the session.
     Context(String),
 }
@@ -34,7 +36,7 @@ impl fmt::Display for Output {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nothing => Ok(()),
-            Self::Json(json) => json.fmt(f),
+            Self::Json(json) | Self::RedactedJson(json) => json.fmt(f),
             Self::Context(text) => f.write_str(text),
         }
     }

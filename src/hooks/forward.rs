@@ -47,7 +47,7 @@ pub fn to_wire(answer: Answer) -> AnswerWire {
     };
     match answer.output {
         Output::Nothing => {}
-        Output::Json(mut json) => {
+        Output::Json(mut json) | Output::RedactedJson(mut json) => {
             opsctl_redact::json(&mut json);
             wire.json = Some(json);
         }

@@ -7,6 +7,7 @@
 use super::answer::Answer;
 use super::forward::{Input, serve};
 use super::undelivered;
+use super::wire::response::without_secrets;
 use crate::machine::guard_link::{QUICK, SLOW};
 use crate::machine::link::address::Address;
 use crate::machine::link::caller::LinkError;
@@ -32,13 +33,11 @@ pub fn slow(guard: &Address, input: Input<'_>, request: &Request) -> Answer {
     served.unwrap_or_else(|error| Answer::allow(vec![Warning::Unserved(error)]))
 }
 
-/// Reports a call that has run. A report that does not arrive is kept.
-pub fn report(guard: &Address, input: Input<'_>, request: &Request) -> Answer {
-    match quick(guard, input, request) {
-        Ok(answer) => answer,
-        Err(error) => Answer::allow(vec![match undelivered::keep(input, request) {
-            Ok(()) => Warning::ReportKept(error),
-            Err(cause) => Warning::ReportLost(error, cause),
-        }]),
-    }
+/// The answer about a call that has run and whose report has not arrived: it is kept, without the secrets of the output.
+pub fn kept(input: Input<'_>, error: LinkError, request: &Request) -> Answer {
+    let stdin = &*without_secrets(input.stdin);
+    Answer::allow(vec![match undelivered::keep(Input { stdin, ..input }, request) {
+        Ok(()) => Warning::ReportKept(error),
+        Err(cause) => Warning::ReportLost(error, cause),
+    }])
 }

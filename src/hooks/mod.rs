@@ -12,6 +12,7 @@ pub mod lookups;
 pub mod preview;
 mod registry;
 mod session_context;
+mod tool_output;
 mod transcript;
 pub mod undelivered;
 

@@ -8,12 +8,14 @@ use super::wire::{self, HookEvent, InputError};
 use crate::guard::explain::{Explanation, explain};
 use crate::guard::judge::{Ending, judge};
 use crate::machine::environment::Environment;
+use crate::machine::installation::header_in_force;
 use crate::machine::request::Request;
 use crate::machine::warning::Warning;
 use opsctl_policy::effects::PartEffect;
 use opsctl_policy::model::records::event::{HookCall, ToolCall};
 use opsctl_policy::model::records::verdict::{Asked, ResolvedAction, Verdict};
 use opsctl_policy::model::rights::policy::Tier;
+use opsctl_reader::shell::Script;
 use opsctl_redact::shortened;
 
 /// The longest path or tool name that is not cut, in characters.
@@ -66,6 +68,9 @@ pub struct Explained {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asks: bool,
     pub reasons: Vec<String>,
+    /// `redacted` for a command that prints secrets by design, if secrets in the output are replaced; left out otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
 }
 
 /// The effect of a part of a command.
@@ -117,9 +122,13 @@ pub fn preview(question: &Question, request: &Request) -> Result<Preview, Previe
     let subject = subject(tool);
     let redactor = request.secrets.lost_words(&subject);
     let text = |text: &str| redactor.text(&request.secrets.text_here(text)).into_owned();
+    let mut explained = explained(&subject, &explanation, &verdict, &text);
+    if prints_secrets(&explanation.script) && header_in_force(request).redact_output {
+        explained.output = Some("redacted".to_owned());
+    }
     let tree = if tool.command.is_some() { explanation.script.lines() } else { vec![subject.clone()] };
     Ok(Preview {
-        explained: explained(&subject, &explanation, &verdict, &text),
+        explained,
         tree: tree.iter().map(|line| text(line)).collect(),
         warnings: warnings.iter().map(|warning| text(&warning.to_string())).collect(),
     })
@@ -194,5 +203,11 @@ fn explained(
         decision: decision.to_owned(),
         asks: matches!(verdict, Verdict::Ask(_)),
         reasons,
+        output: None,
     }
+}
+
+/// Whether a command prints secrets by design. No list of such commands exists.
+const fn prints_secrets(_: &Script) -> bool {
+    false
 }

@@ -91,10 +91,20 @@ pub fn windows_in_force(environment: &Environment) -> Vec<(String, u32)> {
     }
 }
 
-/// The keys of `hosts.yaml` that define rules.
-const RULE_KEYS: [&str; 11] = [
-    "programs", "effects", "never", "data", "deny", "protect", "secret", "tools", "webhooks", "contacts",
+/// The keys of `hosts.yaml` that the header has.
+const RULE_KEYS: [&str; 12] = [
+    "programs",
+    "effects",
+    "never",
+    "data",
+    "deny",
+    "protect",
+    "secret",
+    "tools",
+    "webhooks",
+    "contacts",
     "role",
+    "redact_output",
 ];
 
 /// The inventory file: `named`, else the first usual path that exists.

@@ -149,7 +149,7 @@ fn a_failed_restart_is_an_attempt_and_critical() {
         "jellyfin|restart|0|0|exit code 1|sess-abc-123"
     );
     assert_eq!(
-        sandbox.sql("SELECT level, service, message, source FROM events"),
+        sandbox.sql("SELECT level, service, message, source FROM events WHERE level = 'critical'"),
         "critical|jellyfin|Container restart failed (exit code 1): docker restart jellyfin|hook"
     );
     passes(&sandbox.before("t2", "docker restart jellyfin"));

@@ -42,3 +42,4 @@ mod sessions;
 mod spending;
 mod status;
 mod tier;
+mod tool_output;

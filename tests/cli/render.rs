@@ -40,7 +40,7 @@ fn every_event_with_a_handler_calls_opsctl_without_a_shell() {
             "pre-tool-use",
             Some("Bash|Monitor|PowerShell|Write|Edit|MultiEdit|NotebookEdit|Read|Grep|Glob"),
         ),
-        ("PostToolUse", "post-tool-use", Some("Bash|Monitor|PowerShell")),
+        ("PostToolUse", "post-tool-use", Some("Bash|Monitor|PowerShell|Read|Grep|TaskOutput|BashOutput")),
         ("PostToolUseFailure", "post-tool-use-failure", Some("Bash|Monitor|PowerShell")),
         ("SessionEnd", "session-end", None),
         ("Notification", "notification", None),

@@ -311,7 +311,7 @@ fn a_tool_of_an_mcp_server_is_counted_like_a_command() {
     );
     passes(&sandbox.hook("pre-tool-use", &mcp("t7", "mcp__docker__list", &json!({"container_name": "jf"}))));
     let settings: Value = serde_json::from_str(&sandbox.read(".claude/settings.json")).unwrap();
-    let matcher = settings["hooks"]["PostToolUse"][0]["matcher"].as_str().unwrap();
+    let matcher = settings["hooks"]["PostToolUseFailure"][0]["matcher"].as_str().unwrap();
     assert!(
         matcher.ends_with(
             "|mcp__docker__restart_container|mcp__docker__stop|mcp__forge__merge|mcp__forge__open"

@@ -22,4 +22,5 @@ mod sessions;
 mod support;
 mod tier_1;
 mod tiers;
+mod tool_output;
 mod verification;

@@ -75,6 +75,11 @@ impl Finished {
         self.requests_of(Role::Verifier)
     }
 
+    /// All requests to the model, those of the client itself included.
+    pub fn requests(&self) -> &[Request] {
+        &self.requests
+    }
+
     fn requests_of(&self, role: Role) -> Vec<&Request> {
         self.requests.iter().filter(|request| request.role() == role).collect()
     }

@@ -3,8 +3,8 @@
 /// How many words of 64 bits the set has.
 pub const WORDS: usize = 1024;
 
-/// The word and the bit of three bytes. Others share them: what the set contains is looked at closely.
-pub const fn place([first, second, third]: [u8; 3]) -> (usize, u32) {
-    let number = u32::from_be_bytes([0, first, second, third]).wrapping_mul(0x9E37_79B1) >> 16;
+/// The word and the bit of three bytes, as a big-endian number. Others share them: what the set contains is looked at closely.
+pub const fn place(number: u32) -> (usize, u32) {
+    let number = number.wrapping_mul(0x9E37_79B1) >> 16;
     ((number / 64) as usize, number % 64)
 }

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::least_length::least_length;
+
 /// Parts of patterns, by the name in braces.
 const PARTS: [(&str, &str); 4] = [
     ("{word}", r#"(?:'[^']*'|"[^"]*"|\\.|[^\s'"\\;|&<>()])+"#),
-    ("{value}", r#"(?:\\"([^"\\]*)|"((?:[^"\\]|\\.)*)|'([^']*)|([^\s'"\\,;&|<>()`]+))"#),
-    ("{variable}", r#"(?:\\"([^"\\]*)|"((?:[^"\\]|\\.)*)|'([^']*)|([^\s'"]+))"#),
+    ("{value}", r#"(?:\\+"([^"\\]*)|"((?:[^"\\]|\\.)*)|'([^']*)|([^\s'"\\,;&|<>()`\x00]+))"#),
+    ("{variable}", r#"(?:\\+"([^"\\]*)|"((?:[^"\\]|\\.)*)|'([^']*)|([^\s'"\x00]+))"#),
     (
         "{entry}",
-        r#"(?:\\"([^"\\]*)|"((?:[^"\\]|\\.)*)|'([^']*)|([^\s'"\\,;&|<>()`\[{][^\s'"\\,;&|<>()`}\]]{3,}))"#,
+        r#"(?:\\+"([^"\\]*)|"((?:[^"\\]|\\.)*)|'([^']*)|([^\s'"\\,;&|<>()`\[{\x00][^\s'"\\,;&|<>()`}\]\x00]{3,}))"#,
     ),
 ];
 
@@ -23,8 +25,26 @@ pub struct Forms {
     pub rules: BTreeMap<String, Entry>,
     /// Texts that no rule changes.
     pub unchanged: Vec<String>,
+    /// Values that stand for a secret.
+    pub placeholders: Placeholders,
     /// The environment variables whose values are secrets.
     pub variables: Variables,
+}
+
+/// Values that stand for a secret, and are none.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Placeholders {
+    /// Words, in any case.
+    pub words: Vec<String>,
+    /// Beginnings of values.
+    pub beginnings: Vec<String>,
+    /// Folders in which files of secrets are.
+    pub folders: Vec<String>,
+    /// Beginnings of places from which code reads a value.
+    pub places: Vec<String>,
+    /// Names of variables of code.
+    pub names: Vec<String>,
 }
 
 /// Environment variables whose values are secrets.
@@ -51,6 +71,10 @@ pub struct Entry {
     pub run: usize,
     /// A text that also occurs in a line that is searched.
     pub beside: String,
+    /// Characters of which one follows the name that ends with the text in `needs`.
+    pub then: String,
+    /// Whether a match begins with one of the texts in `needs`.
+    pub begins: bool,
     /// The programs to whose words it applies.
     pub programs: Vec<String>,
     /// Whether a secret has capital letters, small letters and digits.
@@ -66,11 +90,15 @@ pub struct Entry {
 impl Entry {
     /// The rule as a Rust expression.
     pub fn expression(&self, name: &str) -> String {
-        let Self { run, beside, mixed, whole, .. } = self;
+        let Self { run, beside, then, begins, mixed, whole, .. } = self;
         let mut pattern = self.pattern.clone();
         for (part, meaning) in PARTS {
             pattern = pattern.replace(part, meaning);
         }
+        if *begins {
+            pattern = format!("^(?:{pattern})");
+        }
+        let token = if self.programs.is_empty() && !whole { least_length(&pattern) } else { 0 };
         let (command, needs) = if self.programs.is_empty() {
             (String::new(), &[][..])
         } else {
@@ -81,7 +109,7 @@ impl Entry {
         };
         format!(
             "Rule {{ name: {name:?}, command: {command:?}, needs: &{needs:?}, pattern: {pattern:?}, run: {run}, \
-             beside: {beside:?}, mixed: {mixed}, whole: {whole} }}"
+             beside: {beside:?}, then: {then:?}, begins: {begins}, mixed: {mixed}, whole: {whole}, token: {token} }}"
         )
     }
 

@@ -1,10 +1,11 @@
-//! After a tool has run: its reservations are settled and its actions recorded.
+//! After a tool has run: its reservations are settled, its actions recorded, and secrets in its output replaced.
 
 use crate::guard::acting::ActingCall;
 use crate::guard::failures;
 use crate::hooks::answer::Answer;
 use crate::hooks::finished::Finished;
 use crate::hooks::forward::Input;
+use crate::hooks::tool_output::{self, FoundSecrets};
 use crate::hooks::{guarded, undelivered};
 use crate::machine::request::Request;
 use crate::machine::warning::Warning;
@@ -15,7 +16,7 @@ use opsctl_policy::model::records::event::{HookCall, ToolCall, ToolResult};
 use opsctl_redact::CallerSecrets;
 
 /// Settles the reservations of the call, records one event per action, and updates `cooldown.json`, which agents read.
-/// Never denies.
+/// Replaces secrets in the output of the tool. Never denies.
 pub fn handle(
     call: &HookCall,
     tool: &ToolCall,
@@ -25,23 +26,40 @@ pub fn handle(
     deliver: impl FnOnce(Answer),
 ) {
     let mut warnings = Vec::new();
-    let Some(acting) = ActingCall::after(call, tool, request, &mut warnings) else {
+    let mut found = tool_output::search(tool, input, request);
+    let acting = ActingCall::after(call, tool, request, &mut warnings);
+    if acting.is_none() && found.is_none() {
         return deliver(Answer::silent());
-    };
+    }
     let _lost = CallerSecrets::lost_by(tool.command.as_deref());
-    deliver(settle(&acting, result, input, request, warnings));
+    let replaced = |answer, found: &mut Option<FoundSecrets>| match found {
+        Some(found) => found.replace(answer),
+        None => answer,
+    };
+    if let Some((guard, request)) = guarded::guarded(request) {
+        return deliver(match guarded::quick(&guard, input, &request) {
+            Ok(answer) => answer,
+            Err(error) if acting.is_some() => replaced(guarded::kept(input, error, &request), &mut found),
+            Err(error) => replaced(Answer::allow(vec![Warning::Unserved(error)]), &mut found),
+        });
+    }
+    let answer = match &acting {
+        Some(acting) => settle(acting, result, request, warnings),
+        None => Answer::allow(warnings),
+    };
+    deliver(replaced(answer, &mut found));
+    // A record that fails does not change the answer.
+    if let Some(found) = found {
+        found.record(call, request);
+    }
 }
 
 fn settle(
     acting: &ActingCall<'_>,
     result: &ToolResult,
-    input: Input<'_>,
     request: &Request,
     mut warnings: Vec<Warning>,
 ) -> Answer {
-    if let Some((guard, request)) = guarded::guarded(request) {
-        return guarded::report(&guard, input, &request);
-    }
     undelivered::record(request);
     let finished = Finished::of(acting, result);
     let (counted, at) = match finished.record(&acting.installation.policy, request, &mut warnings) {

@@ -6,6 +6,7 @@ pub mod digest;
 mod error;
 mod lenient;
 mod mcp;
+pub mod response;
 mod session_events;
 mod surrogates;
 mod tool_input;

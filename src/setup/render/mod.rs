@@ -46,6 +46,9 @@ const SHELL_TOOLS: &str = "Bash|Monitor|PowerShell";
 /// The tools that read or write files.
 const FILE_TOOLS: &str = "Write|Edit|MultiEdit|NotebookEdit|Read|Grep|Glob";
 
+/// The tools whose output is searched for secrets, beside those of MCP servers.
+const OUTPUT_TOOLS: &str = "Bash|Monitor|PowerShell|Read|Grep|TaskOutput|BashOutput";
+
 /// Why nothing was rendered.
 #[derive(Debug, thiserror::Error)]
 pub enum RenderError {
@@ -112,8 +115,9 @@ pub fn render(order: &Order<'_>) -> Result<Vec<Rendered>, RenderError> {
         tools,
         shell_tools => SHELL_TOOLS,
         file_tools => FILE_TOOLS,
+        output_tools => OUTPUT_TOOLS,
         verify_remediation => &inline,
-        policy => context! { on_failure },
+        policy => context! { on_failure, redact_output => compiled.installation.policy.redact_output },
         verify => verifiers(compiled),
     })?;
     let mut own: serde_json::Value = serde_json::from_str(&own)?;

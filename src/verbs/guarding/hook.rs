@@ -106,6 +106,7 @@ fn deliver(answer: &Answer) -> u8 {
             // A value always serialises; without it the exit code still denies.
             let _ = Text::json(json).map(print);
         }
+        Output::RedactedJson(json) => print(Text::redacted_json(json)),
         Output::Context(text) => print(Text::context(text)),
     }
     match &answer.denial {

@@ -5,6 +5,7 @@ use std::ops::{AddAssign, Range};
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use anstyle::Style;
 use serde::Serialize;
+use serde_json::Value;
 
 use opsctl_reader::terms::plain_text::{escaped_json, plain, plain_lines};
 
@@ -35,6 +36,11 @@ impl Text {
         let mut value = serde_json::to_value(value)?;
         opsctl_redact::json(&mut value);
         serde_json::to_string(&value).map(|text| Self(escaped_json(&text)))
+    }
+
+    /// A value as one line of JSON, from which secrets have been removed. Hidden characters are escaped.
+    pub fn redacted_json(value: &Value) -> Self {
+        Self(escaped_json(&value.to_string()))
     }
 
     /// Parts, each ended by a character such as a NUL byte, for programs.

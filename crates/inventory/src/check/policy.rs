@@ -43,6 +43,7 @@ pub fn check(wire: PolicyWire, contacts: Vec<Contact>, hosts: &[Host], found: &m
         }),
         hosts: wire.hosts.unwrap_or(defaults.hosts),
         on_failure: wire.on_failure.unwrap_or(defaults.on_failure),
+        redact_output: wire.redact_output.unwrap_or(defaults.redact_output),
         tiers,
         verify: wire.verify,
         rules,

@@ -6,7 +6,7 @@ use opsctl_policy::model::rights::policy::Policy;
 use opsctl_policy::model::rights::rules::Rules;
 use opsctl_reader::terms::effect::Effect;
 
-/// The line of the header with the rules and those rights of the tiers that hold for every command.
+/// The line of the header with the rules and what else holds for every command.
 #[derive(Serialize, Deserialize)]
 pub struct EnforcedRules {
     /// The rules about commands, files and tools, without the programs.
@@ -16,6 +16,8 @@ pub struct EnforcedRules {
     pub deny: [Vec<String>; 3],
     /// What commands of tiers 1, 2 and 3 may do, in this order.
     pub effects: [Vec<Effect>; 3],
+    /// Whether secrets in the output of tools are replaced.
+    pub redact_output: bool,
 }
 
 fn is_default(rules: &Rules) -> bool {
@@ -29,6 +31,7 @@ impl EnforcedRules {
             rules: policy.rules.clone(),
             deny: policy.tiers.each_ref().map(|tier| tier.deny.clone()),
             effects: policy.tiers.each_ref().map(|tier| tier.effects.clone()),
+            redact_output: policy.redact_output,
         }
     }
 }

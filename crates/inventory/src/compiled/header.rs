@@ -16,8 +16,9 @@ const END: &str = "\"installation\"";
 
 impl From<Compiled> for PolicyHeader {
     fn from(compiled: Compiled) -> Self {
-        let EnforcedRules { rules, deny, effects } = EnforcedRules::of(&compiled.installation.policy);
-        Self { tier: compiled.tier, rules, deny, effects: Some(effects) }
+        let EnforcedRules { rules, deny, effects, redact_output } =
+            EnforcedRules::of(&compiled.installation.policy);
+        Self { tier: compiled.tier, rules, deny, effects: Some(effects), redact_output }
     }
 }
 
@@ -40,8 +41,9 @@ pub fn read_header(mut file: impl BufRead) -> Option<PolicyHeader> {
             _ => {}
         }
     }
-    let EnforcedRules { rules, deny, effects } = rules?;
-    Some(PolicyHeader { tier, rules: Rules { catalogue, ..rules }, deny, effects: Some(effects) })
+    let EnforcedRules { rules, deny, effects, redact_output } = rules?;
+    let rules = Rules { catalogue, ..rules };
+    Some(PolicyHeader { tier, rules, deny, effects: Some(effects), redact_output })
 }
 
 /// Reads the context windows of models, in tokens by model name or prefix; empty if the header states none.

@@ -35,6 +35,8 @@ pub struct PolicyWire {
     pub hosts: Option<HostsAllowed>,
     /// While the ledger, the database of past actions, cannot be used, or when a tool call cannot be read, an action is allowed and reported (`open`) or denied (`closed`). Default: `open`, with a warning of `opsctl doctor`.
     pub on_failure: Option<OnFailure>,
+    /// Whether secrets in the output of tools are replaced with `[redacted]` before the model reads them; see [policy.md](policy.md#secrets-in-the-output-of-tools). Default: `true`.
+    pub redact_output: Option<bool>,
     /// Rights of the tiers `1`, `2` and `3`.
     pub tiers: Option<Entries<TierWire>>,
     /// Verification of services before a session ends; see [verify.md](verify.md).

@@ -26,6 +26,24 @@ pub fn event(action: &ResolvedAction, result: &ToolResult) -> NewEvent {
     NewEvent { level, service: service.clone(), message: plain(&message) }
 }
 
+/// The event of secrets in the output of a tool, which were replaced before the model read it. `what` is the command or the
+/// tool, without secrets.
+pub fn secrets_redacted(count: usize, what: &str) -> NewEvent {
+    let secrets = if count == 1 { "1 secret" } else { &format!("{count} secrets") };
+    let message = format!("{secrets} redacted in the output of `{what}`");
+    NewEvent { level: Level::Info, service: None, message: plain(&message) }
+}
+
+/// The event of secrets in the output of a command that failed: the client shows such output to the model unchanged.
+pub fn secrets_shown(count: usize, what: &str) -> NewEvent {
+    let (secrets, were) =
+        if count == 1 { ("1 secret", "was") } else { (&*format!("{count} secrets"), "were") };
+    let message = format!(
+        "{secrets} in the output of `{what}` {were} not redacted: the command failed, and the client shows such output unchanged"
+    );
+    NewEvent { level: Level::Warning, service: None, message: plain(&message) }
+}
+
 /// The beginnings of the events of verifications: the service is healthy, unhealthy, or the attempts are used up.
 const HEALTHY: &str = "Verified healthy after remediation";
 const UNHEALTHY: &str = "Unhealthy after remediation";

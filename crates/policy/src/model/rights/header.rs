@@ -15,12 +15,14 @@ pub struct PolicyHeader {
     pub deny: [Vec<String>; 3],
     /// What commands of tiers 1, 2 and 3 may do where they carry out no action, in this order; `None`: the defaults.
     pub effects: Option<[Vec<Effect>; 3]>,
+    /// Whether secrets in the output of tools are replaced.
+    pub redact_output: bool,
 }
 
 impl Default for PolicyHeader {
     fn default() -> Self {
         let deny = Tier::ALL.map(TierPolicy::default_deny);
-        Self { tier: None, rules: Rules::default(), deny, effects: None }
+        Self { tier: None, rules: Rules::default(), deny, effects: None, redact_output: true }
     }
 }
 

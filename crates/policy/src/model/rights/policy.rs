@@ -36,6 +36,8 @@ pub struct Policy {
     pub hosts: HostsAllowed,
     /// How actions are handled if the ledger cannot be read or written.
     pub on_failure: OnFailure,
+    /// Whether secrets in the output of tools are replaced before the model reads them.
+    pub redact_output: bool,
     /// The rights of tiers 1, 2 and 3, in this order.
     pub tiers: [TierPolicy; 3],
     /// The verification before a session ends.
@@ -71,6 +73,7 @@ impl Default for Policy {
             resolve: Resolve::default(),
             hosts: HostsAllowed::Inventory,
             on_failure: OnFailure::Open,
+            redact_output: true,
             tiers: Tier::ALL.map(TierPolicy::default_of),
             verify: Verification::default(),
             rules: Rules::default(),
