@@ -15,7 +15,7 @@ use opsctl_policy::effects::PartEffect;
 use opsctl_policy::model::records::event::{HookCall, ToolCall};
 use opsctl_policy::model::records::verdict::{Asked, ResolvedAction, Verdict};
 use opsctl_policy::model::rights::policy::Tier;
-use opsctl_reader::shell::Script;
+use opsctl_policy::rules::secrets;
 use opsctl_redact::shortened;
 
 /// The longest path or tool name that is not cut, in characters.
@@ -123,7 +123,7 @@ pub fn preview(question: &Question, request: &Request) -> Result<Preview, Previe
     let redactor = request.secrets.lost_words(&subject);
     let text = |text: &str| redactor.text(&request.secrets.text_here(text)).into_owned();
     let mut explained = explained(&subject, &explanation, &verdict, &text);
-    if prints_secrets(&explanation.script) && header_in_force(request).redact_output {
+    if secrets::are_redacted(&explanation.script) && header_in_force(request).redact_output {
         explained.output = Some("redacted".to_owned());
     }
     let tree = if tool.command.is_some() { explanation.script.lines() } else { vec![subject.clone()] };
@@ -205,9 +205,4 @@ fn explained(
         reasons,
         output: None,
     }
-}
-
-/// Whether a command prints secrets by design. No list of such commands exists.
-const fn prints_secrets(_: &Script) -> bool {
-    false
 }

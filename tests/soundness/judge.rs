@@ -274,9 +274,10 @@ fn may_be(words: &[Word], call: &[String]) -> bool {
     if word.prefix().is_empty() && word.suffix().is_empty() && may_be(rest, call) {
         return true;
     }
+    // Bash trims line breaks at the end of what a substitution prints, here those before an unknown part that is empty.
+    let begins =
+        |first: &str| first.starts_with(word.prefix()) || first == word.prefix().trim_end_matches('\n');
     (1..=call.len()).any(|count| {
-        call[0].starts_with(word.prefix())
-            && call[count - 1].ends_with(word.suffix())
-            && may_be(rest, &call[count..])
+        begins(&call[0]) && call[count - 1].ends_with(word.suffix()) && may_be(rest, &call[count..])
     })
 }

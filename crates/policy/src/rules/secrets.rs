@@ -7,6 +7,15 @@ use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::program::Program;
 use opsctl_reader::shell::{Command, Construct, Node, Script};
 
+/// In place of a command to use instead: it may run, because secrets in its output are replaced.
+const REDACTED: &str = "redacted";
+
+/// Whether a command of a script prints secrets that are replaced before the model reads them.
+pub fn are_redacted(script: &Script) -> bool {
+    let is_redacted = |command: &&Command| found(command, script, |instead| instead == REDACTED).is_some();
+    script.commands().iter().any(is_redacted)
+}
+
 /// The objections to the commands of a script that print secrets.
 pub fn objections(script: &Script) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = Vec::new();
@@ -19,18 +28,7 @@ pub fn objections(script: &Script) -> Vec<Reason> {
 }
 
 fn objection(command: &Command, script: &Script) -> Option<Reason> {
-    let name = base_name(&command.words.first()?.text);
-    let program = script.catalogue.find(name)?;
-    let has_next = program.verbs.iter().any(|verb| verb.form.then.is_some());
-    if program.shows.is_empty() && !has_next {
-        return None;
-    }
-    let usage = script.catalogue.usage(&command.texts(), &|_| false)?;
-    let next = usage.before.map(|_| (usage.program, usage.start));
-    let (evidence, instead) = [(program, 1)]
-        .into_iter()
-        .chain(next)
-        .find_map(|(program, start)| shown(command, program, start, &usage, script))?;
+    let (evidence, instead) = found(command, script, |instead| instead != REDACTED)?;
     let advice = match instead {
         "" => "If it matters, state in the report what an operator should check.".to_owned(),
         instead => format!("Use `{instead}`."),
@@ -41,6 +39,22 @@ fn objection(command: &Command, script: &Script) -> Option<Reason> {
     Some(Reason::of("secret", text))
 }
 
+/// The words with which a command shows a secret, and the command to use instead, if that is meant.
+fn found(command: &Command, script: &Script, is_meant: fn(&str) -> bool) -> Option<(String, &'static str)> {
+    let name = base_name(&command.words.first()?.text);
+    let program = script.catalogue.find(name)?;
+    let has_next = program.verbs.iter().any(|verb| verb.form.then.is_some());
+    if program.shows.is_empty() && !has_next {
+        return None;
+    }
+    let usage = script.catalogue.usage(&command.texts(), &|_| false)?;
+    let next = usage.before.map(|_| (usage.program, usage.start));
+    [(program, 1)]
+        .into_iter()
+        .chain(next)
+        .find_map(|(program, start)| shown(command, program, start, &usage, script, is_meant))
+}
+
 /// The words with which a command shows a secret, and the command to use instead.
 fn shown(
     command: &Command,
@@ -48,12 +62,13 @@ fn shown(
     start: usize,
     usage: &Usage,
     script: &Script,
+    is_meant: fn(&str) -> bool,
 ) -> Option<(String, &'static str)> {
     let mut values = pattern::values(program, script.catalogue);
     values.push(usage.form.valued);
     let name = command.words.first().map(|word| base_name(&word.text)).unwrap_or_default();
     let behind = Behind { name, start, values: &values };
-    program.shows.iter().find_map(|(instead, patterns)| {
+    program.shows.iter().filter(|(instead, _)| is_meant(instead)).find_map(|(instead, patterns)| {
         let mut parsed = patterns.iter().filter_map(|pattern| Pattern::behind_program(pattern).ok());
         let found = parsed.find_map(|pattern| pattern.find_behind(command, behind, &|_, _| false))?;
         Some((found, *instead))

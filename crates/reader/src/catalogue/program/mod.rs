@@ -53,7 +53,7 @@ keys::keys! {
         pub commands: Map<Place, Scripts>,
         /// Rules of `policy.never` that apply to the program, by name, with patterns of the words after the program.
         pub never: Map<&'static str, Texts>,
-        /// Patterns of the words after the program with which it prints secrets, by a command to use instead; empty if there is none.
+        /// Patterns of the words after the program with which it prints secrets, by a command to use instead (empty if there is none), or `redacted` where it may run, because secrets in its output are replaced.
         pub shows: Map<&'static str, Texts>,
         /// Beginnings of its commands, after the name, that change something in any case. At a tier that may not change anything, the client denies them before the hook does.
         pub prefixes: Texts,

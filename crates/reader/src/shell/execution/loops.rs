@@ -98,7 +98,10 @@ impl Evaluator {
         self.inside(Construct::Loop(rounds), |this| {
             this.rounds(shell, fields, |this, shell, field| {
                 if !this.is_many(&field) {
-                    shell.set(name, Value::Scalar(field.text), field.origin.max(Origin::Listed));
+                    // A body may have made it readonly.
+                    this.settled(shell, |_, shell| {
+                        shell.set(name, Value::Scalar(field.text), field.origin.max(Origin::Listed));
+                    });
                     return this.list(shell, &clause.body.list);
                 }
                 // A glob matches an unknown number of files.
