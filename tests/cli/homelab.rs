@@ -154,7 +154,7 @@ fn a_shared_name_charges_each_service_or_none() {
             "sonarr",
         ),
         (
-            "docker stack deploy -c x.yaml downloads",
+            "docker stack rm downloads",
             "docker restart gluetun",
             "gluetun 1, qbittorrent 1",
             "gluetun",

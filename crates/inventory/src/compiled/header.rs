@@ -74,7 +74,7 @@ mod tests {
         let context = "context:\n  files: [a.md, b/**]\n  tiers: {2: [c.md]}\n  roles: {chief: {file: CHIEF.md, files: [d.md]}}\n  \
                        role_folder: roles\n  windows: {local: 32768, claude-x: 500000}\n";
         let programs = "programs:\n  restart-svc: {does: restart, to: service 1, matches: [restart-svc jellyfin]}\n  \
-                        lab: {verbs: {status: reads, wipe: {effect: changes}}, matches: [lab status]}\n";
+                        lab: {verbs: {status: reads, wipe: {effect: plain}}, matches: [lab status]}\n";
         let repositories = "repositories: {media: {servers: {lab: {env: [TOKEN]}}}}\nsettings: {apiKeyHelper: /k, env: {A: b}}\n";
         for context in ["", context, programs, repositories] {
             let text = format!("{}\n{context}", include_str!("../../../../hosts.yaml"));
