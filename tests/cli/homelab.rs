@@ -153,12 +153,7 @@ fn a_shared_name_charges_each_service_or_none() {
             "jellyfin 1, radarr 1, sonarr 1",
             "sonarr",
         ),
-        (
-            "docker stack rm downloads",
-            "docker restart gluetun",
-            "gluetun 1, qbittorrent 1",
-            "gluetun",
-        ),
+        ("docker stack rm downloads", "docker restart gluetun", "gluetun 1, qbittorrent 1", "gluetun"),
         (
             "ansible-playbook dns.yml",
             "ansible-playbook dns.yml -e service=unbound",

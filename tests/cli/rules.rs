@@ -337,10 +337,7 @@ fn tier_2_takes_no_compose_project_down() {
 fn a_denial_suggests_the_command_that_only_reads() {
     let sandbox = Sandbox::new().with("CLAUDEOPS_TIER", "1");
     for (command, suggested) in [
-        (
-            "kubectl -n media label pod x a=b",
-            "`kubectl label` changes something. To look only, use `kubectl get --show-labels`.",
-        ),
+        ("kubectl -n media label pod x a=b", "To look only, use `kubectl get --show-labels`."),
         ("sudo terraform -chdir=x import x y", "To look only, use `terraform state show ADDRESS`."),
         ("crontab -r", "To look only, use `crontab -l`."),
     ] {

@@ -108,6 +108,8 @@ impl Check {
     /// The finding after a timeout.
     pub(super) fn late(&self) -> Finding {
         match self {
+            // An engine or a manager of this machine that does not answer is ill itself.
+            Self::Container { way, .. } | Self::Unit { way, .. } if way.ssh.is_none() => Finding::late(),
             Self::Container { .. } | Self::Unit { .. } | Self::Workload { .. } | Self::Guest { .. } => {
                 let remedy = "give the checks more time with `policy.verify.deadline`";
                 Finding {
