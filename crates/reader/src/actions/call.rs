@@ -4,7 +4,7 @@ use super::line::{Arguments, Line, Named, named};
 use super::platforms::engine;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Scanner};
-use crate::catalogue::program::{Does, How, Options, Program, Words};
+use crate::catalogue::program::{Does, HostWords, How, Options, Program, Words};
 use crate::shell::{Word, glob, host_of};
 use crate::terms::action::{Action, ActionKind, Family, Target, Verb};
 use crate::terms::reference::Form;
@@ -95,6 +95,12 @@ impl<'a> Call<'a> {
             self.outer.value(&outer).or_else(|| self.own.value(&host).filter(|_| self.usage.is_mixed()));
         if let Some(address) = option.or_else(|| self.global.value(&host)) {
             return host_of(&address.text);
+        }
+        if self.usage.program.host_words == Some(HostWords::First) {
+            let first = self.usage.starred.first().or_else(|| self.global.positionals.first());
+            let name = first.and_then(|index| self.line.word(*index)?.known());
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+            return name.filter(|name| name.chars().all(is_plain)).and_then(host_of);
         }
         let variables = self.usage.program.host_variables;
         let address = variables.iter().find_map(|name| self.line.command.variable(name))?;

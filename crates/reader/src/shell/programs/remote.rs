@@ -150,6 +150,12 @@ pub(crate) fn ansible(evaluator: &mut Evaluator, started: &Started<'_>) -> Strin
     // A pattern is a host when it is one plain name.
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '$');
     let everywhere = pattern == "all" || !evaluator.unknowns.show(pattern).chars().all(plain);
+    // `-i HOST,` is an inventory of this host.
+    let given = usage.operands(texts);
+    let mut inventories = given.options.iter().filter(|(name, _)| name.is_any(&["-i", "--inventory"]));
+    let only = inventories.next().and_then(|(_, at)| at.as_ref()?.of(texts)?.strip_suffix(','));
+    let only = only.filter(|host| inventories.next().is_none() && host.chars().all(plain));
+    let (everywhere, pattern) = only.map_or((everywhere, pattern), |host| (host.is_empty(), host));
     let host = evaluator.unknowns.show(pattern);
     if !everywhere && pattern != "localhost" {
         inner = inner.on_host(host.clone());

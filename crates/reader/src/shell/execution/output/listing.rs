@@ -25,7 +25,10 @@ pub(crate) fn of(texts: &[&str], catalogue: Catalogue) -> Option<Listing> {
                 is_latest |=
                     name.is_any(&["-l", "--latest"]) || name.is_any(&["-n", "--last"]) && number == Some("1");
                 if let Some(at) = at.filter(|_| name.is_any(&["-f", "--filter"])) {
-                    filters.extend(at.of(texts));
+                    filters.extend(at.of(texts).map(str::to_owned));
+                }
+                if let Some(at) = at.filter(|_| name.is("--name")) {
+                    filters.extend(at.of(texts).map(|name| format!("name={name}")));
                 }
             }
             Item::Dashes(_) => {}
@@ -50,6 +53,21 @@ pub(crate) fn of(texts: &[&str], catalogue: Catalogue) -> Option<Listing> {
         }
     }
     Some(Listing::Everything(usage.written(texts)))
+}
+
+/// What a filter keeps of a list of everything: the lines with this name in them. `grep NAME`, `awk '/NAME/{print $1}'`.
+pub(crate) fn selected<'t>(program: &str, texts: &[&'t str]) -> Option<&'t str> {
+    let name = match (program, texts) {
+        ("grep" | "egrep" | "fgrep", [_, name] | [_, "-i" | "-w" | "-F" | "-E", name]) => name,
+        ("awk" | "gawk" | "mawk", [_, code]) => {
+            let (name, action) = code.trim().strip_prefix('/')?.split_once('/')?;
+            let action: String = action.chars().filter(|c| !c.is_whitespace()).collect();
+            ["{print$1}", "{print}", ""].contains(&action.as_str()).then_some(name)?
+        }
+        _ => return None,
+    };
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+    (name.len() > 1 && name.chars().all(is_plain)).then_some(name)
 }
 
 /// True for a filter that keeps every line of a listing; it may cut and sort lines.

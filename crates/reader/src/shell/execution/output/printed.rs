@@ -8,7 +8,7 @@ use crate::languages::names::shell as names;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Invocation;
 use crate::shell::state::Shell;
-use crate::shell::text::{Field, Filter, Stretch, Unknown, is_known, stretches};
+use crate::shell::text::{Field, Filter, Listing, Stretch, Unknown, is_known, stretches};
 
 /// Maximum length in bytes of the commands of a pipeline that are shown before the last one.
 const LONGEST_SOURCE: usize = 512;
@@ -209,7 +209,8 @@ fn unknown(
     program: &str,
 ) -> String {
     let mut listing = listing::of(texts, evaluator.catalogue);
-    if listing.is_none() && listing::keeps_everything(program, texts) {
+    let selected = listing::selected(program, texts);
+    if listing.is_none() && (selected.is_some() || listing::keeps_everything(program, texts)) {
         listing =
             invocation.stdin.iter().flat_map(|text| stretches(text)).find_map(|stretch| match stretch {
                 Stretch::Mark(index) => {
@@ -217,6 +218,11 @@ fn unknown(
                 }
                 Stretch::Known(_) => None,
             });
+        listing = match (listing, selected) {
+            (Some(Listing::Everything(_)), Some(name)) => Some(Listing::Matching(name.to_owned())),
+            (_, Some(_)) => None,
+            (listing, None) => listing,
+        };
     }
     let source = evaluator.unknowns.show(&texts.join(" "));
     // The commands before it in a pipeline say where its output comes from.
