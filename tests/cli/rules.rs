@@ -502,3 +502,26 @@ fn every_tier_is_denied_to_change_the_state_folder_and_its_files() {
         passes(&sandbox.before("t2", &format!("ls -la {}", folder.display())));
     }
 }
+
+#[test]
+fn a_class_is_allowed_on_the_hosts_that_hosts_yaml_names_only() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "hosts.yaml",
+        "hosts:\n  nas: {address: 192.0.2.1, ssh: root@nas.lan}\n  ie01: {address: 192.0.2.2}\n\
+         policy:\n  never:\n    power: {allow_on: [nas]}\n    schedule: allow\n",
+    );
+    for (id, command) in [
+        ("t1", "ssh root@nas.lan reboot"),
+        ("t2", "ssh root@192.0.2.1 reboot"),
+        ("t3", "ssh nas reboot"),
+        ("t4", "ssh ie01 atrm 4"),
+    ] {
+        passes(&sandbox.before(id, command));
+    }
+    for (id, command) in [("t5", "ssh ie01 reboot"), ("t6", "reboot"), ("t7", "ssh nas 'wipefs -a /dev/sdb'")]
+    {
+        let reason = denied(&sandbox.before(id, command));
+        assert!(reason.contains("(rule power)") || reason.contains("(rule storage)"), "{reason}");
+    }
+}

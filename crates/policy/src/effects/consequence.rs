@@ -14,15 +14,16 @@ use opsctl_reader::terms::class::Class;
 /// nothing that has a class of its own.
 pub fn of_command(command: &Command, catalogue: Catalogue) -> Option<(Class, String)> {
     let program = catalogue.find(&command.words.first()?.text)?;
+    let has_next = || program.verbs.iter().any(|verb| verb.form.then.is_some());
+    if !program.classed && !program.acts && !has_next() {
+        return None;
+    }
     let texts = command.texts();
     if lines::router_os(command).is_some() {
         return None;
     }
     if let Some(class) = request_class(command, catalogue).filter(|class| *class != Class::Plain) {
         return Some((class, texts.first().map_or_else(String::new, |name| (*name).to_owned())));
-    }
-    if !program.classed && !program.verbs.iter().any(|verb| verb.form.then.is_some()) {
-        return None;
     }
     let usage = catalogue.usage(&texts, &|_| false).filter(|usage| usage.program.classed)?;
     let terms = usage.form.effect?;
