@@ -29,6 +29,9 @@ pub fn of_command(command: &Command, catalogue: Catalogue) -> Option<(Class, Str
     let terms = usage.form.effect?;
     let stated = match terms.stated {
         Stated::Changes(class) if class != Class::Plain => Some((class, usage.written(&texts))),
+        Stated::Reads if !usage.has(&texts, &terms.reads_with.iter().copied().collect::<Vec<_>>()) => {
+            terms.otherwise.map(|class| (class, usage.written(&texts)))
+        }
         _ => None,
     };
     let found = by_option(&usage, &terms, &texts);

@@ -70,6 +70,8 @@ keys::keys! {
         pub classes: Classes,
         /// Options of which one is required for it to only read; without one, it changes something.
         pub reads_with: Options,
+        /// Class of what it changes without an option of `reads_with`. Default: `plain`.
+        pub otherwise: Option<Class>,
         /// Values of options, as globs, with which the effect is unknown, by option, or `-*` for every option; without a glob, the option itself.
         pub unknown_values: Map<&'static str, Texts>,
         /// Values of options, as globs, with which it changes something, by option: those of `unknown_values` of which the effect is known.
@@ -139,7 +141,9 @@ impl EffectTerms {
     /// Whether a change of the form has a class that is always denied.
     pub(super) fn has_class(&self) -> bool {
         let stated = matches!(self.stated, Stated::Changes(class) if class != Class::Plain);
-        stated || self.classes.0.iter().any(|(class, _)| *class != Class::Plain)
+        stated
+            || self.otherwise.is_some_and(|class| class != Class::Plain)
+            || self.classes.0.iter().any(|(class, _)| *class != Class::Plain)
     }
 }
 
