@@ -12,6 +12,7 @@ mod guard;
 mod hook_sources;
 mod managed;
 mod matrix;
+mod mcp_server;
 mod modes;
 mod notification;
 mod own_hooks;

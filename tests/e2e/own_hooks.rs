@@ -1,5 +1,6 @@
 //! Hooks that an operator adds in `hosts.yaml`: the client runs each type, in addition to those of opsctl.
 
+use crate::mcp_server::mcp_server;
 use crate::support::{Program, Session, bash, text};
 use serde_json::{Value, json};
 
@@ -26,24 +27,16 @@ hooks:
 /// A service that is not waited for where it is missing.
 const JELLYFIN: &str = "services: {jellyfin: {}}\npolicy: {verify: {grace: 1s}}\n";
 
-/// An MCP server with one tool, which records its arguments.
-const MCP_SERVER: &str = r#"
-while IFS= read -r line; do
-  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-  answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
-  case $line in
-    *'"method":"initialize"'*) answer '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"notes","version":"1"}}' ;;
-    *'"method":"tools/list"'*) answer '{"tools":[{"name":"note","description":"a note","inputSchema":{"type":"object"}}]}' ;;
-    *'"method":"tools/call"'*) printf '%s\n' "$line" >> "${0%/bin/*}/calls"; answer '{"content":[{"type":"text","text":"{}"}]}' ;;
-  esac
-done"#;
+/// What the tool of the MCP server does: it records its arguments.
+const RECORD: &str =
+    r#"printf '%s\n' "$line" >> "${0%/bin/*}/calls"; answer '{"content":[{"type":"text","text":"{}"}]}'"#;
 
 fn session(inventory: &str) -> Session {
     let server = json!({"mcpServers": {"notes": {"command": "notes-server"}}});
     Session::new()
         .hosts_yaml(inventory)
         .stub("own", "exit 0")
-        .stub("notes-server", MCP_SERVER)
+        .stub("notes-server", &mcp_server("note", RECORD))
         .file("mcp.json", &server.to_string())
         .client_arguments(["--mcp-config", "../mcp.json"])
         .env("WHO", "the guard")

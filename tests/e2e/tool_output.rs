@@ -1,5 +1,6 @@
 //! Secrets in the output of tools: the model reads the rest of the output, and never the secret.
 
+use crate::mcp_server::mcp_server;
 use crate::support::{Finished, Session, bash, tool};
 use serde_json::json;
 
@@ -10,23 +11,14 @@ const INSPECT: &str =
 
 const CONFIG: &str = "listen = 8080\npassword = hunter2-in-the-output\nlevel = debug\n";
 
-/// An MCP server with one tool, which prints a password.
-const MCP_SERVER: &str = r#"
-while IFS= read -r line; do
-  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-  answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
-  case $line in
-    *'"method":"initialize"'*) answer '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"notes","version":"1"}}' ;;
-    *'"method":"tools/list"'*) answer '{"tools":[{"name":"show","description":"a note","inputSchema":{"type":"object"}}]}' ;;
-    *'"method":"tools/call"'*) answer '{"content":[{"type":"text","text":"note 7\napi_token: hunter2-in-the-output\nend of note"}]}' ;;
-  esac
-done"#;
+/// What the tool of the MCP server does: it prints a password.
+const PRINT: &str = r#"answer '{"content":[{"type":"text","text":"note 7\napi_token: hunter2-in-the-output\nend of note"}]}'"#;
 
 fn session(policy: &str) -> Session {
     let server = json!({"mcpServers": {"notes": {"command": "notes-server"}}});
     Session::new()
         .hosts_yaml(&format!("services: {{jellyfin: {{}}}}\n{policy}"))
-        .stub("notes-server", MCP_SERVER)
+        .stub("notes-server", &mcp_server("show", PRINT))
         .file("mcp.json", &server.to_string())
         .client_arguments(["--mcp-config", "../mcp.json"])
         .tools("Bash,Read,Grep,mcp__notes__show")

@@ -55,8 +55,8 @@ fn is_code(text: &str, after: &str) -> bool {
         return false;
     }
     if name.len() < text.len() {
-        let goes_on = text.ends_with(['(', '[']) && after.starts_with(['"', '\'']);
-        return goes_on || text.ends_with([')', ']']);
+        let is_index = text.ends_with(['(', '[']) && after.starts_with(['"', '\'']);
+        return is_index || text.ends_with([')', ']']);
     }
     after.starts_with('(')
         || PLACEHOLDERS.places.iter().any(|place| text.starts_with(place))

@@ -97,10 +97,11 @@ pub fn remedy(expected: &str, node: &Node, name: Name<'_>) -> Option<String> {
         ("a list of maps", Form::List(_)) => Some("write the keys of each entry as `key: value`".to_owned()),
         ("text", Form::Map(_)) if key == "ssh" => Some("write `ssh: USER@HOST:PORT`".to_owned()),
         ("a map", Form::List(entries)) if key == "never" => {
-            let rule = entries.first()?;
-            let rule = rule.value("name").unwrap_or(rule).text()?;
+            let entry = entries.first()?;
+            let rule = entry.value("name").unwrap_or(entry).text()?;
+            let answer = if entry.value("off").is_some() { "allow" } else { "deny" };
             Some(format!(
-                "write the rules by name, such as `{rule}: deny`, or `{rule}:` with its keys on the lines below it"
+                "write the rules by name, such as `{rule}: {answer}`, or `{rule}:` with its keys on the lines below it"
             ))
         }
         (_, Form::List(_)) if key == "projects" => {

@@ -14,8 +14,7 @@ use opsctl_reader::terms::class::Class;
 /// nothing that has a class of its own.
 pub fn of_command(command: &Command, catalogue: Catalogue) -> Option<(Class, String)> {
     let program = catalogue.find(&command.words.first()?.text)?;
-    let has_next = || program.verbs.iter().any(|verb| verb.form.then.is_some());
-    if !program.classed && !program.acts && !has_next() {
+    if !program.classed && !program.acts {
         return None;
     }
     let texts = command.texts();

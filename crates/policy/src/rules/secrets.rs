@@ -43,8 +43,7 @@ fn objection(command: &Command, script: &Script) -> Option<Reason> {
 fn found(command: &Command, script: &Script, is_meant: fn(&str) -> bool) -> Option<(String, &'static str)> {
     let name = base_name(&command.words.first()?.text);
     let program = script.catalogue.find(name)?;
-    let has_next = program.verbs.iter().any(|verb| verb.form.then.is_some());
-    if program.shows.is_empty() && !has_next {
+    if program.shows.is_empty() && !program.acts {
         return None;
     }
     let usage = script.catalogue.usage(&command.texts(), &|_| false)?;

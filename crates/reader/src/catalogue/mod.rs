@@ -87,7 +87,7 @@ impl Serialize for Catalogue {
     }
 }
 
-/// The rules about always-denied commands that come with opsctl, pack by pack.
+/// The rules about always-denied commands that come with opsctl, class by class.
 pub fn default_rules() -> &'static [DefaultRule] {
     built_in::DEFAULT_RULES
 }

@@ -28,7 +28,7 @@ use opsctl_reader::shell::{Command, Construct, Node, Script, Suspicion, Word};
 /// The maximum number of suspected commands that are judged in one text that could not be read.
 const MOST_SUSPECTED: usize = 64;
 
-/// The default rules, which `hosts.yaml` may disable by the name of the rule or of its pack.
+/// The default rules, which `hosts.yaml` may allow by the name of the rule or of its class.
 pub fn defaults() -> impl Iterator<Item = &'static DefaultRule> {
     default_rules().iter()
 }

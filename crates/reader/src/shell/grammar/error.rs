@@ -17,7 +17,7 @@ pub enum SyntaxError {
     #[error("a bracket or a compound command is never closed")]
     NeverClosed,
     #[error("bash joins commands behind a here-document in a substitution; write each on a line of its own")]
-    ForgottenEnd,
+    DroppedEnd,
     #[error("an array index is too involved")]
     InvolvedIndex,
     #[error("it holds too many words")]

@@ -56,7 +56,7 @@ fn lift_from(text: &str, outermost: Frame, documents: &mut Vec<HereDocument>) ->
         pending: Vec::new(),
         command_position: true,
         word_start: true,
-        forgets: 0,
+        dropped: 0,
     };
     while let Some(c) = scanner.peek() {
         match scanner.frames.last() {
@@ -82,8 +82,8 @@ struct Scanner<'a> {
     pending: Vec<Pending>,
     command_position: bool,
     word_start: bool,
-    /// How far a line is from the `;` that bash forgets: 1 behind `<<` in a substitution, 2 behind its next `;` or its text.
-    forgets: u8,
+    /// How far a line is from the `;` that bash drops: 1 behind `<<` in a substitution, 2 behind its next `;` or its text.
+    dropped: u8,
 }
 
 impl<'a> Scanner<'a> {
@@ -291,7 +291,7 @@ impl<'a> Scanner<'a> {
                 // `f() {` and `a() (`: a command may follow, and after `$(a)` the rest of the word.
                 let may = !matches!(self.frames.last(), Some(Frame::Code { in_word: true, .. }));
                 if matches!(self.frames.last(), Some(Frame::Code { close: Some(')'), .. })) {
-                    self.forgets = 0;
+                    self.dropped = 0;
                     self.close();
                 } else {
                     self.copy(1);
@@ -334,10 +334,10 @@ impl<'a> Scanner<'a> {
     /// At a `;`. Bash keeps the text of a substitution as it would print it, and prints no `;` behind a here-document: it
     /// runs `A B` for `A; B`.
     fn end_of_command(&mut self) -> Result<(), SyntaxError> {
-        if self.forgets == 2 {
-            return Err(SyntaxError::ForgottenEnd);
+        if self.dropped == 2 {
+            return Err(SyntaxError::DroppedEnd);
         }
-        self.forgets += u8::from(self.forgets == 1);
+        self.dropped += u8::from(self.dropped == 1);
         Ok(())
     }
 
@@ -421,7 +421,7 @@ impl<'a> Scanner<'a> {
         self.pending.push(Pending { number, delimiter, tabs });
         let in_substitution =
             |frame: &Frame| matches!(frame, Frame::Code { close: Some(')'), in_word: true, .. });
-        self.forgets = self.forgets.max(u8::from(self.frames.iter().any(in_substitution)));
+        self.dropped = self.dropped.max(u8::from(self.frames.iter().any(in_substitution)));
         if self.out.ends_with('<') {
             self.out.push(' ');
         }
@@ -435,7 +435,7 @@ impl<'a> Scanner<'a> {
         self.copy(1);
         self.begin(true);
         let nested = self.frames.len() > 1;
-        self.forgets = if self.pending.is_empty() || self.forgets == 0 { 0 } else { 2 };
+        self.dropped = if self.pending.is_empty() || self.dropped == 0 { 0 } else { 2 };
         for pending in std::mem::take(&mut self.pending) {
             let (body, len) = body(self.rest(), &pending, nested);
             self.at += len;
