@@ -271,11 +271,12 @@ impl Evaluator<'_> {
         let module = if is_from { Some(dotted(self)) } else { None };
         self.take_name("import");
         while self.at < end {
-            if !matches!(self.token(0), Some(Token::Name(_))) {
+            let path = dotted(self);
+            // Neither a comma nor a keyword is a module.
+            if path.is_empty() {
                 self.at += 1;
                 continue;
             }
-            let path = dotted(self);
             let alias = if self.take_name("as") { self.name(0) } else { None };
             self.at += usize::from(alias.is_some());
             let first = path.split('.').next().unwrap_or_default().to_owned();
