@@ -9,6 +9,8 @@
 //!   `grammar/prepare`, read by `execution/loops`.
 //! - [`DOCUMENT`] index [`DOCUMENT`]: a here-document that is stored outside the text. Written by
 //!   `grammar/lift`, read by `execution/redirect`.
+//! - `$(` [`READS`] or [`WRITES`]: a process substitution, which the parser does not support in every word. Written by
+//!   `grammar/lift`, read by `expansion/expand`.
 //! - `<` [`APART`] `<`: two `<` that are not an operator. Written by `grammar/lift`, removed by
 //!   `grammar/prepare`, and by `expansion/expand` in here-documents.
 //!
@@ -26,6 +28,11 @@ pub(crate) const SELECT: char = '\u{E002}';
 pub(crate) const DOCUMENT: char = '\u{E003}';
 /// Separates two `<` that are not an operator.
 pub(crate) const APART: char = '\u{E004}';
+
+/// Follows the `$(` that stands for `<(`.
+pub(crate) const READS: char = '\u{E005}';
+/// Follows the `$(` that stands for `>(`.
+pub(crate) const WRITES: char = '\u{E006}';
 
 /// Replaces the characters that are reserved for marks with U+FFFD, and removes NUL, which no argument can
 /// contain.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::grammar::here::restore;
-use super::marks::{APART, CLOSE, DOCUMENT, OPEN};
+use super::marks::{APART, CLOSE, DOCUMENT, OPEN, READS, WRITES};
 use super::on_disk::Search;
 
 /// Where a word's text comes from.
@@ -177,7 +177,7 @@ pub(crate) enum Stretch<'a> {
 impl Unknowns {
     /// Adds an unknown stretch and returns its mark.
     pub fn mark(&mut self, mut unknown: Unknown) -> String {
-        if unknown.source.contains([DOCUMENT, APART]) {
+        if unknown.source.contains([DOCUMENT, APART, READS, WRITES]) {
             unknown.source = restore(&unknown.source, &[]);
         }
         let index = self.all.len();

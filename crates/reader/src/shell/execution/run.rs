@@ -180,7 +180,7 @@ impl Evaluator {
     }
 
     /// Parses a text, once for all of its runs.
-    fn parsed(&mut self, text: &str) -> Result<Rc<Program>, SyntaxError> {
+    pub fn parsed(&mut self, text: &str) -> Result<Rc<Program>, SyntaxError> {
         if let Some(program) = self.programs.get(text) {
             return Ok(Rc::clone(program));
         }

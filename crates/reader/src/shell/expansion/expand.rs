@@ -6,7 +6,7 @@ use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::grammar::lift::lift_document;
 use crate::shell::grammar::word::{Piece, Rules, pieces};
-use crate::shell::marks::APART;
+use crate::shell::marks::{APART, READS, WRITES};
 use crate::shell::script::Construct;
 use crate::shell::state::{Shell, Value};
 use crate::shell::text::{Field, Origin, Unknown, is_known};
@@ -42,7 +42,7 @@ impl Evaluator {
         // Texts are only cut at blanks with certainty.
         let cuts = separators.as_ref().is_some_and(|own| own != " \t\n");
         let separators = separators.filter(|own| is_known(own));
-        let mut out = Splitter { fields: Vec::new(), current: None, origin: Origin::Literal, separators };
+        let mut out = Splitter { separators, ..Splitter::default() };
         // `"$@"` without parameters is no word.
         let (mut has_list, mut has_more) = (false, false);
         for piece in pieces(raw, Rules::Word) {
@@ -219,22 +219,46 @@ impl Evaluator {
         }
     }
 
+    /// Runs `<( … )`, or prepares `>( … )` for what is written to it, and returns the path.
+    fn process_substitution(&mut self, shell: &Shell, body: &str, writes: bool) -> String {
+        let sign = if writes { '>' } else { '<' };
+        let source = format!("{sign}({})", self.unknowns.show(body));
+        if writes {
+            let program = self.parsed(&format!("{{ {body}\n}}"));
+            if let Some([list]) = program.as_ref().ok().map(|program| program.complete_commands.as_slice()) {
+                return self.add_sink(shell, list.clone(), source, false);
+            }
+            self.unread(shell, body);
+            return self.unknowns.plain(source);
+        }
+        let printed = self.inside(Construct::ProcessSubstitution, |this| this.forked_script(shell, body));
+        self.unknowns.mark(Unknown { source, content: Some(printed), ..Unknown::default() })
+    }
+
+    /// Runs a text in a process of its own and returns its output.
+    fn forked_script(&mut self, shell: &Shell, text: &str) -> String {
+        let mut inner = shell.forked();
+        self.apart(|this| {
+            let (printed, _) = this.run_script(&mut inner, text);
+            this.run_exit_traps(&inner, Some(shell));
+            this.note_forked(shell.stdin.as_deref(), &inner);
+            printed
+        })
+    }
+
     /// Runs `$( … )` and returns its output.
     fn substitution(&mut self, shell: &Shell, body: &str) -> String {
+        for (sign, writes) in [(READS, false), (WRITES, true)] {
+            if let Some(body) = body.strip_prefix(sign) {
+                return self.process_substitution(shell, body, writes);
+            }
+        }
         // `$(<file)` prints the file.
         let is_file =
             body.trim_start().strip_prefix('<').is_some_and(|rest| !rest.starts_with(['<', '(', '&', '>']));
         let script = if is_file { format!("cat {body}") } else { body.to_owned() };
         let outer = std::mem::take(&mut self.left_early);
-        let printed = self.inside(Construct::Substitution, |this| {
-            let mut inner = shell.forked();
-            this.apart(|this| {
-                let (printed, _) = this.run_script(&mut inner, &script);
-                this.run_exit_traps(&inner, Some(shell));
-                this.note_forked(shell.stdin.as_deref(), &inner);
-                printed
-            })
-        });
+        let printed = self.inside(Construct::Substitution, |this| this.forked_script(shell, &script));
         let early = std::mem::replace(&mut self.left_early, outer);
         let printed = if early.is_empty() { printed } else { self.unless_left(printed, early) };
         let printed = printed.trim_end_matches('\n');

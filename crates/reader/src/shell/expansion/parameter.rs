@@ -326,10 +326,6 @@ fn apply(
         return slice(evaluator, shell, (reference.name, rest, is_list), (found, first));
     }
     let Expansion { texts, list, origin } = found;
-    if operator == "@A" && !list {
-        let text = texts.concat().replace('\'', "'\\''");
-        return Some(Expansion::text(format!("{}='{text}'", reference.name), origin));
-    }
     let mut changed = Vec::with_capacity(texts.len());
     for text in texts {
         if !is_known(&text) || text.len() > LONGEST_TRIMMED {
@@ -378,6 +374,7 @@ fn change(evaluator: &mut Evaluator, shell: &mut Shell, operator: &str, text: &s
         "@E" => return Some(ansi_c(&format!("$'{}'", text.replace('\'', "\\'"))).0),
         // A prompt: its substitutions run.
         "@P" => return Some(evaluator.here_document(shell, text)),
+        // An assignment, with attributes that the environment may have given.
         "@A" => return None,
         _ => {}
     }

@@ -3,17 +3,21 @@
 use crate::shell::text::{Field, Origin, Unknowns, is_known};
 
 /// Builds the fields of one word.
+#[derive(Default)]
 pub(crate) struct Splitter {
     pub fields: Vec<Field>,
     pub current: Option<String>,
     pub origin: Origin,
     /// The value of `IFS`; `None` for blanks.
     pub separators: Option<String>,
+    /// True behind a blank that ended a field: a separator that is no blank belongs to it.
+    pub after_blank: bool,
 }
 
 impl Splitter {
     pub fn push(&mut self, text: &str) {
         self.current.get_or_insert_default().push_str(text);
+        self.after_blank = false;
     }
 
     pub fn finish_field(&mut self) {
@@ -22,23 +26,29 @@ impl Splitter {
         }
     }
 
-    /// Adds the result of an unquoted expansion, which is split at the separators.
+    /// Adds the result of an unquoted expansion, which is split at the separators: blanks end a field, and each other
+    /// separator ends one that may be empty.
     pub fn push_split(&mut self, text: &str) {
+        const BLANKS: &str = " \t\n";
         let separators = self.separators.clone();
-        let separates = |c: char| separators.as_ref().map_or(c.is_whitespace(), |own| own.contains(c));
-        if text.starts_with(separates) {
-            self.finish_field();
-        }
-        let mut first = true;
-        for part in text.split(separates).filter(|part| !part.is_empty()) {
-            if !first {
-                self.finish_field();
+        let separators = separators.as_deref().unwrap_or(BLANKS);
+        let mut rest = text;
+        while let Some(at) = rest.find(|c| separators.contains(c)) {
+            let (part, behind) = rest.split_at(at);
+            if !part.is_empty() {
+                self.push(part);
             }
-            first = false;
-            self.push(part);
-        }
-        if text.ends_with(separates) {
+            let mut chars = behind.chars();
+            if chars.next().is_some_and(|separator| BLANKS.contains(separator)) {
+                self.after_blank |= self.current.is_some();
+            } else if !std::mem::take(&mut self.after_blank) {
+                self.current.get_or_insert_default();
+            }
             self.finish_field();
+            rest = chars.as_str();
+        }
+        if !rest.is_empty() {
+            self.push(rest);
         }
     }
 

@@ -18,6 +18,8 @@ pub enum SyntaxError {
     NeverClosed,
     #[error("bash joins commands behind a here-document in a substitution; write each on a line of its own")]
     DroppedEnd,
+    #[error("bash joins the lines of a list behind a here-document; write the document behind the list")]
+    DocumentInArray,
     #[error("an array index is too involved")]
     InvolvedIndex,
     #[error("it holds too many words")]

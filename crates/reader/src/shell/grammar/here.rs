@@ -1,6 +1,6 @@
 //! Here-documents: delimiters, bodies, and the marks that replace them in the text.
 
-use crate::shell::marks::{APART, DOCUMENT};
+use crate::shell::marks::{APART, DOCUMENT, READS, WRITES};
 
 /// A here-document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub(crate) struct Pending {
     pub delimiter: String,
     /// True for `<<-`: leading tabs are removed.
     pub tabs: bool,
+    /// The number of substitutions around it.
+    pub depth: usize,
 }
 
 /// The delimiter at the start of `word`, its length in bytes as written, and whether it is quoted.
@@ -93,5 +95,5 @@ pub(crate) fn restore(text: &str, documents: &[HereDocument]) -> String {
             _ => restored.push_str(part),
         }
     }
-    restored.replace(APART, "")
+    restored.replace(APART, "").replace(&format!("$({READS}"), "<(").replace(&format!("$({WRITES}"), ">(")
 }

@@ -7,13 +7,13 @@
 use super::error::SyntaxError;
 use super::here::{HereDocument, Pending, body, delimiter};
 use super::word::ansi_c;
-use crate::shell::marks::{APART, DOCUMENT};
+use crate::shell::marks::{APART, DOCUMENT, READS, WRITES};
 
 /// What the scanner is inside of.
 #[derive(Debug)]
 enum Frame {
-    /// Commands, up to the closing character; those of a substitution are part of a word.
-    Code { close: Option<char>, in_word: bool, cases: Vec<Case> },
+    /// Commands, or the elements of a list, up to the closing character.
+    Code { close: Option<char>, place: Place, cases: Vec<Case> },
     /// Double quotes.
     Quotes,
     /// `${…}`.
@@ -22,6 +22,17 @@ enum Frame {
     Document,
     /// An arithmetic expression, with the number of open brackets.
     Arithmetic(usize),
+}
+
+/// Where commands stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// At the outermost level, or in the brackets of a subshell, a function or an expression.
+    List,
+    /// In a substitution, which is part of a word: bash parses it on its own.
+    Substitution,
+    /// In the brackets of `x=(…)`.
+    Array,
 }
 
 /// The part of a `case` that the scanner is in.
@@ -39,7 +50,7 @@ enum Case {
 
 /// Rewrites a script and moves its here-documents into `documents`.
 pub(crate) fn lift(text: &str, documents: &mut Vec<HereDocument>) -> Result<String, SyntaxError> {
-    lift_from(text, Frame::Code { close: None, in_word: false, cases: Vec::new() }, documents)
+    lift_from(text, Frame::Code { close: None, place: Place::List, cases: Vec::new() }, documents)
 }
 
 /// Rewrites the body of a here-document, whose substitutions may contain further here-documents.
@@ -135,8 +146,13 @@ impl<'a> Scanner<'a> {
 
     fn enter_code(&mut self, len: usize, close: char) {
         self.copy(len);
-        let in_word = ["$(", "<(", ">("].iter().any(|open| self.out.ends_with(open));
-        self.frames.push(Frame::Code { close: Some(close), in_word, cases: Vec::new() });
+        let is_substitution = close == '`' || self.out.ends_with("$(") || self.out.ends_with([READS, WRITES]);
+        let place = match () {
+            () if is_substitution => Place::Substitution,
+            () if self.out.ends_with("=(") => Place::Array,
+            () => Place::List,
+        };
+        self.frames.push(Frame::Code { close: Some(close), place, cases: Vec::new() });
         self.begin(true);
     }
 
@@ -276,7 +292,7 @@ impl<'a> Scanner<'a> {
                 self.copy(1);
                 self.word_start = true;
             }
-            '\n' => self.line_break(documents),
+            '\n' => self.line_break(documents)?,
             '(' if self.command_position && rest.starts_with("((") => {
                 self.copy(2);
                 self.frames.push(Frame::Arithmetic(2));
@@ -289,7 +305,7 @@ impl<'a> Scanner<'a> {
             }
             ')' => {
                 // `f() {` and `a() (`: a command may follow, and after `$(a)` the rest of the word.
-                let may = !matches!(self.frames.last(), Some(Frame::Code { in_word: true, .. }));
+                let may = !matches!(self.frames.last(), Some(Frame::Code { place: Place::Substitution, .. }));
                 if matches!(self.frames.last(), Some(Frame::Code { close: Some(')'), .. })) {
                     self.dropped = 0;
                     self.close();
@@ -308,6 +324,11 @@ impl<'a> Scanner<'a> {
                 self.word_start = true;
             }
             '<' if rest.starts_with("<<") => self.here_document(documents)?,
+            '<' | '>' if self.starts_process(rest) => {
+                self.at += 2;
+                self.out.extend(["$(", if c == '<' { READS } else { WRITES }.encode_utf8(&mut [0; 4])]);
+                self.enter_code(0, ')');
+            }
             ';' | '&' | '|' | '<' | '>' => {
                 if c == ';'
                     && (rest.starts_with(";;") || rest.starts_with(";&"))
@@ -329,6 +350,12 @@ impl<'a> Scanner<'a> {
             _ => self.copy(c.len_utf8()),
         }
         Ok(())
+    }
+
+    /// Whether `<(` or `>(` is a process substitution here; in `>>(`, `<>(` and `&>(` it is a syntax error.
+    fn starts_process(&self, rest: &str) -> bool {
+        let before: &[char] = if rest.starts_with('<') { &['<'] } else { &['<', '>', '&'] };
+        rest.get(1..).is_some_and(|rest| rest.starts_with('(')) && !self.out.ends_with(before)
     }
 
     /// At a `;`. Bash keeps the text of a substitution as it would print it, and prints no `;` behind a here-document: it
@@ -418,9 +445,9 @@ impl<'a> Scanner<'a> {
         self.at += 2 + usize::from(tabs) + (after.len() - word.len()) + len;
         let number = documents.len();
         documents.push(HereDocument { body: String::new(), expands: !quoted });
-        self.pending.push(Pending { number, delimiter, tabs });
+        self.pending.push(Pending { number, delimiter, tabs, depth: self.depth() });
         let in_substitution =
-            |frame: &Frame| matches!(frame, Frame::Code { close: Some(')'), in_word: true, .. });
+            |frame: &Frame| matches!(frame, Frame::Code { close: Some(')'), place: Place::Substitution, .. });
         self.dropped = self.dropped.max(u8::from(self.frames.iter().any(in_substitution)));
         if self.out.ends_with('<') {
             self.out.push(' ');
@@ -430,19 +457,36 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// At a line break between commands: the bodies of pending here-documents follow.
-    fn line_break(&mut self, documents: &mut [HereDocument]) {
+    /// The number of substitutions around this place.
+    fn depth(&self) -> usize {
+        let is_substitution =
+            |frame: &&Frame| matches!(frame, Frame::Code { place: Place::Substitution, .. });
+        self.frames.iter().filter(is_substitution).count()
+    }
+
+    /// At a line break between commands: the bodies of pending here-documents follow, those of an inner substitution first. A
+    /// document that is pending outside of a substitution has its body behind the end of the substitution.
+    fn line_break(&mut self, documents: &mut [HereDocument]) -> Result<(), SyntaxError> {
         self.copy(1);
         self.begin(true);
         let nested = self.frames.len() > 1;
-        self.dropped = if self.pending.is_empty() || self.dropped == 0 { 0 } else { 2 };
-        for pending in std::mem::take(&mut self.pending) {
+        let depth = self.depth();
+        let mut pending: Vec<Pending> =
+            self.pending.extract_if(.., |pending| pending.depth >= depth).collect();
+        self.dropped = if pending.is_empty() || self.dropped == 0 { 0 } else { 2 };
+        if !pending.is_empty() && matches!(self.frames.last(), Some(Frame::Code { place: Place::Array, .. }))
+        {
+            return Err(SyntaxError::DocumentInArray);
+        }
+        pending.sort_by_key(|pending| std::cmp::Reverse(pending.depth));
+        for pending in pending {
             let (body, len) = body(self.rest(), &pending, nested);
             self.at += len;
             if let Some(document) = documents.get_mut(pending.number) {
                 document.body = body;
             }
         }
+        Ok(())
     }
 }
 

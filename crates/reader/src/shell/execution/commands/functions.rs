@@ -9,7 +9,8 @@ use crate::shell::Complaint;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::script::{Construct, Node};
 use crate::shell::shared::Shared;
-use crate::shell::state::Shell;
+use crate::shell::state::{Shell, Value};
+use crate::shell::text::Origin;
 
 /// Maximum nesting of calls; deeper ones are not followed.
 const DEEPEST_CALLS: usize = 16;
@@ -52,6 +53,7 @@ impl Evaluator {
         }
         self.calls.push((name.to_owned(), args, identity));
         let outer = (shell.args.clone(), shell.args_unknown, shell.args_choices.clone());
+        self.name_calls(shell);
         shell.set_args(Some(Shared::new(invocation.from(1).to_vec())));
         // What a function reads from the input that it shares with its caller is gone for both.
         let inherits = invocation.shares_stdin(shell);
@@ -69,6 +71,7 @@ impl Evaluator {
         }
         self.recursed |= recursed && !self.calls.is_empty();
         self.calls.pop();
+        let is_outermost = self.calls.is_empty();
         if self.calls.is_empty() {
             self.recursed = false;
         }
@@ -85,6 +88,11 @@ impl Evaluator {
                 self.join(shell, with_more);
             }
             shell.locals = locals.clone();
+            if is_outermost {
+                shell.take("FUNCNAME");
+            } else {
+                self.name_calls(shell);
+            }
             (shell.in_function, shell.in_loop) = (in_function, in_loop);
             (shell.args, shell.args_unknown, shell.args_choices) = outer.clone();
             if !inherits {
@@ -96,6 +104,16 @@ impl Evaluator {
         }
         self.status = None;
         (printed, if flow == Flow::Exit { Flow::Exit } else { Flow::On })
+    }
+}
+
+impl Evaluator {
+    /// States the functions in progress, the innermost first, in `FUNCNAME`.
+    fn name_calls(&mut self, shell: &mut Shell) {
+        let names = self.calls.iter().rev().map(|(name, ..)| name.clone()).collect::<Vec<_>>();
+        let names = names.into_iter().chain([self.unknowns.plain("main")]);
+        let items = names.enumerate().map(|(at, name)| (at.to_string(), name)).collect();
+        shell.set("FUNCNAME", Value::Array(items), Origin::Literal);
     }
 }
 

@@ -62,10 +62,8 @@ impl Evaluator {
                     fields.extend(self.fields(shell, &word.value));
                 }
                 CommandPrefixOrSuffixItem::IoRedirect(redirect) => redirects.push(redirect),
-                CommandPrefixOrSuffixItem::ProcessSubstitution(kind, subshell) => {
-                    let text = self.process_substitution(shell, kind, subshell);
-                    fields.push(Field { text, origin: Origin::Computed });
-                }
+                // `lift` makes words of them.
+                CommandPrefixOrSuffixItem::ProcessSubstitution(..) => {}
             }
         }
         let redirected = self.redirections(shell, redirects);

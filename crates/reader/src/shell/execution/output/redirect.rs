@@ -1,11 +1,11 @@
 //! Redirections: the files that are opened, and the content of standard input.
 
-use brush_parser::ast::{self, IoFileRedirectKind, IoFileRedirectTarget, IoRedirect};
+use brush_parser::ast::{IoFileRedirectKind, IoFileRedirectTarget, IoRedirect};
 
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::join::MOST_CHOICES;
 use crate::shell::grammar::here::{HereDocument, number};
-use crate::shell::script::{Construct, Mode, Redirection};
+use crate::shell::script::{Mode, Redirection};
 use crate::shell::state::Shell;
 use crate::shell::text::{Field, Unknown};
 
@@ -26,21 +26,6 @@ pub(crate) struct Redirected {
 }
 
 impl Evaluator {
-    pub fn process_substitution(
-        &mut self,
-        shell: &Shell,
-        kind: &ast::ProcessSubstitutionKind,
-        subshell: &ast::SubshellCommand,
-    ) -> String {
-        let source = format!("{kind}({})", subshell.list);
-        if matches!(kind, ast::ProcessSubstitutionKind::Write) {
-            return self.add_sink(shell, subshell.list.clone(), source, false);
-        }
-        let printed =
-            self.inside(Construct::ProcessSubstitution, |this| this.subshell(shell, &subshell.list));
-        self.unknowns.mark(Unknown { source, content: Some(printed), ..Unknown::default() })
-    }
-
     pub fn redirections<'a>(
         &mut self,
         shell: &mut Shell,
@@ -162,10 +147,8 @@ impl Evaluator {
             IoFileRedirectTarget::Filename(word) | IoFileRedirectTarget::Duplicate(word) => {
                 self.text(shell, &word.value)
             }
-            IoFileRedirectTarget::ProcessSubstitution(kind, subshell) => {
-                self.process_substitution(shell, kind, subshell)
-            }
-            IoFileRedirectTarget::Fd(_) => return,
+            // `lift` makes words of process substitutions.
+            IoFileRedirectTarget::ProcessSubstitution(..) | IoFileRedirectTarget::Fd(_) => return,
         };
         match mode {
             Mode::Read | Mode::ReadWrite if fd.is_none_or(|fd| fd == 0) => {
