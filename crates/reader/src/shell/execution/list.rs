@@ -100,11 +100,8 @@ impl Evaluator {
     }
 
     fn pipeline(&mut self, shell: &mut Shell, pipeline: &ast::Pipeline) -> Ran {
-        // `time` is a word of the grammar behind `time` and `!`, too.
-        let has_words = pipeline.bang || pipeline.timed.is_some();
-        let untimed = pipeline.seq.first().filter(|_| has_words).and_then(without_time);
         if let [only] = pipeline.seq.as_slice() {
-            let ran = self.command(shell, untimed.as_ref().unwrap_or(only));
+            let ran = self.command(shell, only);
             if pipeline.bang {
                 self.status = self.status.map(|held| !held);
             }
@@ -121,7 +118,6 @@ impl Evaluator {
                 let outer = std::mem::take(&mut this.left_early);
                 let sharing = std::mem::take(&mut this.stdin);
                 let before = stage.stdin.clone();
-                let command = untimed.as_ref().filter(|_| index == 0).unwrap_or(command);
                 let printed = this.apart(|this| this.command(&mut stage, command).0);
                 let early = std::mem::replace(&mut this.left_early, outer);
                 let own = std::mem::replace(&mut this.stdin, sharing);
@@ -219,24 +215,6 @@ impl Evaluator {
         let flow = self.unless_it_fails(shell, without, flow);
         (printed, flow)
     }
-}
-
-/// A command behind a second `time`, which the parser takes for the program of this name.
-fn without_time(command: &ast::Command) -> Option<ast::Command> {
-    let ast::Command::Simple(simple) = command else { return None };
-    let name = simple.word_or_name.as_ref().filter(|name| name.value == "time" && simple.prefix.is_none());
-    let mut words = name.and(simple.suffix.as_ref())?.0.iter().cloned().peekable();
-    let is = |word: &ast::CommandPrefixOrSuffixItem, text| matches!(word, ast::CommandPrefixOrSuffixItem::Word(word) if word.value == text);
-    words.next_if(|word| is(word, "-p"));
-    while words.next_if(|word| is(word, "!")).is_some() {}
-    let Some(ast::CommandPrefixOrSuffixItem::Word(name)) = words.next() else { return None };
-    let inner = ast::SimpleCommand {
-        prefix: None,
-        word_or_name: Some(name),
-        suffix: Some(ast::CommandSuffix(words.collect())),
-    };
-    let inner = ast::Command::Simple(inner);
-    Some(without_time(&inner).unwrap_or(inner))
 }
 
 /// Whether a file may not be there, or may not be written.

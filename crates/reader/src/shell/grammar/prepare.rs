@@ -25,6 +25,19 @@ enum Open {
     Compound,
 }
 
+/// What is before a command.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum Behind {
+    #[default]
+    Other,
+    Bang,
+    Time {
+        is_left_out: bool,
+    },
+    /// An option of `time`.
+    Option,
+}
+
 /// Rewrites tokens for the parser, or refuses them.
 pub(crate) fn prepare(tokens: Vec<Token>) -> Result<Vec<Token>, SyntaxError> {
     let mut preparation = Preparation {
@@ -38,6 +51,7 @@ pub(crate) fn prepare(tokens: Vec<Token>) -> Result<Vec<Token>, SyntaxError> {
         in_test: false,
         select: false,
         named_coprocess: false,
+        behind: Behind::Other,
     };
     while let Some(token) = preparation.rest.next() {
         match token {
@@ -71,11 +85,14 @@ struct Preparation {
     select: bool,
     /// After a `coproc` without a name, whose name is still to be added.
     named_coprocess: bool,
+    /// What is before a command.
+    behind: Behind,
 }
 
 impl Preparation {
     fn operator(&mut self, operator: String, location: TokenLocation) {
         let apart = !self.in_test && self.follows_apart(&operator, &location);
+        self.behind = Behind::Other;
         match operator.as_str() {
             "(" => {
                 // `( (` is two subshells; the parser would take it for `((`.
@@ -122,7 +139,35 @@ impl Preparation {
             if before == operator && left.end.index != location.start.index)
     }
 
+    /// Whether a word is left out: the parser takes a `time` behind another one or behind `!` for the program of this name,
+    /// and does not know `time --`.
+    fn is_left_out(&mut self, word: &str) -> bool {
+        let before = std::mem::take(&mut self.behind);
+        if !self.command_position {
+            return false;
+        }
+        let is_before_command = self
+            .rest
+            .peek()
+            .is_some_and(|next| !matches!(next, Token::Operator(operator, _) if operator != "("));
+        let (behind, is_left_out) = match (word, before) {
+            ("!", _) => (Behind::Bang, false),
+            ("time", _) => {
+                let is_left_out = before != Behind::Other && is_before_command;
+                (Behind::Time { is_left_out }, is_left_out)
+            }
+            ("-p", Behind::Time { is_left_out }) => (Behind::Option, is_left_out),
+            ("--", Behind::Time { .. } | Behind::Option) => (Behind::Option, is_before_command),
+            _ => (Behind::Other, false),
+        };
+        self.behind = behind;
+        is_left_out
+    }
+
     fn word(&mut self, word: String, location: TokenLocation) -> Result<(), SyntaxError> {
+        if self.is_left_out(&word) {
+            return Ok(());
+        }
         self.in_test &= word != "]]";
         let is_variable = std::mem::take(&mut self.select);
         let selects = word == "select" && matches!(self.rest.peek(), Some(Token::Word(..)));
@@ -136,8 +181,9 @@ impl Preparation {
         let selects = selects && self.command_position;
         self.after_case_end = false;
         // A loop's `do` may follow its variable without an operator: `for x do`.
-        self.command_position =
-            stays_in_position || (word == "do" && self.open.last() == Some(&Open::Compound));
+        self.command_position = self.behind == Behind::Option
+            || stays_in_position
+            || (word == "do" && self.open.last() == Some(&Open::Compound));
         let overlong = word.len() > 9
             && word.bytes().all(|b| b.is_ascii_digit())
             && matches!(self.rest.peek(), Some(Token::Operator(o, _)) if o.starts_with(['<', '>']));
