@@ -106,17 +106,37 @@ pub(crate) fn expand(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -
     let index = reference
         .index
         .map(|index| if index.contains('$') { evaluator.text(shell, index) } else { index.to_owned() });
-    let may_be_more = |field: &Field| evaluator.unknowns.may_be_several(&field.text);
+    let unknowns = &evaluator.unknowns;
+    let may_be_none = |text: &str| unknowns.only_mark(text).is_some() && !unknowns.is_one_word(text);
+    let is_uncertain = |text: &str| unknowns.may_be_several(text) || may_be_none(text);
     // Behind a word that may be several, or none, any parameter may have any number.
     let before = match reference.name {
         "#" => shell.args.len(),
         name => name.parse::<usize>().map_or(0, |position| position.saturating_sub(1)),
     };
-    let found = if shell.args.iter().take(before).any(may_be_more) {
-        Referenced::Missing
-    } else {
-        find(shell, reference.name, index.as_deref())
+    let items = match shell.get(reference.name).map(|variable| &variable.value) {
+        Some(Value::Array(items)) => items.as_slice(),
+        _ => &[],
     };
+    // So may any element of a list.
+    let place = match index.as_deref() {
+        None | Some("@" | "*") => 0,
+        Some(index) => match index.parse::<usize>() {
+            Ok(place) => place + 1,
+            // A name that is a key does not move.
+            Err(_) => {
+                if items.iter().any(|(key, _)| key == index) {
+                    0
+                } else {
+                    items.len()
+                }
+            }
+        },
+    };
+    let is_elsewhere = items.iter().take(place).any(|(_, text)| is_uncertain(text))
+        || shell.args.iter().take(before).any(|field| is_uncertain(&field.text));
+    let found =
+        if is_elsewhere { Referenced::Missing } else { find(shell, reference.name, index.as_deref()) };
     apply(evaluator, shell, &reference, found).unwrap_or_else(|| unknown(evaluator))
 }
 

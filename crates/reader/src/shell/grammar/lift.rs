@@ -355,7 +355,8 @@ impl<'a> Scanner<'a> {
     /// Whether `<(` or `>(` is a process substitution here; in `>>(`, `<>(` and `&>(` it is a syntax error.
     fn starts_process(&self, rest: &str) -> bool {
         let before: &[char] = if rest.starts_with('<') { &['<'] } else { &['<', '>', '&'] };
-        rest.get(1..).is_some_and(|rest| rest.starts_with('(')) && !self.out.ends_with(before)
+        let is_operator = self.out.ends_with(before) && !self.out.ends_with("<<<");
+        rest.get(1..).is_some_and(|rest| rest.starts_with('(')) && !is_operator
     }
 
     /// At a `;`. Bash keeps the text of a substitution as it would print it, and prints no `;` behind a here-document: it

@@ -21,7 +21,7 @@ impl Evaluator {
         let path = self.add_sink(shell, list, format!("${name}"), true);
         let [read, write] = [0, 1].map(|index| {
             let source = format!("${{{name}[{index}]}}");
-            self.unknowns.mark(Unknown { source, ..Unknown::default() })
+            self.unknowns.mark(Unknown { source, is_number: true, ..Unknown::default() })
         });
         self.store_file(shell, &format!("{} >", descriptor(&write)), &path, false);
         let items = vec![("0".to_owned(), read), ("1".to_owned(), write)];
