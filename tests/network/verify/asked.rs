@@ -252,7 +252,8 @@ fn a_service_is_asked_on_the_host_where_the_session_acted_on_it() {
         restarts(lan);
         let ended = stop(lan);
         assert_eq!(ended.exit_code, Some(0), "{ended:?}");
-        let expected = "info: Not verified after remediation: the session acted on there, and hosts.yaml lists it for other";
+        let expected =
+            "info: Not verified after remediation: hosts.yaml lists `x` for other hosts than there";
         assert_eq!(events(lan).last().map(String::as_str), Some(expected));
         // A service that states no host is asked there, and is ill.
         inventory(lan, "", "{x: {}}");
