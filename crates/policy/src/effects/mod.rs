@@ -410,19 +410,13 @@ impl Prover<'_> {
             .form
             .runs
             .is_some_and(|runs| !matches!(runs.how, How::Find | How::Fd | How::Code(_) | How::Crontab));
-        // The words of its own, such as a host: what follows is the command.
-        let own_words = usage.form.runs.and_then(|runs| match runs.how {
-            How::Ssh => Some(1),
-            How::Command => runs.after.0,
-            _ => None,
-        });
         let mut options_matter = !is_wrapper
             && (terms.flags.is_some()
                 || terms.check.is_some()
                 || !(terms.changes_with.is_empty() && outputs.is_empty() && terms.unknown_values.is_empty()));
         for item in Scanner::new(texts, usage.rest, &value).with_flags(&listed) {
             match item {
-                Item::Option(..) if own_words.is_some_and(|own| words > own) => {}
+                Item::Option(..) if own_words(usage).is_some_and(|own| words > own) => {}
                 Item::Option(name, at) => {
                     let form = if usage.form.files.is_some() { usage.form } else { &usage.program.form };
                     // A described option without a value is no abbreviation.
@@ -574,6 +568,16 @@ fn changing_option_before_verb(usage: &Usage, terms: &EffectTerms, texts: &[&str
         Item::Option(name, _) if !is_own(&name) => {
             (name.is_any(&terms.changes_with) || name.is_any(&outputs)).then(|| written(name))
         }
+        _ => None,
+    })
+}
+
+/// The number of words of its own that stand before the command which a program runs, such as a host: what follows is the
+/// command. `None` if its options may stand behind them.
+fn own_words(usage: &Usage) -> Option<usize> {
+    usage.form.runs.and_then(|runs| match runs.how {
+        How::Ssh => Some(1),
+        How::Command => runs.after.0,
         _ => None,
     })
 }

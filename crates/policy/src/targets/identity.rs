@@ -93,7 +93,16 @@ pub fn resolve(
     surroundings: &dyn Surroundings,
 ) -> Vec<ResolvedAction> {
     let lookup = Lookup { inventory, allowed, surroundings };
-    actions.into_iter().flat_map(|action| lookup.resolve(&action)).collect()
+    actions.into_iter().flat_map(on_each_host).flat_map(|action| lookup.resolve(&action)).collect()
+}
+
+/// An action on each host of a list: `pdsh -w ie01,nas`.
+fn on_each_host(action: Action) -> Vec<Action> {
+    let is_list =
+        |host: &&String| host.contains([',', ' ']) && !action.via.iter().any(|via| via == "ansible");
+    let Some(list) = action.host.as_ref().filter(is_list) else { return vec![action] };
+    let hosts = list.split([',', ' ']).filter(|host| !host.is_empty());
+    hosts.map(|host| Action { host: Some(host.to_owned()), ..action.clone() }).collect()
 }
 
 struct Lookup<'a> {
@@ -104,7 +113,9 @@ struct Lookup<'a> {
 
 impl Lookup<'_> {
     fn resolve(&self, action: &Action) -> Vec<ResolvedAction> {
-        let host = action.host.as_deref().map(|host| self.inventory.host_of(host).to_owned());
+        let context = || Some(self.inventory.find_host(action.reference.context.as_deref()?)?.name.clone());
+        let host =
+            action.host.as_deref().map(|host| self.inventory.host_of(host).to_owned()).or_else(context);
         let is_engine_here =
             host.is_none() && matches!(&action.target, Target::Unit(unit) if is_engine_unit(unit));
         let here = is_engine_here.then(|| self.surroundings.name()).flatten();

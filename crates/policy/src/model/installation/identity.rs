@@ -63,6 +63,13 @@ impl Service {
         self.host.as_deref().is_none_or(|own| host.is_none_or(|host| own == host))
     }
 
+    /// Whether it may be what the target is: a guest is no workload.
+    fn may_be_of_kind(&self, target: &Target) -> bool {
+        let in_cluster = !self.workloads.is_empty() || !self.releases.is_empty();
+        let is_elsewhere = in_cluster && self.guests.is_empty() && self.containers.is_empty();
+        !matches!(target, Target::Guest(_)) || !is_elsewhere
+    }
+
     /// Whether an action on this host may be one on it: a cluster is reached through any host.
     fn may_be_target(&self, target: &Target, host: Option<&str>) -> bool {
         let in_cluster = !self.workloads.is_empty() || !self.releases.is_empty();
@@ -102,7 +109,8 @@ impl Inventory {
     /// The identity of a target. `host` is the host of the action, by its name in the inventory, `here` the name of this
     /// machine. Services of other hosts are not concerned.
     pub fn identify(&self, target: &Target, form: Form, host: Option<&str>, here: Option<&str>) -> Identity {
-        let all = Candidates { services: self.services.iter().collect(), host };
+        let may_be = |service: &&Service| service.may_be_of_kind(target);
+        let all = Candidates { services: self.services.iter().filter(may_be).collect(), host };
         if let Target::Playbook(playbook) = target {
             let stated = playbook.stated.as_deref().map(|name| all.named(name));
             let guessed = || playbook.guessed.as_deref().map(|name| all.named(name));
@@ -119,7 +127,7 @@ impl Inventory {
             return found;
         }
         let may_be = |service: &&Service| service.may_be_target(target, host);
-        let there = Candidates { services: self.services.iter().filter(may_be).collect(), host };
+        let there = Candidates { services: all.services.iter().copied().filter(may_be).collect(), host };
         if let Some(found) = there.by_whole_name(target, name) {
             return found;
         }
@@ -139,7 +147,13 @@ impl Inventory {
             .or_else(|| there.by_form(target, name))
             .or_else(|| parts.iter().find_map(by_part))
             .or_else(|| elsewhere(all.by_form(target, name), name))
-            .unwrap_or_else(|| Identity::Unlisted(certain().to_owned()))
+            .unwrap_or_else(|| match target {
+                // Another thing of this name is listed.
+                Target::Guest(guest) if self.services.iter().any(|service| service.name == name) => {
+                    Identity::Unlisted(guest.to_string())
+                }
+                _ => Identity::Unlisted(certain().to_owned()),
+            })
     }
 
     /// The service that lists a compose project and has this name, or a container of this name, within it.

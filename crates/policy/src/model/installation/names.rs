@@ -21,8 +21,8 @@ const FULL_ID: usize = 64;
 const GENERATORS: [&str; 7] =
     ["docker-compose", "podman-compose", "container", "docker", "podman", "compose", "pod"];
 
-/// The types of units other than services.
-const UNIT_TYPES: [&str; 6] = [".service", ".socket", ".timer", ".scope", ".path", ".target"];
+/// The types of units, and the ending of init scripts.
+const UNIT_TYPES: [&str; 7] = [".service", ".socket", ".timer", ".scope", ".path", ".target", ".sh"];
 
 /// A name that is contained in another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
