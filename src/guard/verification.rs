@@ -49,51 +49,29 @@ pub fn of_session(
         .collect();
     let acted_on = services.into_iter().map(|(name, acted)| {
         let grace = left(acted.last);
-        match place(&name, &acted.hosts, inventory) {
-            Place::Own => subject(name, inventory, grace),
-            Place::Host(host) => subject_on(Some(host), name, inventory, grace),
-            Place::Elsewhere(reason) => {
-                Subject { checks: vec![], unasked: Some(reason), ..subject(name, inventory, grace) }
-            }
+        match stated_by_action(&name, &acted.hosts, inventory) {
+            Some(host) => subject_on(Some(host), name, inventory, grace),
+            None => subject(name, inventory, grace),
         }
     });
     acted_on.chain(dependents).collect()
 }
 
-/// Where a service is checked that a session acted on.
-enum Place<'a> {
-    /// Where the inventory states.
-    Own,
-    /// On the host of the action.
-    Host(&'a Host),
-    /// Nowhere: the session acted on another host than that of the service. The reason.
-    Elsewhere(String),
+/// Why a service with the name of one of other hosts is not checked.
+fn unlisted_there(service: &str, inventory: &Inventory) -> Option<String> {
+    let (name, host) = service.rsplit_once('@')?;
+    let is_listed = !inventory.services_named(name).is_empty() && inventory.host(host).is_some();
+    is_listed.then(|| format!("hosts.yaml lists `{name}` for other hosts than {host}"))
 }
 
-/// Where a service is checked that a session acted on on these hosts.
-fn place<'a>(service: &str, hosts: &[Option<String>], inventory: &'a Inventory) -> Place<'a> {
-    let Some(listed) = inventory.services.iter().find(|listed| listed.name == service) else {
-        return Place::Own;
-    };
-    let known = |host: &Option<String>| inventory.host(host.as_deref()?);
-    match &listed.host {
-        None => hosts.last().and_then(known).map_or(Place::Own, Place::Host),
-        // A cluster may be reached through each of its hosts.
-        Some(_) if !listed.workloads.is_empty() || !listed.releases.is_empty() => Place::Own,
-        Some(own) => {
-            let others: Vec<&str> = hosts
-                .iter()
-                .map_while(known)
-                .map(|host| host.name.as_str())
-                .filter(|host| host != own)
-                .collect();
-            if others.is_empty() || others.len() < hosts.len() {
-                return Place::Own;
-            }
-            let others = others.join(", ");
-            Place::Elsewhere(format!("the session acted on {others}, and hosts.yaml lists it for {own}"))
-        }
-    }
+/// The host of the last action on a service that states no host of its own; `None` if it states one, or if that is not known.
+fn stated_by_action<'a>(
+    service: &str,
+    hosts: &[Option<String>],
+    inventory: &'a Inventory,
+) -> Option<&'a Host> {
+    inventory.services.iter().find(|listed| listed.name == service && listed.host.is_none())?;
+    inventory.host(hosts.last()?.as_deref()?)
 }
 
 /// A service with all checks that the inventory defines for it.
@@ -106,7 +84,8 @@ pub fn subject(service: String, inventory: &Inventory, grace: Duration) -> Subje
 fn subject_on(host: Option<&Host>, service: String, inventory: &Inventory, grace: Duration) -> Subject {
     let listed = inventory.services.iter().find(|listed| listed.name == service);
     let checks = listed.map(|listed| health::plan_on(host, listed, inventory)).unwrap_or_default();
-    Subject { service, checks, grace, is_dependent: false, unasked: None }
+    let unasked = unlisted_there(&service, inventory);
+    Subject { service, checks, grace, is_dependent: false, unasked }
 }
 
 /// The failed checks of a service, a line each.
@@ -248,7 +227,8 @@ services: {free: {}, tied: {host: nas}, cluster: {host: nas, workloads: [a/deplo
             ("tied", &[None], "container tied on nas"),
             ("tied", &[Some("nas")], "container tied on nas"),
             ("tied", &[Some("alias-of-nas")], "container tied on nas"),
-            ("tied", &[Some("media")], "the session acted on media, and hosts.yaml lists it for nas"),
+            ("tied", &[Some("media")], "container tied on nas"),
+            ("tied@media", &[Some("media")], "hosts.yaml lists `tied` for other hosts than media"),
             ("tied", &[Some("media"), Some("nas")], "container tied on nas"),
             ("cluster", &[Some("media")], "workload a/deployment/b on nas"),
         ] {

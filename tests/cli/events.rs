@@ -119,5 +119,5 @@ fn accepts_session_ids_of_any_form() {
     input["session_id"] = json!("a\u{0}b");
     served(&sandbox.hook("pre-tool-use", &input), "NUL");
     served(&sandbox.hook("post-tool-use", &input), "NUL");
-    assert_eq!(sandbox.sql("SELECT session_id FROM events"), "ab");
+    assert_eq!(sandbox.sql("SELECT session_id FROM recorded_events"), "ab");
 }

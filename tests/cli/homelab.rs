@@ -1,5 +1,7 @@
 //! The homelab of `tests/fixtures/homelab`: 8 hosts and 25 services of every kind.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::sandbox::{Run, Sandbox, call, denied, passes};
@@ -420,6 +422,48 @@ fn a_homelab_that_states_how_its_hosts_are_asked_renders() {
         prompt.contains("All services of host pve together have a budget, too: restarts, 4 in 4h."),
         "{prompt}"
     );
+}
+
+#[test]
+fn commands_of_its_operator_get_the_verdicts_and_targets_of_their_rows() {
+    let sandbox = asked_homelab();
+    let rows: BTreeMap<String, Vec<(u8, String, String, String)>> =
+        serde_saphyr::from_str(include_str!("homelab.yaml")).unwrap();
+    let mut wrong = Vec::new();
+    for (tier, verdict, targets, command) in rows.into_values().flatten() {
+        let run = sandbox.opsctl(&["explain", "--json", "--tier", &tier.to_string(), "--", &command], b"");
+        let explained: Value = serde_json::from_str(&run.stdout).unwrap();
+        let target = |action: &Value| {
+            let name = |key: &str| action[key].as_str().unwrap_or("?").to_owned();
+            format!("{} on {}", name("service"), name("host"))
+        };
+        let found: Vec<String> = explained["actions"].as_array().unwrap().iter().map(target).collect();
+        let found = (explained["decision"].as_str().unwrap_or_default(), found.join(", "));
+        if found != (verdict.as_str(), targets) {
+            wrong.push(format!("{tier} {command}: {found:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A restart on another host is charged, verified and reported under a name of its own.
+#[test]
+fn a_restart_on_another_host_concerns_no_service_of_others() {
+    let sandbox = asked_homelab();
+    for (id, command) in [("t1", "docker restart jellyfin"), ("t2", "docker restart jellyfin")] {
+        runs(&sandbox, id, &format!("ssh pi@pi.lan {command}"));
+    }
+    assert_eq!(charged(&sandbox), "jellyfin@pi 2");
+    assert_eq!(sandbox.sql("SELECT DISTINCT service FROM events"), "jellyfin@pi");
+    let reason = denied(&sandbox.before("t3", "ssh pi@pi.lan docker restart jellyfin"));
+    assert!(
+        reason.starts_with("Cooldown limit exceeded for jellyfin@pi: 2/2 restarts in last 4h."),
+        "{reason}"
+    );
+    assert!(reason.contains("hosts.yaml lists `jellyfin` for nas, not for pi"), "{reason}");
+    passes(&sandbox.before("t4", "ssh admin@nas.lan sudo docker restart jellyfin"));
+    let report = sandbox.opsctl(&["report", "--no-hosts", "--html", "-"], b"");
+    assert!(report.stdout.contains("jellyfin@pi"), "{report:?}");
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn a_failed_restart_is_an_attempt_and_critical() {
     passes(&sandbox.before("t1", "docker restart jellyfin"));
     passes(&sandbox.hook("post-tool-use-failure", &failed));
     assert_eq!(
-        sandbox.sql("SELECT service, action_type, success, tier, error, session_id FROM cooldown_actions"),
+        sandbox.sql("SELECT service, action_type, success, tier, error, recorded_actions.session_id FROM cooldown_actions JOIN recorded_actions ON action_id = id"),
         "jellyfin|restart|0|0|exit code 1|sess-abc-123"
     );
     assert_eq!(
@@ -232,7 +232,7 @@ fn events_have_the_texts_that_the_dashboard_expects() {
             "{command}"
         );
     }
-    assert_eq!(sandbox.sql("SELECT DISTINCT session_id FROM events"), "sess-abc-123");
+    assert_eq!(sandbox.sql("SELECT DISTINCT session_id FROM recorded_events"), "sess-abc-123");
     assert!(!sandbox.sql(".dump").contains("s3cret"), "no secret of a command line reaches the database");
 }
 
@@ -263,7 +263,7 @@ fn a_session_managers_database_is_used_as_it_is_found() {
 fn claude_session_id_wins_over_the_clients_own() {
     let sandbox = Sandbox::new().with("CLAUDE_SESSION_ID", "../'; DROP TABLE events; --\n\"é");
     passes(&sandbox.after("t1", "docker restart jellyfin"));
-    assert_eq!(sandbox.sql("SELECT session_id FROM events"), "../'; DROP TABLE events; --\"é");
+    assert_eq!(sandbox.sql("SELECT session_id FROM recorded_events"), "../'; DROP TABLE events; --\"é");
 }
 
 #[test]
@@ -462,7 +462,7 @@ fn a_failure_of_the_guard_is_recorded_once_the_ledger_works_again() {
     for id in ["t2", "t3"] {
         passes(&sandbox.after(id, "docker restart sonarr"));
     }
-    let shown = sandbox.sql("SELECT session_id, message FROM events WHERE level = 'critical'");
+    let shown = sandbox.sql("SELECT recorded_events.session_id, message FROM events JOIN recorded_events ON event_id = id WHERE level = 'critical'");
     assert!(shown.starts_with("sess-abc-123|Guard failed open: the ledger "), "{shown}");
     assert_eq!(shown.lines().count(), 1, "{shown}");
     assert!(shown.contains("`docker restart jellyfin` runs without being counted"), "{shown}");

@@ -181,7 +181,10 @@ fn the_same_input_gives_the_same_bytes() {
 #[test]
 fn a_closed_policy_is_rendered_for_the_client_too() {
     let settings = settings(&rendered("policy: {on_failure: closed}\n"));
-    assert_eq!(settings["hooks"]["PreToolUse"][0]["hooks"][0]["onFailure"], "block");
+    let before = &settings["hooks"]["PreToolUse"];
+    for group in 0..2 {
+        assert_eq!(before[group]["hooks"][0]["onFailure"], "block", "every call that it selects, {before}");
+    }
     assert_eq!(settings["hooks"]["PostToolUse"][0]["hooks"][0].get("onFailure"), None);
 }
 

@@ -142,7 +142,7 @@ fn events_in_the_agents_text_are_recorded_with_the_source_llm() {
     let sandbox = saying(&[text(said), result(false)]);
     sandbox.write("hosts.yaml", "services: {adguard: {containers: [adguardhome]}}\n");
     assert_eq!(session(&sandbox).code, Some(0));
-    let events = sandbox.sql("SELECT level, service, message, source, session_id = (SELECT session_id FROM client_runs) FROM events ORDER BY id");
+    let events = sandbox.sql("SELECT level, service, message, events.source, recorded_events.session_id = (SELECT session_id FROM client_runs) FROM events JOIN recorded_events ON event_id = id ORDER BY id");
     assert_eq!(events, "warning|adguard|slow answers|llm|1\ninfo||token=[redacted] seen|llm|1");
 }
 

@@ -79,13 +79,16 @@ fn a_session_is_followed_from_its_start_to_its_end() {
     passes(&tell(&sandbox, "user-prompt-submit", &json!({"prompt": "begin"})));
     tool_begins(&sandbox, "t1");
     assert_eq!(state(&sandbox), "tool_active");
+    passes(&sandbox.after("t1", "echo one"));
+    assert_eq!(state(&sandbox), "tool_active", "other tools of the batch may run");
     passes(&tools_done(&sandbox, &["t1"]));
     assert_eq!(state(&sandbox), "active");
     passes(&tell(&sandbox, "subagent-start", &json!({"agent_id": "a1", "agent_type": "general-purpose"})));
     assert_eq!(listed(&sandbox, &[])[0]["subagents"][0]["ended_at"], json!(null));
     passes(&tell(&sandbox, "subagent-stop", &json!({"agent_id": "a1", "agent_type": "general-purpose"})));
-    passes(&tell(&sandbox, "stop", &json!({})));
+    passes(&tell(&sandbox, "stop", &json!({"last_assistant_message": "[EVENT:warning:jellyfin] slow"})));
     assert_eq!(state(&sandbox), "idle");
+    assert_eq!(sandbox.sql("SELECT count(*) FROM events"), "0", "only `opsctl session` records event lines");
     passes(&tell(&sandbox, "session-end", &json!({"reason": "clear"})));
     assert_eq!(state(&sandbox), "idle", "with a new context the session goes on");
     passes(&tell(&sandbox, "session-end", &json!({"reason": "other"})));
@@ -163,6 +166,8 @@ fn a_prompt_with_the_marker_gets_the_latest_events() {
         json["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned()
     };
     assert!(wake_up().contains("Nothing has happened."));
+    let within = tell(&sandbox, "user-prompt-submit", &json!({"prompt": "What is [claude-ops:wake-up]?"}));
+    assert!(!within.stdout.contains("Nothing has happened."), "{within:?}");
     passes(&tell(&sandbox, "stop", &json!({})));
     passes(&sandbox.before("t1", "docker restart jellyfin"));
     passes(&sandbox.after("t1", "docker restart jellyfin"));

@@ -73,7 +73,7 @@ fn a_healthy_round_is_one_session_of_tier_one() {
     let session = row["session_id"].as_str().unwrap();
     assert!(log.contains(session), "the client uses the id that the ledger has");
     assert!(log.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{log}");
-    let events = workspace.rows("SELECT level, service, message, source, session_id FROM events");
+    let events = workspace.rows("SELECT level, service, message, events.source, recorded_events.session_id FROM events JOIN recorded_events ON event_id = id");
     let event = json!({"level": "info", "service": "jellyfin", "message": "healthy, 40 ms", "source": "llm",
                        "session_id": session});
     assert_eq!(events, [event]);

@@ -49,8 +49,8 @@ fn two_restarts_run_and_the_third_is_denied() {
     let id = finished.session_id();
     let event = json!({"level": "warning", "service": "jellyfin", "session_id": id, "source": "hook",
                        "message": "Container restarted: docker restart jellyfin"});
-    let events =
-        "SELECT level, service, session_id, source, message FROM events WHERE level = 'warning' ORDER BY id";
+    let events = "SELECT level, service, recorded_events.session_id, events.source, message
+         FROM events JOIN recorded_events ON event_id = id WHERE level = 'warning' ORDER BY id";
     assert_eq!(finished.rows(events), [event.clone(), event]);
     for row in finished.rows("SELECT created_at FROM events") {
         assert_soon(row["created_at"].as_str().unwrap().parse().unwrap(), started);
@@ -97,7 +97,7 @@ fn a_failed_restart_counts_against_the_budget() {
 
     let failure = json!({"service": "jellyfin", "action_type": "restart", "success": 0});
     assert_eq!(counted(&finished), [failure.clone(), failure]);
-    let critical = "SELECT service, session_id FROM events WHERE level = 'critical'";
+    let critical = "SELECT service, recorded_events.session_id FROM events JOIN recorded_events ON event_id = id WHERE level = 'critical'";
     let event = json!({"service": "jellyfin", "session_id": finished.session_id()});
     assert_eq!(finished.rows(critical), [event.clone(), event]);
 }

@@ -63,7 +63,7 @@ fn operators_are_notified_why_a_model_request_failed() {
         assert!(shown[0]["message"].as_str().unwrap().contains(&format!("a scripted {kind}")), "{shown:?}");
         let event = json!({"level": level, "session_id": finished.session_id(),
                            "message": format!("Session stopped: a request to the model failed ({error})")});
-        assert_eq!(finished.rows("SELECT level, session_id, message FROM events"), [event]);
+        assert_eq!(finished.rows("SELECT level, recorded_events.session_id, message FROM events JOIN recorded_events ON event_id = id"), [event]);
         // The next session fails as well; the operators know.
         let again = Session::continuing(finished.into_workspace())
             .operators_listen()

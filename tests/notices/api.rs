@@ -21,7 +21,7 @@ fn session_end(sandbox: &Sandbox) {
 }
 
 fn events(sandbox: &Sandbox) -> String {
-    sandbox.sql("SELECT session_id, level, source, message FROM events")
+    sandbox.sql("SELECT recorded_events.session_id, level, events.source, message FROM events JOIN recorded_events ON event_id = id")
 }
 
 const EVENT: &str = "s1|warning|hook|Session stopped: a request to the model failed (rate_limit)";

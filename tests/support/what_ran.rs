@@ -92,8 +92,11 @@ pub fn actions(ran: &Ran) -> Vec<ActionSummary> {
             let help = ran.args.iter().any(|arg| arg == "--help" || arg == "--dry-run");
             let verbs: Vec<_> = ran.args.iter().take(2).map(String::as_str).collect();
             let creates = matches!(verbs[..], ["pr" | "pulls" | "mr", "create" | "new" | "c"]);
+            let comments = matches!(verbs[..], [_, "comment" | "note"] | ["comment" | "c", _]);
             if creates && !help {
                 vec![ActionSummary::new("pull_request", "create", None, host)]
+            } else if comments && !help {
+                vec![ActionSummary::new("notification", "send", None, host)]
             } else {
                 Vec::new()
             }
@@ -103,6 +106,9 @@ pub fn actions(ran: &Ran) -> Vec<ActionSummary> {
             if ran.args.iter().any(|arg| quiet.contains(&arg.as_str())) {
                 return Vec::new();
             }
+            vec![ActionSummary::new("notification", "send", None, host)]
+        }
+        "wall" | "write" | "notify-send" | "tg-send" => {
             vec![ActionSummary::new("notification", "send", None, host)]
         }
         "ntfy" if ran.args.first().is_some_and(|verb| verb == "publish") => {

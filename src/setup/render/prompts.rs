@@ -8,6 +8,7 @@ use opsctl_inventory::Installation;
 use opsctl_policy::model::installation::checks::Engine;
 use opsctl_policy::model::installation::inventory::{Inventory, Service};
 use opsctl_policy::model::rights::policy::{Budget, HostBudget, HostsAllowed, Tier};
+use opsctl_policy::model::rights::rules::Off;
 use opsctl_policy::rules::never;
 use opsctl_reader::terms::action::ActionKind;
 use opsctl_reader::terms::effect::Effect;
@@ -31,7 +32,10 @@ pub fn render(tier: Tier, installation: &Installation) -> Result<String, minijin
     let path = path(tier);
     let template = templates.get_template(path.rsplit('/').next().unwrap_or(path))?;
     let policy = &installation.policy;
-    let allow: Vec<&str> = policy.tier(tier).allow.iter().copied().map(in_words).collect();
+    let rights = policy.tier(tier);
+    let allow: Vec<&str> = rights.allow.iter().copied().map(in_words).collect();
+    let is_refused = |kind: &ActionKind| *kind != ActionKind::Forbidden && !rights.allow.contains(kind);
+    let refuse: Vec<&str> = ActionKind::ALL.into_iter().filter(is_refused).map(in_words).collect();
     let higher: Vec<u8> = Tier::ALL.into_iter().filter(|other| *other > tier).map(Tier::number).collect();
     let Inventory { hosts, services, .. } = &installation.inventory;
     let names: Vec<&str> = services.iter().map(|service| service.name.as_str()).collect();
@@ -47,9 +51,10 @@ pub fn render(tier: Tier, installation: &Installation) -> Result<String, minijin
         tier => context! {
             number => tier.number(),
             allow,
+            refuse,
             higher,
             next => tier.above().map(Tier::number),
-            deadline => policy.tier(tier).deadline.to_string(),
+            deadline => rights.deadline.to_string(),
         },
         budgets => context! {
             restart => in_window(&policy.restart),
@@ -57,13 +62,25 @@ pub fn render(tier: Tier, installation: &Installation) -> Result<String, minijin
             hosts => policy.host_budgets.iter().map(of_host).collect::<Vec<_>>(),
         },
         listed_hosts => policy.hosts == HostsAllowed::Inventory && !installation.inventory.hosts.is_empty(),
-        deny => &policy.tier(tier).deny,
-        only_reads => policy.tier(tier).effects == [Effect::Reads],
+        deny => &rights.deny,
+        effects => context! {
+            only_reads => rights.effects == [Effect::Reads],
+            changes => rights.effects.contains(&Effect::Changes),
+            unknown => rights.effects.contains(&Effect::Unknown),
+        },
         never => never::in_force(&policy.rules, tier)
             .into_iter()
             .map(|(name, reason)| context! { name, reason })
             .collect::<Vec<_>>(),
+        never_off => policy.rules.off.iter().filter_map(|off| allowed_on(off, &installation.inventory)).collect::<Vec<_>>(),
     })
+}
+
+/// The hosts on which a rule or a class is allowed that is denied elsewhere; `None` if it is allowed everywhere.
+fn allowed_on(off: &Off, inventory: &Inventory) -> Option<Value> {
+    let hosts: Vec<String> =
+        off.hosts.iter().filter(|name| inventory.host(name).is_some()).cloned().collect();
+    (!hosts.is_empty()).then(|| context! { name => off.name.clone(), hosts })
 }
 
 /// The budgets of a host.

@@ -37,10 +37,14 @@ fn check(lan: &Lan) -> (String, String, String, i32) {
 
 /// A session restarts `x` on its host.
 fn restarts(lan: &Lan) {
+    restarts_in_call("t1", lan);
+}
+
+fn restarts_in_call(id: &str, lan: &Lan) {
     let user = lan.sh("id -un");
     let command = format!("ssh {}@{ADDRESS} docker restart x", user.trim());
     for event in ["pre-tool-use", "post-tool-use"] {
-        let input = json!({"session_id": "s1", "tool_use_id": "t1", "tool_name": "Bash", "tool_input": {"command": command}});
+        let input = json!({"session_id": "s1", "tool_use_id": id, "tool_name": "Bash", "tool_input": {"command": command}});
         assert_eq!(lan.hook(event, &input).exit_code, Some(0));
     }
 }
@@ -252,10 +256,12 @@ fn a_service_is_asked_on_the_host_where_the_session_acted_on_it() {
         restarts(lan);
         let ended = stop(lan);
         assert_eq!(ended.exit_code, Some(0), "{ended:?}");
-        let expected = "info: Not verified after remediation: the session acted on there, and hosts.yaml lists it for other";
+        let expected =
+            "info: Not verified after remediation: hosts.yaml lists `x` for other hosts than there";
         assert_eq!(events(lan).last().map(String::as_str), Some(expected));
         // A service that states no host is asked there, and is ill.
         inventory(lan, "", "{x: {}}");
+        restarts_in_call("t2", lan);
         let ran = lan.opsctl(&["verify", "--session", "s1", "--json", "--grace", "1s"]);
         let check = &ran.json()["services"][0]["checks"][0];
         assert_eq!((&check["state"], ran.exit_code), (&json!("not_running"), Some(1)), "{ran:?}");

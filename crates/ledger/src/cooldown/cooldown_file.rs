@@ -124,17 +124,28 @@ fn service_times(service: &Value) -> ServiceTimes {
     }
 }
 
-/// The times of both shapes, ascending and without duplicates: plain timestamps under one key, objects with a
-/// `timestamp` under the other.
+/// The times of both shapes, ascending: plain timestamps under one key, objects with a `timestamp` under the other. An action
+/// that both have counts once, two actions of one second in one of them count twice.
 fn times(service: &Value, plain: &str, objects: &str) -> Vec<DateTime<Utc>> {
-    let list = |key: &str| service.get(key).and_then(Value::as_array).into_iter().flatten();
-    let entries = list(plain).chain(list(objects));
-    let mut times: Vec<DateTime<Utc>> = entries
-        .filter_map(|entry| entry.as_str().or_else(|| entry.get("timestamp").and_then(Value::as_str)))
-        .filter_map(time::read)
-        .collect();
+    let list = |key: &str| -> Vec<DateTime<Utc>> {
+        let entries = service.get(key).and_then(Value::as_array).into_iter().flatten();
+        entries
+            .filter_map(|entry| entry.as_str().or_else(|| entry.get("timestamp").and_then(Value::as_str)))
+            .filter_map(time::read)
+            .collect()
+    };
+    let mut times = list(plain);
+    let mut known: BTreeMap<DateTime<Utc>, usize> = BTreeMap::new();
+    for at in &times {
+        *known.entry(*at).or_default() += 1;
+    }
+    for at in list(objects) {
+        match known.get_mut(&at) {
+            Some(left) if *left > 0 => *left -= 1,
+            _ => times.push(at),
+        }
+    }
     times.sort_unstable();
-    times.dedup();
     times
 }
 

@@ -2,7 +2,7 @@
 
 use rusqlite::types::Value;
 
-use super::migrate::{has_column, has_table};
+use super::migrate::has_column;
 use crate::engine::{Connection, OptionalExtension as _, Result, params};
 
 /// The `session_id` of a new row in a shared table, if `session` is the client's.
@@ -23,19 +23,13 @@ fn running_session(connection: &Connection) -> Result<Option<i64>> {
     connection.query_row(sql, &[], |row| row.get(0))
 }
 
-/// Whether the session manager reads `session_id` of this table as a number. A table that opsctl has created has no type for
-/// this column, and is the session manager's, too, from its first session on.
+/// Whether `session_id` of this table is the number of a session of the session manager, which cannot read a text there. Only a
+/// table of yet another program has a text.
 fn is_number(connection: &Connection, table: &str) -> Result<bool> {
     if connection.is_server() {
         return Ok(false);
     }
     let sql = "SELECT upper(type) FROM pragma_table_info(?1) WHERE name = 'session_id'";
     let kind: Option<String> = connection.query_row(sql, params![table], |row| row.get(0)).optional()?;
-    match kind.as_deref() {
-        Some("") => {
-            Ok(has_table(connection, "sessions")?
-                && connection.exists("SELECT 1 FROM sessions LIMIT 1", &[])?)
-        }
-        kind => Ok(kind.is_some_and(|kind| kind.contains("INT"))),
-    }
+    Ok(kind.is_some_and(|kind| kind.is_empty() || kind.contains("INT")))
 }

@@ -64,7 +64,7 @@ WITH RECURSIVE applied(version) AS (VALUES (0) UNION ALL SELECT version + 1 FROM
 INSERT INTO goose_db_version (version_id, is_applied)
     SELECT version, 1 FROM applied;
 
--- The first session of the session manager: it cannot read a client's session id.
+-- The first session of the session manager: it cannot read a client's session id, which another program may have written.
 CREATE TRIGGER session_manager_begins AFTER INSERT ON sessions
 WHEN NOT EXISTS (SELECT 1 FROM sessions WHERE id <> NEW.id)
 BEGIN

@@ -1,11 +1,11 @@
 -- The ledger in a SQLite file, version 1.
 
 -- The tables that opsctl shares with the session manager of Claude Ops. Where another program has created them, they stay as
--- they are. `session_id` has no type: it holds the client's session id until the session manager uses the database, and the
--- number of one of its sessions afterwards.
+-- they are. `session_id` is the number of a session of the session manager, or NULL: it cannot read a text there. The client's
+-- session is in `recorded_events` and `recorded_actions`.
 CREATE TABLE IF NOT EXISTS events (
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
-    session_id,
+    session_id INTEGER,
     level      TEXT NOT NULL,
     service    TEXT,
     message    TEXT NOT NULL,
@@ -20,7 +20,7 @@ CREATE TABLE IF NOT EXISTS cooldown_actions (
     success     INTEGER NOT NULL,
     tier        INTEGER NOT NULL,
     error       TEXT,
-    session_id
+    session_id  INTEGER
 );
 -- Healthy checks in a row, for other programs to read.
 CREATE TABLE IF NOT EXISTS service_health_streak (

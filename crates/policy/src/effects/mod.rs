@@ -416,6 +416,7 @@ impl Prover<'_> {
                 || !(terms.changes_with.is_empty() && outputs.is_empty() && terms.unknown_values.is_empty()));
         for item in Scanner::new(texts, usage.rest, &value).with_flags(&listed) {
             match item {
+                Item::Option(..) if own_words(usage).is_some_and(|own| words > own) => {}
                 Item::Option(name, at) => {
                     let form = if usage.form.files.is_some() { usage.form } else { &usage.program.form };
                     // A described option without a value is no abbreviation.
@@ -567,6 +568,16 @@ fn changing_option_before_verb(usage: &Usage, terms: &EffectTerms, texts: &[&str
         Item::Option(name, _) if !is_own(&name) => {
             (name.is_any(&terms.changes_with) || name.is_any(&outputs)).then(|| written(name))
         }
+        _ => None,
+    })
+}
+
+/// The number of words of its own that stand before the command which a program runs, such as a host: what follows is the
+/// command. `None` if its options may stand behind them.
+fn own_words(usage: &Usage) -> Option<usize> {
+    usage.form.runs.and_then(|runs| match runs.how {
+        How::Ssh => Some(1),
+        How::Command => runs.after.0,
         _ => None,
     })
 }

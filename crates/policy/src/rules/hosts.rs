@@ -1,7 +1,7 @@
 //! Hosts that a command changes: with `policy.hosts: inventory`, only those of `hosts.yaml`.
 
 use crate::effects::PartEffect;
-use crate::model::installation::inventory::{Inventory, ssh_host};
+use crate::model::installation::inventory::{Inventory, is_loopback, ssh_host};
 use crate::model::records::verdict::{Reason, ResolvedAction};
 use crate::model::rights::policy::{HostsAllowed, Policy, Tier};
 use opsctl_reader::terms::effect::Effect;
@@ -35,7 +35,7 @@ pub fn objections(
     });
     let mut reasons = Vec::new();
     for host in changing.chain(acting.filter_map(|action| action.host.as_ref())) {
-        if is_local(host) || inventory.find_host(host).is_some() {
+        if is_loopback(host) || inventory.find_host(host).is_some() {
             continue;
         }
         let text = format!(
@@ -72,7 +72,8 @@ pub fn leaving(
     let mut reasons = Vec::new();
     for (part, host) in parts.iter().flat_map(|part| part.sends_to.iter().map(move |host| (part, host))) {
         let host = bare(host);
-        if !host.is_empty() && (is_local(&host) || inventory.find_host(&host).is_some() || checked(&host)) {
+        if !host.is_empty() && (is_loopback(&host) || inventory.find_host(&host).is_some() || checked(&host))
+        {
             continue;
         }
         let to = if host.is_empty() {
@@ -94,8 +95,4 @@ pub fn leaving(
         }
     }
     reasons
-}
-
-fn is_local(host: &str) -> bool {
-    matches!(host, "localhost" | "::1") || host.starts_with("127.")
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::model::installation::container::Container;
 use crate::model::installation::identity::{Identity, engine_units, is_engine_unit};
-use crate::model::installation::inventory::Inventory;
+use crate::model::installation::inventory::{Inventory, is_loopback};
 use crate::model::installation::names;
 use crate::model::records::verdict::ResolvedAction;
 use crate::model::rights::policy::Resolve;
@@ -93,7 +93,16 @@ pub fn resolve(
     surroundings: &dyn Surroundings,
 ) -> Vec<ResolvedAction> {
     let lookup = Lookup { inventory, allowed, surroundings };
-    actions.into_iter().flat_map(|action| lookup.resolve(&action)).collect()
+    actions.into_iter().flat_map(on_each_host).flat_map(|action| lookup.resolve(&action)).collect()
+}
+
+/// An action on each host of a list: `pdsh -w ie01,nas`.
+fn on_each_host(action: Action) -> Vec<Action> {
+    let is_list =
+        |host: &&String| host.contains([',', ' ']) && !action.via.iter().any(|via| via == "ansible");
+    let Some(list) = action.host.as_ref().filter(is_list) else { return vec![action] };
+    let hosts = list.split([',', ' ']).filter(|host| !host.is_empty());
+    hosts.map(|host| Action { host: Some(host.to_owned()), ..action.clone() }).collect()
 }
 
 struct Lookup<'a> {
@@ -104,7 +113,9 @@ struct Lookup<'a> {
 
 impl Lookup<'_> {
     fn resolve(&self, action: &Action) -> Vec<ResolvedAction> {
-        let host = action.host.as_deref().map(|host| self.inventory.host_of(host).to_owned());
+        let context = || Some(self.inventory.find_host(action.reference.context.as_deref()?)?.name.clone());
+        let host =
+            action.host.as_deref().map(|host| self.inventory.host_of(host).to_owned()).or_else(context);
         let is_engine_here =
             host.is_none() && matches!(&action.target, Target::Unit(unit) if is_engine_unit(unit));
         let here = is_engine_here.then(|| self.surroundings.name()).flatten();
@@ -113,10 +124,11 @@ impl Lookup<'_> {
         let is_group = |host: &&str| {
             action.via.iter().any(|via| via == "ansible") && self.inventory.host(host).is_none()
         };
-        let scope = host.as_deref().filter(|host| !is_group(host));
+        let is_here = |host: &&str| is_loopback(host) && self.inventory.host(host).is_none();
+        let scope = host.as_deref().filter(|host| !is_group(host) && !is_here(host));
         let mut found = self.identify(action, scope, here.as_deref());
         if let Identity::Listed(services) = &mut found
-            && scope != host.as_deref()
+            && host.as_ref().is_some_and(|host| is_group(&host.as_str()))
         {
             for host in &self.inventory.hosts {
                 let there = self.identify(action, Some(&host.name), here.as_deref());
@@ -147,6 +159,11 @@ impl Lookup<'_> {
             Identity::Unlisted(name) => {
                 let note = note.or_else(|| self.nearest_to(&name));
                 vec![resolved(Some(name), false, note)]
+            }
+            Identity::Elsewhere { name, services } => {
+                let host = host.as_deref().unwrap_or_default();
+                let note = self.elsewhere(&name, &services, host);
+                vec![resolved(Some(format!("{name}@{host}")), false, Some(note))]
             }
             Identity::Id(_) | Identity::Unknown => vec![resolved(None, false, note)],
         }
@@ -260,12 +277,25 @@ impl Lookup<'_> {
     /// The service of a container: one that lists a name of it, else that of its name.
     fn identity_of(&self, container: &Container, action: &Action) -> Identity {
         let host = action.host.as_deref().map(|host| self.inventory.host_of(host));
-        let identities = container
-            .targets()
-            .into_iter()
-            .map(|(target, form)| self.inventory.identify(&target, form, host, None));
-        let listed = identities.into_iter().find(|identity| matches!(identity, Identity::Listed(_)));
-        listed.unwrap_or_else(|| Identity::Unlisted(container.name.clone()))
+        let identity = |(target, form)| self.inventory.identify(&target, form, host, None);
+        let identities: Vec<Identity> = container.targets().into_iter().map(identity).collect();
+        if let Some(listed) = identities.iter().find(|identity| matches!(identity, Identity::Listed(_))) {
+            return listed.clone();
+        }
+        let elsewhere =
+            identities.into_iter().find(|identity| matches!(identity, Identity::Elsewhere { .. }));
+        elsewhere.unwrap_or_else(|| Identity::Unlisted(container.name.clone()))
+    }
+
+    /// A sentence that states for which hosts services are listed, and what that means for an action on this host.
+    fn elsewhere(&self, name: &str, services: &[String], host: &str) -> String {
+        let listed = self.inventory.services.iter().filter(|service| services.contains(&service.name));
+        let mut hosts: Vec<&str> = listed.filter_map(|service| service.host.as_deref()).collect();
+        hosts.dedup();
+        let hosts = hosts.join(", ");
+        format!(
+            "hosts.yaml lists `{name}` for {hosts}, not for {host}: `{name}@{host}` has a budget of its own and is not verified."
+        )
     }
 
     /// A sentence that names the listed service with the most similar name; `None` if there is none.

@@ -111,8 +111,11 @@ impl<'a> Call<'a> {
     pub fn action(&self, family: Family, target: Target, evidence: String) -> Action {
         let kind = ActionKind::of(self.verb);
         let mut action = self.line.action(kind, self.verb, family, target, evidence);
-        if let Some(host) = self.host() {
-            action.host = Some(host);
+        let host = self.host();
+        let context = |given| engine::context(self.line, self.usage, given, host.as_deref());
+        action.reference.context = context(&self.outer).or_else(|| context(&self.global));
+        if host.is_some() {
+            action.host = host;
         }
         action
     }

@@ -284,6 +284,10 @@ fn find_actions(
         if actions.len() > before {
             complaints.push(Complaint::Program(program.text.clone()));
         }
+    } else if line.usage().is_none()
+        && let Some(message) = message::undescribed(&line)
+    {
+        actions.push(message);
     } else if suspicion::is_open(&line) {
         actions.extend(suspicion::find_actions(command, catalogue));
         if actions.len() > before {

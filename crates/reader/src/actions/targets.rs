@@ -27,7 +27,7 @@ pub(super) fn act_on(call: &Call<'_>, actions: &mut Vec<Action>) {
             actions.push(call.on_everything(Family::Container, "--all"));
         }
         TargetKind::Container => call.act_on_each(Family::Container, Target::Container, container, actions),
-        TargetKind::Service => call.act_on_each(Family::Program, Target::Service, |name| name, actions),
+        TargetKind::Service => call.act_on_each(Family::Program, service, |name| name, actions),
         TargetKind::Project => compose::find_stacks(call, actions),
         TargetKind::Unit => call.act_on_each(Family::Unit, Target::Unit, unit, actions),
         TargetKind::Process if call.targets().iter().any(|word| owner(word).is_some()) => {
@@ -38,7 +38,7 @@ pub(super) fn act_on(call: &Call<'_>, actions: &mut Vec<Action>) {
                 actions.push(call.action(family, target, evidence));
             }
         }
-        TargetKind::Process => call.act_on_each(Family::Process, Target::Service, process, actions),
+        TargetKind::Process => call.act_on_each(Family::Process, service, process, actions),
         TargetKind::Guest => guest::find_actions(call, actions),
         TargetKind::Release if generates_name(call) => {
             actions.push(call.action(Family::Helm, Target::Unknown, call.words()));
@@ -57,6 +57,11 @@ pub(super) fn act_on(call: &Call<'_>, actions: &mut Vec<Action>) {
         }
         TargetKind::Nothing => actions.push(without_target(call)),
     }
+}
+
+/// A service by its name; `all` are those of a supervisor, whichever it runs.
+fn service(name: String) -> Target {
+    if name == "all" { Target::Unknown } else { Target::Service(name) }
 }
 
 /// A container, or a swarm service, with an optional `=` and a number of replicas.

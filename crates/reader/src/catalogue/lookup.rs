@@ -1,7 +1,7 @@
 //! Finds the form of a program that a command line uses.
 
 use super::options::{Item, Scanner};
-use super::program::{Form, Options, Program, VerbForm};
+use super::program::{Form, HostWords, Options, Program, VerbForm};
 use super::{Catalogue, base_name};
 use crate::shell::glob;
 
@@ -51,7 +51,9 @@ impl Usage {
                 }
             }
         }
-        host
+        let is_plain = |word: &&&str| word.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+        let first = || self.starred.first().and_then(|index| texts.get(*index)).filter(is_plain).copied();
+        host.or_else(|| first().filter(|_| self.program.host_words == Some(HostWords::First)))
     }
 
     /// The program and the verb as they are written: `docker compose exec`.

@@ -7,6 +7,8 @@ pub struct Reference {
     pub form: Form,
     /// The container engine that acts; `None` if it cannot be asked: another one, one inside a container, or no engine.
     pub engine: Option<EngineCall>,
+    /// The context of the engine that the command chooses: `docker --context NAME`.
+    pub context: Option<String>,
     /// The compose project of a compose service, if it is known.
     pub project: Option<String>,
     /// What the files of a compose project state as its target: of the project all services, of a service its own one,

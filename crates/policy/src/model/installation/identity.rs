@@ -1,7 +1,7 @@
 //! Which services a target belongs to: one budget under every name.
 
 use super::checks::Engine;
-use super::inventory::{Host, Inventory, Service};
+use super::inventory::{Host, Inventory, Service, is_loopback};
 use super::names::{self, NamePart};
 use crate::lists::ENGINE_UNITS;
 use opsctl_reader::terms::action::Target;
@@ -15,6 +15,13 @@ pub enum Identity {
     Listed(Vec<String>),
     /// A name that `hosts.yaml` does not list.
     Unlisted(String),
+    /// A name that `hosts.yaml` lists for services of other hosts only.
+    Elsewhere {
+        /// The name in the command, or the part of it that is listed.
+        name: String,
+        /// The services that it names on other hosts.
+        services: Vec<String>,
+    },
     /// A word that may be a container ID, whose container only the engine knows.
     Id(String),
     /// It cannot be determined, or the action has no target.
@@ -56,6 +63,20 @@ impl Service {
         self.host.as_deref().is_none_or(|own| host.is_none_or(|host| own == host))
     }
 
+    /// Whether it may be what the target is: a guest is no workload.
+    fn may_be_of_kind(&self, target: &Target) -> bool {
+        let in_cluster = !self.workloads.is_empty() || !self.releases.is_empty();
+        let is_elsewhere = in_cluster && self.guests.is_empty() && self.containers.is_empty();
+        !matches!(target, Target::Guest(_)) || !is_elsewhere
+    }
+
+    /// Whether an action on this host may be one on it: a cluster is reached through any host.
+    fn may_be_target(&self, target: &Target, host: Option<&str>) -> bool {
+        let in_cluster = !self.workloads.is_empty() || !self.releases.is_empty();
+        let of_cluster = matches!(target, Target::Workload(_) | Target::Release(_));
+        (in_cluster && of_cluster) || self.may_run_on(host)
+    }
+
     /// Whether it states this host.
     fn runs_on(&self, host: Option<&str>) -> bool {
         host.is_some() && self.host.as_deref() == host
@@ -86,15 +107,14 @@ impl Service {
 
 impl Inventory {
     /// The identity of a target. `host` is the host of the action, by its name in the inventory, `here` the name of this
-    /// machine.
-    ///
-    /// `host` decides if several services use the name for a part.
+    /// machine. Services of other hosts are not concerned.
     pub fn identify(&self, target: &Target, form: Form, host: Option<&str>, here: Option<&str>) -> Identity {
+        let may_be = |service: &&Service| service.may_be_of_kind(target);
+        let all = Candidates { services: self.services.iter().filter(may_be).collect(), host };
         if let Target::Playbook(playbook) = target {
-            let listed = || self.by_kind(target, host);
-            let stated = playbook.stated.as_deref().map(|name| self.named(name, host));
-            let guessed = || playbook.guessed.as_deref().map(|name| self.named(name, host));
-            return stated.or_else(listed).or_else(guessed).unwrap_or(Identity::Unknown);
+            let stated = playbook.stated.as_deref().map(|name| all.named(name));
+            let guessed = || playbook.guessed.as_deref().map(|name| all.named(name));
+            return stated.or_else(|| all.by_kind(target)).or_else(guessed).unwrap_or(Identity::Unknown);
         }
         let Some(name) = target.name() else { return Identity::Unknown };
         if form == Form::PartOfNames {
@@ -106,12 +126,34 @@ impl Inventory {
         {
             return found;
         }
-        // For a service, its own name takes precedence over parts of others.
-        let by_kind = || if matches!(target, Target::Service(_)) { None } else { self.by_kind(target, host) };
-        by_kind()
-            .or_else(|| self.by_any_name(target, name, host))
-            .or_else(|| id(target, form))
-            .unwrap_or_else(|| self.by_part(target, name, form, host))
+        let may_be = |service: &&Service| service.may_be_target(target, host);
+        let there = Candidates { services: all.services.iter().copied().filter(may_be).collect(), host };
+        if let Some(found) = there.by_whole_name(target, name) {
+            return found;
+        }
+        let elsewhere = |found, name: &str| match found {
+            Some(Identity::Listed(services)) => Some(Identity::Elsewhere { name: name.to_owned(), services }),
+            _ => None,
+        };
+        if let Some(found) = elsewhere(all.by_whole_name(target, name), name).or_else(|| id(target, form)) {
+            return found;
+        }
+        let parts = parts(target, name, form);
+        let certain =
+            || parts.iter().find(|part: &&NamePart<'_>| part.certain).map_or(name, |part| part.name);
+        let by_part = |part: &NamePart<'_>| elsewhere(all.by_part(target, part.name), part.name);
+        let found = parts.iter().find_map(|part| there.by_part(target, part.name));
+        found
+            .or_else(|| there.by_form(target, name))
+            .or_else(|| parts.iter().find_map(by_part))
+            .or_else(|| elsewhere(all.by_form(target, name), name))
+            .unwrap_or_else(|| match target {
+                // Another thing of this name is listed.
+                Target::Guest(guest) if self.services.iter().any(|service| service.name == name) => {
+                    Identity::Unlisted(guest.to_string())
+                }
+                _ => Identity::Unlisted(certain().to_owned()),
+            })
     }
 
     /// The service that lists a compose project and has this name, or a container of this name, within it.
@@ -121,77 +163,9 @@ impl Inventory {
             let mut containers = service.containers.iter();
             service.name == name || containers.any(|own| own == name || full.contains(own))
         };
-        let listing =
-            || self.services.iter().filter(|service| service.lists_project(project)).filter(has_name);
+        let is_there = |service: &&Service| service.may_run_on(host) && service.lists_project(project);
+        let listing = || self.services.iter().filter(is_there).filter(has_name);
         one(listing, host)
-    }
-
-    /// The service of any kind of name, else the name itself.
-    fn named(&self, name: &str, host: Option<&str>) -> Identity {
-        let target = Target::Service(name.to_owned());
-        self.by_any_name(&target, name, host).unwrap_or_else(|| Identity::Unlisted(name.to_owned()))
-    }
-
-    /// The services that list the target under its own kind of name: of a name that services share all, otherwise one.
-    fn by_kind(&self, target: &Target, host: Option<&str>) -> Option<Identity> {
-        let listing = || self.services.iter().filter(|service| service.lists(target));
-        // Without a namespace or a program, a workload or a guest may be each of them.
-        let is_shared = matches!(
-            target,
-            Target::ComposeProject(_)
-                | Target::Release(_)
-                | Target::Playbook(_)
-                | Target::Workload(_)
-                | Target::Guest(_)
-        );
-        if is_shared { all(listing, host) } else { one(listing, host) }
-    }
-
-    /// The service with this name, else one with a part of this name, else all that share a part of this name, if possible
-    /// on this host.
-    fn by_any_name(&self, target: &Target, name: &str, host: Option<&str>) -> Option<Identity> {
-        let own = || self.services.iter().find(|service| service.name == name);
-        let is_part = |service: &&Service| service.has_own_part(name) && !service.has_other(name, target);
-        let parts = || self.services.iter().filter(is_part);
-        let sharing = || self.services.iter().filter(|service| service.has_shared_part(name));
-        listed(own()).or_else(|| one(parts, host)).or_else(|| all(sharing, host))
-    }
-
-    /// The service whose name the name of a target contains, else that name.
-    fn by_part(&self, target: &Target, name: &str, form: Form, host: Option<&str>) -> Identity {
-        let parts = match target {
-            Target::Container(_) if form == Form::SwarmService => names::of_swarm_service(name).collect(),
-            Target::Container(_) => names::of_container(name),
-            Target::Workload(_) if form == Form::Pod => names::of_pod(name),
-            Target::Unit(_) => names::of_unit(name),
-            // An own program or an MCP tool may use the name of any part.
-            Target::Service(_) => {
-                [names::of_container(name), names::of_unit(name), names::of_pod(name)].concat()
-            }
-            _ => vec![],
-        };
-        let found = parts.iter().find_map(|part| match target {
-            Target::Workload(Workload { namespace, .. }) => {
-                let workload =
-                    Workload { namespace: namespace.clone(), kind: None, name: part.name.to_owned() };
-                let target = Target::Workload(workload);
-                self.by_kind(&target, host).or_else(|| self.by_any_name(&target, part.name, host))
-            }
-            _ => self.by_any_name(target, part.name, host),
-        });
-        let certain =
-            || parts.iter().find(|part: &&NamePart<'_>| part.certain).map_or(name, |part| part.name);
-        found
-            .or_else(|| self.by_started_unit(target, host))
-            .unwrap_or_else(|| Identity::Unlisted(certain().to_owned()))
-    }
-
-    /// The service that lists a timer or a socket which starts the unit.
-    fn by_started_unit(&self, target: &Target, host: Option<&str>) -> Option<Identity> {
-        let Target::Unit(unit) = target else { return None };
-        let plain = names::without_type(unit);
-        let starts = |name: &String| names::without_type(name) == plain;
-        one(|| self.services.iter().filter(|service| service.units.iter().any(starts)), host)
     }
 
     /// The services that stop with the unit of an engine; `None` for any other unit, and where no service does.
@@ -217,12 +191,96 @@ impl Inventory {
 
     /// The host of the inventory that is this machine.
     fn this_host(&self, here: Option<&str>) -> Option<&str> {
-        let is_here = |host: &&Host| {
-            let loopback =
-                matches!(host.address.as_str(), "localhost" | "::1") || host.address.starts_with("127.");
-            loopback || Some(host.name.as_str()) == here
-        };
+        let is_here = |host: &&Host| is_loopback(&host.address) || Some(host.name.as_str()) == here;
         self.hosts.iter().find(is_here).map(|host| host.name.as_str())
+    }
+}
+
+/// The services that a target may be.
+struct Candidates<'a> {
+    services: Vec<&'a Service>,
+    /// The host whose services take precedence.
+    host: Option<&'a str>,
+}
+
+impl Candidates<'_> {
+    /// The service of any kind of name, else the name itself.
+    fn named(&self, name: &str) -> Identity {
+        let target = Target::Service(name.to_owned());
+        self.by_any_name(&target, name).unwrap_or_else(|| Identity::Unlisted(name.to_owned()))
+    }
+
+    fn matching(&self, is: impl Fn(&Service) -> bool) -> impl Iterator<Item = &Service> {
+        self.services.iter().copied().filter(move |service| is(service))
+    }
+
+    /// The services that have the whole name of the target. For a service, its own name takes precedence over parts of others.
+    fn by_whole_name(&self, target: &Target, name: &str) -> Option<Identity> {
+        let by_kind = if matches!(target, Target::Service(_)) { None } else { self.by_kind(target) };
+        by_kind.or_else(|| self.by_any_name(target, name))
+    }
+
+    /// The services that list the target under its own kind of name: of a name that services share all, otherwise one.
+    fn by_kind(&self, target: &Target) -> Option<Identity> {
+        let listing = || self.matching(|service| service.lists(target));
+        // Without a namespace or a program, a workload or a guest may be each of them.
+        let is_shared = matches!(
+            target,
+            Target::ComposeProject(_)
+                | Target::Release(_)
+                | Target::Playbook(_)
+                | Target::Workload(_)
+                | Target::Guest(_)
+        );
+        if is_shared { all(listing, self.host) } else { one(listing, self.host) }
+    }
+
+    /// The service with this name, else one with a part of this name, else all that share a part of this name, if possible
+    /// on this host.
+    fn by_any_name(&self, target: &Target, name: &str) -> Option<Identity> {
+        let own = self.matching(|service| service.name == name).next();
+        let parts =
+            || self.matching(|service| service.has_own_part(name) && !service.has_other(name, target));
+        let sharing = || self.matching(|service| service.has_shared_part(name));
+        listed(own).or_else(|| one(parts, self.host)).or_else(|| all(sharing, self.host))
+    }
+
+    /// The services that have a part of the name of the target.
+    fn by_part(&self, target: &Target, part: &str) -> Option<Identity> {
+        let by_kind = match target {
+            Target::Workload(Workload { namespace, .. }) => {
+                let workload = Workload { namespace: namespace.clone(), kind: None, name: part.to_owned() };
+                self.by_kind(&Target::Workload(workload))
+            }
+            _ => None,
+        };
+        by_kind.or_else(|| self.by_any_name(target, part))
+    }
+
+    /// The service that lists another form of the name: the timer or the socket which starts the unit, or the name with or
+    /// without what the manager of a service puts before it.
+    fn by_form(&self, target: &Target, name: &str) -> Option<Identity> {
+        if !matches!(target, Target::Unit(_) | Target::Container(_) | Target::Service(_)) {
+            return None;
+        }
+        let plain = names::without_manager(name);
+        let is = |own: &String| names::without_manager(own) == plain;
+        let names =
+            |service: &Service| is(&service.name) || service.units.iter().chain(&service.containers).any(is);
+        one(|| self.matching(names), self.host)
+    }
+}
+
+/// The names that the name of a target contains.
+fn parts<'a>(target: &Target, name: &'a str, form: Form) -> Vec<NamePart<'a>> {
+    match target {
+        Target::Container(_) if form == Form::SwarmService => names::of_swarm_service(name).collect(),
+        Target::Container(_) => names::of_container(name),
+        Target::Workload(_) if form == Form::Pod => names::of_pod(name),
+        Target::Unit(_) => names::of_unit(name),
+        // An own program or an MCP tool may use the name of any part.
+        Target::Service(_) => [names::of_container(name), names::of_unit(name), names::of_pod(name)].concat(),
+        _ => vec![],
     }
 }
 

@@ -243,6 +243,11 @@ impl Inventory {
     }
 }
 
+/// Whether a host is this machine by its address.
+pub fn is_loopback(host: &str) -> bool {
+    matches!(host, "localhost" | "::1") || host.starts_with("127.")
+}
+
 /// The host in an ssh destination such as `root@ie01` or `ssh://root@[fd00::10]:22`.
 pub fn ssh_host(destination: &str) -> &str {
     let rest = destination.strip_prefix("ssh://").unwrap_or(destination);

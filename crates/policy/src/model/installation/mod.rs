@@ -68,6 +68,7 @@ mod tests {
             match inventory.identify(&target, form, cell(host), cell(here)) {
                 Identity::Listed(names) => names.join(" "),
                 Identity::Unlisted(name) => format!("({name})"),
+                Identity::Elsewhere { name, services } => format!("({name}@ {})", services.join(" ")),
                 Identity::Id(id) => format!("{id}?"),
                 Identity::Unknown => String::new(),
             }

@@ -1,5 +1,7 @@
 //! Names that contain the name of a service: of pods, of the containers of compose and swarm, of units.
 
+use crate::lists::MANAGER_PREFIXES;
+
 /// The letters of the suffixes that Kubernetes generates: no vowels, and nothing that looks like one.
 const SUFFIX: &str = "bcdfghjklmnpqrstvwxz2456789";
 
@@ -19,8 +21,8 @@ const FULL_ID: usize = 64;
 const GENERATORS: [&str; 7] =
     ["docker-compose", "podman-compose", "container", "docker", "podman", "compose", "pod"];
 
-/// The types of units other than services.
-const UNIT_TYPES: [&str; 6] = [".service", ".socket", ".timer", ".scope", ".path", ".target"];
+/// The types of units, and the ending of init scripts.
+const UNIT_TYPES: [&str; 7] = [".service", ".socket", ".timer", ".scope", ".path", ".target", ".sh"];
 
 /// A name that is contained in another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,6 +126,12 @@ pub fn of_unit(unit: &str) -> Vec<NamePart<'_>> {
     parts.extend(generated.map(possible));
     parts.retain(|part| !part.name.is_empty());
     parts
+}
+
+/// The name without what a manager of services puts before it.
+pub fn without_manager(name: &str) -> &str {
+    let plain = without_type(name);
+    MANAGER_PREFIXES.iter().find_map(|prefix| plain.strip_prefix(prefix)).unwrap_or(plain)
 }
 
 /// The container ID in the name of a scope: `docker-ID.scope`.

@@ -41,6 +41,12 @@ pub(super) fn hints_at_one(word: &str) -> bool {
     chats::HINTS.are_in(&word)
 }
 
+/// Whether the name of a program is that of one that sends messages.
+pub(super) fn is_program(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.split(['-', '_', '.']).any(|part| chats::PROGRAMS.has(part))
+}
+
 /// Host, path and query.
 fn parts(url: &str) -> (String, &str, &str) {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);

@@ -3,6 +3,7 @@
 use super::super::call::Call;
 use super::super::line::{Arguments, Line};
 use super::{IN_FILE, IN_MESSAGE, UNNAMED, recipient, sent};
+use crate::catalogue::base_name;
 use crate::catalogue::program::Recipients;
 use crate::shell::Word;
 use crate::terms::action::Action;
@@ -12,6 +13,7 @@ pub(in super::super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>)
     let evidence = call.line.program().to_owned();
     let found = match call.does.recipients.as_deref() {
         Some(to) if to.operators => vec![Recipient::Operators],
+        Some(to) if to.program => vec![Recipient::Written(base_name(call.line.program()).to_owned())],
         Some(to) => recipients(call, to),
         None => vec![Recipient::Unread(UNNAMED)],
     };

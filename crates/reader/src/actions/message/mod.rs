@@ -6,6 +6,7 @@ mod mail;
 mod web;
 
 use super::line::Line;
+use crate::catalogue::base_name;
 use crate::shell::{Node, Script, Word, is_name};
 use crate::terms::action::{Action, ActionKind, Family, Target, Verb};
 use crate::terms::message::Recipient;
@@ -24,6 +25,13 @@ const UNNAMED: &str = "the command does not name it";
 pub(super) fn sent(line: &Line<'_>, recipients: Vec<Recipient>, evidence: String) -> Action {
     let target = Target::Recipients(recipients);
     line.action(ActionKind::Notification, Verb::Send, Family::Notifier, target, evidence)
+}
+
+/// The message of a program that the catalogue does not describe, and that has the name of one that sends messages.
+pub(super) fn undescribed(line: &Line<'_>) -> Option<Action> {
+    let name = base_name(line.program());
+    let found = || sent(line, vec![Recipient::Written(name.to_owned())], name.to_owned());
+    chats::is_program(name).then(found)
 }
 
 /// The recipient that a word names.

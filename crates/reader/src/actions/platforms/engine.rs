@@ -2,6 +2,7 @@
 
 use crate::actions::line::{Arguments, Line};
 use crate::catalogue::lookup::Usage;
+use crate::catalogue::program::Program;
 use crate::languages::names::engines;
 use crate::terms::reference::{EngineCall, Form, Reference};
 
@@ -27,7 +28,24 @@ pub(in crate::actions) fn reference(
         || global.options.iter().any(|(name, _)| !name.is_any(engines::HARMLESS.0));
     let program = engines::PROGRAMS.iter().find(|name| *name == line.program());
     let engine = program.filter(|_| !is_other).and_then(|program| askable(line, program, host.is_some()));
-    Reference { engine, ..Reference::default() }
+    Reference { engine, context: context(line, usage, global, host), ..Reference::default() }
+}
+
+/// The context of a container engine that a command chooses, if it names no host.
+pub(in crate::actions) fn context(
+    line: &Line<'_>,
+    usage: &Usage,
+    global: &Arguments<'_>,
+    host: Option<&str>,
+) -> Option<String> {
+    let is_engine = |program: &Program| program.key == "docker";
+    if host.is_some() || !is_engine(usage.program) && !usage.before.is_some_and(|(outer, _)| is_engine(outer))
+    {
+        return None;
+    }
+    let named = || engines::CONTEXTS.iter().find_map(|name| line.command.variable(name));
+    let context = global.value(&["-c", "--context", "--connection"]).or_else(named)?;
+    context.known().map(str::to_owned)
 }
 
 /// How the target of a request to an engine's socket is named.

@@ -124,6 +124,8 @@ keys::keys! {
     pub struct Recipients {
         /// Whether the operators are recipients. Default: `false`.
         pub operators: bool,
+        /// Whether the name of the program is the recipient: what it sends goes where its settings or a page that others read state. Default: `false`.
+        pub program: bool,
         /// Whether the words are recipients; without one, nothing is sent. Default: `false`.
         pub words: bool,
         /// Options whose value is a recipient.
