@@ -123,7 +123,7 @@ impl Writer {
             6 => format!("docker kill {service}"),
             7 => format!("docker rm -f {service}"),
             8 => format!("docker container restart {service}"),
-            9 => format!("docker --context default restart {service}"),
+            9 => format!("docker --context prod restart {service}"),
             10 => format!("docker -H ssh://root@{} restart {service}", self.host()),
             11 => format!("podman restart {service}"),
             12 => format!("docker compose -p media up -d {service}"),

@@ -155,8 +155,7 @@ fn container(ran: &Ran) -> Vec<ActionSummary> {
         true,
     );
     let host = global.value(&["H", "--host"]).or(Some(ran.docker_host.as_str())).and_then(ssh_host);
-    let context = global.value(&["c", "--context"]).filter(|context| *context != "default");
-    let host = context.or(host).or(ran.host.as_deref());
+    let host = host.or(ran.host.as_deref());
     let mut operands: Vec<String> = global.operands.iter().map(|word| (*word).to_owned()).collect();
     if operands.first().is_some_and(|word| word == "container") {
         operands.remove(0);

@@ -6,7 +6,7 @@ name=${0##*/}
 case $0 in /etc/init.d/*) name=$0 ;; esac
 read -r host < /proc/sys/kernel/hostname
 read -r status < /oracle/status
-printf '%s\0' ran "$host" "$PWD" "${DOCKER_HOST-${DOCKER_CONTEXT:+ssh://$DOCKER_CONTEXT}}" "${COMPOSE_PROJECT_NAME-}" "$#" "$name" "$@" >> /oracle/log
+printf '%s\0' ran "$host" "$PWD" "${DOCKER_HOST-}" "${COMPOSE_PROJECT_NAME-}" "$#" "$name" "$@" >> /oracle/log
 
 case $name in
 docker* | podman* | nerdctl | kubectl)

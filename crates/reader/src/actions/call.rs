@@ -94,7 +94,7 @@ impl<'a> Call<'a> {
         let option =
             self.outer.value(&outer).or_else(|| self.own.value(&host).filter(|_| self.usage.is_mixed()));
         if let Some(address) = option.or_else(|| self.global.value(&host)) {
-            return elsewhere(&address.text);
+            return host_of(&address.text);
         }
         if self.usage.program.host_words == Some(HostWords::First) {
             let first = self.usage.starred.first().or_else(|| self.global.positionals.first());
@@ -104,7 +104,7 @@ impl<'a> Call<'a> {
         }
         let variables = self.usage.program.host_variables;
         let address = variables.iter().find_map(|name| self.line.command.variable(name))?;
-        elsewhere(&address.text)
+        host_of(&address.text)
     }
 
     /// An action on a target, with this evidence.
@@ -226,10 +226,4 @@ pub(super) fn own_end(line: &Line<'_>, usage: &Usage) -> usize {
         }
     }
     usize::MAX
-}
-
-/// The host in an address or the name of an engine's context; `None` for a socket or a context of this machine.
-fn elsewhere(address: &str) -> Option<String> {
-    let is_here = matches!(address, "default" | "desktop-linux" | "rootless" | "colima" | "orbstack");
-    if is_here { None } else { host_of(address) }
 }
