@@ -259,7 +259,8 @@ impl Prover<'_> {
         let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
         let unknown = |index: usize| command.words.get(index).is_some_and(|word| word.known().is_none());
         let Some(usage) = self.catalogue.usage(&texts, &|_| false) else {
-            if asks_about_itself(&texts) {
+            // Programs such as test runners load what lies in the folder before they answer.
+            if asks_about_itself(&texts) && !self.has_moved_to_scratch(command) {
                 return READS;
             }
             return (Effect::Unknown, Why::NotListed(base_name(name).to_owned()));
@@ -280,6 +281,13 @@ impl Prover<'_> {
                 let doubtful = usage.form.effect.and_then(|terms| doubtful_option(&usage, &terms, &texts));
                 let doubtful =
                     doubtful.or_else(|| takes_back(&usage, &texts).map(|option| (Effect::Unknown, option)));
+                if let Some(proof) = before_verb(&usage, &texts) {
+                    return proof;
+                }
+                let mut words = command.words.iter().skip(1);
+                if let Some(word) = words.find(|word| self.may_be_option(word, command)) {
+                    return (Effect::Unknown, Why::MaybeOption(word.text.clone()));
+                }
                 if let Some(file) = self.own_playbook(command, &usage, &texts) {
                     return (Effect::Unknown, Why::ScriptInScratch(file));
                 }
