@@ -34,7 +34,7 @@ fn class_rows() -> String {
         let default =
             if class == Class::Plain { "denied | allowed | allowed" } else { "denied | denied | denied" };
         let count = counts.get(&class).copied().unwrap_or_default();
-        format!("| `{}` | {} | {count} | {default} |\n", class.as_str(), class.meaning())
+        format!("| `{}` | {} | {count} | {default} |\n", class.as_str(), class.about())
     };
     Class::ALL.map(row).concat()
 }
