@@ -70,7 +70,7 @@ fn lists_names(usage: &Usage, texts: &[&str]) -> bool {
 
 /// The hosts through which, or to which, options and variables send a request instead.
 fn relayed(command: &Command, texts: &[&str]) -> Vec<String> {
-    let given = texts.iter().enumerate().flat_map(|(at, text)| {
+    let given = texts.iter().enumerate().filter_map(|(at, text)| {
         let (name, value) = text
             .split_once('=')
             .map_or((*text, texts.get(at + 1).copied()), |(name, value)| (name, Some(value)));

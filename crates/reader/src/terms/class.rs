@@ -42,7 +42,7 @@ crate::words! {
         Cloud = "cloud",
         /// It merges, publishes or removes what is stored in a forge or a registry.
         Forge = "forge",
-        /// It runs code that it fetches.
+        /// It runs code that it fetches, or that the session may have made.
         Unread = "unread",
         /// It empties or removes queues and topics.
         Queue = "queue",

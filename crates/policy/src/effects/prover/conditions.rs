@@ -2,7 +2,8 @@
 
 use super::Prover;
 use crate::effects::options::{
-    ANY_OPTION, before_verb, doubt, fits, is_option, listed_options, may_be_doubtful, only_reads_file, proves, written,
+    ANY_OPTION, before_verb, doubt, fits, is_option, listed_options, may_be_doubtful, only_reads_file,
+    proves, written,
 };
 use crate::effects::proof::{Proof, READS};
 use crate::effects::reason::Why;
@@ -18,7 +19,13 @@ use opsctl_reader::terms::effect::Effect;
 
 impl Prover<'_> {
     /// Reads where every condition of its form holds.
-    pub(super) fn conditions(&self, command: &Command, usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Proof {
+    pub(super) fn conditions(
+        &self,
+        command: &Command,
+        usage: &Usage,
+        terms: &EffectTerms,
+        texts: &[&str],
+    ) -> Proof {
         if terms.check == Some(Check::FindExpression) {
             let hides = command.words.iter().skip(1).find(|word| self.may_be_option(word, command));
             return hides.map_or_else(

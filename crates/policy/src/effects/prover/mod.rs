@@ -214,8 +214,7 @@ impl Prover<'_> {
     fn dry_run(&self, command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
         // What runs a program runs it in a dry run, too.
         let doubtful = usage.form.effect.and_then(|terms| doubtful_option(usage, &terms, texts));
-        let doubtful =
-            doubtful.or_else(|| takes_back(usage, texts).map(|option| (Effect::Unknown, option)));
+        let doubtful = doubtful.or_else(|| takes_back(usage, texts).map(|option| (Effect::Unknown, option)));
         if let Some(proof) = before_verb(usage, texts) {
             return proof;
         }
