@@ -34,7 +34,7 @@ fn class_rows() -> String {
         let default =
             if class == Class::Plain { "denied | allowed | allowed" } else { "denied | denied | denied" };
         let count = counts.get(&class).copied().unwrap_or_default();
-        format!("| `{}` | {} | {count} | {default} |\n", class.as_str(), class.meaning())
+        format!("| `{}` | {} | {count} | {default} |\n", class.as_str(), class.about())
     };
     Class::ALL.map(row).concat()
 }
@@ -55,7 +55,7 @@ fn the_documentation_lists_every_class_and_every_rule() {
     let mut expected = text.clone();
     for (head, rows) in [
         (
-            "| class | what it changes | verbs, programs and options | tier 1 | tier 2 | tier 3 |\n|---|---|---|---|---|---|\n",
+            "| class | consequence | verbs, programs and options | tier 1 | tier 2 | tier 3 |\n|---|---|---|---|---|---|\n",
             class_rows(),
         ),
         ("| rule | class | example | what the agent reads |\n|---|---|---|---|\n", rule_rows()),

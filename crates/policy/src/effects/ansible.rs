@@ -9,6 +9,9 @@ use opsctl_reader::catalogue::program::Role;
 use opsctl_reader::shell::AnsibleCall;
 use opsctl_reader::terms::effect::Effect;
 
+/// Values of `executable` that are a shell.
+const SHELLS: [&str; 6] = ["/bin/bash", "/bin/sh", "/usr/bin/bash", "/usr/bin/sh", "bash", "sh"];
+
 /// The effect of a module alone; commands and services that it runs are nodes of their own below it in the tree.
 pub fn effect(usage: &Usage, texts: &[&str]) -> Proof {
     let call = AnsibleCall::of(texts, usage);
@@ -29,9 +32,14 @@ pub fn effect(usage: &Usage, texts: &[&str]) -> Proof {
     match name {
         "command" | "shell" | "raw" => {
             let elsewhere = ["_raw_params", "argv"].iter().any(|key| call.arguments.contains(key));
-            let is_command = !call.command().trim().is_empty() && !elsewhere;
+            let names_program =
+                ["executable=", "\"executable\""].iter().any(|key| call.arguments.contains(key));
+            let is_shell =
+                !names_program || call.argument("executable").is_some_and(|path| SHELLS.contains(&path));
+            let is_command = !call.command().trim().is_empty() && !elsewhere && is_shell;
             if is_command { stated(true) } else { (Effect::Unknown, Why::RunsUnknown("ansible".to_owned())) }
         }
+        "script" | "win_script" | "expect" => (Effect::Unknown, Why::RunsUnknown("ansible".to_owned())),
         "service" | "systemd" | "systemd_service" | "sysvinit" => {
             stated(has_only_keys() && call.argument("state").is_none_or(is_state))
         }

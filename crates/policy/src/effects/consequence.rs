@@ -1,7 +1,7 @@
 //! The class of what a command changes, for the rules that always deny.
 
-use super::options::{ANY_OPTION, asks_for_help, takes_back};
-use super::{lines, listed_options};
+use super::lines;
+use super::options::{ANY_OPTION, asks_for_help, listed_options, takes_back};
 use opsctl_reader::actions::{CommandActions, command_actions, request_class};
 use opsctl_reader::catalogue::Catalogue;
 use opsctl_reader::catalogue::lookup::Usage;

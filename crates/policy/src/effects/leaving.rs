@@ -1,7 +1,7 @@
 //! What leaves by a read: a request, or a name that is asked for, that holds the output of a command or the content of a file.
 
 use super::http;
-use crate::lists::{ASKING_PROGRAMS, LOCAL_SOURCES, PLAIN_FILTERS};
+use crate::lists::{ASKING_PROGRAMS, LOCAL_SOURCES, PLAIN_FILTERS, RELAYING_OPTIONS, RELAYING_VARIABLES};
 use crate::targets::hosts;
 use opsctl_reader::catalogue::base_name;
 use opsctl_reader::catalogue::lookup::Usage;
@@ -17,6 +17,8 @@ pub fn destinations(command: &Command, usage: &Usage, texts: &[&str]) -> Vec<Str
     let check = usage.form.effect.and_then(|terms| terms.check);
     if check == Some(Check::HttpRequest) {
         let (addresses, other) = http::destinations(command, usage, texts);
+        // Through a proxy, or to another address than that of the name.
+        let relay = relayed(command, texts);
         let is_address = |text: &str| addresses.iter().any(|(word, _)| word.text == text);
         let outputs = usage.files().outputs;
         let is_output = |at: usize| {
@@ -37,20 +39,56 @@ pub fn destinations(command: &Command, usage: &Usage, texts: &[&str]) -> Vec<Str
             }
             Some(_) => Some(host.clone()),
         };
-        return addresses.iter().map(|(address, host)| (address, host)).filter_map(sends).collect();
+        let mut sent: Vec<String> =
+            addresses.iter().map(|(address, host)| (address, host)).filter_map(sends).collect();
+        // The addresses are in a file.
+        if lists_names(usage, texts) {
+            sent.push(UNKNOWN.to_owned());
+        }
+        if !sent.is_empty() || others || relay.iter().any(String::is_empty) {
+            sent.extend(relay);
+        }
+        return sent;
     }
     let composed = |text: &&str| carried(text).is_some_and(|output| !is_whole_host(text, output));
     let name = texts.first().map_or("", |name| base_name(name));
     let verb = [name, texts.get(1).copied().unwrap_or_default()].join(" ");
     let asks = ASKING_PROGRAMS.iter().any(|one| *one == name || *one == verb);
-    let names_list =
-        asks && usage.operands(texts).options.iter().any(|(name, _)| name.is_any(&usage.files().inputs));
+    let names_list = asks && lists_names(usage, texts);
     let in_words = asks && texts.iter().skip(1).any(composed);
     // The hosts through which it runs belong to the commands that reach them.
     let own_hosts = hosts::named(command, Some(usage), texts);
     let in_host =
         own_hosts.iter().filter(|host| !command.hosts.contains(host)).any(|host| composed(&host.as_str()));
     if names_list || in_words || in_host { vec![UNKNOWN.to_owned()] } else { vec![] }
+}
+
+/// Whether an option names a file with names or addresses.
+fn lists_names(usage: &Usage, texts: &[&str]) -> bool {
+    usage.operands(texts).options.iter().any(|(name, _)| name.is_any(&usage.files().inputs))
+}
+
+/// The hosts through which, or to which, options and variables send a request instead.
+fn relayed(command: &Command, texts: &[&str]) -> Vec<String> {
+    let given = texts.iter().enumerate().filter_map(|(at, text)| {
+        let (name, value) = text
+            .split_once('=')
+            .map_or((*text, texts.get(at + 1).copied()), |(name, value)| (name, Some(value)));
+        value.filter(|_| RELAYING_OPTIONS.contains(&name))
+    });
+    let variables =
+        RELAYING_VARIABLES.iter().filter_map(|name| command.variable(name)).map(|word| word.text.as_str());
+    // `--resolve NAME:PORT:ADDRESS`, `--connect-to NAME:PORT:NAME:PORT`; other values are addresses.
+    let hosts = |value: &str| match value.split_once("://") {
+        Some((_, rest)) => vec![rest.split(['/', '?']).next().unwrap_or_default().to_owned()],
+        None => value
+            .split(':')
+            .filter(|part| part.parse::<u16>().is_err() && !part.is_empty())
+            .map(str::to_owned)
+            .collect(),
+    };
+    let known = |host: String| if carried(&host).is_some() { UNKNOWN.to_owned() } else { host };
+    given.chain(variables).flat_map(hosts).map(known).collect()
 }
 
 /// The first substitution in a text whose output says something of a machine.
@@ -76,7 +114,7 @@ fn is_file(word: &Word, command: &Command) -> bool {
     let name = word
         .text
         .split_once('@')
-        .filter(|(head, _)| head.chars().all(|c| c.is_alphanumeric() || "_-=".contains(c)));
+        .filter(|(head, _)| head.chars().all(|c| c.is_alphanumeric() || "_-=:".contains(c)));
     name.is_some_and(|(_, name)| name != "-" || command.stdin.is_none())
 }
 

@@ -12,6 +12,18 @@ use opsctl_reader::terms::effect::Effect;
 /// In `changes_with` and as `flag`, all options that are not listed; in `unknown_values`, each option.
 pub const ANY_OPTION: &str = "-*";
 
+/// The options that a form states, with a value or without.
+pub fn listed_options<'a>(usage: &Usage, terms: &EffectTerms, value: &[&'a str]) -> Vec<&'a str> {
+    [terms.flags.unwrap_or_default(), terms.changes_with, terms.reads_with, terms.any_words_with]
+        .iter()
+        .flat_map(|options| options.iter().copied())
+        .chain(usage.form.flags.iter().copied())
+        .chain(usage.form.quiet.iter().copied())
+        .chain(usage.program.host.iter().copied())
+        .chain(value.iter().copied())
+        .collect()
+}
+
 /// The option whose value may run or write something, in any form of the program; one of unknown effect before one that is
 /// known to change something.
 pub fn doubtful_option(usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Option<(Effect, String)> {

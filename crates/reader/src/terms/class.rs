@@ -31,7 +31,8 @@ crate::words! {
         Firewall = "firewall",
         /// It changes users, groups, passwords or tokens.
         Accounts = "accounts",
-        /// It changes who may enter: keys, certificates, mandatory access control, stores of secrets.
+        /// It changes who may enter, or how a machine starts: keys, certificates, mandatory access control, stores of
+        /// secrets.
         Access = "access",
         /// It removes or disables scheduled jobs.
         Schedule = "schedule",
@@ -41,41 +42,11 @@ crate::words! {
         Cloud = "cloud",
         /// It merges, publishes or removes what is stored in a forge or a registry.
         Forge = "forge",
-        /// It runs code that it fetches.
+        /// It runs code that it fetches, or that the session may have made.
         Unread = "unread",
         /// It empties or removes queues and topics.
         Queue = "queue",
         /// It moves locks, alarms, doors and heaters of a home.
         Home = "home",
-    }
-}
-
-impl Class {
-    /// What a change of the class changes, for people.
-    pub const fn meaning(self) -> &'static str {
-        match self {
-            Self::Plain => "what can be undone, or what only a repair concerns",
-            Self::Power => "stops or suspends a machine",
-            Self::Storage => "the layout of disks, pools and volumes",
-            Self::Snapshot => "removes a snapshot, or returns to one",
-            Self::Backup => "removes or rewrites backups, or restores one over live data",
-            Self::Data => "removes data of a service",
-            Self::Database => "removes data of a database, or changes its schema, roles or accounts",
-            Self::Guest => "destroys or overwrites a virtual machine or a system container",
-            Self::Cluster => "removes workloads or members of a cluster, or infrastructure",
-            Self::Network => "interfaces, routes, name resolution",
-            Self::Firewall => "packet filters",
-            Self::Accounts => "users, groups, passwords, tokens",
-            Self::Access => {
-                "keys, certificates, mandatory access control, stores of secrets, how a machine starts"
-            }
-            Self::Schedule => "removes or disables scheduled jobs",
-            Self::Engine => "a container engine, or a container with the rights of the host",
-            Self::Cloud => "removes, stops or opens resources of a cloud",
-            Self::Forge => "merges, publishes or removes what is in a forge or a registry",
-            Self::Unread => "runs code that it fetches",
-            Self::Queue => "empties or removes queues and topics",
-            Self::Home => "locks, alarms, doors and heaters of a home",
-        }
     }
 }

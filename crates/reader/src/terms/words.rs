@@ -1,16 +1,25 @@
 //! Enums whose values are words.
 
-/// Defines an enum with a word for each value: its constant `ALL` has every value, `as_str` returns the word, and `named`
-/// the value of a word.
+/// Defines an enum with a word for each value: its constant `ALL` has every value, `as_str` returns the word, `named` the
+/// value of a word, and `about` the comment on a value.
 #[macro_export]
 macro_rules! words {
     (
         $(#[$attribute:meta])*
-        pub enum $name:ident { $($(#[$of_variant:meta])* $variant:ident = $word:literal),+ $(,)? }
+        pub enum $name:ident {
+            $(
+                $(#[doc = $about:literal])*
+                $(#[serde $serde:tt])*
+                $(#[default $(= $unused:literal)?])?
+                $variant:ident = $word:literal
+            ),+ $(,)?
+        }
     ) => {
         $(#[$attribute])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum $name { $($(#[$of_variant])* $variant),+ }
+        pub enum $name {
+            $($(#[doc = $about])* $(#[serde $serde])* $(#[default $(= $unused)?])? $variant),+
+        }
 
         impl $name {
             /// Every value.
@@ -19,6 +28,12 @@ macro_rules! words {
             /// The word for it, in JSON, in files and in the ledger.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
+            }
+
+            /// What the comment on it states, for documentation.
+            pub fn about(self) -> String {
+                let lines: &[&str] = match self { $(Self::$variant => &[$($about),*]),+ };
+                lines.concat().trim().to_owned()
             }
 
             /// The value of this word; `None` for any other word.

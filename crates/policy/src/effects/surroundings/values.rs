@@ -13,8 +13,8 @@ use crate::lists::{
 use opsctl_reader::catalogue::Catalogue;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::options::{Item, Name, Scanner};
-use opsctl_reader::catalogue::program::{Form, Options, Place, Role, Words};
-use opsctl_reader::shell::{Command, glob};
+use opsctl_reader::catalogue::program::{Form, HostWords, Options, Place, Role, Words};
+use opsctl_reader::shell::{Command, Word, glob};
 use opsctl_reader::terms::effect::Effect;
 
 /// What the value of an option is.
@@ -47,6 +47,15 @@ pub fn objection(
 ) -> Option<Proof> {
     let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
     let usage = catalogue.usage(&texts, &|_| false)?;
+    // The shell of the host reads the path: `scp 'nas:$(…)' /tmp`.
+    let is_script =
+        |(_, path): (&str, &str)| path.contains("$(") || path.contains([';', '|', '&', '`', '<', '>', '\n']);
+    let is_read_there =
+        |word: &Word| word.known().and_then(|text| text.split_once(':')).is_some_and(is_script);
+    if usage.program.host_words == Some(HostWords::Remote) && command.words.iter().skip(1).any(is_read_there)
+    {
+        return Some((Effect::Unknown, Why::Word));
+    }
     // What stands before the words of another program: `k3s --data-dir DIR kubectl get pods`.
     let outer = usage.before.and_then(|(program, end)| {
         let form = &program.form;
@@ -86,8 +95,11 @@ fn values(
                 let is_listed = name.is_any(&own) || name.is_any(&flags);
                 // The value of an option that is not listed may be the next word.
                 let next = || {
-                    let index = texts.iter().position(|text| is_named(text, name))?;
-                    texts.get(index + 1).copied().filter(|next| !next.starts_with('-'))
+                    let attached = texts.iter().find_map(|text| attached(text, name));
+                    let attached = attached.filter(|value| value.starts_with(['/', '~', '.']));
+                    let index = || texts.iter().position(|text| is_named(text, name));
+                    let next = || texts.get(index()? + 1).copied().filter(|next| !next.starts_with('-'));
+                    attached.or_else(next)
                 };
                 let value = text.or_else(|| if is_listed { None } else { next() });
                 let kind = kind(usage, name);
@@ -109,7 +121,8 @@ fn values(
                     return unknown(name);
                 }
                 match kind {
-                    Kind::Starts if value.is_some() || !is_listed => return unknown(name),
+                    // `fd -xPROGRAM`.
+                    Kind::Starts if value.is_some() || !is_listed || in_word(texts, name) => return unknown(name),
                     Kind::Configures
                         // `--config KEY=VALUE` is a setting.
                         if value.is_some_and(|value| is_path_of_own || ["://", "="].iter().any(|part| value.contains(part)))
@@ -166,6 +179,16 @@ fn is_named(word: &str, name: Name<'_>) -> bool {
         Name::Long(_) => name.is(word),
         Name::Short(letter) => word.starts_with('-') && !word.starts_with("--") && word.ends_with(letter),
     }
+}
+
+/// What stands behind a short option in the same word: `-c/tmp/x`.
+fn attached<'t>(word: &'t str, name: Name<'_>) -> Option<&'t str> {
+    let Name::Short(letter) = name else { return None };
+    word.strip_prefix('-')?.strip_prefix(letter).filter(|value| !value.is_empty())
+}
+
+fn in_word(texts: &[&str], name: Name<'_>) -> bool {
+    texts.iter().any(|text| attached(text, name).is_some())
 }
 
 /// What the catalogue states of an option, or what its name suggests.

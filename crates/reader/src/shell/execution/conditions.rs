@@ -33,6 +33,9 @@ impl Evaluator {
             ExtendedTestExpr::Parenthesized(inner) => self.extended_test(shell, inner),
             ExtendedTestExpr::UnaryTest(predicate, word) => {
                 let (operand, is_computed) = self.computed(|this| this.text(shell, &word.value));
+                if matches!(predicate, UnaryPredicate::ShellVariableIsSetAndAssigned) {
+                    self.run_subscripts(shell, &operand);
+                }
                 let depends = is_known(&operand) && word.value.contains('$') && !is_computed;
                 let is_empty = depends.then_some(operand.is_empty())?;
                 match predicate {

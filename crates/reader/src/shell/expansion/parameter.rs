@@ -159,7 +159,10 @@ fn indirect(evaluator: &mut Evaluator, shell: &mut Shell, of: &str) -> Option<Ex
     let name = named.texts.first().filter(|name| is_known(name))?;
     // One level only: a name that refers to itself would recurse for ever.
     let element = reference(name).filter(|named| named.operator.is_empty())?;
-    evaluator.is_computed |= element.index.is_some();
+    if let Some(index) = element.index {
+        evaluator.is_computed = true;
+        evaluator.run_subscripts(shell, &format!("[{index}]"));
+    }
     let found = find(shell, element.name, element.index);
     let direct = Reference { operator: target.operator, ..element };
     apply(evaluator, shell, &direct, found)

@@ -27,6 +27,12 @@ impl Evaluator {
     /// Gives the variables of a declaration their attributes and values.
     pub fn declare_values(&mut self, shell: &mut Shell, invocation: &Invocation, values: Vec<Declared>) {
         for name in attributes::declare(shell, invocation, &values) {
+            // The subscript in `declare -n x='a[$(…)]'` runs when `x` is used.
+            for (_, value, _) in &values {
+                if let Value::Scalar(target) = value {
+                    self.run_subscripts(shell, target);
+                }
+            }
             let unknown = self.unknowns.many(format!("${name}"));
             shell.put(&name, Variable::of(Value::Scalar(unknown), Origin::Assigned));
         }

@@ -1,0 +1,197 @@
+//! The conditions under which a form reads: its options, its words, and what they state.
+
+use super::Prover;
+use crate::effects::options::{
+    ANY_OPTION, before_verb, doubt, fits, is_option, listed_options, may_be_doubtful, only_reads_file,
+    proves, written,
+};
+use crate::effects::proof::{Proof, READS};
+use crate::effects::reason::Why;
+use crate::effects::{ansible, find, http, key_value, lines, scripts, socket};
+use crate::paths::archive;
+use crate::paths::archive::Operation;
+use opsctl_reader::catalogue::base_name;
+use opsctl_reader::catalogue::lookup::Usage;
+use opsctl_reader::catalogue::options::{ABBREVIATES, Item, Name, Scanner};
+use opsctl_reader::catalogue::program::{Check, EffectTerms, How, Role};
+use opsctl_reader::shell::Command;
+use opsctl_reader::terms::effect::Effect;
+
+impl Prover<'_> {
+    /// Reads where every condition of its form holds.
+    pub(super) fn conditions(
+        &self,
+        command: &Command,
+        usage: &Usage,
+        terms: &EffectTerms,
+        texts: &[&str],
+    ) -> Proof {
+        if terms.check == Some(Check::FindExpression) {
+            let hides = command.words.iter().skip(1).find(|word| self.may_be_option(word, command));
+            return hides.map_or_else(
+                || find::effect(usage, terms, texts, &|path| self.is_scratch(path, command)),
+                |word| (Effect::Unknown, Why::MaybeOption(word.text.clone())),
+            );
+        }
+        let changes = |why| (Effect::Changes, why);
+        let unknown = |why| (Effect::Unknown, why);
+        let mut reads = terms.reads_with.is_empty();
+        let (mut words, mut any_words) = (0, false);
+        let mut changing = None;
+        let value = usage.value();
+        if let Some(proof) = before_verb(usage, texts) {
+            return proof;
+        }
+        let outputs = usage.files().outputs;
+        if let Some(option) = changing_option_before_verb(usage, terms, texts) {
+            return unknown(Why::Option(option));
+        }
+        let listed = listed_options(usage, terms, &value);
+        // Behind the first word stand the options of the command that a program runs.
+        let is_wrapper = usage
+            .form
+            .runs
+            .is_some_and(|runs| !matches!(runs.how, How::Find | How::Fd | How::Code(_) | How::Crontab));
+        let mut options_matter = !is_wrapper
+            && (terms.flags.is_some()
+                || terms.check.is_some()
+                || !(terms.changes_with.is_empty() && outputs.is_empty() && terms.unknown_values.is_empty()));
+        for item in Scanner::new(texts, usage.rest, &value).with_flags(&listed) {
+            match item {
+                Item::Option(..) if own_words(usage).is_some_and(|own| words > own) => {}
+                Item::Option(name, at) => {
+                    let form = if usage.form.files.is_some() { usage.form } else { &usage.program.form };
+                    // A described option without a value is no abbreviation.
+                    let is_whole = matches!(name, Name::Long(long) if value.iter().any(|one| one.strip_prefix(ABBREVIATES) == Some(long)));
+                    let is_listed = name.is_any(&listed)
+                        && (name.is_any(&usage.form.value.unwrap_or_default())
+                            || !only_reads_file(form, name));
+                    let text = at.and_then(|at| at.of(texts));
+                    // `--check=false` is as if it were not there.
+                    let is_off = !name.is_any(&value) && matches!(text, Some("false" | "0" | "no" | "off"));
+                    if name.is_any(&terms.changes_with) && !(is_off && text == Some("false"))
+                        || (!is_listed
+                            && !is_whole
+                            && (name.begins(&terms.changes_with) || name.begins(&outputs)))
+                        || at.is_some_and(|at| is_option(at, texts, &[terms.changes_with, outputs]))
+                    {
+                        return changes(Why::Option(written(name)));
+                    }
+                    let is_open = !is_listed && may_be_doubtful(name, terms);
+                    match doubt(name, text, terms).or_else(|| is_open.then_some(Effect::Unknown)) {
+                        Some(Effect::Changes) => changing = changing.or_else(|| Some(written(name))),
+                        Some(_) => return unknown(Why::Option(written(name))),
+                        None => {}
+                    }
+                    if is_wrapper && words > 0 {
+                        continue;
+                    }
+                    reads = proves(name, is_off, terms, reads);
+                    any_words |= name.is_any(&terms.any_words_with);
+                    if terms.flags.is_some() && !is_listed {
+                        let effect = if terms.changes_with.contains(&ANY_OPTION) {
+                            Effect::Changes
+                        } else {
+                            Effect::Unknown
+                        };
+                        return (effect, Why::UnknownOption(written(name)));
+                    }
+                }
+                Item::Positional(index) => {
+                    words += 1;
+                    let text = texts.get(index).copied().unwrap_or_default();
+                    if !fits(text, &terms.words) {
+                        return changes(Why::Word);
+                    }
+                    // What only the run knows may be what must not be there.
+                    let word = command.words.get(index);
+                    if word.is_none_or(|word| word.known().is_none()) && !terms.words.is_empty() {
+                        return unknown(Why::Word);
+                    }
+                    if options_matter && word.is_some_and(|word| self.may_be_option(word, command)) {
+                        return unknown(Why::MaybeOption(text.to_owned()));
+                    }
+                }
+                Item::Dashes(_) => options_matter = false,
+            }
+        }
+        if let Some(option) = changing {
+            return changes(Why::Option(option));
+        }
+        if !reads && is_wrapper {
+            return unknown(Why::RunsUnknown(
+                base_name(texts.first().copied().unwrap_or_default()).to_owned(),
+            ));
+        }
+        if !reads {
+            return changes(Why::LacksOption(terms.reads_with.first().copied().unwrap_or_default()));
+        }
+        if !any_words && terms.most_words.is_some_and(|most| words > most) {
+            return changes(Why::Stated);
+        }
+        terms.check.map_or(READS, |check| self.check(check, command, usage, terms, texts))
+    }
+
+    fn check(
+        &self,
+        check: Check,
+        command: &Command,
+        usage: &Usage,
+        terms: &EffectTerms,
+        texts: &[&str],
+    ) -> Proof {
+        let is_scratch = |path: &str| self.is_scratch(path, command);
+        match check {
+            Check::SedScript
+            | Check::AwkProgram
+            | Check::Sql
+            | Check::SqlWords
+            | Check::Flux
+            | Check::Mongo => scripts::effect(check, command, usage, terms, texts, &is_scratch),
+            Check::SftpBatch => lines::sftp(command, usage, texts),
+            Check::ExCommands => lines::view(command, usage, texts),
+            Check::FindExpression => find::effect(usage, terms, texts, &is_scratch),
+            Check::HttpRequest => http::effect(command, usage, texts),
+            Check::ForgeApi => http::forge(command, usage, texts),
+            Check::KeyValue => key_value::effect(command, usage, texts),
+            // At a terminal nothing is sent.
+            Check::Socket if usage.program.key == "openssl" && command.stdin.is_none() => READS,
+            Check::Socket => socket::effect(command),
+            // The files that it writes are looked at elsewhere.
+            Check::ArchiveMode => match archive::operation(usage, &usage.operands(texts)) {
+                Operation::Unclear => (Effect::Unknown, Why::Statement),
+                Operation::Unpacks if usage.operands(texts).has(Role::Absolute) => {
+                    (Effect::Changes, Why::Statement)
+                }
+                _ => READS,
+            },
+            Check::AnsibleModule => ansible::effect(usage, texts),
+        }
+    }
+}
+
+/// An option before the verb with which the verb changes something: many programs take the options of a verb there, too.
+fn changing_option_before_verb(usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Option<String> {
+    let before = texts.get(..usage.rest).unwrap_or_default();
+    let (own, value) = (usage.program.value.unwrap_or_default(), usage.value());
+    // `git -C DIR branch` is not `git branch -C`.
+    let is_own = |name: &Name<'_>| usage.form.value.is_some() && name.is_any(&own) && !name.is_any(&value);
+    let outputs = usage.files().outputs;
+    let flags = usage.program.form.flags;
+    Scanner::new(before, usage.start, &own).with_flags(&flags).find_map(|item| match item {
+        Item::Option(name, _) if !is_own(&name) => {
+            (name.is_any(&terms.changes_with) || name.is_any(&outputs)).then(|| written(name))
+        }
+        _ => None,
+    })
+}
+
+/// The number of words of its own that stand before the command which a program runs, such as a host: what follows is the
+/// command. `None` if its options may stand behind them.
+fn own_words(usage: &Usage) -> Option<usize> {
+    usage.form.runs.and_then(|runs| match runs.how {
+        How::Ssh => Some(1),
+        How::Command => runs.after.0,
+        _ => None,
+    })
+}

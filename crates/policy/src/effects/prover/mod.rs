@@ -1,0 +1,244 @@
+//! Proves that a command reads, or finds the reason why that cannot be proved.
+
+mod conditions;
+mod places;
+
+use std::sync::Arc;
+
+use crate::effects::options::{asks_about_itself, asks_for_help, before_verb, doubtful_option, takes_back};
+use crate::effects::proof::{Proof, READS, Scratch};
+use crate::effects::reason::Why;
+use crate::effects::surroundings::{values, variables};
+use crate::effects::{code, lines, options};
+use crate::files;
+use crate::files::Touch;
+use crate::lists::ENVIRONMENT_FILES;
+use crate::model::rights::rules::PathRule;
+use crate::paths::glob::matches;
+use crate::paths::word_paths::LocalMachine;
+use opsctl_reader::actions::{CommandActions, command_actions};
+use opsctl_reader::catalogue::lookup::Usage;
+use opsctl_reader::catalogue::program::{EffectTerms, How, Language, Stated};
+use opsctl_reader::catalogue::{Catalogue, base_name};
+use opsctl_reader::shell::Command;
+use opsctl_reader::terms::effect::Effect;
+
+/// Whether a file that cannot be read here is one in which an operator sets variables.
+fn is_environment_file(path: &str) -> bool {
+    ENVIRONMENT_FILES.iter().any(|glob| matches(glob, path)) && !path.contains("/..")
+}
+
+/// Proves that a command reads, or finds the reason why that cannot be proved.
+pub struct Prover<'a> {
+    pub catalogue: Catalogue,
+    pub scratch: &'a Scratch,
+    pub machine: &'a dyn LocalMachine,
+    /// Where the script starts.
+    pub secret: &'a [PathRule],
+    pub cwd: Option<&'a str>,
+}
+
+impl Prover<'_> {
+    /// `runs` is true for a command whose own command stands below it in the tree.
+    pub fn command(&self, command: &Command, runs: bool) -> Proof {
+        let own = match self.words(command, runs) {
+            proof if proof.0 == Effect::Reads => {
+                let objection =
+                    values::objection(command, runs, self.catalogue, &|path| self.is_scratch(path, command));
+                // What it runs is judged with the same variables.
+                let open = || if runs { None } else { self.variable(command, variables::is_open) };
+                objection.or_else(open).unwrap_or(proof)
+            }
+            // All commands that it starts are known, or its code stands below it.
+            (Effect::Unknown, why)
+                if (runs && command.stdin.is_none() || command.is_followed)
+                    && code::is_of_code(&why, command) =>
+            {
+                (Effect::Changes, why)
+            }
+            proof => proof,
+        };
+        match self.written(command, runs, &own) {
+            Some(path) if own.0 < Effect::Changes => (Effect::Changes, Why::Writes(path)),
+            _ if own.0 == Effect::Reads => {
+                let searched = files::open_search(command, !runs, self.catalogue, self.secret, self.machine);
+                searched.map_or(own, |folder| (Effect::Unknown, Why::Searches(folder)))
+            }
+            _ => own,
+        }
+    }
+
+    /// The first file outside scratch that it writes.
+    fn written(&self, command: &Command, runs: bool, own: &Proof) -> Option<String> {
+        let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+        let usage = self.catalogue.usage(&texts, &|_| false);
+        let how = usage.and_then(|usage| usage.form.runs).map(|runs| runs.how);
+        // A program that acts is judged by its action, code that was understood by the code.
+        let is_judged =
+            own.0 == Effect::Acts || (own.0 == Effect::Reads && matches!(how, Some(How::Code(_))));
+        // In a dry run only the shell writes.
+        let is_quiet =
+            own.0 == Effect::Reads && command_actions(command, self.catalogue) == CommandActions::Quiet;
+        let mut accesses = if is_judged || is_quiet {
+            files::redirected(command)
+        } else {
+            files::accesses(command, !runs, self.catalogue, self.machine)
+        };
+        // Commands that `find` runs, and `-delete`, are checked elsewhere.
+        if matches!(how, Some(How::Find | How::Fd)) {
+            accesses.retain(|access| access.touch != Touch::WriteAll);
+        }
+        accesses
+            .into_iter()
+            .filter(|access| access.touch.writes())
+            .find(|access| !self.is_scratch(&access.path, command))
+            .map(|access| access.path)
+    }
+
+    /// The first variable of a command that may make its program run or load something.
+    fn variable(&self, command: &Command, may: variables::Test) -> Option<Proof> {
+        // The separators of what it reads.
+        let splits = command
+            .words
+            .first()
+            .is_some_and(|name| matches!(name.text.as_str(), "read" | "mapfile" | "readarray"));
+        let is_own = |path: &str| self.is_scratch(path, command);
+        let mut variables = command.env.iter().map(Arc::as_ref);
+        let (name, _) =
+            variables.find(|(name, value)| !(splits && name == "IFS") && may(name, value, &is_own))?;
+        Some((Effect::Unknown, Why::Variable(name.clone())))
+    }
+
+    fn words(&self, command: &Command, runs: bool) -> Proof {
+        let Some(first) = command.words.first() else { return READS };
+        let Some(name) = first.known() else { return (Effect::Unknown, Why::UnknownProgram) };
+        if let Some(proof) = lines::router_os(command) {
+            return proof;
+        }
+        if lines::ends_own_jobs(command) {
+            return READS;
+        }
+        if name.contains('/') && !command.is_script && !self.is_program(name, command) {
+            return (Effect::Unknown, Why::ScriptOnDisk(name.to_owned()));
+        }
+        if let Some(proof) = self.variable(command, variables::steers) {
+            return proof;
+        }
+        if command.is_script {
+            return (Effect::Reads, Why::RunsPart);
+        }
+        // What can be read stands below it in the tree.
+        if let ([_, file], false) = (command.words.as_slice(), runs)
+            && matches!(name, "." | "source")
+            && file.known().is_some_and(is_environment_file)
+        {
+            return READS;
+        }
+        let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+        let unknown = |index: usize| command.words.get(index).is_some_and(|word| word.known().is_none());
+        let Some(usage) = self.catalogue.usage(&texts, &|_| false) else {
+            // Programs such as test runners load what lies in the folder before they answer.
+            if asks_about_itself(&texts) && !self.has_moved_to_scratch(command) {
+                return READS;
+            }
+            return (Effect::Unknown, Why::NotListed(base_name(name).to_owned()));
+        };
+        if usage.verb.iter().any(|index| unknown(*index)) {
+            return (Effect::Unknown, Why::UnknownVerb(base_name(name).to_owned()));
+        }
+        if usage.program.loads_folder && self.is_in_scratch(command, &usage) {
+            return (Effect::Unknown, Why::OwnFolder);
+        }
+        match command_actions(command, self.catalogue) {
+            CommandActions::Acts(actions) => {
+                return (Effect::Acts, Why::Acts(actions.first().map(|action| action.kind)));
+            }
+            // With a command to run, the option is one of that command.
+            CommandActions::Quiet if !runs => return self.dry_run(command, &usage, &texts),
+            CommandActions::Quiet | CommandActions::NoAction => {}
+        }
+        if asks_for_help(&usage, &texts) {
+            return READS;
+        }
+        let program = base_name(name).to_owned();
+        let code = usage.form.runs.is_some_and(|runs| matches!(runs.how, How::Code(_)));
+        // The words of some programs that run others are an expression; of the rest, only those of a form without a
+        // command are their own.
+        let expression = usage.form.runs.is_some_and(|runs| {
+            code || matches!(runs.how, How::Find | How::Fd | How::Ansible | How::Crontab)
+        });
+        let terms = match usage.form.effect {
+            Some(terms) if runs && !expression && terms.stated == Stated::Reads => EffectTerms {
+                unknown_values: terms.unknown_values,
+                changing_values: terms.changing_values,
+                changes_with: terms.changes_with,
+                check: terms.check,
+                ..EffectTerms::PLAIN
+            },
+            Some(terms) => *terms,
+            None if runs && !code => EffectTerms::PLAIN,
+            None if code => return self.code(command, usage.form.runs.map(|runs| runs.how)),
+            None if usage.form.runs.is_some() => return (Effect::Unknown, Why::RunsUnknown(program)),
+            None => return (Effect::Unknown, Why::NotStated(usage.written(&texts))),
+        };
+        if !runs && usage.form.runs.is_some() && usage.form.effect.is_some() && terms.stated == Stated::Reads
+        {
+            // A wrapper without the command that it runs: `ssh host`, `watch` with an unknown one.
+            let idle = terms.check.is_some() || !terms.reads_with.is_empty() || terms.most_words.is_some();
+            if !idle && !expression {
+                return (Effect::Unknown, Why::RunsUnknown(program));
+            }
+        }
+        match terms.stated {
+            Stated::Reads if runs => match self.conditions(command, &usage, &terms, &texts) {
+                (Effect::Reads, _) => (Effect::Reads, Why::RunsPart),
+                proof => proof,
+            },
+            Stated::Changes(_) => (Effect::Changes, Why::Stated),
+            Stated::Unknown => (Effect::Unknown, Why::NotStated(usage.written(&texts))),
+            Stated::Reads if options::acting_word(&usage, &texts).is_some() => {
+                (Effect::Unknown, Why::UnknownVerb(program))
+            }
+            Stated::Reads => self.conditions(command, &usage, &terms, &texts),
+            Stated::Writes => match self.conditions(command, &usage, &terms, &texts) {
+                // `-` is the standard output.
+                (Effect::Reads, _) if !self.names_a_file(command) && texts.last() != Some(&"-") => {
+                    (Effect::Changes, Why::Stated)
+                }
+                proof => proof,
+            },
+        }
+    }
+
+    /// Reads in a dry run, unless an option or a word of it does more.
+    fn dry_run(&self, command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
+        // What runs a program runs it in a dry run, too.
+        let doubtful = usage.form.effect.and_then(|terms| doubtful_option(usage, &terms, texts));
+        let doubtful = doubtful.or_else(|| takes_back(usage, texts).map(|option| (Effect::Unknown, option)));
+        if let Some(proof) = before_verb(usage, texts) {
+            return proof;
+        }
+        let mut words = command.words.iter().skip(1);
+        if let Some(word) = words.find(|word| self.may_be_option(word, command)) {
+            return (Effect::Unknown, Why::MaybeOption(word.text.clone()));
+        }
+        if let Some(file) = self.own_playbook(command, usage, texts) {
+            return (Effect::Unknown, Why::ScriptInScratch(file));
+        }
+        doubtful.map_or(READS, |(effect, option)| (effect, Why::Option(option)))
+    }
+
+    /// Code of another language on the command line.
+    fn code(&self, command: &Command, how: Option<How>) -> Proof {
+        let Some(How::Code(language)) = how else { return (Effect::Unknown, Why::Code) };
+        // Perl and Ruby take more code behind the first: `perl -ne print $(cat /tmp/x)`.
+        let mut words = command.words.iter().skip(1).filter(|_| language != Language::Python);
+        if let Some(word) = words.find(|word| self.may_be_option(word, command)) {
+            return (Effect::Unknown, Why::MaybeOption(word.text.clone()));
+        }
+        code::effect(command, language, &|from| {
+            let words = command.words.get(from..).unwrap_or_default().to_vec();
+            self.command(&Command { words, ..command.clone() }, false)
+        })
+    }
+}

@@ -1,0 +1,71 @@
+//! Where a command runs, and what the session could have put there.
+
+use super::Prover;
+use crate::effects::scratch;
+use crate::files;
+use crate::lists::{PROGRAM_FOLDERS, USERS_FOLDERS};
+use opsctl_reader::catalogue::lookup::Usage;
+use opsctl_reader::catalogue::program::{Prints, TargetKind};
+use opsctl_reader::shell::{Command, Word};
+
+impl Prover<'_> {
+    pub(super) fn is_scratch(&self, path: &str, command: &Command) -> bool {
+        scratch::is_scratch(path, command, self.scratch, self.machine)
+    }
+
+    /// Whether a path is that of the program of this name: in a folder of programs, or one of the catalogue elsewhere.
+    pub(super) fn is_program(&self, path: &str, command: &Command) -> bool {
+        let is_below = |folder: &&str| path.starts_with(*folder);
+        let is_foreign = || {
+            !USERS_FOLDERS.iter().any(is_below)
+                && !self.cwd.is_some_and(|cwd| path.starts_with(cwd))
+                && self.catalogue.find(path).is_some()
+                && !self.is_scratch(path, command)
+        };
+        path.starts_with('/')
+            && !path.contains("/..")
+            && (PROGRAM_FOLDERS.iter().any(is_below) || is_foreign())
+    }
+
+    /// The first playbook of a command that the session may write. Its tasks may state that they run in a dry run, too.
+    pub(super) fn own_playbook(&self, command: &Command, usage: &Usage, texts: &[&str]) -> Option<String> {
+        usage.form.does.filter(|does| does.to.kind == TargetKind::Playbook)?;
+        let moved = self.has_moved_to_scratch(command);
+        let is_own = |text: &&&str| (moved || text.starts_with('/')) && self.is_scratch(text, command);
+        texts.iter().skip(1).find(is_own).map(|text| (*text).to_owned())
+    }
+
+    /// Whether it is known which files a command writes.
+    pub(super) fn names_a_file(&self, command: &Command) -> bool {
+        let accesses = files::accesses(command, true, self.catalogue, self.machine);
+        accesses.iter().any(|access| access.touch.writes())
+    }
+
+    /// Whether a command runs in a folder that the session may write, or is sent to one by an option such as `-C`.
+    pub(super) fn is_in_scratch(&self, command: &Command, usage: &Usage) -> bool {
+        let before = command.words.get(1..usage.rest).unwrap_or_default();
+        let mut folders = before.iter().map(|word| word.text.rsplit('=').next().unwrap_or_default());
+        self.has_moved_to_scratch(command)
+            || folders
+                .any(|folder| folder.starts_with('/') && self.is_scratch(&format!("{folder}/x"), command))
+    }
+
+    /// Whether the script has changed to a folder that the session may write. Where it starts is the session's project.
+    pub(super) fn has_moved_to_scratch(&self, command: &Command) -> bool {
+        command.cwd.is_some() && command.cwd.as_deref() != self.cwd && self.is_scratch("./x", command)
+    }
+
+    /// Whether a word is the output of a program that may print an option which the session has chosen: contents of a
+    /// file that it may write, or of an address.
+    pub(super) fn may_be_option(&self, word: &Word, command: &Command) -> bool {
+        let Some(unknown) = word.unknown.as_ref().filter(|_| word.prefix().is_empty()) else { return false };
+        let source = unknown.source.strip_prefix("$(").and_then(|source| source.strip_suffix(')'));
+        let words: Vec<&str> = source.unwrap_or_default().split_whitespace().collect();
+        let prints = self.catalogue.usage(&words, &|_| false).and_then(|usage| usage.program.prints);
+        let mut paths = words.iter().skip(1).filter(|word| word.contains('/'));
+        prints == Some(Prints::Answers)
+            || prints == Some(Prints::Input) && paths.clone().next().is_none()
+            || paths.any(|word| word.starts_with('/') && self.is_scratch(word, command))
+            || prints.is_some() && self.has_moved_to_scratch(command)
+    }
+}
