@@ -99,6 +99,7 @@ fn code(command: &Command, texts: &[&str], language: Language) -> Option<Code> {
                     }
                 };
             }
+            "-mjson.tool" if is_python && texts.len() <= at + 1 => return Some(Code::Looks),
             "--check" | "-c" if language == Language::Node && at + 1 == texts.len() => {
                 return Some(Code::Looks);
             }

@@ -13,12 +13,12 @@ use opsctl_reader::terms::class::Class;
 /// The class of what a command changes, and the command up to what decides it; `None` for a command that changes nothing, or
 /// nothing that has a class of its own.
 pub fn of_command(command: &Command, catalogue: Catalogue) -> Option<(Class, String)> {
-    let program = catalogue.find(&command.words.first()?.text)?;
-    if !program.classed && !program.acts {
-        return None;
-    }
     let texts = command.texts();
-    if lines::router_os(command).is_some() {
+    if let Some(class) = lines::router_class(command) {
+        return Some((class, texts.iter().take(2).copied().collect::<Vec<_>>().join(" ")));
+    }
+    let program = catalogue.find(&command.words.first()?.text)?;
+    if !program.classed && !program.acts || lines::router_os(command).is_some() {
         return None;
     }
     if let Some(class) = request_class(command, catalogue).filter(|class| *class != Class::Plain) {
@@ -35,12 +35,28 @@ pub fn of_command(command: &Command, catalogue: Catalogue) -> Option<(Class, Str
     };
     let found = by_option(&usage, &terms, &texts);
     match command_actions(command, catalogue) {
-        CommandActions::Quiet if takes_back(&usage, &texts).is_none() => None,
+        _ if is_quiet(command, &usage, catalogue) => None,
         // What it does is counted as an action.
         CommandActions::Acts(_) => found,
-        _ if asks_for_help(&usage, &texts) => None,
         _ => found.or(stated),
     }
+}
+
+/// The options of a dry run that stand in a command that is none: a later option takes them back, or they are the value of
+/// another one.
+pub fn vain(command: &Command, usage: &Usage) -> Vec<&'static str> {
+    let quiet = [usage.form.quiet, usage.program.form.quiet];
+    let listed = quiet.iter().flat_map(|list| list.iter().copied());
+    let texts = command.texts();
+    let begins = |option: &&str| texts.iter().any(|text| text.starts_with(*option));
+    listed.filter(begins).collect()
+}
+
+/// Whether an option with which a command changes nothing is given, and not taken back.
+pub fn is_quiet(command: &Command, usage: &Usage, catalogue: Catalogue) -> bool {
+    let texts = command.texts();
+    asks_for_help(usage, &texts)
+        || command_actions(command, catalogue) == CommandActions::Quiet && takes_back(usage, &texts).is_none()
 }
 
 /// The class of the first option with which the form changes something that has a class of its own.

@@ -7,6 +7,7 @@ use opsctl_reader::catalogue::options::{Item, Scanner};
 use opsctl_reader::languages::names::lines;
 use opsctl_reader::languages::sources::Sources;
 use opsctl_reader::shell::{Command, Word};
+use opsctl_reader::terms::class::Class;
 use opsctl_reader::terms::effect::Effect;
 
 fn proved(reads: bool) -> Proof {
@@ -62,6 +63,14 @@ pub fn ends_own_jobs(command: &Command) -> bool {
     let is_kill = words.next().and_then(Word::known) == Some("kill");
     let mut jobs = words.filter(|word| !word.text.starts_with('-')).peekable();
     is_kill && command.via.is_empty() && jobs.peek().is_some() && jobs.all(is_job)
+}
+
+/// The class of what a line for a `MikroTik` router changes; `None` for a line that reads.
+pub fn router_class(command: &Command) -> Option<Class> {
+    router_os(command).filter(|(effect, _)| *effect != Effect::Reads)?;
+    let words = || command.words.iter().flat_map(|word| word.text.split(['/', '=']));
+    let named = lines::ROUTER_CLASSES.0.iter().find(|(_, names)| words().any(|word| names.has(word)));
+    named.map_or(Some(Class::Network), |(class, _)| Class::named(class))
 }
 
 /// The effect of a line for a `MikroTik` router: `/ip address print`; `None` for anything else.

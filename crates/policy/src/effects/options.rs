@@ -80,7 +80,8 @@ pub fn asks_for_help(usage: &Usage, texts: &[&str]) -> bool {
     }
     let form = usage.form;
     let words = usage.verb.len().max(1);
-    texts.last() == Some(&"--help")
+    let asks = |last: &&str| *last == "--help" || *last == "-h" && usage.program.form.quiet.contains(last);
+    texts.last().is_some_and(asks)
         && texts.len() == words + 2
         && !usage.program.verbs.is_empty()
         && form.runs.is_none()
@@ -131,7 +132,9 @@ pub fn takes_back(usage: &Usage, texts: &[&str]) -> Option<String> {
             .is_some_and(|terms| terms.unknown_values.iter().any(|(one, all)| all.is_empty() && name.is(one)))
     };
     let mut valued: Option<(Name<'_>, usize)> = None;
-    Scanner::new(texts, usage.start, &value).with_flags(&listed).find_map(|item| match item {
+    // The last one of contradicting options counts.
+    let mut taken_back = None;
+    let doubt = Scanner::new(texts, usage.start, &value).with_flags(&listed).find_map(|item| match item {
         Item::Option(name, at) => {
             let position = texts.iter().position(|text| name.is(text)).unwrap_or_default();
             let text = at.and_then(|at| at.of(texts));
@@ -146,8 +149,12 @@ pub fn takes_back(usage: &Usage, texts: &[&str]) -> Option<String> {
             {
                 valued = Some((name, position));
             }
-            let doubt = || is_taken_back(name, text) || contradicts(name);
-            before.map(|(name, _)| written(name)).or_else(|| doubt().then(|| written(name)))
+            if is_taken_back(name, text) {
+                taken_back = Some(written(name));
+            } else if name.is_any(&quiet) {
+                taken_back = None;
+            }
+            before.map(|(name, _)| written(name)).or_else(|| contradicts(name).then(|| written(name)))
         }
         // What it may not be given, a dry run may not either.
         Item::Positional(index) if index >= usage.rest => {
@@ -158,7 +165,8 @@ pub fn takes_back(usage: &Usage, texts: &[&str]) -> Option<String> {
             (!words.is_empty() && !fits(text, &words)).then(|| text.to_owned())
         }
         _ => None,
-    })
+    });
+    doubt.or(taken_back)
 }
 
 /// Whether the options up to this one prove that the command reads: the last one counts, `--check --no-check`.
@@ -179,7 +187,7 @@ fn negates(long: &str, options: &[&str]) -> bool {
 pub fn acting_word<'t>(usage: &Usage, texts: &[&'t str]) -> Option<&'t str> {
     let first = usage.verb.iter().chain(&usage.starred).min()?;
     let objects = usage.starred.iter().filter(|index| *index > first).filter_map(|index| texts.get(*index));
-    objects.copied().find(|word| ACTING_WORDS.iter().any(|one| glob(one, word)))
+    objects.copied().find(|word| fits(word, &ACTING_WORDS))
 }
 
 /// Whether a value is one of these options, which counts where the option before it takes no value after all:

@@ -32,6 +32,10 @@ pub fn effect(
     }
     let mut scripts: Vec<Word> = command.words_at(&sources.scripts).collect();
     if scripts.is_empty() && !is_filter {
+        // The content of a file, or what another program prints.
+        if command.stdin.as_ref().is_some_and(|text| text.known().is_none() && text.prefix().is_empty()) {
+            return (Effect::Unknown, Why::Unread);
+        }
         scripts.extend(command.stdin.clone());
     }
     let functions = match usage.program.key {

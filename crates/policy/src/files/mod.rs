@@ -86,6 +86,12 @@ pub fn objections(
             accesses.retain(|access| access.touch != Touch::Print || !access.path.is_empty());
             accesses.extend(shown.iter().cloned());
         }
+        if let Some(there) = transfer::received(command, script.catalogue) {
+            let written = self::accesses(&there, inner, script.catalogue, machine);
+            let written = written.iter().filter(|access| access.touch.writes());
+            let found = written.filter_map(|access| lists.objection(access, &there));
+            reasons.extend(found.collect::<Vec<_>>());
+        }
         for access in accesses {
             let place = (&*command.hosts, &*command.via, command.cwd.as_deref(), command.is_elsewhere);
             let program = command.words.first().map(|word| word.text.as_str());

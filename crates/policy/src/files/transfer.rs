@@ -3,10 +3,12 @@
 use super::access::{Access, Touch};
 use super::search::search;
 use crate::paths::word_paths::{LocalMachine, word_paths};
+use opsctl_reader::catalogue::Catalogue;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::operands::Operands;
 use opsctl_reader::catalogue::program::{FileHow, HostWords, Role};
-use opsctl_reader::shell::{Command, Word};
+use opsctl_reader::shell::{Command, Word, host_of};
+use std::sync::Arc;
 
 /// `cp`, `mv` and similar programs: the file that is written is the last word, or below the value of an option.
 pub(super) fn transfer(
@@ -73,6 +75,18 @@ pub(super) fn transfer(
             into.extend(names.iter().map(|name| Access::named(touch, below(name), unknown)));
         }
     }
+}
+
+/// A copy to another host as a command there: `scp x nas:/etc/y` writes `/etc/y` on `nas`.
+pub(super) fn received(command: &Command, catalogue: Catalogue) -> Option<Command> {
+    let usage = catalogue.usage(&command.texts(), &|_| false)?;
+    let (target, before) = command.words.split_last()?;
+    let (head, path) = target.text.split_once(':')?;
+    let names_hosts = usage.program.host_words == Some(HostWords::Remote);
+    let host = host_of(head).filter(|_| names_hosts && !head.contains('/') && target.unknown.is_none())?;
+    let words = before.iter().cloned().chain([Word::literal(path.trim_start_matches(':'))]).collect();
+    let hosts = Arc::new(command.hosts.iter().cloned().chain([host]).collect());
+    Some(Command { words, hosts, cwd: Some("~".to_owned()), redirections: vec![], ..command.clone() })
 }
 
 /// An archiver that packs the home of a user.

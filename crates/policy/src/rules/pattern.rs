@@ -10,7 +10,7 @@
 //! | `-f\|--force` | one of these options, at any position |
 //! | `-X\|--method=PUT\|POST` | one of these options with one of these values |
 //! | `!--dry-run`, `!-o=*.crt*` | none of these options, or none with one of these values |
-//! | `{data}` `{contents}` `{folder}` `{device}` `{pids}` `{unknown}` | a word of that kind: see [`Kind`] |
+//! | `{data}` `{contents}` `{folder}` `{store}` `{device}` `{pids}` `{listed}` `{unknown}` | a word of that kind: see [`Kind`] |
 //! | `{sql}` | SQL that destroys, in any word or on standard input |
 //! | `{accounts}` | SQL that changes who may use a database, likewise |
 //! | `{code}` | code of another language that removes a data folder, likewise |
@@ -33,10 +33,14 @@ pub enum Kind {
     Contents,
     /// A data folder itself, without files in it.
     Folder,
+    /// A file in a data folder that holds a whole database or disk, by its name.
+    Store,
     /// A disk.
     Device,
     /// Process ids that another program has searched for.
     Pids,
+    /// Words that another program prints, and nothing else.
+    Listed,
     /// A word that is only known at run time.
     Unknown,
     /// Code that removes such a folder.
@@ -116,7 +120,7 @@ pub enum PatternError {
     #[error("has an empty alternative in `{0}`")]
     EmptyAlternative(String),
     #[error(
-        "has `{0}`, which is none of `{{data}}`, `{{contents}}`, `{{folder}}`, `{{device}}`, `{{pids}}`, `{{unknown}}`, `{{sql}}`, `{{accounts}}`, `{{code}}`"
+        "has `{0}`, which is none of `{{data}}`, `{{contents}}`, `{{folder}}`, `{{store}}`, `{{device}}`, `{{pids}}`, `{{listed}}`, `{{unknown}}`, `{{sql}}`, `{{accounts}}`, `{{code}}`"
     )]
     Kind(String),
     #[error("has `{0}` among options; each begins with `-`")]
@@ -196,7 +200,7 @@ impl<'a> Pattern<'a> {
             return None;
         }
         let values = catalogue.find(name).map(|program| values(program, catalogue)).unwrap_or_default();
-        self.find_behind(command, Behind { name, start: 1, values: &values }, is)
+        self.find_behind(command, Behind { name, start: 1, values: &values, vain: &[] }, is)
     }
 
     /// Matches the words of a command after its program.
@@ -215,7 +219,9 @@ impl<'a> Pattern<'a> {
         for condition in &self.conditions {
             match condition {
                 Condition::Has { names, value } => evidence.push(has(&texts, names, *value, valued)?),
-                Condition::Lacks { names, value: None } if lacks(&texts, names, valued) => {}
+                Condition::Lacks { names, value: None }
+                    if names.split('|').any(|name| behind.vain.contains(&name))
+                        || lacks(&texts, names, valued) => {}
                 Condition::Lacks { names, value }
                     if value.is_some() && has(&texts, names, *value, valued).is_none() => {}
                 Condition::Lacks { .. } => return None,
@@ -240,6 +246,8 @@ pub struct Behind<'a> {
     pub start: usize,
     /// Options that take a value; empty if they are not known.
     pub values: &'a [Options],
+    /// Options of a dry run that have no effect in this command: they are taken back, or a value.
+    pub vain: &'a [&'static str],
 }
 
 /// The options that take a value, of a program and of the program that gets its words; empty if they are not known.
@@ -261,8 +269,10 @@ fn kind(written: &str) -> Option<Kind> {
         "{data}" => Kind::Data,
         "{contents}" => Kind::Contents,
         "{folder}" => Kind::Folder,
+        "{store}" => Kind::Store,
         "{device}" => Kind::Device,
         "{pids}" => Kind::Pids,
+        "{listed}" => Kind::Listed,
         "{unknown}" => Kind::Unknown,
         _ => return None,
     })

@@ -3,7 +3,7 @@
 
 use crate::model::rights::policy::TierPolicy;
 use opsctl_reader::catalogue::Catalogue;
-use opsctl_reader::catalogue::program::{Does, Form, Program, TargetKind};
+use opsctl_reader::catalogue::program::{Does, Form, Program, TargetKind, VerbForm};
 use opsctl_reader::terms::action::ActionKind;
 use opsctl_reader::terms::effect::Effect;
 
@@ -17,16 +17,13 @@ pub fn denied(tier: &TierPolicy, catalogue: Catalogue) -> Vec<String> {
         }
     };
     for program in catalogue.programs() {
-        let names =
-            program.names.iter().filter(|name| !name.contains(['*', '['])).map(|name| (*name).to_owned());
+        let names = literal_names(program).map(str::to_owned);
         for name in names.chain(by_other_programs(program, catalogue)) {
             if is_denied(&program.form) {
                 add(name.clone());
             }
             for verb in program.verbs.iter().filter(|verb| is_denied(&verb.form)) {
-                let paths =
-                    verb.paths.iter().filter(|path| !path.iter().any(|word| word.contains(['*', '['])));
-                paths.for_each(|path| add(format!("{name} {}", path.join(" "))));
+                literal_paths(verb).for_each(|path| add(format!("{name} {path}")));
             }
             if !tier.effects.contains(&Effect::Changes) {
                 program.prefixes.iter().for_each(|prefix| add(format!("{name} {prefix}")));
@@ -41,11 +38,21 @@ pub fn denied(tier: &TierPolicy, catalogue: Catalogue) -> Vec<String> {
 fn by_other_programs(program: &'static Program, catalogue: Catalogue) -> impl Iterator<Item = String> {
     let verbs = catalogue.programs().flat_map(|outer| outer.verbs.iter().map(move |verb| (outer, verb)));
     verbs.filter(|(_, verb)| verb.form.then == Some(program.key)).flat_map(|(outer, verb)| {
-        let paths = move |name: &&str| {
-            verb.paths.iter().map(|path| format!("{name} {}", path.join(" "))).collect::<Vec<_>>()
-        };
-        outer.names.iter().flat_map(paths)
+        let paths =
+            move |name: &str| literal_paths(verb).map(|path| format!("{name} {path}")).collect::<Vec<_>>();
+        literal_names(outer).flat_map(paths)
     })
+}
+
+/// The names of a program that are no globs.
+fn literal_names(program: &'static Program) -> impl Iterator<Item = &'static str> {
+    program.names.iter().copied().filter(|name| !name.contains(['*', '[']))
+}
+
+/// The ways to write a verb that have no glob.
+fn literal_paths(verb: &'static VerbForm) -> impl Iterator<Item = String> {
+    let paths = verb.paths.iter().filter(|path| !path.iter().any(|word| word.contains(['*', '['])));
+    paths.map(|path| path.join(" "))
 }
 
 /// Whether the tier denies the actions of a form. HTTP clients are left out: their arguments determine the action, not

@@ -66,7 +66,7 @@ fn shown(
     let mut values = pattern::values(program, script.catalogue);
     values.push(usage.form.valued);
     let name = command.words.first().map(|word| base_name(&word.text)).unwrap_or_default();
-    let behind = Behind { name, start, values: &values };
+    let behind = Behind { name, start, values: &values, vain: &[] };
     program.shows.iter().filter(|(instead, _)| is_meant(instead)).find_map(|(instead, patterns)| {
         let mut parsed = patterns.iter().filter_map(|pattern| Pattern::behind_program(pattern).ok());
         let found = parsed.find_map(|pattern| pattern.find_behind(command, behind, &|_, _| false))?;

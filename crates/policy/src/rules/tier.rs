@@ -1,7 +1,7 @@
 //! The limits of tiers: actions, command prefixes and effects.
 
 use super::pattern::{self, Pattern};
-use crate::effects::{PartEffect, Why};
+use crate::effects::{PartEffect, Why, consequence};
 use crate::model::records::verdict::{Reason, ResolvedAction};
 use crate::model::rights::ask::Topic;
 use crate::model::rights::policy::{Policy, Tier};
@@ -134,10 +134,9 @@ fn prefix_of<'a>(script: &Script, prefixes: &'a [String]) -> Option<(&'a str, St
             && found.is_none()
         {
             let program = command.words.first().map(|word| base_name(&word.text));
-            let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
             let is_quiet = || {
-                let usage = script.catalogue.usage(&texts, &|_| false);
-                usage.is_some_and(|usage| usage.has(&texts, &usage.form.quiet))
+                let usage = script.catalogue.usage(&command.texts(), &|_| false);
+                usage.is_some_and(|usage| consequence::is_quiet(command, &usage, script.catalogue))
             };
             found = prefixes
                 .iter()

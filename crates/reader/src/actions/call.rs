@@ -4,9 +4,10 @@ use super::line::{Arguments, Line, Named, named};
 use super::platforms::engine;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Scanner};
-use crate::catalogue::program::{Does, HostWords, How, Options, Program, Words};
+use crate::catalogue::program::{Does, HostWords, How, Options, Program, Stated, Words};
 use crate::shell::{Word, glob, host_of};
 use crate::terms::action::{Action, ActionKind, Family, Target, Verb};
+use crate::terms::class::Class;
 use crate::terms::reference::Form;
 
 /// A call of a program that acts.
@@ -47,6 +48,16 @@ impl<'a> Call<'a> {
         }
         let outer_quiet =
             usage.before.is_some_and(|(outer_program, _)| outer.has_surely(&outer_program.form.quiet));
+        // A verb with nothing but a class has the options of its program, as far as their names are clear.
+        let is_clear = |option: &&&str| {
+            option.starts_with("--")
+                && **option != "--version"
+                && usage.form.quiet.is_empty()
+                && usage.form.effect.is_some_and(
+                    |terms| matches!(terms.stated, Stated::Changes(class) if class != Class::Plain),
+                )
+        };
+        let inherited: Vec<&'static str> = program.form.quiet.iter().filter(is_clear).copied().collect();
         let ends_early = usage.form.quiet_values.iter().any(|(option, quiet)| {
             let value = own.value(&[option]).and_then(Word::known);
             value.is_some_and(|value| {
@@ -57,6 +68,7 @@ impl<'a> Call<'a> {
             || ends_early
             || global.has_surely(&program.form.quiet)
             || own.has_surely(&usage.form.quiet)
+            || own.has_surely(&inherited)
         {
             return Err(Idle::Quiet);
         }

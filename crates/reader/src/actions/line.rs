@@ -65,7 +65,7 @@ impl Arguments<'_> {
 }
 
 /// Values that turn an option off.
-const OFF: [&str; 5] = ["false", "none", "0", "f", "no"];
+const OFF: [&str; 8] = ["false", "False", "FALSE", "none", "0", "f", "F", "no"];
 
 /// The target that a word names.
 pub(super) enum Named<'a> {

@@ -15,6 +15,8 @@ pub(super) struct Request {
     pub sends: bool,
     /// The method, in capitals; `None` where only the run knows it.
     pub method: Option<String>,
+    /// The data that it sends, without blanks and quotes, and with `:` for `=`.
+    pub body: String,
 }
 
 impl Request {
@@ -54,6 +56,11 @@ impl Request {
             Some(method) => method.known().map(str::to_ascii_uppercase),
             None => Some(if sends { "POST" } else { "GET" }.to_owned()),
         };
-        Self { urls, sends, method }
+        let options = role(Role::Data);
+        let data = arguments.values(&options).chain(&call.line.command.stdin);
+        let is_plain = |c: &char| !c.is_whitespace() && !matches!(c, '"' | '\'' | '\\');
+        let plain = |c: char| if c == '=' { ':' } else { c };
+        let body = data.flat_map(|word| word.text.chars().chain([';'])).filter(is_plain).map(plain).collect();
+        Self { urls, sends, method, body }
     }
 }

@@ -162,7 +162,12 @@ fn select(usage: &mut Usage, texts: &[&str], unknown: &dyn Fn(usize) -> bool) {
     let first = words.first().and_then(|(index, _)| texts.get(*index)).copied().unwrap_or_default();
     let mut found: Option<(&VerbForm, &[&str])> = None;
     for (verb, path) in program.ways(first).filter(|(_, path)| fits(path)) {
-        if found.is_none_or(|(_, longest)| path.len() > longest.len()) {
+        // Of two that fit equally well, one that names the last word is more exact: `* list` and `projects *`.
+        let is_exact = |path: &[&str]| path.last().is_some_and(|last| *last != "*");
+        let is_better = |longest: &[&str]| {
+            path.len() > longest.len() || path.len() == longest.len() && is_exact(path) && !is_exact(longest)
+        };
+        if found.is_none_or(|(_, longest)| is_better(longest)) {
             found = Some((verb, path));
         }
     }

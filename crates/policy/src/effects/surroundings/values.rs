@@ -82,7 +82,11 @@ fn values(
         .collect();
     let flags: Vec<&str> =
         [usage.form.flags, usage.program.form.flags].iter().flat_map(|list| list.iter().copied()).collect();
-    let is_own = |path: &str| is_path(path) && is_scratch(path);
+    // `@FILE` is the content of a file.
+    let is_own = |path: &str| match path.strip_prefix('@') {
+        Some(file) => is_scratch(file),
+        None => is_path(path) && is_scratch(path),
+    };
     let takes_files = usage.files().reads != Words::None || usage.files().writes != Words::None;
     let next_is_word = takes_files || has_flags_only(usage.form) || has_flags_only(&usage.program.form);
     let unknown = |name| Some((Effect::Unknown, Why::OptionValue(written(name))));

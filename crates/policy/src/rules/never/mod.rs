@@ -12,7 +12,7 @@ use std::path::Path;
 use super::pattern::{self, Behind, Kind, Pattern};
 use crate::effects::consequence;
 use crate::files;
-use crate::lists::{DATA, DEVICES};
+use crate::lists::{DATA, DEVICES, STORES};
 use crate::model::records::verdict::Reason;
 use crate::model::rights::ask::Topic;
 use crate::model::rights::policy::Tier;
@@ -118,16 +118,17 @@ impl Judged<'_> {
         let Self { command, rules, catalogue, .. } = *self;
         let Some(name) = command.words.first().map(|word| base_name(&word.text)) else { return };
         let remote = command.host().is_some();
+        let mut found = false;
         if let Some(program) = catalogue.find(name) {
-            let mut found = self.by_default(program, (name, 1), add);
+            found = self.by_default(program, (name, 1), add);
             if let Some(usage) = self.next_program(program) {
                 let name = format!("{name} {}", usage.program.hints.first().unwrap_or(&usage.program.key));
                 found |= self.by_default(usage.program, (&name, usage.start), add);
             }
-            // The reason of a rule with a pattern is more exact.
-            if !found {
-                self.by_class(add);
-            }
+        }
+        // The reason of a rule with a pattern is more exact.
+        if !found {
+            self.by_class(add);
         }
         let at_tier = |tiers: &[Tier]| tiers.is_empty() || tier.is_some_and(|tier| tiers.contains(&tier));
         for rule in rules.never.iter().filter(|rule| rule.scope.holds(remote) && at_tier(&rule.tiers)) {
@@ -166,8 +167,12 @@ impl Judged<'_> {
         let texts: Vec<&str> = command.words.iter().skip(start).map(|word| word.text.as_str()).collect();
         let mut values = pattern::values(program, self.catalogue);
         let usage = self.catalogue.usage(&command.texts(), &|_| false);
-        values.extend(usage.map(|usage| usage.form.valued).filter(|valued| !valued.is_empty()));
-        let behind = Behind { name, start, values: &values };
+        values.extend(usage.as_ref().map(|usage| usage.form.valued).filter(|valued| !valued.is_empty()));
+        if usage.as_ref().is_some_and(|usage| consequence::is_quiet(command, usage, self.catalogue)) {
+            return false;
+        }
+        let vain = usage.map(|usage| consequence::vain(command, &usage)).unwrap_or_default();
+        let behind = Behind { name, start, values: &values, vain: &vain };
         for rule in defaults().filter(|rule| program.never.iter().any(|(name, _)| *name == rule.name)) {
             if rule.local && command.host().is_some() {
                 continue;
@@ -198,6 +203,9 @@ impl Judged<'_> {
         let Self { command, machine, .. } = *self;
         match kind {
             Kind::Unknown => word.known().is_none(),
+            Kind::Listed => word.unknown.as_ref().is_some_and(|unknown| {
+                unknown.source.starts_with("$(") && word.text.trim_matches('"') == unknown.source
+            }),
             Kind::Pids => word.unknown.as_ref().is_some_and(|unknown| {
                 unknown.source.split('|').any(|stage| {
                     let inside = stage.trim_start_matches(['$', '(', '`', ' ']);
@@ -211,6 +219,10 @@ impl Judged<'_> {
                 !read && DEVICES.iter().any(|glob| glob::matches(glob, &normal(text)))
             }
             Kind::Data => self.is_data(word),
+            Kind::Store => {
+                let name = base_name(&word.text);
+                STORES.iter().any(|glob| glob::matches(glob, name)) && self.is_data(word)
+            }
             Kind::Contents => (word.text.ends_with("/*") && self.is_data(word)) || self.lists_data(word),
             Kind::Code => {
                 files::removed(&word.text).into_iter().any(|path| self.is_data(&Word::literal(path)))

@@ -12,8 +12,17 @@ use crate::terms::class::Class;
 use crate::terms::reference::Reference;
 
 /// The tables of interfaces; of two rows that fit, the first one applies.
-const INTERFACES: [Table; 6] =
-    [apis::ENGINE, apis::KUBERNETES, apis::PROXMOX, apis::HOME, apis::APPLIANCES, apis::SERVICES];
+const INTERFACES: [Table; 9] = [
+    apis::PARAMETERS,
+    apis::ENGINE,
+    apis::KUBERNETES,
+    apis::PROXMOX,
+    apis::HOME,
+    apis::APPLIANCES,
+    apis::SERVICES,
+    apis::HARMLESS,
+    apis::ANY,
+];
 
 /// A described request.
 struct Described<'u> {
@@ -27,12 +36,13 @@ struct Described<'u> {
 }
 
 /// Finds the row of a request; without a method, one of any method.
-fn described<'u>(method: Option<&str>, url: &'u str) -> Option<Described<'u>> {
+fn described<'u>(method: Option<&str>, url: &'u str, body: &str) -> Option<Described<'u>> {
     let rows = INTERFACES.iter().flat_map(|table| table.0);
     rows.clone().find_map(|(key, does)| {
         let (methods, pattern) = key.split_once(' ')?;
+        let (pattern, sent) = pattern.split_once(' ').unwrap_or((pattern, "*"));
         let is_method = |known: &str| method.is_none_or(|method| method.eq_ignore_ascii_case(known));
-        methods.split('|').any(is_method).then_some(())?;
+        (methods.split('|').any(is_method) && sent.split('|').any(|sent| glob(sent, body))).then_some(())?;
         let (path, bound) = fits(pattern, url)?;
         Some(Described { pattern, does: does.0, bound, path })
     })
@@ -52,7 +62,7 @@ fn fits<'u>(pattern: &'static str, url: &'u str) -> Option<(&'u str, Vec<(&'stat
             None if glob(wanted, found) => {}
             None => return false,
         }
-        !found.is_empty()
+        !found.is_empty() || wanted.is_empty()
     };
     let found: Vec<&str> = path.trim_end_matches('/').split('/').collect();
     let (port, parts) = pattern.split_once('/')?;
@@ -108,7 +118,7 @@ impl Described<'_> {
 pub(in crate::actions) fn find_actions(call: &Call<'_>, request: &Request, actions: &mut Vec<Action>) {
     let socket = call.own.value(&call.usage.role(Role::Socket));
     for url in &request.urls {
-        let mut action = of_request(call.line, request.method.as_deref(), url);
+        let mut action = of_request(call.line, request.method.as_deref(), url, &request.body);
         if let Some((action, socket)) = action.as_mut().zip(socket) {
             action.host = call
                 .line
@@ -124,8 +134,8 @@ pub(in crate::actions) fn find_actions(call: &Call<'_>, request: &Request, actio
 }
 
 /// The action of a request, by its method (`None`: only the run knows) and its address.
-fn of_request(line: &Line<'_>, method: Option<&str>, url: &Word) -> Option<Action> {
-    let found = described(method, &url.text)?;
+fn of_request(line: &Line<'_>, method: Option<&str>, url: &Word, body: &str) -> Option<Action> {
+    let found = described(method, &url.text, body)?;
     let verb = found.verb()?;
     let (target, family, evidence) = found.target(method.unwrap_or("POST"));
     let mut action = line.action(ActionKind::of(verb), verb, family, target, evidence);
@@ -139,7 +149,10 @@ fn of_request(line: &Line<'_>, method: Option<&str>, url: &Word) -> Option<Actio
 /// The class of what the requests of a call change.
 pub(in crate::actions) fn class(request: &Request) -> Option<Class> {
     let method = request.method.as_deref();
-    request.urls.iter().find_map(|url| Class::named(described(method, &url.text)?.does.first()?))
+    request
+        .urls
+        .iter()
+        .find_map(|url| Class::named(described(method, &url.text, &request.body)?.does.first()?))
 }
 
 /// The action of a request that is written to a socket as text: `POST /containers/x/restart HTTP/1.0`.
@@ -148,5 +161,5 @@ pub(in crate::actions) fn written(line: &Line<'_>) -> Option<Action> {
     let mut words = text.lines().next()?.split(' ');
     let (method, path, version) = (words.next()?, words.next()?, words.next()?);
     let is_request = version.starts_with("HTTP/") && path.starts_with('/');
-    of_request(line, Some(method), &Word::literal(path)).filter(|_| is_request)
+    of_request(line, Some(method), &Word::literal(path), "").filter(|_| is_request)
 }

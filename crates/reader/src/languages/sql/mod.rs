@@ -16,7 +16,8 @@ use tokens::{Dialect, Token, statements};
 pub fn destroys(text: &str, program: &str) -> Option<&'static str> {
     // Most texts contain none of these words and need no parsing.
     let lower = text.to_ascii_lowercase();
-    if !["drop", "truncate", "delete", "update"].iter().any(|word| lower.contains(word)) {
+    let words = ["drop", "truncate", "delete", "update", "purge", "reset"];
+    if !words.iter().any(|word| lower.contains(word)) && !sql::DESTROYING_FUNCTIONS.are_in(&lower) {
         return None;
     }
     said(text, program, destroyed)
@@ -36,19 +37,36 @@ fn destroyed(words: &[&str]) -> Option<&'static str> {
         return Some("TRUNCATE");
     }
     // `WHERE 1=1` picks no row.
-    let picks = match at("where").map(|position| words.get(position + 1..).unwrap_or_default()) {
-        None => false,
-        Some(condition) => {
-            !matches!(condition.concat().as_str(), "1=1" | "1" | "true" | "?=?" | "2>1" | "0=0")
-        }
+    let joins = ["join", "using"].iter().any(|word| words.contains(word));
+    let picks = joins
+        || match at("where").map(|position| words.get(position + 1..).unwrap_or_default()) {
+            None => false,
+            Some(condition) => {
+                !matches!(condition.concat().as_str(), "1=1" | "1" | "true" | "?=?" | "2>1" | "0=0")
+            }
+        };
+    let deletes = |delete: usize| {
+        // `DELETE QUICK FROM x`, `DELETE x FROM x`, and no `ON DELETE CASCADE`.
+        after(delete) == "from" || delete == 0 && words.contains(&"from")
     };
-    let all_rows = !picks && at("limit").is_none();
-    if all_rows && at("delete").is_some_and(|delete| after(delete) == "from") {
+    if !picks && at("delete").is_some_and(deletes) {
         return Some("DELETE without WHERE");
     }
+    let all_rows = !picks && at("limit").is_none();
     // A mutation of ClickHouse.
-    if all_rows && matches!(words, ["alter", "table", _, "delete" | "update", ..]) {
+    let is_mutation = |verb: &str| at(verb).is_some_and(|at| at > 2 && words.get(at - 1) != Some(&"on"));
+    if all_rows && words.starts_with(&["alter", "table"]) && (is_mutation("delete") || is_mutation("update"))
+    {
         return Some("ALTER TABLE DELETE");
+    }
+    if matches!(
+        words,
+        ["purge", "binary" | "master", ..] | ["reset", "master" | "slave" | "replica" | "binary", ..]
+    ) {
+        return Some("RESET MASTER");
+    }
+    if words.iter().any(|word| sql::DESTROYING_FUNCTIONS.has(word.rsplit('.').next().unwrap_or_default())) {
+        return Some("a function that deletes data");
     }
     (all_rows && words.first() == Some(&"update") && at("set").is_some()).then_some("UPDATE without WHERE")
 }
