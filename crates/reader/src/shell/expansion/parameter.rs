@@ -7,7 +7,7 @@ use crate::languages::names::shell as names;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::grammar::word::ansi_c;
 use crate::shell::state::{Attribute, Shell, Value};
-use crate::shell::text::{Field, Origin, Stretch, Unknown, is_known, is_name, stretches};
+use crate::shell::text::{Field, Origin, Stretch, Unknown, Unknowns, is_known, is_name, stretches};
 
 /// Maximum length in bytes of values and patterns for `#`, `%` and `/`, which take quadratic time.
 const LONGEST_TRIMMED: usize = 4096;
@@ -106,38 +106,50 @@ pub(crate) fn expand(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -
     let index = reference
         .index
         .map(|index| if index.contains('$') { evaluator.text(shell, index) } else { index.to_owned() });
-    let unknowns = &evaluator.unknowns;
+    let found = find_certain(&evaluator.unknowns, shell, &reference, index.as_deref());
+    apply(evaluator, shell, &reference, found).unwrap_or_else(|| unknown(evaluator))
+}
+
+/// What a reference finds, unless a word before it may be several words, or none: then any parameter may have any number, and
+/// any element any index.
+fn find_certain(
+    unknowns: &Unknowns,
+    shell: &Shell,
+    reference: &Reference<'_>,
+    index: Option<&str>,
+) -> Referenced {
     let may_be_none = |text: &str| unknowns.only_mark(text).is_some() && !unknowns.is_one_word(text);
     let is_uncertain = |text: &str| unknowns.may_be_several(text) || may_be_none(text);
-    // Behind a word that may be several, or none, any parameter may have any number.
     let before = match reference.name {
         "#" => shell.args.len(),
         name => name.parse::<usize>().map_or(0, |position| position.saturating_sub(1)),
     };
+    if shell.args.iter().take(before).any(|field| is_uncertain(&field.text)) {
+        return Referenced::Missing;
+    }
     let items = match shell.get(reference.name).map(|variable| &variable.value) {
         Some(Value::Array(items)) => items.as_slice(),
         _ => &[],
     };
-    // So may any element of a list.
-    let place = match index.as_deref() {
+    let is_key = |index: &str| items.iter().any(|(key, _)| key == index);
+    let place = match index {
         None | Some("@" | "*") => 0,
-        Some(index) => match index.parse::<usize>() {
-            Ok(place) => place + 1,
-            // A name that is a key does not move.
-            Err(_) => {
-                if items.iter().any(|(key, _)| key == index) {
-                    0
-                } else {
-                    items.len()
-                }
-            }
-        },
+        // A name that is a key does not move.
+        Some(index) => {
+            index.parse().map_or(if is_key(index) { 0 } else { items.len() }, |place: usize| place + 1)
+        }
     };
-    let is_elsewhere = items.iter().take(place).any(|(_, text)| is_uncertain(text))
-        || shell.args.iter().take(before).any(|field| is_uncertain(&field.text));
-    let found =
-        if is_elsewhere { Referenced::Missing } else { find(shell, reference.name, index.as_deref()) };
-    apply(evaluator, shell, &reference, found).unwrap_or_else(|| unknown(evaluator))
+    if !items.iter().take(place).any(|(_, text)| is_uncertain(text)) {
+        return find(shell, reference.name, index);
+    }
+    // An element of the lines of a file is text of this file.
+    let is_file = |text: &str| {
+        unknowns.only_mark(text).is_some_and(|lines| lines.on_disk.is_some() || lines.contents.is_some())
+    };
+    match items {
+        [(_, lines)] if is_file(lines) => Referenced::Texts(Expansion::text(lines.clone(), Origin::Computed)),
+        _ => Referenced::Missing,
+    }
 }
 
 fn indirect(evaluator: &mut Evaluator, shell: &mut Shell, of: &str) -> Option<Expansion> {
