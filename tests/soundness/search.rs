@@ -71,9 +71,17 @@ fn number(name: &str) -> Option<u64> {
 /// Reads a program for an input, runs it, and returns how the reading is less.
 pub fn judged(world: &World, text: &str, form: Form, input: &Input) -> Option<(String, Reading, Vec<Call>)> {
     let (command, files) = form.command(text, &input.args, &world.here());
-    let reading = Reading::of(&command, &world.here(), &files);
+    let reading = with_files(world, &command, &files, input);
     let calls = world.run(&command, input, &files)?;
     Some((command, reading, calls))
+}
+
+/// The reading of a command where the files of an input lie: a hook reads those that the command runs.
+fn with_files(world: &World, command: &str, files: &BTreeMap<String, String>, input: &Input) -> Reading {
+    let here = world.here();
+    let own = input.files.iter().filter(|(name, _)| !name.ends_with('/'));
+    let own = own.map(|(name, text)| (here.join(name).to_string_lossy().into_owned(), text.clone()));
+    Reading::of(command, &here, &files.clone().into_iter().chain(own).collect())
 }
 
 fn one(
@@ -102,10 +110,15 @@ fn one(
         counts.runs += 1;
         acted |= acts(&calls);
         let began = Instant::now();
-        let reading =
-            readings.entry(command).or_insert_with_key(|command| Reading::of(command, &world.here(), &files));
+        let reading = readings
+            .entry(command.clone())
+            .or_insert_with_key(|command| Reading::of(command, &world.here(), &files));
         counts.reading += began.elapsed();
-        for failure in failures(reading, &calls) {
+        let mut found = failures(reading, &calls);
+        if !found.is_empty() && !input.files.is_empty() {
+            found = failures(&with_files(world, &command, &files, &input), &calls);
+        }
+        for failure in found {
             failed.entry(failure).or_insert_with(|| input.clone());
         }
     }
