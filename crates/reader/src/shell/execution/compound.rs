@@ -68,9 +68,14 @@ impl Evaluator {
 
     /// Runs a list in a process of its own and returns its output.
     pub fn subshell(&mut self, shell: &Shell, list: &ast::CompoundList) -> String {
+        self.forked(shell, |this, inner| this.list(inner, list))
+    }
+
+    /// Runs something in a process of its own and returns its output.
+    pub fn forked(&mut self, shell: &Shell, run: impl FnOnce(&mut Self, &mut Shell) -> Ran) -> String {
         let mut inner = shell.forked();
         self.apart(|this| {
-            let (printed, _) = this.list(&mut inner, list);
+            let (printed, _) = run(this, &mut inner);
             this.run_exit_traps(&inner, Some(shell));
             this.note_forked(shell.stdin.as_deref(), &inner);
             printed

@@ -231,19 +231,10 @@ impl Evaluator {
             self.unread(shell, body);
             return self.unknowns.plain(source);
         }
-        let printed = self.inside(Construct::ProcessSubstitution, |this| this.forked_script(shell, body));
+        let printed = self.inside(Construct::ProcessSubstitution, |this| {
+            this.forked(shell, |this, inner| this.run_script(inner, body))
+        });
         self.unknowns.mark(Unknown { source, content: Some(printed), ..Unknown::default() })
-    }
-
-    /// Runs a text in a process of its own and returns its output.
-    fn forked_script(&mut self, shell: &Shell, text: &str) -> String {
-        let mut inner = shell.forked();
-        self.apart(|this| {
-            let (printed, _) = this.run_script(&mut inner, text);
-            this.run_exit_traps(&inner, Some(shell));
-            this.note_forked(shell.stdin.as_deref(), &inner);
-            printed
-        })
     }
 
     /// Runs `$( … )` and returns its output.
@@ -258,7 +249,9 @@ impl Evaluator {
             body.trim_start().strip_prefix('<').is_some_and(|rest| !rest.starts_with(['<', '(', '&', '>']));
         let script = if is_file { format!("cat {body}") } else { body.to_owned() };
         let outer = std::mem::take(&mut self.left_early);
-        let printed = self.inside(Construct::Substitution, |this| this.forked_script(shell, &script));
+        let printed = self.inside(Construct::Substitution, |this| {
+            this.forked(shell, |this, inner| this.run_script(inner, &script))
+        });
         let early = std::mem::replace(&mut self.left_early, outer);
         let printed = if early.is_empty() { printed } else { self.unless_left(printed, early) };
         let printed = printed.trim_end_matches('\n');
