@@ -35,9 +35,9 @@ const ROWS: &str = "
 const OWN_ROWS: &str = "
     BEGIN;
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
-    INSERT INTO hook_actions (session_id, tool_use_id, service, kind, verb, counts, state, reserved_at, expires_at, settled_at)
+    INSERT INTO hook_actions (session_id, tool_use_id, service, kind, verb, counts, state, reserved_at, settled_at)
         SELECT 's' || (i / 100), 't' || i, 'service' || (i % 50), 'restart', 'restart', 1, 'done',
-               '2026-01-01T00:00:00Z', '2026-01-01T00:10:00Z', '2026-01-01T00:01:00Z' FROM n;
+               '2026-01-01T00:00:00Z', '2026-01-01T00:01:00Z' FROM n;
     COMMIT;";
 
 fn sqlite3(folder: &Path, statements: &str) {

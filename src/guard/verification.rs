@@ -157,7 +157,11 @@ pub fn repairs(
         let listed = inventory.services.iter().find(|listed| listed.name == *service);
         let key = BudgetKey { service: service.clone(), kind };
         Some(Repair {
-            done: if action.succeeded { done } else { format!("{verb} failed") },
+            done: match action.succeeded {
+                Some(true) => done,
+                Some(false) => format!("{verb} failed"),
+                None => format!("{done}, outcome unknown"),
+            },
             host: action.host.clone().or_else(|| listed?.host.clone()),
             healthy: report.healthy(),
             unchecked: unchecked(report),

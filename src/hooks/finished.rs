@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::guard::acting::ActingCall;
 use crate::guard::{failures, lost};
 use crate::machine::environment::Environment;
+use crate::machine::unreported::{self, Unreported};
 use crate::machine::warning::Warning;
-use opsctl_ledger::{CallId, Ledger, LedgerError, Scope, Settled};
+use opsctl_ledger::{CallId, Ledger, LedgerError, Open, Scope, Settled};
 use opsctl_policy::decide::{BudgetKey, Draw, draws, reservations_of};
 use opsctl_policy::model::records::event::{NewEvent, ToolResult};
 use opsctl_policy::model::records::session::Activity;
@@ -121,13 +122,15 @@ impl Finished {
     }
 }
 
-/// The end of a session, whose open reservations are released.
+/// The end of a session, whose open reservations are settled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ended {
     /// The session.
     pub session: String,
     /// Why it ended, as the client states it; `None` if it goes on with a new context.
     pub reason: Option<String>,
+    /// Its calls that the client has refused.
+    pub refused: Vec<String>,
     /// When it ended.
     pub at: DateTime<Utc>,
 }
@@ -135,10 +138,13 @@ pub struct Ended {
 impl Ended {
     /// Records it after the ledger was away. Reservations since then stay, and so does a session that goes on.
     pub fn record_late(&self, environment: &Environment) -> Result<(), LedgerError> {
-        Ledger::write(&environment.ledger, |change| {
-            // A clock that is ahead must not release what was reserved since.
+        let unreported = Ledger::write(&environment.ledger, |change| {
+            let mut unreported = Unreported::default();
+            // A clock that is ahead must not settle what was reserved since.
             let at = self.at.min(change.now(self.at));
-            change.release_session_until(&self.session, at)?;
+            change.release_calls(&self.session, &self.refused)?;
+            let open = Open::Until(&self.session, at);
+            unreported.settle(change, open, unreported::SESSION_ENDED, environment, at)?;
             if !change.is_seen_after(&self.session, at)? {
                 change.release_leases(&self.session)?;
                 if let Some(reason) = &self.reason {
@@ -147,8 +153,11 @@ impl Ended {
                     change.set_state(&self.session, state(change.activity_times(&self.session)?))?;
                 }
             }
-            Ok(())
-        })
+            Ok(unreported)
+        })?;
+        // A notice that is not delivered now waits for the next flush.
+        let _ = unreported.publish(environment);
+        Ok(())
     }
 }
 

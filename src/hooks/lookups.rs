@@ -9,7 +9,7 @@ use super::events::context_warning;
 use super::transcript;
 use crate::hooks::context::{self, Reader, usage};
 use crate::machine::agent_side::AgentSide;
-use crate::machine::client::release;
+use crate::machine::client::{refusals, release};
 use crate::machine::disk::LocalDisk;
 use crate::machine::engines::{host_name, run_inspect};
 use crate::machine::installation;
@@ -52,6 +52,7 @@ pub fn answer(question: &Lookup, request: &Request) -> Value {
             value(transcript::last_words(Path::new(transcript), call, here))
         }
         Lookup::Asking(mode) => value(release::asking(mode.as_deref().and_then(Mode::named), here)),
+        Lookup::Refused(path) => value(refusals::of_transcript(Path::new(path))),
         Lookup::LastError(path) => value(transcript::last_error(Path::new(path), here)),
         Lookup::Tokens { transcript, awaited, windows, may_come } => {
             let path = Path::new(transcript);

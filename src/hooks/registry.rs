@@ -19,12 +19,14 @@ use opsctl_policy::texts::session::{reminder_is_due, state};
 const REMINDER: &str = "[CLAUDE OS SYS: INFO]: Consider setting a session status with `opsctl sessions status \"what you're working on\"`";
 
 /// The session as it was found when its activity was recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Recorded {
     /// When the session last became idle or ended before this activity; its start if it never did.
     pub paused: Option<DateTime<Utc>>,
     /// The reminder to set a status, if it is due. It counts as sent.
     pub reminder: Option<&'static str>,
+    /// The calls that have finished and whose reservations are open.
+    pub open: Vec<String>,
 }
 
 /// Details of the session that are not in the hook's input.
@@ -70,10 +72,13 @@ pub fn record(
     let id = CallId { session: Some(session), tool_use: None };
     let change = ledger.change_in(Scope::Of { budgets: &[], call: Some(id) })?;
     let paused = change.meet(&who, request.now)?;
-    let mut recorded = Recorded { paused, reminder: None };
+    let mut recorded = Recorded { paused, ..Recorded::default() };
     if let Some(activity) = activity {
         change.record_activity(session, activity, request.now)?;
         change.set_state(session, state(change.activity_times(session)?))?;
+        if let Activity::ToolsFinished { calls, .. } = activity {
+            recorded.open = change.open_calls(session, calls)?;
+        }
         let can_remind =
             matches!(activity, Activity::PromptSubmitted | Activity::ToolsFinished { agent: None, .. });
         if can_remind && reminder_is_due(change.reminded(session)?, request.now) {

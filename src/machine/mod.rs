@@ -15,4 +15,5 @@ pub mod records;
 pub mod request;
 pub mod runner;
 pub mod started;
+pub mod unreported;
 pub mod warning;

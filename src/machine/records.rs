@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 
 use super::environment::Environment;
 use super::guard_link;
+use super::unreported::{self, Unreported};
 use crate::machine::link::message::RecordCall;
 use opsctl_ledger::sessions::client_runs::WaitingRun;
-use opsctl_ledger::{Ledger, LedgerError, Source};
+use opsctl_ledger::{Ledger, LedgerError, Open, Source};
 use opsctl_policy::model::records::event::NewEvent;
 use opsctl_policy::model::rights::policy::Tier;
 
@@ -38,7 +39,20 @@ pub fn perform(
         RecordCall::Resume { row } => {
             Ledger::write(location, |change| change.resume_run(row, now))?;
         }
-        RecordCall::End { row, end } => Ledger::write(location, |change| change.end_run(row, &end, now))?,
+        RecordCall::End { row, end, refused } => {
+            let unreported = Ledger::write(location, |change| {
+                let mut unreported = Unreported::default();
+                change.end_run(row, &end, now)?;
+                if let Some(session) = change.session_of_run(row)? {
+                    change.release_calls(&session, &refused)?;
+                    let open = Open::OfSession(&session);
+                    unreported.settle(change, open, unreported::SESSION_ENDED, environment, now)?;
+                }
+                Ok(unreported)
+            })?;
+            // A notice that is not delivered now waits for the next flush.
+            let _ = unreported.publish(environment);
+        }
         RecordCall::Event { once, of_agent, session, event } => {
             let source = match peer {
                 _ if of_agent => Source::Agent,

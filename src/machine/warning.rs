@@ -64,7 +64,7 @@ pub enum Warning {
     RecordKept(LedgerError),
     #[error("{0}; the end of the session is kept, and recorded later")]
     EndKept(LedgerError),
-    #[error("{0}; open reservations expire after ten minutes")]
+    #[error("{0}; open reservations count as used until they can be settled")]
     OpenReservations(LedgerError),
 
     #[error("{0}; the agent may be warned twice about its context")]

@@ -85,6 +85,9 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::
     let Session { tier, model, environment, runner, .. } = session;
     let id = session.resumed.map_or_else(|| uuid::Uuid::new_v4().to_string(), |run| run.session.clone());
     let (started, began) = (Utc::now(), Instant::now());
+    for line in Record::end_cut_off(environment, started) {
+        (voices.complain)(&line);
+    }
     let results = environment.results_dir();
     let log = Log::create(&results, *tier, &id, started)
         .map_err(|error| {
@@ -103,8 +106,8 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::
         parent: session.parent.map(str::to_owned),
     };
     let (record, warning) = match session.resumed {
-        Some(waiting) => Record::resume(environment, waiting, started),
-        None => Record::begin(environment, new, started),
+        Some(waiting) => Record::resume(environment, waiting, &session.transcripts, started),
+        None => Record::begin(environment, new, &session.transcripts, started),
     };
     let mut desk = Desk { session, voices, log, record, account: None, events: 0, ignored: vec![] };
     desk.complain_of(warning);

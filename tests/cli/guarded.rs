@@ -226,9 +226,15 @@ fn other_events_are_served_by_the_guard_or_have_no_effect() {
     let start = json!({"session_id": "sess-abc-123", "cwd": "/app", "source": "startup"});
     let run = guarded.agent.hook("session-start", &start);
     assert!(run.stdout.contains("jellyfin: 1/2 restarts"), "{run:?}");
-    let end = json!({"session_id": "sess-abc-123", "cwd": "/app", "reason": "other"});
+    // Only the agent's side has the transcript.
+    let refused = json!({"type": "tool_result", "is_error": true, "tool_use_id": "t1", "content": "Permission to use Bash with"});
+    let line = json!({"type": "user", "message": {"content": [refused]}}).to_string();
+    guarded.agent.write("transcript.jsonl", &line);
+    let transcript = guarded.agent.path("transcript.jsonl");
+    let end = json!({"session_id": "sess-abc-123", "cwd": "/app", "reason": "other", "transcript_path": transcript});
+    passes(&restart(&guarded, "t2", "jellyfin"));
     passes(&guarded.agent.hook("session-end", &end));
-    assert_eq!(guarded.guard.sql("SELECT state FROM hook_actions"), "released");
+    assert_eq!(guarded.guard.sql("SELECT state FROM hook_actions"), "released\nunknown");
     guarded.kill();
     let run = guarded.agent.hook("session-end", &end);
     assert_eq!(run.code, Some(0));

@@ -48,8 +48,8 @@ fn sandbox() -> Sandbox {
         "INSERT INTO events (session_id, level, service, message, created_at) VALUES ('{text}', '{text}', '{text}', '{text}', {now});
          INSERT INTO cooldown_actions (service, action_type, timestamp, success, tier, error, session_id)
              VALUES ('{text}', 'restart', {now}, 1, 1, '{text}', '{text}'), ('{text}', '{text}', {now}, 0, 1, '{text}', 'sess');
-         INSERT INTO hook_actions (session_id, tool_use_id, service, kind, verb, host, counts, state, reserved_at, expires_at)
-             VALUES ('s', 't', '{text}', 'restart', 'restart', '{text}', 1, 'reserved', {now}, '2999-01-01T00:00:00Z');
+         INSERT INTO hook_actions (session_id, tool_use_id, service, kind, verb, host, counts, state, reserved_at)
+             VALUES ('s', 't', '{text}', 'restart', 'restart', '{text}', 1, 'reserved', {now});
          INSERT INTO hook_decisions (at, session_id, verdict, rule, actions, services, budgets, reason, effect)
              VALUES ({now}, '{text}', 'deny', '{text}', '{text}', '{text}', '{text}', '{text}', '{text}'),
                     ({now}, 's', 'fail-open', 'on_failure', '{text}', '{text}', '{text}', '{text}', NULL);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::sandbox::{Run, Sandbox};
+use crate::sandbox::{self, Run, Sandbox};
 
 /// A sandbox whose client runs this shell script.
 fn with_client(behaviour: &str) -> Sandbox {
@@ -321,7 +321,11 @@ fn a_ledger_that_cannot_be_used_stops_no_session() {
 
 /// A background session.
 fn begin(sandbox: &Sandbox) -> Child {
-    let mut command = sandbox.command(&["session", "--tier", "1"]);
+    begin_at(sandbox, "1")
+}
+
+fn begin_at(sandbox: &Sandbox, tier: &str) -> Child {
+    let mut command = sandbox.command(&["session", "--tier", tier]);
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_for("the client", || sandbox.path("up").exists());
     child
@@ -374,6 +378,32 @@ fn a_signal_reaches_the_client_and_ends_the_session() {
         assert_eq!(sandbox.read("bye"), "bye\n", "{trap}");
         assert!(!is_running(&sandbox, "me"), "{trap}");
     }
+}
+
+#[test]
+fn the_next_session_settles_what_a_killed_one_has_left() {
+    let call = r#"{\"session_id\": \"$CLAUDE_SESSION_ID\", \"tool_use_id\": \"t1\", \"tool_input\": {\"command\": \"docker restart jellyfin\"}}"#;
+    let program = sandbox::program();
+    let sandbox = with_client(&format!(
+        "if [ -e up ]; then cat >/dev/null; echo '{{\"type\": \"result\"}}'; exit; fi
+         echo \"{call}\" | {} hook pre-tool-use; echo $$ > me; echo up > up; exec sleep 300",
+        program.display()
+    ));
+    let mut child = begin_at(&sandbox, "2");
+    for process in
+        [Pid::from_child(&child), sandbox.read("me").trim().parse().ok().and_then(Pid::from_raw).unwrap()]
+    {
+        kill_process(process, Signal::KILL).unwrap();
+    }
+    child.wait().unwrap();
+    assert_eq!(row(&sandbox, "outcome"), "running");
+    let run = session(&sandbox);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(run.stderr.contains("Session of tier 2 was cut off"), "{run:?}");
+    assert_eq!(row(&sandbox, "outcome"), "cut_off\ncompleted");
+    assert_eq!(sandbox.sql("SELECT state FROM hook_actions"), "unknown");
+    assert_eq!(sandbox.sql("SELECT count(*) FROM cooldown_actions"), "1");
+    assert_eq!(std::fs::read_dir(sandbox.path("running")).unwrap().count(), 0);
 }
 
 #[test]

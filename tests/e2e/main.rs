@@ -10,6 +10,7 @@ mod events;
 mod fullness;
 mod guard;
 mod hook_sources;
+mod kills;
 mod managed;
 mod matrix;
 mod mcp_server;

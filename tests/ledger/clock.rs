@@ -81,6 +81,13 @@ impl Clock {
         self.done(id, command);
     }
 
+    /// The end of a message with a call that the client has refused.
+    pub fn refuse(&self, id: &str) {
+        let result = "Permission to use Bash with command docker restart jellyfin has been denied.";
+        let calls = json!([{"tool_name": "Bash", "tool_use_id": id, "tool_response": result}]);
+        accepted(&self.tell("post-tool-batch", None, "", &json!({"tool_calls": calls})));
+    }
+
     pub fn end_session(&self) {
         accepted(&self.tell("session-end", None, "", &Value::Null));
     }

@@ -147,7 +147,7 @@ fn passes_without_history(run: &Run) {
 fn no_loss_is_reported_without_one() {
     let sandbox = with_two_restarts("closed");
     sandbox.sql("UPDATE cooldown_actions SET timestamp = '2026-01-01T00:00:00Z'");
-    sandbox.sql("UPDATE hook_actions SET expires_at = '2026-01-01T00:00:00Z'");
+    sandbox.sql("UPDATE hook_actions SET reserved_at = '2026-01-01T00:00:00Z'");
     let pruned = sandbox.opsctl(&["prune", "--keep", "90d"], b"");
     assert_eq!(pruned.code, Some(0), "{pruned:?}");
     for id in ["t3", "t4"] {

@@ -134,6 +134,13 @@ impl Sandbox {
         self.hook("post-tool-use", &call(id, command))
     }
 
+    /// The end of a message with a call that the client has refused after the hook allowed it.
+    pub fn refused(&self, id: &str) -> Run {
+        let result = "Permission to use Bash with command docker restart jellyfin has been denied.";
+        let calls = json!([{"tool_name": "Bash", "tool_use_id": id, "tool_response": result}]);
+        self.hook("post-tool-batch", &json!({"session_id": "sess-abc-123", "tool_calls": calls}))
+    }
+
     /// A query answered by sqlite3 itself.
     pub fn sql(&self, query: &str) -> String {
         sqlite3(&self.path("claudeops.db"), query)

@@ -123,6 +123,7 @@ impl Workspace {
             marks.display(),
         );
         let path = self.path("bin").join(program);
+        let _ = fs::remove_file(&path); // a link to the real program, where there is one
         fs::write(&path, script).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }

@@ -24,8 +24,8 @@ pub fn answer(event: &HookEvent, call: &HookCall, request: &Request) -> Answer {
     match event {
         HookEvent::SessionStart(start) => session_start::handle(call, start, request),
         HookEvent::UserPromptSubmit { prompt } => user_prompt_submit::handle(call, prompt, request),
-        HookEvent::PostToolBatch { calls, agent } => {
-            post_tool_batch::handle(call, calls, agent.as_deref(), request)
+        HookEvent::PostToolBatch { calls, refused, agent } => {
+            post_tool_batch::handle(call, calls, refused, agent.as_deref(), request)
         }
         HookEvent::SessionEnd { reason } => session_end::handle(call, reason.as_deref(), request),
         HookEvent::Notification { title, message } => {

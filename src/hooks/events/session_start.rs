@@ -12,6 +12,7 @@ use crate::hooks::session_context::{self, Composed, State};
 use crate::machine::installation;
 use crate::machine::request::Request;
 use crate::machine::started;
+use crate::machine::unreported;
 use crate::machine::warning::Warning;
 use opsctl_ledger::cooldown::cooldown_edit;
 use opsctl_ledger::records::notices::Problem;
@@ -40,6 +41,11 @@ pub fn handle(call: &HookCall, start: &SessionStart, request: &Request) -> Answe
         warnings.extend(context_warning::reset(call, request).err().map(Warning::from));
     }
     let context = compose(Reader::default(), request, &mut warnings);
+    let policy = installation::in_force(request, &mut vec![]).installation.policy;
+    match unreported::settle_overdue(request, &policy, request.now) {
+        Ok(unsent) => warnings.extend(unsent),
+        Err(error) => warn_once(error, &mut warnings),
+    }
     // Last, so that the files that this may create are not taken for a history.
     let details = Details { tier: context.tier, model: start.model.as_deref() };
     match registry::record(call, Some(&Activity::Started(start)), details, request) {

@@ -1,7 +1,10 @@
 //! The agent is about to end its turn: the services that it acted on are verified, and it is warned of a nearly full context
 //! and asked for a report.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
+
+use chrono::TimeDelta;
 
 use super::context_warning;
 use crate::guard::{budgets, verification};
@@ -18,6 +21,7 @@ use opsctl_ledger::cooldown::cooldown_edit;
 use opsctl_ledger::{Ledger, LedgerError, SessionActions, VerificationResult};
 use opsctl_policy::model::installation::checks::Verifier;
 use opsctl_policy::model::records::event::{HookCall, NewEvent};
+use opsctl_policy::model::records::notice::Notice;
 use opsctl_policy::model::records::session::Activity;
 use opsctl_policy::model::rights::policy::Tier;
 use opsctl_policy::texts::notices::{self, Repair};
@@ -27,6 +31,9 @@ use opsctl_reader::terms::mode::Mode;
 
 /// The maximum number of actions that are read for a notification.
 const MOST_ACTIONS: u32 = 1000;
+
+/// How long after an action of unknown outcome its service is verified by later sessions.
+const INHERITED: TimeDelta = TimeDelta::days(1);
 
 /// The use of the context, in percent, from which the end of a turn is blocked for the warning. Below, the agent is warned
 /// at its next prompt.
@@ -49,11 +56,11 @@ pub fn handle(call: &HookCall, blocked_before: bool, last_message: &str, request
     answer
 }
 
-/// Verifies the services that the session acted on.
+/// Verifies the services that the session acted on, and those on which an earlier one did with an unknown outcome.
 fn verify(call: &HookCall, request: &Request) -> Answer {
     let Some(session) = call.session.as_deref() else { return Answer::silent() };
-    let remedies = match to_verify(session, request) {
-        Ok(Some(remedies)) => remedies,
+    let (remedies, inherited) = match to_verify(session, request) {
+        Ok(Some(found)) => found,
         Ok(None) => return Answer::silent(),
         Err(error) => return Answer::allow(vec![Warning::NoSessionHistory(error)]),
     };
@@ -64,11 +71,14 @@ fn verify(call: &HookCall, request: &Request) -> Answer {
     if verify.mode == Some(Verifier::Agent) {
         return Answer::allow(warnings);
     }
-    let subjects = verification::of_session(&remedies, installation, verify.grace, request.now);
+    let of = |actions| verification::of_session(actions, installation, verify.grace, request.now);
+    let mut subjects = of(&remedies);
+    let own: BTreeSet<String> = subjects.iter().map(|subject| subject.service.clone()).collect();
+    subjects.extend(of(&inherited).into_iter().filter(|subject| !own.contains(&subject.service)));
     let deadline = verify.deadline.duration();
     let began = Instant::now();
-    let reports = match health::verify(subjects, deadline) {
-        Ok(reports) => reports,
+    let (reports, inherited): (Vec<Report>, Vec<Report>) = match health::verify(subjects, deadline) {
+        Ok(reports) => reports.into_iter().partition(|report| own.contains(&report.service)),
         Err(error) => {
             warnings.push(Warning::NoVerification(error));
             return Answer::allow(warnings);
@@ -76,8 +86,15 @@ fn verify(call: &HookCall, request: &Request) -> Answer {
     };
     // It may have taken a minute.
     let request = &request.at(request.now + began.elapsed());
-    let verified = Verified { session, remedies: &remedies, reports: &reports, installation, request };
-    let (outcome, attempt, notice) = match verified.settle() {
+    let verified = Verified {
+        session,
+        remedies: &remedies,
+        reports: &reports,
+        inherited: &inherited,
+        installation,
+        request,
+    };
+    let (outcome, attempt, notices) = match verified.settle() {
         Ok(settled) => settled,
         Err(error) => {
             // Uncounted attempts would block the end for ever.
@@ -99,19 +116,26 @@ fn verify(call: &HookCall, request: &Request) -> Answer {
             warnings.push(Warning::VerificationGivenUp { attempts: verify.attempts, services });
         }
     }
-    warnings.extend(notice.and_then(|id| notify::hand_over(request, id)));
+    warnings.extend(notices.into_iter().filter_map(|id| notify::hand_over(request, id)));
     Answer::allow(warnings)
 }
 
-/// The actions of the session; `None` if it has none, or none since its end was last allowed.
-fn to_verify(session: &str, request: &Request) -> Result<Option<SessionActions>, LedgerError> {
+/// The actions of the session since its end was last allowed, and those of earlier ones whose outcome is unknown; `None` if
+/// there are none.
+fn to_verify(
+    session: &str,
+    request: &Request,
+) -> Result<Option<(SessionActions, SessionActions)>, LedgerError> {
     let Some(ledger) = Ledger::open_existing(&request.ledger)? else { return Ok(None) };
-    let remedies = ledger.session_actions(session)?;
-    if remedies.services.is_empty() {
-        return Ok(None);
+    let mut remedies = ledger.session_actions(session)?;
+    if !remedies.services.is_empty()
+        && ledger.verification_state(session)?.settled_actions == Some(remedies.actions)
+    {
+        remedies.services.clear();
     }
-    let settled = ledger.verification_state(session)?.settled_actions;
-    Ok((settled != Some(remedies.actions)).then_some(remedies))
+    let inherited = ledger.unchecked_actions(request.now - INHERITED)?;
+    let is_any = !remedies.services.is_empty() || !inherited.services.is_empty();
+    Ok(is_any.then_some((remedies, inherited)))
 }
 
 /// A finished verification.
@@ -119,6 +143,8 @@ struct Verified<'a> {
     session: &'a str,
     remedies: &'a SessionActions,
     reports: &'a [Report],
+    /// Of the services on which an earlier session acted, with an unknown outcome. They never block the end.
+    inherited: &'a [Report],
     installation: &'a Installation,
     request: &'a Request,
 }
@@ -139,7 +165,7 @@ impl Verified<'_> {
 
     /// The actions since the last verification that allowed the session to end.
     fn repairs(&self, ledger: &Ledger) -> Result<Vec<Repair>, LedgerError> {
-        let &Self { session, remedies, reports, installation, request } = self;
+        let &Self { session, remedies, reports, installation, request, .. } = self;
         let Some(first) = remedies.services.values().map(|acted| acted.last).min() else { return Ok(vec![]) };
         let mut actions = ledger.actions_since(first, MOST_ACTIONS)?.rows;
         actions.retain(|action| action.session.as_deref() == Some(session));
@@ -151,9 +177,9 @@ impl Verified<'_> {
     }
 
     /// Counts and records the verification, in one transaction. Returns its outcome, the number of the attempt, and the
-    /// notice to deliver.
-    fn settle(&self) -> Result<(VerificationResult, u32, Option<i64>), LedgerError> {
-        let &Self { session, remedies, reports, installation, request } = self;
+    /// notices to deliver.
+    fn settle(&self) -> Result<(VerificationResult, u32, Vec<i64>), LedgerError> {
+        let &Self { session, remedies, reports, inherited, installation, request } = self;
         let (limit, now) = (installation.policy.verify.attempts, request.now);
         let failed = self.failed();
         let mut ledger = Ledger::open(&request.ledger)?;
@@ -176,20 +202,39 @@ impl Verified<'_> {
             let notice = notices::verification_given_up(&failed, limit, Some(session), request.tier);
             (VerificationResult::GivenUp, failed.iter().map(given_up).collect(), Some(notice))
         };
-        for event in &events {
+        let (of_earlier, left) = earlier(inherited, session, request.tier);
+        for event in events.iter().chain(&of_earlier) {
             change.add_event(Some(session), event, now)?;
         }
-        let notice = match &notice {
-            Some(notice) => change.raise(Some(session), notice, notify::has_target(request), now)?,
-            None => None,
-        };
-        change.note_verification(session, outcome, remedies.actions, now)?;
-        let edits = verification::note_checks(&change, reports, Some(session), now)?;
+        let mut raised = Vec::new();
+        for notice in notice.iter().chain(&left) {
+            raised.extend(change.raise(Some(session), notice, notify::has_target(request), now)?);
+        }
+        if !reports.is_empty() {
+            change.note_verification(session, outcome, remedies.actions, now)?;
+        }
+        let mut edits = verification::note_checks(&change, reports, Some(session), now)?;
+        edits.extend(verification::note_checks(&change, inherited, Some(session), now)?);
         change.commit()?;
         // The ledger has the checks; the file shows them.
         let _ = cooldown_edit::edit(&request.cooldown_file(), &edits);
-        Ok((outcome, attempt, notice))
+        Ok((outcome, attempt, raised))
     }
+}
+
+/// The events of services on which an earlier session acted, and a notice if one is unhealthy.
+fn earlier(inherited: &[Report], session: &str, tier: Option<Tier>) -> (Vec<NewEvent>, Option<Notice>) {
+    let event = |report: &Report| match report.healthy() {
+        Some(false) => report::left_unhealthy(&report.service, &verification::failures(report)),
+        healthy => report::verified(&report.service, healthy, &verification::unchecked(report)),
+    };
+    let failed: Vec<(&str, Vec<String>)> = inherited
+        .iter()
+        .filter(|report| report.healthy() == Some(false))
+        .map(|report| (report.service.as_str(), verification::failures(report)))
+        .collect();
+    let notice = (!failed.is_empty()).then(|| notices::left_unhealthy(&failed, session, tier));
+    (inherited.iter().map(event).collect(), notice)
 }
 
 /// Warns of a nearly full context and asks for a report, in the answer of a Stop hook. Every further turn costs the whole context again, so a session is asked for a

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::lenient::{Flag, Text};
 use super::surrogates;
+use crate::machine::client::refusals::is_refusal;
 use opsctl_policy::model::records::event::{SessionStart, Subagent, ToolCall, ToolResult};
 use opsctl_policy::model::records::session::plain_id;
 
@@ -36,6 +37,8 @@ pub enum HookEvent {
     PostToolBatch {
         /// The client's ids of the calls.
         calls: Vec<String>,
+        /// Those of them that the client has refused.
+        refused: Vec<String>,
         /// The subagent that made them; `None` for the session's own agent.
         agent: Option<String>,
     },
@@ -104,7 +107,10 @@ pub fn event(name: &str, input: &str) -> HookEvent {
         }
         "UserPromptSubmit" => Some(HookEvent::UserPromptSubmit { prompt: wire.prompt.0.unwrap_or_default() }),
         "PreToolUse" => word(wire.tool_use_id.0).map(|call| HookEvent::ToolStart { call, agent: agent() }),
-        "PostToolBatch" => Some(HookEvent::PostToolBatch { agent: agent(), calls: ids(&wire.tool_calls) }),
+        "PostToolBatch" => {
+            let (calls, refused) = (ids(&wire.tool_calls, |_| true), ids(&wire.tool_calls, is_refusal));
+            Some(HookEvent::PostToolBatch { agent: agent(), calls, refused })
+        }
         "SubagentStart" => subagent().map(HookEvent::SubagentStart),
         "SubagentStop" => subagent().map(HookEvent::SubagentStop),
         "Stop" => Some(HookEvent::Stop {
@@ -129,8 +135,12 @@ fn word(text: Option<String>) -> Option<String> {
     text.map(|word| plain_id(&word)).filter(|word| !word.is_empty())
 }
 
-/// The ids of a list of calls; a value of another type counts as an empty list.
-fn ids(calls: &Value) -> Vec<String> {
+/// The ids of those calls of a list that have such a result; a value of another type counts as an empty list. A result that
+/// is no text counts as an empty one.
+fn ids(calls: &Value, is_meant: fn(&str) -> bool) -> Vec<String> {
+    let result =
+        |call: &&Value| call.get("tool_response").and_then(Value::as_str).unwrap_or_default().to_owned();
     let id = |call: &Value| word(call.get("tool_use_id")?.as_str().map(str::to_owned));
-    calls.as_array().into_iter().flatten().filter_map(id).take(MAX_CALLS).collect()
+    let calls = calls.as_array().into_iter().flatten().take(MAX_CALLS);
+    calls.filter(|call| is_meant(&result(call))).filter_map(id).collect()
 }

@@ -2,5 +2,6 @@
 
 pub mod client_process;
 pub mod own_files;
+pub mod refusals;
 pub mod release;
 pub mod repositories;

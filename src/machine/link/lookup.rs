@@ -53,6 +53,8 @@ pub enum Lookup {
     },
     /// How the client lets a person be asked in a session of this mode.
     Asking(Option<String>),
+    /// The calls of a transcript that the client has refused.
+    Refused(String),
     /// The API error at the end of a transcript.
     LastError(String),
     /// The tokens that a session uses, as soon as its transcript states them.

@@ -96,6 +96,8 @@ pub enum RecordCall {
         row: i64,
         /// How it ended.
         end: RunEnd,
+        /// Its calls that the client has refused.
+        refused: Vec<String>,
     },
     /// An event.
     Event {

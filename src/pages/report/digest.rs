@@ -94,7 +94,7 @@ fn actions(data: &ReportData<'_>) -> Vec<Json> {
         let (all, failed) =
             services.entry(&action.service).or_default().entry(plain(&action.kind)).or_default();
         *all += 1;
-        *failed += usize::from(!action.succeeded);
+        *failed += usize::from(action.succeeded != Some(true));
     }
     let service = |(name, kinds): (&str, _)| {
         let budget = data.budgets.iter().find(|budget| budget.service == name);

@@ -9,11 +9,10 @@ use crate::time;
 use opsctl_policy::decide::BudgetKey;
 use opsctl_policy::model::records::question::Grant;
 
-/// A use counts unless its reservation was released, or expired without being settled.
+/// A use counts unless its reservation was released.
 const COLUMNS: &str = "SELECT id, service, kind, count,
          (SELECT count(*) FROM grant_uses LEFT JOIN hook_actions ON hook_actions.id = action_id
-          WHERE grant_id = grants.id AND (state IS NULL OR state IN ('done', 'failed')
-              OR (state = 'reserved' AND hook_actions.expires_at > ?1))),
+          WHERE grant_id = grants.id AND (state IS NULL OR state <> 'released')),
          granted_by, granted_at, expires_at, note, signature
      FROM grants";
 

@@ -61,8 +61,7 @@ impl Change<'_> {
         for (table, column, which) in [
             ("events", "created_at", ""),
             ("cooldown_actions", "timestamp", ""),
-            // A reservation that expired so long ago never ran.
-            ("hook_actions", "expires_at", ""),
+            ("hook_actions", "reserved_at", ""),
             ("hook_settled", "settled_at", ""),
             ("hook_decisions", "at", ""),
             ("hook_times", "at", ""),

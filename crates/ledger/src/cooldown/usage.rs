@@ -24,17 +24,17 @@ pub(crate) const UNCOUNTED: &str = "SELECT settled_at FROM (
      WHERE NOT counts AND settled_at IS NOT NULL AND (agent = ?3 OR agent IS NULL OR ?3 IS NULL)";
 
 pub(crate) const OPEN_RESERVATIONS: &str = "SELECT reserved_at, id FROM hook_actions
-     WHERE service = ?1 AND kind = ?2 AND state = 'reserved' AND expires_at > ?3 AND counts
+     WHERE service = ?1 AND kind = ?2 AND state = 'reserved' AND reserved_at >= ?3 AND counts
          AND (agent = ?4 OR agent IS NULL OR ?4 IS NULL)";
 
 /// The last verb on a service that begins or ends a stop.
 ///
 /// A stop counts in any state: even one that failed or was never settled may have taken the service down. Any other
-/// verb counts only if it succeeded or is running: after a failed start the service is still down. It may be of any agent,
+/// verb counts only if it succeeded or may be running: after a failed start the service is still down. It may be of any agent,
 /// also where each has a budget of its own.
 pub(crate) const LAST_VERB: &str = "SELECT verb FROM hook_actions
      WHERE service = ?1 AND kind = ?2
-         AND (verb = 'stop' OR state = 'done' OR (state = 'reserved' AND expires_at > ?3))
+         AND (verb = 'stop' OR state = 'done' OR (state = 'reserved' AND reserved_at >= ?3))
      ORDER BY id DESC LIMIT 1";
 
 pub(crate) const LAST_RESET: &str =
@@ -59,7 +59,7 @@ const KEYS_BY_READING: &str =
     "SELECT DISTINCT service, action_type FROM cooldown_actions WHERE timestamp >= ?1";
 
 pub(crate) const KEYS_WITH_RESERVATIONS: &str =
-    "SELECT DISTINCT service, kind FROM hook_actions WHERE state = 'reserved' AND expires_at > ?1";
+    "SELECT DISTINCT service, kind FROM hook_actions WHERE state = 'reserved' AND reserved_at >= ?1";
 
 impl Change<'_> {
     /// The usage of these budgets within the longest window before `now`.
@@ -126,11 +126,9 @@ impl<'a> Reader<'a> {
         let indexed = migrate::has_index_on(self.connection, "cooldown_actions", "service")?;
         let actions = if indexed { KEYS_BY_SKIPPING } else { KEYS_BY_READING };
         let mut keys = BTreeSet::new();
-        for (sql, since) in
-            [(actions, time::floor(self.since)), (KEYS_WITH_RESERVATIONS, time::write(self.now))]
-        {
+        for sql in [actions, KEYS_WITH_RESERVATIONS] {
             // Columns of other writers may have any type; a value that is not text is not a service.
-            let found = self.connection.query(sql, params![since], |row| {
+            let found = self.connection.query(sql, params![time::floor(self.since)], |row| {
                 let kind = row.get::<String>(1).ok().as_deref().and_then(known_kind);
                 Ok(row.get(0).ok().zip(kind))
             })?;
@@ -150,9 +148,9 @@ impl<'a> Reader<'a> {
                 queries.push((sql, values));
             };
             add(UsageQuery::Reset, LAST_RESET, vec![&key.service]);
-            add(UsageQuery::Reserved, OPEN_RESERVATIONS, vec![&key.service, &key.kind, &now, only]);
+            add(UsageQuery::Reserved, OPEN_RESERVATIONS, vec![&key.service, &key.kind, &since, only]);
             add(UsageQuery::Uncounted, UNCOUNTED, vec![&key.service, &key.kind, only]);
-            add(UsageQuery::LastVerb, LAST_VERB, vec![&key.service, &key.kind, &now]);
+            add(UsageQuery::LastVerb, LAST_VERB, vec![&key.service, &key.kind, &since]);
             if self.policy.exclusive.is_some() {
                 add(UsageQuery::Holder, leases::OF_OTHERS, vec![&key.service, &self.agent, &now]);
             }

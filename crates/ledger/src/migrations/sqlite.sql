@@ -60,9 +60,8 @@ CREATE TABLE hook_actions (
     verb        TEXT NOT NULL,
     host        TEXT,
     counts      INTEGER NOT NULL,
-    state       TEXT NOT NULL CHECK (state IN ('reserved', 'done', 'failed', 'released')),
+    state       TEXT NOT NULL CHECK (state IN ('reserved', 'done', 'failed', 'unknown', 'released')),
     reserved_at TEXT NOT NULL,
-    expires_at  TEXT NOT NULL,
     settled_at  TEXT,
     agent       TEXT
 );
@@ -71,7 +70,10 @@ CREATE INDEX hook_actions_by_service ON hook_actions(service, kind, id);
 -- PostToolUse and SessionEnd: what a tool call or a session has reserved.
 CREATE INDEX hook_actions_by_session ON hook_actions(session_id, tool_use_id);
 -- PreToolUse and SessionStart: the open reservations, without the history of settled ones.
-CREATE INDEX hook_actions_open ON hook_actions(service, kind, expires_at) WHERE state = 'reserved';
+CREATE INDEX hook_actions_open ON hook_actions(service, kind, reserved_at) WHERE state = 'reserved';
+-- SessionStart and Stop: the actions that an operator or the next session has to look at.
+CREATE INDEX hook_actions_overdue ON hook_actions(reserved_at) WHERE state = 'reserved';
+CREATE INDEX hook_actions_unknown ON hook_actions(reserved_at) WHERE state = 'unknown';
 
 -- Tool calls that have been reported as run. One that is reported again changes nothing, also when it only wrote an event,
 -- such as a pull request.
@@ -254,7 +256,7 @@ CREATE TABLE client_runs (
     started_at     TEXT NOT NULL,
     ended_at       TEXT,
     outcome        TEXT NOT NULL
-        CHECK (outcome IN ('running', 'waiting', 'completed', 'failed', 'timeout', 'signalled', 'not_started')),
+        CHECK (outcome IN ('running', 'waiting', 'completed', 'failed', 'timeout', 'signalled', 'cut_off', 'not_started')),
     exit_code      INTEGER,
     cost_usd       REAL,
     turns          INTEGER,

@@ -1,6 +1,6 @@
-//! Actions in the budgets: reserved before they run, settled after, released if they never ran.
+//! Actions in the budgets: reserved before they run, and settled after.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 
 use crate::call_id::CallId;
 use crate::cooldown::usage::known_kind;
@@ -12,25 +12,21 @@ use opsctl_policy::decide::{BudgetKey, Reservation};
 use opsctl_policy::model::records::event::ToolResult;
 use opsctl_policy::model::rights::policy::Tier;
 
-/// A reservation expires after this time. A command that has not been settled by then never ran: the client denied it
-/// after the hook, or died.
-const RESERVATION_LIFE: TimeDelta = TimeDelta::minutes(10);
+/// What was reserved for a call. What is `unknown` has been counted already.
+pub(crate) const RESERVED_FOR_CALL: &str =
+    "SELECT id, service, kind, counts AND state <> 'unknown', agent FROM hook_actions
+     WHERE session_id IS ?1 AND tool_use_id IS ?2 AND state IN ('reserved', 'released', 'unknown') ORDER BY id";
 
-pub(crate) const RESERVED_FOR_CALL: &str = "SELECT id, service, kind, counts, agent FROM hook_actions
-     WHERE session_id IS ?1 AND tool_use_id IS ?2 AND state IN ('reserved', 'released') ORDER BY id";
-
-pub(crate) const RESERVED_FOR_ACTION: &str = "SELECT id, service, kind, counts, agent FROM hook_actions
-     WHERE session_id IS ?1 AND tool_use_id IS NULL AND state IN ('reserved', 'released')
+pub(crate) const RESERVED_FOR_ACTION: &str =
+    "SELECT id, service, kind, counts AND state <> 'unknown', agent FROM hook_actions
+     WHERE session_id IS ?1 AND tool_use_id IS NULL AND state IN ('reserved', 'released', 'unknown')
          AND service = ?2 AND kind = ?3 AND verb = ?4 AND host IS ?5
-     ORDER BY state = 'reserved' AND expires_at > ?6 DESC, id";
+     ORDER BY state = 'reserved' DESC, id";
 
 pub(crate) const ALREADY_SETTLED: &str =
     "SELECT 1 FROM hook_settled WHERE session_id IS ?1 AND tool_use_id = ?2 AND actions = ?3 LIMIT 1";
 
-pub(crate) const RELEASE: &str =
-    "UPDATE hook_actions SET state = 'released' WHERE session_id = ?1 AND state = 'reserved'";
-
-/// The id of a reservation, its budget, whether it counts, and the agent that reserved it.
+/// The id of a reservation, its budget, whether it is to be counted now, and the agent that reserved it.
 type Reserved = (i64, BudgetKey, bool, Option<String>);
 
 /// The result of settling a tool call.
@@ -76,7 +72,7 @@ impl Change<'_> {
                 let unreserved = if reserved.is_empty() { actions.iter().collect() } else { vec![] };
                 (reserved, unreserved)
             }
-            None => self.reserved_for_actions(call, actions, now)?,
+            None => self.reserved_for_actions(call, actions)?,
         };
         let mut counted = Vec::new();
         for (id, key, counts, agent) in reserved {
@@ -105,25 +101,22 @@ impl Change<'_> {
         self.reserved_for_call(call).map(|reserved| !reserved.is_empty())
     }
 
-    /// The reservations of a call that are not settled yet, expired and released ones included: an action that ran
-    /// counts.
+    /// The reservations of a call whose result is not known yet, released ones included: an action that ran counts.
     fn reserved_for_call(&self, call: CallId<'_>) -> Result<Vec<Reserved>> {
         self.query(RESERVED_FOR_CALL, params![call.session, call.tool_use], read_reserved)
     }
 
-    /// Matches the actions of a call without an id to reservations: the oldest open one of the same action, else an
-    /// expired one. Each reservation is used once. Also returns the actions without a reservation.
+    /// Matches the actions of a call without an id to reservations: the oldest open one of the same action, else one that
+    /// is open no more. Each reservation is used once. Also returns the actions without a reservation.
     fn reserved_for_actions<'a>(
         &self,
         call: CallId<'_>,
         actions: &'a [Reservation],
-        now: DateTime<Utc>,
     ) -> Result<(Vec<Reserved>, Vec<&'a Reservation>)> {
         let (mut found, mut left): (Vec<Reserved>, Vec<&Reservation>) = (vec![], vec![]);
         for action in actions {
             let BudgetKey { service, kind } = &action.key;
-            let known =
-                params![call.session, service, kind, action.verb.as_str(), action.host, time::write(now)];
+            let known = params![call.session, service, kind, action.verb.as_str(), action.host];
             let candidates = self.query(RESERVED_FOR_ACTION, known, read_reserved)?;
             match candidates.into_iter().find(|(id, ..)| found.iter().all(|(taken, ..)| taken != id)) {
                 Some(reserved) => found.push(reserved),
@@ -156,8 +149,7 @@ impl Change<'_> {
         insert!(self.run into hook_actions {
             session_id: call.session, tool_use_id: call.tool_use, service: action.key.service, kind: action.key.kind,
             verb: action.verb.as_str(), host: action.host, counts: action.counts, state: state,
-            reserved_at: time::write(now), expires_at: time::write(now + RESERVATION_LIFE),
-            settled_at: settled.map(time::write), agent: self.agent()
+            reserved_at: time::write(now), settled_at: settled.map(time::write), agent: self.agent()
         })
     }
 
@@ -174,7 +166,7 @@ impl Change<'_> {
         self.insert_cooldown_action(call, (key, &self.agent()), result, tier, at, true)
     }
 
-    fn insert_cooldown_action(
+    pub(super) fn insert_cooldown_action(
         &self,
         call: CallId<'_>,
         (key, agent): (&BudgetKey, &str),
@@ -192,17 +184,6 @@ impl Change<'_> {
         insert!(self.run into recorded_actions {
             action_id: id, session_id: call.session, by_hand: by_hand, agent: agent
         }, self.again("action_id", "session_id = excluded.session_id, by_hand = excluded.by_hand, agent = excluded.agent"))
-    }
-
-    /// Releases the open reservations of a session that are not later than `until`.
-    pub fn release_session_until(&self, session: &str, until: DateTime<Utc>) -> Result<()> {
-        let sql = format!("{RELEASE} AND reserved_at <= ?2");
-        self.run(&sql, params![session, time::write(until)])
-    }
-
-    /// Releases the open reservations of a session. Returns how many there were.
-    pub fn release_session(&self, session: &str) -> Result<usize> {
-        self.execute(RELEASE, params![session])
     }
 }
 

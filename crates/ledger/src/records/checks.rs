@@ -174,8 +174,8 @@ mod tests {
                     change.meet(&Who { session, ..Who::default() }, began).unwrap();
                 }
                 if what == "action" {
-                    let sql = "INSERT INTO hook_actions (service, kind, verb, counts, state, reserved_at, expires_at)
-                         VALUES ('jellyfin', 'restart', 'restart', TRUE, 'done', ?1, ?1)";
+                    let sql = "INSERT INTO hook_actions (service, kind, verb, counts, state, reserved_at)
+                         VALUES ('jellyfin', 'restart', 'restart', TRUE, 'done', ?1)";
                     change.run(sql, params![time::write(now)]).unwrap();
                 } else {
                     let by = if what.starts_with("stated") { Checker::Stated } else { Checker::Opsctl };

@@ -20,8 +20,8 @@ pub struct ActionRecord {
     pub verb: Option<String>,
     /// The host; `None` for this machine, or if unknown.
     pub host: Option<String>,
-    /// Whether it succeeded.
-    pub succeeded: bool,
+    /// Whether it succeeded; `None` if its outcome is unknown.
+    pub succeeded: Option<bool>,
     /// The id of the session.
     pub session: Option<String>,
     /// The agent; `None` if it is not known.
@@ -53,8 +53,8 @@ impl<T> Period<T> {
     }
 }
 
-const BY_HOOKS: &str = "SELECT settled_at, service, kind, verb, host, state = 'done', session_id, agent
-     FROM hook_actions WHERE state IN ('done', 'failed') AND settled_at >= ?1 ORDER BY id DESC LIMIT ?2";
+const BY_HOOKS: &str = "SELECT settled_at, service, kind, verb, host, CASE state WHEN 'unknown' THEN NULL ELSE state = 'done' END, session_id, agent
+     FROM hook_actions WHERE state IN ('done', 'failed', 'unknown') AND settled_at >= ?1 ORDER BY id DESC LIMIT ?2";
 
 /// Rows that no hook settled. The last column: whether another program wrote the row.
 const BY_OTHERS: &str =

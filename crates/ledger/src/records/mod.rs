@@ -12,4 +12,5 @@ pub mod notices;
 pub mod plans;
 pub mod questions;
 pub mod spend;
+pub mod unreported;
 pub mod verifications;

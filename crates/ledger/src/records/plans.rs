@@ -3,7 +3,7 @@
 use crate::engine::dialect::postgresql;
 use crate::engine::{Connection, Engine, Place, ToSql};
 
-use super::{actions, events, notices, spend};
+use super::{actions, events, notices, spend, unreported};
 use crate::cooldown::usage;
 use crate::file::migrate;
 use crate::fixture;
@@ -76,20 +76,23 @@ fn migrations_add_no_index_to_tables_of_another_program() {
 /// A year of a big fleet: 10^5 rows in each table that grows.
 const A_BIG_FLEET: &str = include_str!("../../../../tests/fixtures/big-fleet.sql");
 
-/// The queries of PreToolUse, PostToolUse, SessionStart and SessionEnd, and of forwarded requests, with values as hooks have
+/// The queries of `PreToolUse`, `PostToolUse`, `PostToolBatch`, `SessionStart`, `Stop` and `SessionEnd`, and of forwarded requests, with values as hooks have
 /// them. `now` and `since` stand for these times.
-const HOT: [(&str, &[&str]); 17] = [
+const HOT: [(&str, &[&str]); 20] = [
     (usage::ACTIONS, &["service7", "restart", "since", "nas"]),
     (usage::UNCOUNTED, &["service7", "restart", "nas"]),
-    (usage::OPEN_RESERVATIONS, &["service7", "restart", "now", "nas"]),
-    (usage::LAST_VERB, &["service7", "restart", "now"]),
+    (usage::OPEN_RESERVATIONS, &["service7", "restart", "since", "nas"]),
+    (usage::LAST_VERB, &["service7", "restart", "since"]),
     (usage::LAST_RESET, &["service7"]),
     (usage::KEYS_BY_SKIPPING, &["since"]),
-    (usage::KEYS_WITH_RESERVATIONS, &["now"]),
+    (usage::KEYS_WITH_RESERVATIONS, &["since"]),
     (actions::RESERVED_FOR_CALL, &["s7", "t7"]),
-    (actions::RESERVED_FOR_ACTION, &["s7", "service7", "restart", "restart", "host", "now"]),
+    (actions::RESERVED_FOR_ACTION, &["s7", "service7", "restart", "restart", "host"]),
     (actions::ALREADY_SETTLED, &["s7", "t7", "restart"]),
-    (actions::RELEASE, &["s7"]),
+    (unreported::OPEN_OF_CALL, &["s7", "t7"]),
+    (unreported::OPEN_OF_SESSION, &["s7"]),
+    (unreported::OVERDUE, &["since"]),
+    (unreported::UNCHECKED, &["since", "nas"]),
     (events::LATEST, &["60"]),
     (notices::SUPPRESSED, &["key7", "now"]),
     (notices::UNDELIVERED, &["since"]),

@@ -9,7 +9,7 @@ use crate::file::database::{Change, Ledger};
 use crate::time;
 
 pub(crate) const REMEDIED: &str = "SELECT service, settled_at, host, 1 FROM hook_actions
-     WHERE session_id = ?1 AND state IN ('done', 'failed') ORDER BY id";
+     WHERE session_id = ?1 AND state IN ('done', 'failed', 'unknown') ORDER BY id";
 
 pub(crate) const RECORDED: &str =
     "SELECT service, timestamp, NULL, by_hand FROM recorded_actions JOIN cooldown_actions ON id = action_id
@@ -25,6 +25,16 @@ pub struct SessionActions {
     pub services: BTreeMap<String, Acted>,
     /// The number of actions. It never decreases.
     pub actions: usize,
+}
+
+impl SessionActions {
+    /// The service of one more action.
+    pub(super) fn on(&mut self, service: String, at: DateTime<Utc>) -> &mut Acted {
+        self.actions += 1;
+        let acted = self.services.entry(service).or_insert(Acted { last: at, hosts: vec![] });
+        acted.last = acted.last.max(at);
+        acted
+    }
 }
 
 /// When and where a session acted on a service.
@@ -76,17 +86,16 @@ impl Ledger {
         // An action that was recorded by hand has no row of a hook.
         for sql in [REMEDIED, RECORDED] {
             self.query(sql, params![session], |row| {
-                acted.actions += 1;
                 // Columns of other writers may have any type.
-                if let Ok(service) = row.get(0) {
-                    let at = row.time(1).ok().flatten().unwrap_or(DateTime::UNIX_EPOCH);
-                    let new = Acted { last: at, hosts: vec![] };
-                    let acted = acted.services.entry(service).or_insert(new);
-                    acted.last = acted.last.max(at);
-                    // The row of a hook has the host of an action that it has recorded, too.
-                    if row.get::<i64>(3)? != 0 {
-                        acted.add(at, row.get(2).ok().flatten());
-                    }
+                let at = row.time(1).ok().flatten().unwrap_or(DateTime::UNIX_EPOCH);
+                let Ok(service) = row.get(0) else {
+                    acted.actions += 1;
+                    return Ok(());
+                };
+                let on = acted.on(service, at);
+                // The row of a hook has the host of an action that it has recorded, too.
+                if row.get::<i64>(3)? != 0 {
+                    on.add(at, row.get(2).ok().flatten());
                 }
                 Ok(())
             })?;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine::{Connection, OptionalExtension as _, Result, Row, from_row, params};
 use crate::file::database::{Change, Ledger};
 use crate::records::history::Period;
+use crate::records::unreported::OVERDUE;
 use crate::time;
 use opsctl_policy::model::records::session::Chain;
 use opsctl_policy::model::rights::policy::{Policy, Tier};
@@ -28,7 +29,7 @@ pub struct NewRun {
 /// The end of a session.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RunEnd {
-    /// `completed`, `waiting`, `failed`, `timeout`, `signalled` or `not_started`.
+    /// `completed`, `waiting`, `failed`, `timeout`, `signalled`, `cut_off` or `not_started`.
     pub outcome: String,
     /// What a session that waits needs to go on.
     pub waiting: Option<Waiting>,
@@ -136,6 +137,9 @@ const LATEST: &str =
     "SELECT session_id, tier, model, started_at, outcome, cost_usd, turns, duration_ms, resumed_at, agent, peer IS NOT NULL
      FROM client_runs WHERE (started_at >= ?1 OR ?1 IS NULL) AND (agent = ?3 OR ?3 IS NULL) ORDER BY id DESC LIMIT ?2";
 
+const RUNNING_SINCE: &str =
+    "WHERE outcome = 'running' AND tier = ?1 AND coalesce(resumed_at, started_at) <= ?2";
+
 /// The chain of the session `?1` or `?2`.
 const CHAIN: &str =
     "SELECT own.parent_session, count(*) FILTER (WHERE link.id <= own.id), count(*), sum(link.cost_usd)
@@ -173,6 +177,20 @@ impl Change<'_> {
             .map(|changed| changed == 1)
     }
 
+    /// Marks the sessions of each tier as cut off that have run since before this time.
+    pub fn cut_off_runs(&self, since: &[(Tier, DateTime<Utc>)]) -> Result<()> {
+        since.iter().try_for_each(|(tier, at)| {
+            let sql = format!("UPDATE client_runs SET outcome = 'cut_off' {RUNNING_SINCE}");
+            self.run(&sql, params![tier.number(), time::write(*at)])
+        })
+    }
+
+    /// The session of a row.
+    pub fn session_of_run(&self, row: i64) -> Result<Option<String>> {
+        let sql = "SELECT session_id FROM client_runs WHERE id = ?1";
+        self.query_row(sql, params![row], |row| row.get(0)).optional()
+    }
+
     /// Completes the row of a session that has ended at `at`, or waits.
     pub fn end_run(&self, row: i64, end: &RunEnd, at: DateTime<Utc>) -> Result<()> {
         let waiting = end.waiting.as_ref();
@@ -202,6 +220,17 @@ impl Change<'_> {
 }
 
 impl Ledger {
+    /// Whether a session of a tier has run since before its time, or a reservation is open since before `earliest`.
+    pub fn has_overdue(&self, since: &[(Tier, DateTime<Utc>)], earliest: DateTime<Utc>) -> Result<bool> {
+        for (tier, at) in since {
+            let sql = format!("SELECT 1 FROM client_runs {RUNNING_SINCE} LIMIT 1");
+            if self.exists(&sql, params![tier.number(), time::write(*at)])? {
+                return Ok(true);
+            }
+        }
+        self.exists(OVERDUE, params![time::write(earliest)])
+    }
+
     /// Whether the agent of this ledger has begun the session of a row, as this peer.
     pub fn is_run_of(&self, row: i64, peer: u32) -> Result<bool> {
         let sql = "SELECT 1 FROM client_runs WHERE id = ?1 AND peer = ?2 AND agent = ?3";

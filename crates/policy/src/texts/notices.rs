@@ -161,8 +161,17 @@ pub fn verification_given_up(
     session: Option<&str>,
     tier: Option<Tier>,
 ) -> Notice {
+    unhealthy(failed, &format!("Still unhealthy after {attempts} attempts of the agent"), session, tier)
+}
+
+/// The notice of services that are unhealthy after an earlier session acted on them, and its outcome was unknown.
+pub fn left_unhealthy(failed: &[(&str, Vec<String>)], session: &str, tier: Option<Tier>) -> Notice {
+    unhealthy(failed, "Unhealthy after a session that was cut off while it acted", Some(session), tier)
+}
+
+fn unhealthy(failed: &[(&str, Vec<String>)], how: &str, session: Option<&str>, tier: Option<Tier>) -> Notice {
     let services: Vec<&str> = failed.iter().map(|(service, _)| *service).collect();
-    let mut body = format!("Still unhealthy after {attempts} attempts of the agent:\n\n");
+    let mut body = format!("{how}:\n\n");
     for (service, why) in failed {
         body += &format!("**{service}**\n");
         body.extend(why.iter().map(|line| format!("- {line}\n")));
@@ -223,6 +232,17 @@ fn of_services(
     let key = format!("{subject}/{}/{}", session.unwrap_or_default(), services.join(","));
     let title = format!("{}: {what}", services.join(", "));
     Notice::new(key, "verification", level, title, body).with_tags(services.iter().copied())
+}
+
+/// The notice of actions that ran, a line each, and whose outcome is not known.
+pub fn outcome_unknown(actions: &[String], services: &[&str], why: &str, session: Option<&str>) -> Notice {
+    let lines: String = actions.iter().map(|line| format!("- {line}\n")).collect();
+    let body = format!(
+        "Allowed, and its result is not known: {why}.\n\n{lines}\nIt counts against the budget. The next session verifies the service; \
+         look at it with `opsctl verify`.\n\n{}",
+        origin(session, None)
+    );
+    of_services(("outcome", "outcome unknown"), Level::Critical, body, session, services)
 }
 
 /// The report of a session of the highest tier. `said` is the last text of the agent.

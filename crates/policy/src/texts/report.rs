@@ -44,6 +44,18 @@ pub fn secrets_shown(count: usize, what: &str) -> NewEvent {
     NewEvent { level: Level::Warning, service: None, message: plain(&message) }
 }
 
+/// The event of an action that ran, and whose outcome is not known.
+pub fn outcome_unknown(verb: &str, service: &str, host: Option<&str>, why: &str) -> NewEvent {
+    let message = format!("{}, outcome unknown: {why}", done_on(verb, service, host));
+    of_service(Level::Critical, service, &message)
+}
+
+/// What was done to a service, such as `jellyfin restarted on nas`.
+pub fn done_on(verb: &str, service: &str, host: Option<&str>) -> String {
+    let host = host.map(|host| format!(" on {host}")).unwrap_or_default();
+    plain(&format!("{service} {}{host}", past_of(verb).unwrap_or("redeployed")))
+}
+
 /// The beginnings of the events of verifications: the service is healthy, unhealthy, or the attempts are used up.
 const HEALTHY: &str = "Verified healthy after remediation";
 const UNHEALTHY: &str = "Unhealthy after remediation";
@@ -71,6 +83,12 @@ pub fn verified(service: &str, healthy: Option<bool>, why: &[String]) -> NewEven
 pub fn unhealthy(service: &str, why: &[String], attempt: u32, limit: u32) -> NewEvent {
     let message = format!("{UNHEALTHY} (attempt {attempt} of {limit}): {}", why.join("; "));
     of_service(Level::Warning, service, &message)
+}
+
+/// The event of a service that is unhealthy after an earlier session acted on it, whose outcome was unknown.
+pub fn left_unhealthy(service: &str, why: &[String]) -> NewEvent {
+    let message = format!("{GIVEN_UP} after an earlier session: {}", why.join("; "));
+    of_service(Level::Critical, service, &message)
 }
 
 /// The event of a service that a session left unhealthy.

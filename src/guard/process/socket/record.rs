@@ -97,7 +97,10 @@ fn checked(mut call: RecordCall) -> Result<RecordCall, Wrong> {
             }
             session_of(parent)?;
         }
-        RecordCall::End { end, .. } => stated::end(end)?,
+        RecordCall::End { end, refused, .. } => {
+            stated::end(end)?;
+            refused.iter().try_for_each(|call| stated::name("call", call).map(drop))?;
+        }
         RecordCall::Event { session, event, .. } => {
             session_of(session)?;
             stated::event(event)?;

@@ -29,7 +29,8 @@ const TAGS: usize = 20;
 const QUIET: TimeDelta = TimeDelta::days(1);
 
 /// The outcomes of a session.
-const OUTCOMES: [&str; 6] = ["completed", "failed", "timeout", "signalled", "not_started", "waiting"];
+const OUTCOMES: [&str; 7] =
+    ["completed", "failed", "timeout", "signalled", "cut_off", "not_started", "waiting"];
 
 /// The upper bounds of a session's numbers.
 const MOST_USD: f64 = 100_000.0;

@@ -60,9 +60,9 @@ pub fn entries(data: &ReportData<'_>) -> Vec<Entry> {
         entries.push(Entry {
             at: action.at,
             service: Some(plain(&action.service)),
-            kind: if action.succeeded { Kind::Done } else { Kind::Failed },
+            kind: if action.succeeded == Some(true) { Kind::Done } else { Kind::Failed },
             what: plain(&format!("{what}{host}{}", by(action.agent.as_ref()))),
-            why: String::new(),
+            why: if action.succeeded.is_none() { "outcome unknown".to_owned() } else { String::new() },
             decision: None,
         });
     }

@@ -1,8 +1,14 @@
 //! Records a session in the ledger: its row, and events from the agent's text.
 
+mod running;
+
+use std::path::Path;
+
 use chrono::{DateTime, Utc};
 
+use self::running::{Held, Running};
 use super::stream::Account;
+use crate::machine::client::refusals;
 use crate::machine::environment::Environment;
 use crate::machine::link::message::RecordCall;
 use crate::machine::warning::Warning;
@@ -47,22 +53,70 @@ pub struct Record {
     environment: Environment,
     row: Option<i64>,
     session: String,
+    running: Option<Running>,
+    held: Option<Held>,
 }
 
 impl Record {
-    /// Opens the row of a session that is about to start.
-    pub fn begin(environment: &Environment, run: NewRun, at: DateTime<Utc>) -> (Self, Option<Warning>) {
-        let session = run.session.clone();
+    /// Opens the row of a session that is about to start. `transcripts` is the folder of the client's transcripts.
+    pub fn begin(
+        environment: &Environment,
+        run: NewRun,
+        transcripts: &Path,
+        at: DateTime<Utc>,
+    ) -> (Self, Option<Warning>) {
+        let (session, tier) = (run.session.clone(), run.tier);
         let row = records::record(environment, RecordCall::Begin(run), at);
         let row =
             row.and_then(|row| row.as_i64().ok_or_else(|| LedgerError::of_guard(guard_link::unexpected())));
-        Self::of(environment, &session, row)
+        let (record, warning) = Self::of(environment, &session, row);
+        (record.held(tier, transcripts), warning)
     }
 
     /// Opens the row of a session that waited, and is about to be resumed.
-    pub fn resume(environment: &Environment, run: &WaitingRun, at: DateTime<Utc>) -> (Self, Option<Warning>) {
+    pub fn resume(
+        environment: &Environment,
+        run: &WaitingRun,
+        transcripts: &Path,
+        at: DateTime<Utc>,
+    ) -> (Self, Option<Warning>) {
         let resumed = records::record(environment, RecordCall::Resume { row: run.row }, at);
-        Self::of(environment, &run.session, resumed.map(|_| run.row))
+        let (record, warning) = Self::of(environment, &run.session, resumed.map(|_| run.row));
+        (record.held(run.tier, transcripts), warning)
+    }
+
+    /// Holds the file by which the end of this process is noticed.
+    fn held(mut self, tier: u8, transcripts: &Path) -> Self {
+        self.running = self.row.map(|row| Running {
+            row,
+            session: self.session.clone(),
+            tier,
+            transcripts: transcripts.to_owned(),
+        });
+        // In a state folder that cannot be written, the deadline tells that a session was cut off.
+        let hold = |running: &Running| running.hold(&self.environment.state_dir).ok();
+        self.held = self.running.as_ref().and_then(hold);
+        self
+    }
+
+    /// Records the end of sessions whose process was killed, or lost its power supply: what they had been allowed counts, unless
+    /// the client refused it. Returns a line for each.
+    pub fn end_cut_off(environment: &Environment, now: DateTime<Utc>) -> Vec<String> {
+        let left = running::left(&environment.state_dir).into_iter();
+        let end = |(running, held): (Running, Held)| {
+            let Running { row, session, tier, .. } = &running;
+            let line = format!(
+                "Session of tier {tier} was cut off: its process was killed, or the machine went down"
+            );
+            let (mut record, _) = Self::of(environment, session, Ok(*row));
+            (record.running, record.held) = (Some(running.clone()), Some(held));
+            let ended = record.end_as("cut_off", RunEnd::default(), now).and_then(|()| {
+                let event = NewEvent { level: Level::Warning, service: None, message: line.clone() };
+                record.event(Source::Runner, &event, now)
+            });
+            ended.err().map_or(line, |error| error.to_string())
+        };
+        left.map(end).collect()
     }
 
     /// Ends a session that waited and cannot be resumed, with a critical event.
@@ -72,7 +126,7 @@ impl Record {
         why: &str,
         now: DateTime<Utc>,
     ) -> Result<(), LedgerError> {
-        let (record, _) = Self::of(environment, &run.session, Ok(run.row));
+        let (mut record, _) = Self::of(environment, &run.session, Ok(run.row));
         record.end(&SessionOutcome::Failed(why.to_owned()), None, None, 0, now)?;
         let message = format!("Session of tier {} cannot go on: {why}", run.tier);
         let event = NewEvent { level: Level::Critical, service: None, message };
@@ -88,7 +142,8 @@ impl Record {
             Ok(row) => (Some(row), None),
             Err(error) => (None, Some(Warning::UnrecordedSession(error))),
         };
-        (Self { environment: environment.clone(), row, session: session.to_owned() }, warning)
+        let (environment, session) = (environment.clone(), session.to_owned());
+        (Self { environment, row, session, running: None, held: None }, warning)
     }
 
     /// The session's id.
@@ -104,22 +159,20 @@ impl Record {
         records::add_event(&self.environment, source, Some(&self.session), event, now)
     }
 
-    /// Completes the row.
+    /// Completes the row, and settles what the session has left.
     pub fn end(
-        &self,
+        &mut self,
         outcome: &SessionOutcome,
         exit_code: Option<i32>,
         account: Option<&Account>,
         duration_ms: i64,
         now: DateTime<Utc>,
     ) -> Result<(), LedgerError> {
-        let Some(row) = self.row else { return Ok(()) };
         let waiting = match outcome {
             SessionOutcome::Waiting(waiting) => Some(waiting.clone()),
             _ => None,
         };
         let end = RunEnd {
-            outcome: outcome.as_str().to_owned(),
             waiting,
             exit_code,
             cost_usd: account.and_then(|account| account.cost_usd),
@@ -127,7 +180,21 @@ impl Record {
             input_tokens: account.and_then(|account| account.input_tokens),
             output_tokens: account.and_then(|account| account.output_tokens),
             duration_ms,
+            ..RunEnd::default()
         };
-        records::record(&self.environment, RecordCall::End { row, end }, now).map(drop)
+        self.end_as(outcome.as_str(), end, now)
+    }
+
+    fn end_as(&mut self, outcome: &str, end: RunEnd, now: DateTime<Utc>) -> Result<(), LedgerError> {
+        let Some(row) = self.row else { return Ok(()) };
+        let refused =
+            self.running.as_ref().map(|running| refusals::of_session(&running.transcripts, &self.session));
+        let end = RunEnd { outcome: outcome.to_owned(), ..end };
+        let call = RecordCall::End { row, end, refused: refused.unwrap_or_default() };
+        records::record(&self.environment, call, now)?;
+        if let Some(held) = self.held.take() {
+            held.end();
+        }
+        Ok(())
     }
 }
