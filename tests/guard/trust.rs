@@ -80,7 +80,7 @@ fn end(row: i64, change: impl FnOnce(&mut RunEnd)) -> RecordCall {
         duration_ms: 10,
     };
     change(&mut end);
-    RecordCall::End { row, end }
+    RecordCall::End { row, end, refused: vec![] }
 }
 
 fn notice(key: &str, title: &str) -> String {
