@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::sandbox::{self, Run, Sandbox};
+use crate::sandbox::{Run, Sandbox};
 
 /// A sandbox whose client runs this shell script.
 fn with_client(behaviour: &str) -> Sandbox {
@@ -383,11 +383,10 @@ fn a_signal_reaches_the_client_and_ends_the_session() {
 #[test]
 fn the_next_session_settles_what_a_killed_one_has_left() {
     let call = r#"{\"session_id\": \"$CLAUDE_SESSION_ID\", \"tool_use_id\": \"t1\", \"tool_input\": {\"command\": \"docker restart jellyfin\"}}"#;
-    let program = sandbox::program();
+    let program = env!("CARGO_BIN_EXE_opsctl");
     let sandbox = with_client(&format!(
         "if [ -e up ]; then cat >/dev/null; echo '{{\"type\": \"result\"}}'; exit; fi
-         echo \"{call}\" | {} hook pre-tool-use; echo $$ > me; echo up > up; exec sleep 300",
-        program.display()
+         echo \"{call}\" | {program} hook pre-tool-use; echo $$ > me; echo up > up; exec sleep 300"
     ));
     let mut child = begin_at(&sandbox, "2");
     for process in
