@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::{env, fs, io};
 
-use redact::beginning::{WORDS, place};
+use redact::beginning::{WORDS, add, five, is_of_run};
 use redact::entry::{Entry, Forms, Placeholders};
 
 /// The forms of secrets.
@@ -69,10 +69,13 @@ fn write_secrets() -> Result<(), BuildError> {
         groups.into_iter().map(|(key, (first, end))| (key, first, end)).collect();
     let pairs: Vec<u32> =
         groups.iter().map(|(key, ..)| *key).filter(|key| key.trailing_zeros() >= 8).collect();
-    let mut begins = [0_u64; WORDS];
-    for (word, bit) in entries.values().flat_map(Entry::beginnings).map(|three| place(number(three))) {
-        if let Some(bits) = begins.get_mut(word) {
-            *bits |= 1 << bit;
+    let (mut begins, mut short, mut long) = ([0_u64; WORDS], [0_u64; WORDS], [0_u64; WORDS]);
+    for (three, rest) in entries.values().flat_map(Entry::beginnings) {
+        let three = number(three);
+        add(&mut begins, three);
+        match rest {
+            Some([fourth, fifth]) => add(&mut long, five(three, fourth, fifth)),
+            None => add(&mut short, three),
         }
     }
     let mut runs: Vec<(usize, usize)> = entries
@@ -82,6 +85,9 @@ fn write_secrets() -> Result<(), BuildError> {
         .map(|(at, entry)| (entry.run, at))
         .collect();
     runs.sort_unstable();
+    // Each byte as a small letter, and 1 if it is part of a run.
+    let bytes: Vec<[u8; 2]> =
+        (0..=u8::MAX).map(|byte| [byte.to_ascii_lowercase(), u8::from(is_of_run(byte))]).collect();
     let rules = rules.join(", ");
     let selectors: Vec<String> =
         selectors.iter().map(|(selector, rules)| format!("({selector:?}, &{rules:?})")).collect();
@@ -93,7 +99,10 @@ fn write_secrets() -> Result<(), BuildError> {
          pub static GROUPS: &[(u32, usize, usize)] = &{groups:?};\n\
          pub static PAIRS: &[u32] = &{pairs:?};\n\
          pub static RUNS: &[(usize, usize)] = &{runs:?};\n\
-         pub static BEGINS: [u64; crate::beginning::WORDS] = {begins:?};\n\
+         pub static BEGINS: crate::beginning::Set = {begins:?};\n\
+         pub static BYTES: [[u8; 2]; 256] = {bytes:?};\n\
+         pub static SHORT: crate::beginning::Set = {short:?};\n\
+         pub static LONG: crate::beginning::Set = {long:?};\n\
          pub static PLACEHOLDERS: Placeholders = Placeholders {{ words: &{words:?}, beginnings: &{beginnings:?}, \
          folders: &{folders:?}, places: &{places:?}, names: &{names:?} }};\n\
          pub static ENDINGS: &[&str] = &{:?};\n\

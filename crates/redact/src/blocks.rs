@@ -33,14 +33,15 @@ const KEYS: [&str; 9] = [
 pub fn find(text: &str, known: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
     let has = |part: &str| memmem::find(text.as_bytes(), part.as_bytes()).is_some();
-    if KINDS.iter().any(|kind| has(kind)) || has(": |") || has(": >") {
+    let names_a_secret = has("Secret");
+    if names_a_secret && KINDS.iter().any(|kind| has(kind)) || has_scalar(text.as_bytes()) {
         let lines: Vec<Line<'_>> = lines(text).collect();
         for at in 0..lines.len() {
             add_secret(&lines, at, &mut spans);
             add_scalar(&lines, at, &mut spans);
         }
     }
-    if has("kind\":\"Secret\"") || has("kind\\\":\\\"Secret\\\"") {
+    if names_a_secret && (has("kind\":\"Secret\"") || has("kind\\\":\\\"Secret\\\"")) {
         for data in DATA {
             add_inline(text, data, &mut spans);
         }
@@ -53,6 +54,12 @@ pub fn find(text: &str, known: &[Range<usize>]) -> Vec<Range<usize>> {
         }
     }
     spans
+}
+
+/// Whether the value of a key of YAML may be below it: `key: |` or `key: >`.
+fn has_scalar(text: &[u8]) -> bool {
+    let mut marks = memchr::memchr2_iter(b'|', b'>', text);
+    marks.any(|at| text.get(..at).is_some_and(|before| before.ends_with(b": ")))
 }
 
 /// A line of YAML or of indented JSON.

@@ -119,13 +119,18 @@ impl Entry {
         texts.iter().map(|text| text.to_lowercase())
     }
 
-    /// The three bytes with which a text begins that selects this rule. After a text of two bytes, a program is followed by a
-    /// blank, any other text by any byte, or by none (0).
-    pub fn beginnings(&self) -> impl Iterator<Item = [u8; 3]> + '_ {
+    /// The three bytes with which a text begins that selects this rule, and the two after them, unless it is shorter. After a text
+    /// of two bytes, a program is followed by a blank, any other text by any byte, or by none (0).
+    pub fn beginnings(&self) -> impl Iterator<Item = ([u8; 3], Option<[u8; 2]>)> + '_ {
         let is_blank = |byte: &u8| self.programs.is_empty() || byte.is_ascii_whitespace();
         self.selectors().flat_map(move |text| match *text.as_bytes() {
-            [first, second, third, ..] => vec![[first, second, third]],
-            [first, second] => (0..=u8::MAX).filter(is_blank).map(|third| [first, second, third]).collect(),
+            [first, second, third, fourth, fifth, ..] => {
+                vec![([first, second, third], Some([fourth, fifth]))]
+            }
+            [first, second, third, ..] => vec![([first, second, third], None)],
+            [first, second] => {
+                (0..=u8::MAX).filter(is_blank).map(|third| ([first, second, third], None)).collect()
+            }
             _ => vec![],
         })
     }

@@ -36,6 +36,9 @@ mod built_in;
 /// How far [`shortened`] searches for secrets beyond the characters that it keeps, at most.
 const AHEAD: usize = 2_000;
 
+/// The length from which the key of a value is looked at before the value, in bytes.
+const LONG: usize = 1024;
+
 /// The least length of a part of a lost word that is redacted for itself, in bytes.
 const SHORTEST_PART: usize = 4;
 
@@ -191,7 +194,7 @@ impl Redactor {
         let mut removed = 0;
         for (key, value) in entries.iter_mut() {
             removed += match value {
-                Value::String(text) if is_secret(text, "", false) && marks_a_secret(key) => {
+                Value::String(text) if is_marked(key, text) => {
                     GONE.clone_into(text);
                     1
                 }
@@ -212,6 +215,13 @@ impl Redactor {
 /// How many secrets of a text have been replaced.
 fn count(text: &str) -> usize {
     memmem::find_iter(text.as_bytes(), GONE).count()
+}
+
+/// Whether a value of an object is a secret because of its key.
+fn is_marked(key: &str, value: &str) -> bool {
+    // The outputs of commands are long, and their key is not that of a secret.
+    let may_be = value.len() <= LONG || marks_a_secret(key);
+    may_be && is_secret(value, "", false) && marks_a_secret(key)
 }
 
 /// Whether the string of this key in an object is a secret.

@@ -1,7 +1,7 @@
 //! The places of a text beside which a rule may match, in one pass.
 
-use super::beginning::place;
-use super::built_in::{BEGINS, GROUPS, PAIRS, RULES, RUNS, SELECTORS};
+use super::beginning::{contains, five, is_of_run};
+use super::built_in::{BEGINS, BYTES, GROUPS, LONG, PAIRS, RULES, RUNS, SELECTORS, SHORT};
 use super::placeholder::is_mixed;
 use super::rule::Rule;
 
@@ -25,17 +25,18 @@ pub fn hits(text: &str) -> Vec<Hit> {
     let mut hits = Vec::new();
     let bytes = text.as_bytes();
     let shortest = RUNS.first().map_or(usize::MAX, |(run, _)| *run);
-    let (mut run, mut three) = (0_usize, 0_u32);
+    let (mut run, mut four) = (0_usize, 0_u32);
+    // The byte here is the third of three, which begin two before it.
     for end in 0..bytes.len() + 2 {
-        // The byte here is the third of three, which begin two before it.
         let byte = bytes.get(end).copied().unwrap_or_default();
-        three = (three << 8 | u32::from(byte.to_ascii_lowercase())) & 0x00FF_FFFF;
-        run = if is_of_run(byte) { run + 1 } else { 0 };
+        let [small, of_run] = BYTES.get(usize::from(byte)).copied().unwrap_or_default();
+        four = four << 8 | u32::from(small);
+        run = if of_run == 1 { run + 1 } else { 0 };
+        let three = four & 0x00FF_FFFF;
         if run == shortest {
             add_run(bytes, end + 1 - run, &mut hits);
         }
-        let (word, bit) = place(three);
-        if BEGINS.get(word).is_some_and(|bits| bits >> bit & 1 == 1) && end >= 2 {
+        if contains(&BEGINS, three) && end >= 2 && (contains(&SHORT, three) || goes_on(bytes, end, three)) {
             add_selected(bytes, end - 2, three, &mut hits);
         }
     }
@@ -43,9 +44,10 @@ pub fn hits(text: &str) -> Vec<Hit> {
     hits
 }
 
-/// Whether a byte is part of a run.
-pub const fn is_of_run(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'-')
+/// Whether a text that selects a rule may go on after three bytes, of which the last one is here.
+fn goes_on(bytes: &[u8], end: usize, three: u32) -> bool {
+    let byte = |at: usize| bytes.get(at).copied().unwrap_or_default().to_ascii_lowercase();
+    contains(&LONG, five(three, byte(end + 1), byte(end + 2)))
 }
 
 /// Adds the rules that the run selects which begins here.

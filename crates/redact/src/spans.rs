@@ -7,11 +7,12 @@ use std::sync::{LazyLock, OnceLock};
 use memchr::memmem;
 use regex_lite::Regex;
 
+use super::beginning::is_of_run;
 use super::blocks;
 use super::built_in::RULES;
 use super::placeholder::{is_mixed, is_secret};
 use super::rule::Rule;
-use super::scan::{hits, is_of_run};
+use super::scan::hits;
 use super::token::is_of_token;
 
 /// How far a window begins before the place that selects a rule, in bytes.
