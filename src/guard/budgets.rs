@@ -246,7 +246,7 @@ pub fn of_agents(
     let mut idle: Option<Vec<ServiceBudget>> = None;
     for agent in agents {
         let mut of_agent = environment.clone();
-        of_agent.ledger.agent = Some(agent.clone());
+        of_agent.ledger = of_agent.ledger.of_agent(agent.clone());
         let mut new = vec![];
         let (used, unused): (Vec<_>, Vec<_>) =
             of_all(&of_agent, installation, now, &mut new).into_iter().partition(ServiceBudget::in_use);

@@ -109,7 +109,7 @@ fn record_kept(environment: &Environment) -> Result<(), LedgerError> {
                 });
                 // A guard keeps the calls of several agents.
                 let mut environment = environment.clone();
-                environment.ledger.agent = Some(agent);
+                environment.ledger = environment.ledger.of_agent(agent);
                 // `cooldown.json` has it since it ran.
                 finished.record(policy, &environment, &mut Vec::new())?;
             }

@@ -46,7 +46,9 @@ pub fn restored(request: &Request) -> Option<Request> {
     let dry_run = environment.dry_run || started.dry_run;
     let guard = started.guard.or_else(|| environment.guard.clone());
     let mut ledger = environment.ledger.clone();
-    ledger.agent = started.agent.or(ledger.agent);
+    if let Some(agent) = started.agent {
+        ledger = ledger.of_agent(agent);
+    }
     let is_weaker = ledger != environment.ledger
         || tier != environment.tier
         || dry_run != environment.dry_run

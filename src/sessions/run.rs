@@ -85,6 +85,8 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::
     let Session { tier, model, environment, runner, .. } = session;
     let id = session.resumed.map_or_else(|| uuid::Uuid::new_v4().to_string(), |run| run.session.clone());
     let (started, began) = (Utc::now(), Instant::now());
+    // In a state folder that cannot be written, the host name stays the name.
+    let _ = environment.ledger.keep_agent_name();
     for line in Record::end_cut_off(environment, started) {
         (voices.complain)(&line);
     }

@@ -221,3 +221,19 @@ fn budgets_per_agent_are_shown_for_each_agent() {
     let of_pie = output(&operator, &["status", "--no-hosts", "--agent", "pie"]);
     assert!(of_pie.contains("jellyfin: 0/2 restarts"), "{of_pie}");
 }
+
+#[test]
+fn an_agent_keeps_its_name_in_a_container_with_another_host_name() {
+    let sandbox = Sandbox::new().with("CLAUDEOPS_CLIENT", "/bin/true");
+    sandbox.opsctl(&["session", "--tier", "1"], b"");
+    let first = sandbox.sql("SELECT agent FROM client_runs");
+    assert_eq!(sandbox.read("agent-name").trim(), first);
+    sandbox.write("agent-name", "nas\n");
+    sandbox.opsctl(&["session", "--tier", "1"], b"");
+    passes(&sandbox.before("t1", "docker restart jellyfin"));
+    assert_eq!(sandbox.sql("SELECT agent FROM client_runs WHERE id = 2"), "nas");
+    assert_eq!(sandbox.sql("SELECT agent FROM hook_actions"), "nas");
+    let stated = sandbox.with("CLAUDEOPS_AGENT", "pi");
+    passes(&stated.before("t2", "docker restart jellyfin"));
+    assert_eq!(stated.sql("SELECT agent FROM hook_actions WHERE tool_use_id = 't2'"), "pi");
+}

@@ -19,6 +19,10 @@ fn a_starter_renders_and_checks() {
     assert_eq!(sandbox.opsctl(&render, b"").code, Some(0));
     let check = sandbox.opsctl(&[&render[..], &["--check"]].concat(), b"");
     assert_eq!((check.code, check.stderr.as_str()), (Some(0), ""));
+    assert!(
+        sandbox.read("lab/.env").lines().any(|line| line == "CLAUDEOPS_AGENT=lab"),
+        "the agent has a name"
+    );
     for folder in ["lab/repos", "lab/ssh"] {
         assert!(sandbox.path(folder).is_dir(), "compose.yaml mounts {folder}");
     }

@@ -1,7 +1,10 @@
 //! A ledger, and how a process uses it.
 
 use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::engine::{Patience, Place};
 use super::pool::Pool;
@@ -11,27 +14,36 @@ use super::pool::Pool;
 pub struct Location {
     /// Where it is.
     pub place: Place,
-    /// The name of the agent in all rows that this process adds; without it, the name of this machine.
-    pub agent: Option<String>,
+    /// The name of the agent in all rows that this process adds; without it, the name that the state folder keeps, and without that
+    /// the name of this machine.
+    agent: Option<String>,
     /// The state folder, in which processes take turns to connect to a server.
     pub state_dir: Option<PathBuf>,
     /// How long the request that uses it waits for a server.
     pub patience: Patience,
     /// Where connections stay open; `None`: they are closed after use.
     pub pool: Option<Pool>,
+    /// The name of the agent, once it is needed.
+    name: OnceLock<String>,
 }
 
 impl Location {
     /// The ledger at a place. Connections to a server stay open until this and its clones are dropped.
     pub fn new(place: Place, agent: Option<String>, state_dir: Option<PathBuf>) -> Self {
         let pool = matches!(place, Place::Server(_)).then(Pool::default);
-        Self { place, agent, state_dir, patience: Patience::default(), pool }
+        Self { place, agent, state_dir, patience: Patience::default(), pool, name: OnceLock::new() }
     }
 
     /// This ledger for a hook, all of whose waiting for a server has one limit.
     #[must_use]
     pub fn limited(&self) -> Self {
         Self { patience: Patience::limited(), ..self.clone() }
+    }
+
+    /// This ledger as another agent uses it.
+    #[must_use]
+    pub fn of_agent(self, agent: String) -> Self {
+        Self { agent: Some(agent), name: OnceLock::new(), ..self }
     }
 
     /// The file.
@@ -57,10 +69,37 @@ impl Location {
 
     /// The name of the agent.
     pub fn agent_name(&self) -> String {
-        self.agent
-            .clone()
-            .unwrap_or_else(|| rustix::system::uname().nodename().to_string_lossy().into_owned())
+        let kept = || name_in(&self.name_file()?);
+        self.name.get_or_init(|| self.agent.clone().or_else(kept).unwrap_or_else(machine_name)).clone()
     }
+
+    /// Keeps the name of the agent in the state folder, unless a variable states it or one is kept: a container that is created
+    /// again has another host name, and is the same agent.
+    pub fn keep_agent_name(&self) -> io::Result<()> {
+        match self.name_file().filter(|file| self.agent.is_none() && !file.exists()) {
+            Some(file) => fs::write(file, self.agent_name() + "\n"),
+            None => Ok(()),
+        }
+    }
+
+    fn name_file(&self) -> Option<PathBuf> {
+        Some(self.state_dir.as_ref()?.join("agent-name"))
+    }
+}
+
+/// The longest file with a name that is read, in bytes.
+const LONGEST_NAME: u64 = 1024;
+
+/// The name in a file.
+fn name_in(file: &Path) -> Option<String> {
+    let mut name = String::new();
+    File::open(file).ok()?.take(LONGEST_NAME).read_to_string(&mut name).ok()?;
+    let name = name.trim();
+    (!name.is_empty() && !name.contains(char::is_control)).then(|| name.to_owned())
+}
+
+fn machine_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 /// Locations differ in what they name, and not in what their connections share.

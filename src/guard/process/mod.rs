@@ -21,7 +21,7 @@ use tokio::sync::watch;
 use crate::guard::approval::rotation;
 use crate::machine::client::own_files;
 use crate::machine::environment::Environment;
-use opsctl_ledger::{Location, Pool};
+use opsctl_ledger::Pool;
 
 /// Where the guard listens.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -37,7 +37,8 @@ pub struct Listeners {
 /// Serves all listeners until a signal ends the process.
 pub async fn run(environment: Environment, listeners: Listeners, tell: &dyn Fn(&str)) -> io::Result<()> {
     // A guard keeps its connections to the ledger open, and would wait for its own answer as a client of itself.
-    let ledger = Location { pool: Some(Pool::default()), ..environment.ledger.clone() };
+    let mut ledger = environment.ledger.clone();
+    ledger.pool = Some(Pool::default());
     let environment = Arc::new(Environment { ledger, guard: None, ..environment });
     // The first start of a release that keeps its keys to itself.
     let state_dir = &environment.state_dir;

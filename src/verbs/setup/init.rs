@@ -52,6 +52,9 @@ const FLEET_PASSWORD: (&str, u32) = ("ledger/password", 0o644);
 /// The line of `.env` that names the files of compose.
 const COMPOSE_FILE: &str = "#COMPOSE_FILE=compose.yaml:egress.yaml\n";
 
+/// The line of `.env` that names the agent.
+const AGENT: &str = "#CLAUDEOPS_AGENT=nas\n";
+
 /// Folders that `compose.yaml` mounts.
 const FOLDERS: [&str; 2] = ["repos", "ssh"];
 
@@ -133,9 +136,10 @@ pub fn run(args: &InitArgs) -> Result<u8, Failure> {
     let mut compose_files = vec!["compose.yaml"];
     compose_files.extend(added.iter().map(|(name, ..)| name));
     let line = format!("COMPOSE_FILE={}\n", compose_files.join(":"));
+    let agent = format!("CLAUDEOPS_AGENT={}\n", agent_name(folder));
     let files = files.into_iter().map(|(name, text, mode)| {
         let text = if added.is_empty() { text.to_owned() } else { text.replace(COMPOSE_FILE, &line) };
-        (name, text, mode)
+        (name, text.replace(AGENT, &agent), mode)
     });
     for (name, text, mode) in std::iter::once((HOSTS_FILE, hosts, 0o644)).chain(files) {
         let path = folder.join(name);
@@ -162,6 +166,16 @@ fn next_steps(folder: &Path) -> String {
          opsctl render --out project\n",
         folder.display()
     )
+}
+
+/// The name of the agent of an installation: that of its folder, as a host name.
+fn agent_name(folder: &Path) -> String {
+    let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    let name = folder.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let name: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(63).collect();
+    let name = name.trim_matches('-');
+    if name.is_empty() { "claude-ops".to_owned() } else { name.to_owned() }
 }
 
 /// A random password.

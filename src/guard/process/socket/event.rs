@@ -184,7 +184,10 @@ fn environment(facts: &SessionFacts, own: &Environment, runner: &RunnerEnvironme
 /// The ledger of the guard for one request, in the name that the agent's side states.
 pub fn ledger_of(facts: &SessionFacts, own: &Environment) -> Location {
     let stated = facts.agent.as_deref().and_then(|name| plain_word(name.trim()));
-    Location { agent: stated.or_else(|| own.ledger.agent.clone()), ..own.ledger.limited() }
+    match stated {
+        Some(agent) => own.ledger.limited().of_agent(agent),
+        None => own.ledger.limited(),
+    }
 }
 
 #[cfg(test)]
@@ -233,7 +236,7 @@ mod tests {
             (None, "guard"),
         ] {
             let facts = SessionFacts { agent: stated.map(Into::into), ..SessionFacts::default() };
-            assert_eq!(ledger_of(&facts, &own).agent.as_deref(), Some(name), "{stated:?}");
+            assert_eq!(ledger_of(&facts, &own).agent_name(), name, "{stated:?}");
         }
     }
 
