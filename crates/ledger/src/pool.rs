@@ -99,7 +99,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ledger.db");
         let pool = Pool::default();
-        let location = Location { pool: Some(pool.clone()), ..Location::from(&path) };
+        let mut location = Location::from(&path);
+        location.pool = Some(pool.clone());
         let kept = || pool.with(|all| all.len());
         drop(Ledger::open(&path).unwrap());
         assert_eq!(kept(), 0);
