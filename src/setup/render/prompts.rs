@@ -98,11 +98,11 @@ fn engines(services: &[Service]) -> Vec<&'static str> {
     let mut engines: Vec<&str> = services
         .iter()
         .filter(|service| !service.own_containers().is_empty())
-        .map(|service| service.engine.program())
+        .map(|service| service.engine.as_str())
         .collect();
     engines.sort_unstable();
     engines.dedup();
-    if engines.is_empty() { vec![Engine::default().program()] } else { engines }
+    if engines.is_empty() { vec![Engine::default().as_str()] } else { engines }
 }
 
 /// The names, as many together as one command gets.

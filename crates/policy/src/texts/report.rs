@@ -136,9 +136,9 @@ fn message(action: &Action, host: Option<&str>, result: &ToolResult) -> String {
                 ToolResult::Failed(why) => format!("Notification via {channel} failed ({why})"),
             };
         }
-        (_, Family::Ansible) => ("Ansible playbook", "executed", ""),
+        (_, Family::Ansible) => (Family::Ansible.as_str(), "executed", ""),
         (_, Family::Helm) => (helm(action), "", ""),
-        (_, family) => (noun(family), past(action.verb), action.verb.as_str()),
+        (_, family) => (family.as_str(), past(action.verb), action.verb.as_str()),
     };
     let with = |word: &str| if word.is_empty() { what.to_owned() } else { format!("{what} {word}") };
     match result {
@@ -158,24 +158,6 @@ fn helm(action: &Action) -> &'static str {
         Verb::Uninstall => "Helm uninstall",
         _ if action.evidence.contains(" install") => "Helm install",
         _ => "Helm upgrade",
-    }
-}
-
-const fn noun(family: Family) -> &'static str {
-    match family {
-        Family::Container => "Container",
-        Family::Compose => "Compose service",
-        Family::Unit => "Unit",
-        Family::Workload => "Workload",
-        Family::Guest => "Guest",
-        Family::Process => "Process",
-        Family::Ansible => "Ansible playbook",
-        Family::Helm => "Helm release",
-        Family::Forge => "Pull request",
-        Family::Notifier => "Notification",
-        Family::Guard => "Guard",
-        Family::Tool => "Tool",
-        Family::Program => "Service",
     }
 }
 
