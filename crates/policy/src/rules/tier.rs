@@ -2,7 +2,7 @@
 
 use super::pattern::{self, Pattern};
 use crate::effects::{PartEffect, Why, consequence};
-use crate::model::records::verdict::{Reason, ResolvedAction};
+use crate::model::records::verdict::{Reason, ResolvedAction, each_once};
 use crate::model::rights::ask::Topic;
 use crate::model::rights::policy::{Policy, Tier};
 use opsctl_reader::catalogue::base_name;
@@ -51,8 +51,7 @@ pub fn effect_objections(
 ) -> Vec<Reason> {
     let allowed = effects(tier);
     let denied = parts.iter().filter(|part| part.effect != Effect::Acts && !allowed.contains(&part.effect));
-    let mut reasons: Vec<Reason> = Vec::new();
-    for part in denied.filter(|part| !is_own_account(part)) {
+    let objection = |part: &PartEffect| {
         let way_out = match tier.higher().find(|higher| effects(*higher).contains(&part.effect)) {
             None if part.effect == Effect::Unknown && part.why != Why::Tool => UNKNOWN_TO_ALL.to_owned(),
             higher => way_out(higher),
@@ -64,11 +63,9 @@ pub fn effect_objections(
             format!("only reads, and {}", in_words(part))
         };
         let text = format!("Tier {number} {what}. {}{way_out}", instead(part));
-        let reason = Reason { rule: "effect", topic: topic(part), text };
-        if !reasons.contains(&reason) {
-            reasons.push(reason);
-        }
-    }
+        Reason { rule: "effect", topic: topic(part), text }
+    };
+    let mut reasons = each_once(denied.filter(|part| !is_own_account(part)).map(objection));
     let more = reasons.len().saturating_sub(MOST_REASONS);
     if more > 0 {
         let topics: Vec<Option<Topic>> = reasons.drain(MOST_REASONS..).map(|reason| reason.topic).collect();
