@@ -67,7 +67,7 @@ fn budgets(snapshot: &Snapshot, acting: &ActingCall<'_>) -> String {
     // The budget of a host also counts its other services.
     let own: Vec<BudgetKey> = draws(&acting.actions, policy).into_iter().map(|draw| draw.key).collect();
     let texts = snapshot.iter().filter(|(key, _)| own.contains(key)).map(|(key, usage)| {
-        let budget = if key.kind == "redeployment" { policy.redeployment } else { policy.restart };
+        let budget = *key.budget(policy);
         let used = usage.counted(&budget, acting.now).len();
         format!("{}: {used}/{} {}s ({})", key.service, budget.limit, key.kind, budget.window)
     });

@@ -179,12 +179,11 @@ fn lifted(
     book: &dyn Book,
     ask: &dyn Fn(&[Reason]) -> Result<AfterDenial, LedgerError>,
 ) -> Result<Decided, LedgerError> {
-    let policy = &acting.installation.policy;
     let (mut reasons, reservations) = acting.all_objections(&denied.snapshot);
     let is_of_service = |reason: &Reason| reason.topic == Some(Topic::Budget) && reason.rule != hosts::RULE;
     if reasons.iter().all(is_of_service) {
         let granted = |key: &BudgetKey| book.grants_of(key, acting.now);
-        if let Some(uses) = grants::covering(&reservations, &denied.snapshot, policy, acting.now, granted)? {
+        if let Some(uses) = grants::covering(&reservations, acting.budgets(&denied.snapshot), granted)? {
             let remark = Some(grants::in_words(&uses));
             let (verdict, rest) = (Verdict::Silent, Rest::Rows);
             return Ok(Decided { verdict, rest, reservations, uses, remark, ..denied });

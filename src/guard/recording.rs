@@ -91,11 +91,10 @@ fn raise_exhausted(
     snapshot: &Snapshot,
     request: &Request,
 ) -> Result<Vec<i64>, LedgerError> {
-    let policy = &acting.installation.policy;
-    let wanted = reservations(&acting.actions, snapshot, policy);
+    let wanted = reservations(&acting.actions, snapshot, &acting.installation.policy);
     let has_target = notify::has_target(request);
     let mut raised = Vec::new();
-    for exhausted in exhausted(&wanted, snapshot, policy, acting.now) {
+    for exhausted in exhausted(&wanted, acting.budgets(snapshot)) {
         let session = acting.id.session;
         let notice = budget_exhausted(&exhausted, &acting.evidence(), session, acting.tier, acting.now);
         raised.extend(change.raise(session, &notice, has_target, acting.now)?);

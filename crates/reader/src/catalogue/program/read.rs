@@ -18,9 +18,8 @@ use crate::catalogue::options::{ABBREVIATES, ONE_DASH};
 use crate::terms::verb::Verb;
 
 /// The keys of a verb.
-static VERB_KEYS: LazyLock<Vec<&str>> = LazyLock::new(|| {
-    [Form::KEYS, EffectTerms::KEYS, Does::KEYS, Runs::KEYS, Files::KEYS].concat()
-});
+static VERB_KEYS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| [Form::KEYS, EffectTerms::KEYS, Does::KEYS, Runs::KEYS, Files::KEYS].concat());
 
 /// The keys of a program.
 static PROGRAM_KEYS: LazyLock<Vec<&str>> = LazyLock::new(|| [Program::KEYS, &VERB_KEYS].concat());
