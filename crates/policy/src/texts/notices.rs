@@ -4,6 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::budgets::budget::{Fit, fit};
 use crate::decide::{BudgetKey, Budgets, Reservation};
+use crate::lists::API_REMEDIES;
 use crate::model::display::relative_time::timestamp as time;
 use crate::model::records::event::Level;
 use crate::model::records::notice::Notice;
@@ -237,18 +238,10 @@ pub fn api_level(error: &str) -> Level {
 }
 
 fn remedy(error: &str) -> &'static str {
-    match error {
-        "rate_limit" => "It ends when the limit is reset; further sessions start as scheduled.",
-        "overloaded" | "server_error" => "It is usually temporary; further sessions start as scheduled.",
-        "authentication_failed" | "cloud_credential_error" | "oauth_org_not_allowed" => {
-            "No session can run until the credentials are fixed."
-        }
-        "billing_error" | "account_on_hold" | "verification_required" => {
-            "No session can run until the account is in order."
-        }
-        "model_not_found" => "Check the model of this tier in hosts.yaml.",
-        _ => "Check the session's log.",
-    }
+    API_REMEDIES
+        .iter()
+        .find(|(known, _)| *known == error)
+        .map_or("Check the session's log.", |(_, remedy)| *remedy)
 }
 
 fn origin(session: Option<&str>, tier: Option<Tier>) -> String {
