@@ -9,7 +9,7 @@ use opsctl_reader::catalogue::base_name;
 use opsctl_reader::shell::{Construct, Node, Script};
 use opsctl_reader::terms::action::ActionKind;
 use opsctl_reader::terms::effect::Effect;
-use opsctl_reader::terms::plain_text::first_words;
+use opsctl_reader::terms::plain_text::{first_words, whereabouts};
 
 /// The objection of the tier to an action. Without a tier, there is none.
 pub fn objection(action: &ResolvedAction, policy: &Policy, tier: Option<Tier>) -> Option<Reason> {
@@ -163,21 +163,9 @@ fn way_out(higher: Option<Tier>) -> String {
 /// The action, its kind and where it runs: "a restart (`docker restart jellyfin`, on ie01 through ssh)".
 pub fn describe(action: &ResolvedAction) -> String {
     let kind = match action.action.kind {
-        ActionKind::Restart => "a restart",
-        ActionKind::Redeployment => "a redeployment",
-        ActionKind::PullRequest => "a pull request",
-        ActionKind::Notification => "a notification",
-        ActionKind::Forbidden => "a forbidden action",
+        ActionKind::Forbidden => "forbidden action".to_owned(),
+        kind => kind.as_str().replace('_', " "),
     };
-    let mut text = format!("{kind} (`{}`", action.action.evidence);
-    if let Some(host) = &action.host {
-        text.push_str(", on ");
-        text.push_str(host);
-    }
-    if !action.action.via.is_empty() {
-        text.push_str(if action.host.is_some() { " through " } else { ", through " });
-        text.push_str(&action.action.via.join(", "));
-    }
-    text.push(')');
-    text
+    let place = whereabouts(action.host.as_deref(), &action.action.via);
+    format!("a {kind} (`{}`{place})", action.action.evidence)
 }
