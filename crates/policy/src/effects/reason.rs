@@ -66,7 +66,7 @@ pub enum Why {
 fn in_words(action: Option<ActionKind>) -> String {
     match action {
         Some(ActionKind::Forbidden) => "always denied".to_owned(),
-        Some(kind) => format!("a {}", kind.as_str().replace('_', " ")),
+        Some(kind) => format!("a {}", kind.in_words()),
         None => "an action".to_owned(),
     }
 }

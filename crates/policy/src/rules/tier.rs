@@ -162,10 +162,7 @@ fn way_out(higher: Option<Tier>) -> String {
 
 /// The action, its kind and where it runs: "a restart (`docker restart jellyfin`, on ie01 through ssh)".
 pub fn describe(action: &ResolvedAction) -> String {
-    let kind = match action.action.kind {
-        ActionKind::Forbidden => "forbidden action".to_owned(),
-        kind => kind.as_str().replace('_', " "),
-    };
+    let kind = action.action.kind.in_words();
     let place = whereabouts(action.host.as_deref(), &action.action.via);
     format!("a {kind} (`{}`{place})", action.action.evidence)
 }

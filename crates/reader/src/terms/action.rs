@@ -40,6 +40,14 @@ impl ActionKind {
             Verb::Loosen => Self::Forbidden,
         }
     }
+
+    /// Its name in a sentence: `pull request`.
+    pub fn in_words(self) -> String {
+        match self {
+            Self::Forbidden => "forbidden action".to_owned(),
+            kind => kind.as_str().replace('_', " "),
+        }
+    }
 }
 
 impl fmt::Display for ActionKind {
