@@ -2,7 +2,7 @@
 
 use crate::machine::request::Request;
 use opsctl_ledger::records::decisions::NewDecision;
-use opsctl_ledger::{Change, LedgerError};
+use opsctl_ledger::{Change, Result};
 use opsctl_policy::decide::{BudgetKey, Snapshot, draws};
 use opsctl_policy::model::records::verdict::{Asked, Reason, Verdict};
 
@@ -17,7 +17,7 @@ pub fn record(
     snapshot: &Snapshot,
     remark: Option<&str>,
     request: &Request,
-) -> Result<(), LedgerError> {
+) -> Result<()> {
     // The hook after the call looks its IDs up again.
     change.keep_containers(&acting.known, acting.now)?;
     let text = |reasons: &[Reason]| {

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use opsctl_inventory::Installation;
 use opsctl_ledger::cooldown::cooldown_edit::Edit;
 use opsctl_ledger::records::history::ActionRecord;
-use opsctl_ledger::{Acted, Change, Checker, LedgerError, SessionActions, Streak};
+use opsctl_ledger::{Acted, Change, Checker, Result, SessionActions, Streak};
 use opsctl_policy::decide::{BudgetKey, Budgets, Snapshot};
 use opsctl_policy::model::installation::inventory::{Host, Inventory};
 use opsctl_policy::model::rights::policy::Window;
@@ -112,7 +112,7 @@ pub fn note_checks<'a>(
     reports: &'a [Report],
     session: Option<&str>,
     now: DateTime<Utc>,
-) -> Result<Vec<(&'a str, Edit)>, LedgerError> {
+) -> Result<Vec<(&'a str, Edit)>> {
     let mut edits = Vec::new();
     for report in reports {
         let Some(healthy) = report.healthy() else { continue };

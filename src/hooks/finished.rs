@@ -7,7 +7,7 @@ use crate::guard::acting::ActingCall;
 use crate::guard::{failures, lost};
 use crate::machine::environment::Environment;
 use crate::machine::warning::Warning;
-use opsctl_ledger::{CallId, Ledger, LedgerError, Scope, Settled};
+use opsctl_ledger::{CallId, Ledger, Result, Scope, Settled};
 use opsctl_policy::decide::{BudgetKey, Draw, draws, reservations_of};
 use opsctl_policy::model::records::event::{NewEvent, ToolResult};
 use opsctl_policy::model::records::session::Activity;
@@ -72,7 +72,7 @@ impl Finished {
         policy: &Policy,
         environment: &Environment,
         warnings: &mut Vec<Warning>,
-    ) -> Result<(Vec<BudgetKey>, DateTime<Utc>), LedgerError> {
+    ) -> Result<(Vec<BudgetKey>, DateTime<Utc>)> {
         if self.events.is_empty() && environment.ledger.is_missing() {
             return Ok((vec![], self.at));
         }
@@ -134,7 +134,7 @@ pub struct Ended {
 
 impl Ended {
     /// Records it after the ledger was away. Reservations since then stay, and so does a session that goes on.
-    pub fn record_late(&self, environment: &Environment) -> Result<(), LedgerError> {
+    pub fn record_late(&self, environment: &Environment) -> Result<()> {
         Ledger::write(&environment.ledger, |change| {
             // A clock that is ahead must not release what was reserved since.
             let at = self.at.min(change.now(self.at));

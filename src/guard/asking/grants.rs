@@ -2,7 +2,7 @@
 
 use super::super::acting::ActingCall;
 use crate::guard::approval::statement::is_given;
-use opsctl_ledger::{Change, LedgerError};
+use opsctl_ledger::{Change, Result};
 use opsctl_policy::decide::{BudgetKey, Budgets, Reservation, wanted};
 use opsctl_policy::model::records::question::Grant;
 
@@ -48,7 +48,7 @@ fn missing(reservations: &[Reservation], budgets: Budgets<'_>) -> Vec<(BudgetKey
 }
 
 /// Records the uses, after the reservations of the call.
-pub fn use_all(change: &Change<'_>, acting: &ActingCall<'_>, uses: &Uses) -> Result<(), LedgerError> {
+pub fn use_all(change: &Change<'_>, acting: &ActingCall<'_>, uses: &Uses) -> Result<()> {
     for (key, grants) in uses {
         let counts: Vec<(i64, u32)> = grants.iter().map(|(grant, count)| (grant.id, *count)).collect();
         change.use_grants(acting.id, key, &counts, acting.now)?;

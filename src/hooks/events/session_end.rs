@@ -9,7 +9,7 @@ use crate::hooks::transcript::{self, ApiError};
 use crate::hooks::undelivered;
 use crate::machine::request::Request;
 use crate::machine::warning::Warning;
-use opsctl_ledger::{Ledger, LedgerError};
+use opsctl_ledger::{Ledger, Result};
 use opsctl_policy::model::records::event::HookCall;
 use opsctl_policy::model::records::session::Activity;
 
@@ -42,7 +42,7 @@ pub fn handle(call: &HookCall, reason: Option<&str>, request: &Request) -> Answe
     answer
 }
 
-fn release(session: &str, request: &Request) -> Result<(), LedgerError> {
+fn release(session: &str, request: &Request) -> Result<()> {
     let kept = Ledger::write(&request.ledger, |change| {
         change.release_session(session)?;
         change.release_leases(session)?;
