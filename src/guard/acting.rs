@@ -9,7 +9,7 @@ use crate::machine::request::Request;
 use crate::machine::warning::Warning;
 use opsctl_inventory::Installation;
 use opsctl_ledger::{CallId, KnownContainer};
-use opsctl_policy::decide::{Decision, Reservation, Snapshot, decide, every_objection};
+use opsctl_policy::decide::{Budgets, Decision, Reservation, Snapshot, decide, every_objection};
 use opsctl_policy::effects::{PartEffect, strongest};
 use opsctl_policy::model::records::event::{HookCall, ToolCall};
 use opsctl_policy::model::records::verdict::{Reason, ResolvedAction, Verdict};
@@ -105,13 +105,18 @@ impl<'a> ActingCall<'a> {
         if !self.objections.is_empty() {
             return Decision { verdict: Verdict::Deny(self.objections.clone()), reservations: vec![] };
         }
-        decide(&self.actions, snapshot, &self.installation.policy, self.tier, now)
+        let policy = &self.installation.policy;
+        decide(&self.actions, Budgets { policy, usage: snapshot, now }, self.tier)
+    }
+
+    /// The budgets of the policy with this usage, now.
+    pub const fn budgets<'b>(&'b self, usage: &'b Snapshot) -> Budgets<'b> {
+        Budgets { policy: &self.installation.policy, usage, now: self.now }
     }
 
     /// All objections with this usage, and the reservations that the call needs if a person lifts them.
     pub(super) fn all_objections(&self, snapshot: &Snapshot) -> (Vec<Reason>, Vec<Reservation>) {
-        let policy = &self.installation.policy;
-        let (more, reservations) = every_objection(&self.actions, snapshot, policy, self.tier, self.now);
+        let (more, reservations) = every_objection(&self.actions, self.budgets(snapshot), self.tier);
         (self.objections.iter().cloned().chain(more).collect(), reservations)
     }
 

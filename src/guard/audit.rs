@@ -2,7 +2,7 @@
 
 use crate::machine::request::Request;
 use opsctl_ledger::records::decisions::NewDecision;
-use opsctl_ledger::{Change, LedgerError};
+use opsctl_ledger::{Change, Result};
 use opsctl_policy::decide::{BudgetKey, Snapshot, draws};
 use opsctl_policy::model::records::verdict::{Asked, Reason, Verdict};
 
@@ -17,7 +17,7 @@ pub fn record(
     snapshot: &Snapshot,
     remark: Option<&str>,
     request: &Request,
-) -> Result<(), LedgerError> {
+) -> Result<()> {
     // The hook after the call looks its IDs up again.
     change.keep_containers(&acting.known, acting.now)?;
     let text = |reasons: &[Reason]| {
@@ -67,7 +67,7 @@ fn budgets(snapshot: &Snapshot, acting: &ActingCall<'_>) -> String {
     // The budget of a host also counts its other services.
     let own: Vec<BudgetKey> = draws(&acting.actions, policy).into_iter().map(|draw| draw.key).collect();
     let texts = snapshot.iter().filter(|(key, _)| own.contains(key)).map(|(key, usage)| {
-        let budget = if key.kind == "redeployment" { policy.redeployment } else { policy.restart };
+        let budget = *key.budget(policy);
         let used = usage.counted(&budget, acting.now).len();
         format!("{}: {used}/{} {}s ({})", key.service, budget.limit, key.kind, budget.window)
     });

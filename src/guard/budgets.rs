@@ -11,7 +11,7 @@ use opsctl_ledger::time as ledger_time;
 use opsctl_ledger::time::write as time;
 use opsctl_ledger::{Ledger, LedgerError};
 use opsctl_policy::budgets::budget::{Fit, fit};
-use opsctl_policy::decide::{BudgetKey, Snapshot};
+use opsctl_policy::decide::{BudgetKey, Budgets, Snapshot};
 use opsctl_policy::model::rights::policy::{Budget, Per, Policy, Window};
 
 /// The budgets of one service.
@@ -72,10 +72,9 @@ impl ServiceBudget {
     }
 
     fn of((service, listed): (&str, bool), snapshot: &Snapshot, policy: &Policy, now: DateTime<Utc>) -> Self {
+        let budgets = Budgets { policy, usage: snapshot, now };
         let kind = |kind: &'static str, budget: Budget| {
-            let key = BudgetKey { service: service.to_owned(), kind };
-            let counted = snapshot.get(&key).map(|usage| usage.counted(&budget, now));
-            KindBudget::new(budget, counted.unwrap_or_default())
+            KindBudget::new(budget, budgets.counted(&BudgetKey { service: service.to_owned(), kind }))
         };
         Self {
             service: service.to_owned(),
@@ -176,8 +175,7 @@ pub fn snapshot(
     let names = || installation.inventory.services.iter().map(|service| &service.name);
     // Of names that hosts.yaml does not list, those of which something counts.
     usage.retain(|key, usage| {
-        let budget = if key.kind == "redeployment" { &policy.redeployment } else { &policy.restart };
-        names().any(|name| *name == key.service) || !usage.counted(budget, now).is_empty()
+        names().any(|name| *name == key.service) || !usage.counted(key.budget(policy), now).is_empty()
     });
     // Every service of the file is listed, used or not: operators look for them here.
     for (service, file) in file.iter().flat_map(|file| file.services().map(move |service| (service, file))) {

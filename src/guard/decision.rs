@@ -9,7 +9,7 @@ use super::asking::{AfterDenial, approved, grants};
 use crate::machine::request::Request;
 use opsctl_ledger::cooldown::cooldown_file::CooldownFile;
 use opsctl_ledger::file::mark::LedgerLoss;
-use opsctl_ledger::{Change, Ledger, LedgerError, Location};
+use opsctl_ledger::{Change, Ledger, Location, Result};
 use opsctl_policy::budgets::hosts;
 use opsctl_policy::decide::{BudgetKey, Reservation, Snapshot};
 use opsctl_policy::model::records::question::Grant;
@@ -20,31 +20,25 @@ use opsctl_policy::model::rights::policy::{OnFailure, Policy};
 /// The ledger as a decision reads it: within a transaction, or as it exists.
 pub trait Book {
     /// The usage of these budgets.
-    fn usage(&self, keys: &[BudgetKey], policy: &Policy, now: DateTime<Utc>)
-    -> Result<Snapshot, LedgerError>;
+    fn usage(&self, keys: &[BudgetKey], policy: &Policy, now: DateTime<Utc>) -> Result<Snapshot>;
 
     /// What the ledger has lost; `None` if it is complete.
-    fn loss(&self, state_dir: &Path) -> Result<Option<LedgerLoss>, LedgerError>;
+    fn loss(&self, state_dir: &Path) -> Result<Option<LedgerLoss>>;
 
     /// The unexpired grants of a budget.
-    fn grants_of(&self, key: &BudgetKey, now: DateTime<Utc>) -> Result<Vec<Grant>, LedgerError>;
+    fn grants_of(&self, key: &BudgetKey, now: DateTime<Utc>) -> Result<Vec<Grant>>;
 }
 
 impl Book for Change<'_> {
-    fn usage(
-        &self,
-        keys: &[BudgetKey],
-        policy: &Policy,
-        now: DateTime<Utc>,
-    ) -> Result<Snapshot, LedgerError> {
+    fn usage(&self, keys: &[BudgetKey], policy: &Policy, now: DateTime<Utc>) -> Result<Snapshot> {
         Change::usage(self, keys, policy, now)
     }
 
-    fn loss(&self, state_dir: &Path) -> Result<Option<LedgerLoss>, LedgerError> {
+    fn loss(&self, state_dir: &Path) -> Result<Option<LedgerLoss>> {
         Change::loss(self, state_dir)
     }
 
-    fn grants_of(&self, key: &BudgetKey, now: DateTime<Utc>) -> Result<Vec<Grant>, LedgerError> {
+    fn grants_of(&self, key: &BudgetKey, now: DateTime<Utc>) -> Result<Vec<Grant>> {
         Change::grants_of(self, key, now)
     }
 }
@@ -54,31 +48,26 @@ pub struct Existing<'a>(&'a Location, Option<Ledger>);
 
 impl<'a> Existing<'a> {
     /// Opens the ledger.
-    pub fn open(location: &'a Location) -> Result<Self, LedgerError> {
+    pub fn open(location: &'a Location) -> Result<Self> {
         Ok(Self(location, Ledger::open_existing(location)?))
     }
 
     /// The time of the ledger.
-    pub fn now(&self, here: DateTime<Utc>) -> Result<DateTime<Utc>, LedgerError> {
+    pub fn now(&self, here: DateTime<Utc>) -> Result<DateTime<Utc>> {
         self.1.as_ref().map_or(Ok(here), |ledger| ledger.now(here))
     }
 }
 
 impl Book for Existing<'_> {
-    fn usage(
-        &self,
-        keys: &[BudgetKey],
-        policy: &Policy,
-        now: DateTime<Utc>,
-    ) -> Result<Snapshot, LedgerError> {
+    fn usage(&self, keys: &[BudgetKey], policy: &Policy, now: DateTime<Utc>) -> Result<Snapshot> {
         self.1.as_ref().map_or(Ok(Snapshot::new()), |ledger| ledger.usage(keys, policy, now))
     }
 
-    fn loss(&self, state_dir: &Path) -> Result<Option<LedgerLoss>, LedgerError> {
+    fn loss(&self, state_dir: &Path) -> Result<Option<LedgerLoss>> {
         Ledger::loss_at(self.0, state_dir)
     }
 
-    fn grants_of(&self, key: &BudgetKey, now: DateTime<Utc>) -> Result<Vec<Grant>, LedgerError> {
+    fn grants_of(&self, key: &BudgetKey, now: DateTime<Utc>) -> Result<Vec<Grant>> {
         let mut grants = self.1.as_ref().map_or(Ok(vec![]), |ledger| ledger.grants(now))?;
         grants.retain(|grant| grant.service == key.service && grant.kind == key.kind);
         Ok(grants)
@@ -143,8 +132,8 @@ pub fn decided(
     book: &dyn Book,
     history: History<'_>,
     request: &Request,
-    ask: &dyn Fn(&[Reason]) -> Result<AfterDenial, LedgerError>,
-) -> Result<Decided, LedgerError> {
+    ask: &dyn Fn(&[Reason]) -> Result<AfterDenial>,
+) -> Result<Decided> {
     let policy = &acting.installation.policy;
     let lost = book.loss(&request.state_dir)?;
     let mut snapshot = book.usage(history.keys, policy, acting.now)?;
@@ -177,14 +166,13 @@ fn lifted(
     denied: Decided,
     acting: &ActingCall<'_>,
     book: &dyn Book,
-    ask: &dyn Fn(&[Reason]) -> Result<AfterDenial, LedgerError>,
-) -> Result<Decided, LedgerError> {
-    let policy = &acting.installation.policy;
+    ask: &dyn Fn(&[Reason]) -> Result<AfterDenial>,
+) -> Result<Decided> {
     let (mut reasons, reservations) = acting.all_objections(&denied.snapshot);
     let is_of_service = |reason: &Reason| reason.topic == Some(Topic::Budget) && reason.rule != hosts::RULE;
     if reasons.iter().all(is_of_service) {
         let granted = |key: &BudgetKey| book.grants_of(key, acting.now);
-        if let Some(uses) = grants::covering(&reservations, &denied.snapshot, policy, acting.now, granted)? {
+        if let Some(uses) = grants::covering(&reservations, acting.budgets(&denied.snapshot), granted)? {
             let remark = Some(grants::in_words(&uses));
             let (verdict, rest) = (Verdict::Silent, Rest::Rows);
             return Ok(Decided { verdict, rest, reservations, uses, remark, ..denied });

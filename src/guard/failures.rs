@@ -8,7 +8,7 @@ use crate::machine::environment::Environment;
 use crate::machine::notify;
 use crate::machine::warning::Warning;
 use opsctl_ledger::records::decisions::NewDecision;
-use opsctl_ledger::{CallId, Change, Ledger, LedgerError, Source, time};
+use opsctl_ledger::{CallId, Change, Ledger, Result, Source, time};
 use opsctl_machine::kept_lines::{Claimed, KeptLines};
 use opsctl_policy::model::display::relative_time::timestamp;
 use opsctl_policy::model::records::event::{Level, NewEvent};
@@ -84,7 +84,7 @@ fn last_kept(environment: &Environment) -> Option<DateTime<Utc>> {
 }
 
 /// Records the kept failures as events. They are removed once the change is committed.
-pub fn record_kept(change: &Change<'_>, environment: &Environment) -> Result<Option<Claimed>, LedgerError> {
+pub fn record_kept(change: &Change<'_>, environment: &Environment) -> Result<Option<Claimed>> {
     let Some(kept) = take_kept(environment) else { return Ok(None) };
     let text = String::from_utf8_lossy(&kept.text);
     for failure in text.lines().filter_map(|line| serde_json::from_str::<Failure>(line).ok()) {
@@ -111,11 +111,7 @@ pub struct Stated<'a> {
 }
 
 /// Records failures that the agent's side has kept, a line each, and each once.
-pub fn record_sent(
-    environment: &Environment,
-    lines: &[&str],
-    stated: &Stated<'_>,
-) -> Result<(), LedgerError> {
+pub fn record_sent(environment: &Environment, lines: &[&str], stated: &Stated<'_>) -> Result<()> {
     let mut ledger = Ledger::open(&environment.ledger)?;
     let change = ledger.change()?;
     let mut new = Vec::new();
@@ -144,12 +140,7 @@ pub fn record_sent(
 }
 
 /// Records a failure as an event, and the decision of which it is part.
-fn record_one(
-    change: &Change<'_>,
-    source: Source,
-    failure: &Failure,
-    at: DateTime<Utc>,
-) -> Result<(), LedgerError> {
+fn record_one(change: &Change<'_>, source: Source, failure: &Failure, at: DateTime<Utc>) -> Result<()> {
     let session = failure.session.as_deref();
     if let Some(UnrecordedDecision { verdict, actions, services }) = &failure.decision
         && ["fail-open", "fail-closed"].contains(&verdict.as_str())

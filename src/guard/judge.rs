@@ -17,7 +17,7 @@ use crate::machine::notify;
 use crate::machine::request::Request;
 use crate::machine::warning::Warning;
 use opsctl_ledger::cooldown::cooldown_file::{CooldownFile, CooldownFileError};
-use opsctl_ledger::{HookRequest, Ledger, LedgerError, Scope};
+use opsctl_ledger::{HookRequest, Ledger, LedgerError, Result, Scope};
 use opsctl_policy::decide::{BudgetKey, Snapshot, budget_keys};
 use opsctl_policy::model::records::verdict::{Reason, Verdict};
 use opsctl_policy::model::rights::policy::OnFailure;
@@ -178,7 +178,7 @@ fn with_ledger(
     client: Option<&ClientCall<'_>>,
     request: &Request,
     warnings: &mut Vec<Warning>,
-) -> Result<Judgement, LedgerError> {
+) -> Result<Judgement> {
     let Some(client) = client else { return previewed(acting, history, request, warnings) };
     loop {
         if let Some(judgement) = committed(acting, history, client, request, warnings)? {
@@ -194,7 +194,7 @@ fn previewed(
     history: History<'_>,
     request: &Request,
     warnings: &mut Vec<Warning>,
-) -> Result<Judgement, LedgerError> {
+) -> Result<Judgement> {
     let book = Existing::open(&request.ledger)?;
     acting.now = book.now(acting.now)?;
     let policy = &acting.installation.policy;
@@ -219,7 +219,7 @@ fn committed(
     client: &ClientCall<'_>,
     request: &Request,
     warnings: &mut Vec<Warning>,
-) -> Result<Option<Judgement>, LedgerError> {
+) -> Result<Option<Judgement>> {
     let mut ledger = Ledger::open(&request.ledger)?;
     // Questions have limits of their own: what may be asked excludes all other calls.
     let scope = if acting.installation.policy.ask.is_empty() {
@@ -296,7 +296,7 @@ fn usage(
     acting: &ActingCall<'_>,
     keys: &[BudgetKey],
     request: &Request,
-) -> Result<(Snapshot, DateTime<Utc>), LedgerError> {
+) -> Result<(Snapshot, DateTime<Utc>)> {
     let book = Existing::open(&request.ledger)?;
     let now = book.now(acting.now)?;
     Ok((book.usage(keys, &acting.installation.policy, now)?, now))

@@ -8,7 +8,7 @@ use crate::machine::notify;
 use crate::machine::notify::apprise::Target;
 use crate::machine::warning::Warning;
 use opsctl_ledger::file::mark::LedgerLoss;
-use opsctl_ledger::{Change, LedgerError};
+use opsctl_ledger::{Change, Result};
 use opsctl_policy::model::records::event::{Level, NewEvent};
 use opsctl_policy::model::rights::policy::{OnFailure, Policy};
 use opsctl_policy::texts::notices::ledger_lost;
@@ -21,7 +21,7 @@ pub fn commit(
     (policy, session): (&Policy, Option<&str>),
     environment: &Environment,
     now: DateTime<Utc>,
-) -> Result<Vec<Warning>, LedgerError> {
+) -> Result<Vec<Warning>> {
     let state_dir = &environment.state_dir;
     let Some(loss) = loss else {
         change.commit_and_mark(state_dir, None)?;

@@ -6,7 +6,7 @@ use super::judge::{Unrecorded, report};
 use super::lost;
 use crate::machine::notify;
 use crate::machine::request::Request;
-use opsctl_ledger::{Change, Ledger, LedgerError, Scope};
+use opsctl_ledger::{Change, Ledger, Result, Scope};
 use opsctl_policy::decide::{BudgetKey, Snapshot, reservations};
 use opsctl_policy::model::records::verdict::Verdict;
 use opsctl_policy::texts::notices::{budget_exhausted, exhausted};
@@ -19,7 +19,7 @@ pub fn record(acting: &ActingCall<'_>, verdict: &Verdict, unrecorded: Unrecorded
         Unrecorded::Decision => {
             let written = Ledger::open(&request.ledger)
                 .and_then(|ledger| denial.record(&mut ledger.for_the_record(), &Snapshot::new()));
-            let _: Result<(), LedgerError> = written;
+            let _: Result<()> = written;
         }
         Unrecorded::Exhausted(snapshot, ledger, has_lost_rows) => {
             let mut ledger = ledger.for_the_record();
@@ -52,7 +52,7 @@ struct Denial<'a> {
 
 impl Denial<'_> {
     /// Records the verdict alone.
-    fn record(&self, ledger: &mut Ledger, snapshot: &Snapshot) -> Result<(), LedgerError> {
+    fn record(&self, ledger: &mut Ledger, snapshot: &Snapshot) -> Result<()> {
         let change = ledger.change_in(Scope::Of { budgets: &[], call: None })?;
         audit::record(&change, self.acting, self.verdict, snapshot, None, self.request)?;
         change.commit()
@@ -64,7 +64,7 @@ impl Denial<'_> {
         ledger: &mut Ledger,
         snapshot: &Snapshot,
         has_lost_rows: bool,
-    ) -> Result<Vec<i64>, LedgerError> {
+    ) -> Result<Vec<i64>> {
         let &Self { acting, verdict, request } = self;
         let budgets: Vec<BudgetKey> = snapshot.keys().cloned().collect();
         let scope = if has_lost_rows { Scope::All } else { Scope::Of { budgets: &budgets, call: None } };
@@ -90,12 +90,11 @@ fn raise_exhausted(
     acting: &ActingCall<'_>,
     snapshot: &Snapshot,
     request: &Request,
-) -> Result<Vec<i64>, LedgerError> {
-    let policy = &acting.installation.policy;
-    let wanted = reservations(&acting.actions, snapshot, policy);
+) -> Result<Vec<i64>> {
+    let wanted = reservations(&acting.actions, snapshot, &acting.installation.policy);
     let has_target = notify::has_target(request);
     let mut raised = Vec::new();
-    for exhausted in exhausted(&wanted, snapshot, policy, acting.now) {
+    for exhausted in exhausted(&wanted, acting.budgets(snapshot)) {
         let session = acting.id.session;
         let notice = budget_exhausted(&exhausted, &acting.evidence(), session, acting.tier, acting.now);
         raised.extend(change.raise(session, &notice, has_target, acting.now)?);

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use opsctl_ledger::records::spend::{SessionSpend, dollars};
-use opsctl_ledger::{Ledger, LedgerError};
+use opsctl_ledger::{Ledger, Result};
 use opsctl_policy::budgets::spend::{DAY, Limit, Standing};
 use opsctl_policy::model::rights::spend::{SpendPolicy, Usd};
 
@@ -40,11 +40,7 @@ pub struct Line {
 
 impl Spending {
     /// Reads the ledger, if it exists.
-    pub fn read(
-        ledger: Option<&Ledger>,
-        policy: &SpendPolicy,
-        now: DateTime<Utc>,
-    ) -> Result<Self, LedgerError> {
+    pub fn read(ledger: Option<&Ledger>, policy: &SpendPolicy, now: DateTime<Utc>) -> Result<Self> {
         let mut found = Self { day_limit: policy.day, session_limit: policy.session, ..Self::default() };
         if let Some(ledger) = ledger {
             found.day = ledger.spent("", now)?.day;

@@ -8,8 +8,8 @@ use chrono::{DateTime, Utc};
 use opsctl_inventory::Installation;
 use opsctl_ledger::cooldown::cooldown_edit::Edit;
 use opsctl_ledger::records::history::ActionRecord;
-use opsctl_ledger::{Acted, Change, Checker, LedgerError, SessionActions, Streak};
-use opsctl_policy::decide::{BudgetKey, Snapshot};
+use opsctl_ledger::{Acted, Change, Checker, Result, SessionActions, Streak};
+use opsctl_policy::decide::{BudgetKey, Budgets, Snapshot};
 use opsctl_policy::model::installation::inventory::{Host, Inventory};
 use opsctl_policy::model::rights::policy::Window;
 use opsctl_policy::texts::notices::Repair;
@@ -112,7 +112,7 @@ pub fn note_checks<'a>(
     reports: &'a [Report],
     session: Option<&str>,
     now: DateTime<Utc>,
-) -> Result<Vec<(&'a str, Edit)>, LedgerError> {
+) -> Result<Vec<(&'a str, Edit)>> {
     let mut edits = Vec::new();
     for report in reports {
         let Some(healthy) = report.healthy() else { continue };
@@ -148,10 +148,7 @@ pub fn repairs(
         if since.is_some_and(|since| action.at <= since) {
             return None;
         }
-        let (kind, budget) = match action.kind.as_str() {
-            "redeployment" => ("redeployment", &policy.redeployment),
-            _ => ("restart", &policy.restart),
-        };
+        let kind = if action.kind == "redeployment" { "redeployment" } else { "restart" };
         let verb = action.verb.as_deref().unwrap_or(kind);
         let done = past_of(verb).unwrap_or("redeployed").to_owned();
         let listed = inventory.services.iter().find(|listed| listed.name == *service);
@@ -166,8 +163,8 @@ pub fn repairs(
             healthy: report.healthy(),
             unchecked: unchecked(report),
             after: now - action.at,
-            used: usage.get(&key).map_or(0, |usage| usage.counted(budget, now).len()),
-            limit: budget.limit,
+            used: Budgets { policy, usage, now }.counted(&key).len(),
+            limit: key.budget(policy).limit,
             service: service.clone(),
         })
     };

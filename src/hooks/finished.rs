@@ -8,7 +8,7 @@ use crate::guard::{failures, lost};
 use crate::machine::environment::Environment;
 use crate::machine::unreported::{self, Unreported};
 use crate::machine::warning::Warning;
-use opsctl_ledger::{CallId, Ledger, LedgerError, Open, Scope, Settled};
+use opsctl_ledger::{CallId, Ledger, Open, Result, Scope, Settled};
 use opsctl_policy::decide::{BudgetKey, Draw, draws, reservations_of};
 use opsctl_policy::model::records::event::{NewEvent, ToolResult};
 use opsctl_policy::model::records::session::Activity;
@@ -73,7 +73,7 @@ impl Finished {
         policy: &Policy,
         environment: &Environment,
         warnings: &mut Vec<Warning>,
-    ) -> Result<(Vec<BudgetKey>, DateTime<Utc>), LedgerError> {
+    ) -> Result<(Vec<BudgetKey>, DateTime<Utc>)> {
         if self.events.is_empty() && environment.ledger.is_missing() {
             return Ok((vec![], self.at));
         }
@@ -137,7 +137,7 @@ pub struct Ended {
 
 impl Ended {
     /// Records it after the ledger was away. Reservations since then stay, and so does a session that goes on.
-    pub fn record_late(&self, environment: &Environment) -> Result<(), LedgerError> {
+    pub fn record_late(&self, environment: &Environment) -> Result<()> {
         let unreported = Ledger::write(&environment.ledger, |change| {
             let mut unreported = Unreported::default();
             // A clock that is ahead must not settle what was reserved since.

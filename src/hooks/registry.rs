@@ -9,7 +9,7 @@ use crate::machine::environment::plain_word;
 use crate::machine::request::Request;
 use chrono::{DateTime, Utc};
 use opsctl_ledger::sessions::Who;
-use opsctl_ledger::{CallId, Ledger, LedgerError, Scope};
+use opsctl_ledger::{CallId, Ledger, Result, Scope};
 use opsctl_policy::model::records::event::HookCall;
 use opsctl_policy::model::records::session::Activity;
 use opsctl_policy::model::rights::policy::Tier;
@@ -44,7 +44,7 @@ pub fn record(
     activity: Option<&Activity<'_>>,
     details: Details<'_>,
     request: &Request,
-) -> Result<Recorded, LedgerError> {
+) -> Result<Recorded> {
     let Some(session) = call.session.as_deref() else { return Ok(Recorded::default()) };
     let mission = request.agent.mission();
     let tmux_pane = request.agent.tmux_pane();

@@ -17,7 +17,7 @@ use crate::machine::link::address::Address;
 use crate::machine::link::caller::LinkError;
 use crate::machine::link::message::{Call, Reply};
 use crate::machine::request::Request;
-use opsctl_ledger::LedgerError;
+use opsctl_ledger::Result;
 use opsctl_machine::kept_lines::KeptLines;
 use opsctl_policy::model::rights::policy::Policy;
 
@@ -93,7 +93,7 @@ pub fn record(environment: &Environment) {
     }
 }
 
-fn record_kept(environment: &Environment) -> Result<(), LedgerError> {
+fn record_kept(environment: &Environment) -> Result<()> {
     let began = Instant::now();
     let mut policy: Option<Policy> = None;
     each(environment, |line| {

@@ -10,12 +10,12 @@ use super::guard_link;
 use super::unreported::{self, Unreported};
 use crate::machine::link::message::RecordCall;
 use opsctl_ledger::sessions::client_runs::WaitingRun;
-use opsctl_ledger::{Ledger, LedgerError, Open, Source};
+use opsctl_ledger::{Ledger, LedgerError, Open, Result, Source};
 use opsctl_policy::model::records::event::NewEvent;
 use opsctl_policy::model::rights::policy::Tier;
 
 /// Records through the guard, if there is one, otherwise in the ledger. Returns the value of the record; null for none.
-pub fn record(environment: &Environment, call: RecordCall, now: DateTime<Utc>) -> Result<Value, LedgerError> {
+pub fn record(environment: &Environment, call: RecordCall, now: DateTime<Utc>) -> Result<Value> {
     match &environment.guard {
         Some(guard) => guard_link::record(guard, call, environment).map_err(LedgerError::of_guard),
         None => perform(environment, call, None, now),
@@ -29,7 +29,7 @@ pub fn perform(
     call: RecordCall,
     peer: Option<u32>,
     now: DateTime<Utc>,
-) -> Result<Value, LedgerError> {
+) -> Result<Value> {
     let location = &environment.ledger;
     let existing = || Ledger::open_existing(location);
     match call {
@@ -86,7 +86,7 @@ fn waiting(
     session: Option<&str>,
     peer: Option<u32>,
     now: DateTime<Utc>,
-) -> Result<Vec<WaitingRun>, LedgerError> {
+) -> Result<Vec<WaitingRun>> {
     let runs = match session {
         Some(session) => ledger.waiting_run(session)?.into_iter().collect(),
         None => ledger.answered_runs(ledger.now(now)?)?,
@@ -97,7 +97,7 @@ fn waiting(
 }
 
 /// A value that a record returns; nothing for null.
-fn read<T: DeserializeOwned + Default>(value: Value) -> Result<T, LedgerError> {
+fn read<T: DeserializeOwned + Default>(value: Value) -> Result<T> {
     let value: Result<Option<T>, _> = serde_json::from_value(value);
     value.map(Option::unwrap_or_default).map_err(|_| LedgerError::of_guard(guard_link::unexpected()))
 }
@@ -109,18 +109,14 @@ pub fn add_event(
     session: Option<&str>,
     event: &NewEvent,
     now: DateTime<Utc>,
-) -> Result<(), LedgerError> {
+) -> Result<()> {
     let (of_agent, session) = (source == Source::Agent, session.map(str::to_owned));
     record(environment, RecordCall::Event { once: false, of_agent, session, event: event.clone() }, now)
         .map(drop)
 }
 
 /// Records an event of opsctl's own verbs without a session, unless it is among the latest.
-pub fn add_event_once(
-    environment: &Environment,
-    event: &NewEvent,
-    now: DateTime<Utc>,
-) -> Result<(), LedgerError> {
+pub fn add_event_once(environment: &Environment, event: &NewEvent, now: DateTime<Utc>) -> Result<()> {
     let call = RecordCall::Event { once: true, of_agent: false, session: None, event: event.clone() };
     record(environment, call, now).map(drop)
 }
@@ -130,12 +126,12 @@ pub fn waiting_runs(
     environment: &Environment,
     session: Option<&str>,
     now: DateTime<Utc>,
-) -> Result<Vec<WaitingRun>, LedgerError> {
+) -> Result<Vec<WaitingRun>> {
     read(record(environment, RecordCall::Waiting { session: session.map(str::to_owned) }, now)?)
 }
 
 /// Records that a session has reported.
-pub fn note_report(environment: &Environment, session: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
+pub fn note_report(environment: &Environment, session: &str, now: DateTime<Utc>) -> Result<()> {
     record(environment, RecordCall::Reported(session.to_owned()), now).map(drop)
 }
 
@@ -145,7 +141,7 @@ pub fn latest_run(
     tier: Tier,
     stated: Option<&str>,
     now: DateTime<Utc>,
-) -> Result<Option<String>, LedgerError> {
+) -> Result<Option<String>> {
     let call = RecordCall::LatestRun { tier: tier.number(), stated: stated.map(str::to_owned) };
     read(record(environment, call, now)?)
 }

@@ -7,7 +7,7 @@ use super::environment::Environment;
 use super::notify;
 use super::warning::Warning;
 use opsctl_ledger::cooldown::cooldown_edit::{self, Edit};
-use opsctl_ledger::{Change, Ledger, LedgerError, Open, UnknownOutcome};
+use opsctl_ledger::{Change, Ledger, Open, Result, UnknownOutcome};
 use opsctl_policy::model::rights::policy::{Policy, Tier};
 use opsctl_policy::texts::{notices, report};
 
@@ -34,7 +34,7 @@ impl Unreported {
         why: &str,
         environment: &Environment,
         now: DateTime<Utc>,
-    ) -> Result<(), LedgerError> {
+    ) -> Result<()> {
         let mut actions = change.settle_unknown(open, why, now)?;
         for action in &actions {
             let UnknownOutcome { key, verb, host, session, .. } = action;
@@ -80,7 +80,7 @@ pub fn settle_overdue(
     environment: &Environment,
     policy: &Policy,
     now: DateTime<Utc>,
-) -> Result<Vec<Warning>, LedgerError> {
+) -> Result<Vec<Warning>> {
     let deadlines = Tier::ALL.map(|tier| (tier, now - policy.tier(tier).deadline.delta() - TO_END));
     let earliest = deadlines.iter().map(|(_, at)| *at).min().unwrap_or(now);
     match Ledger::open_existing(&environment.ledger)? {

@@ -8,26 +8,17 @@ const LONGEST: usize = 500;
 /// Markup that may surround a marker: bold, italic, code, struck out.
 const EMPHASIS: [char; 4] = ['*', '_', '`', '~'];
 
-/// A kind of marker that other runtimes read and opsctl does not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ignored {
-    /// `[COOLDOWN:…]`
-    Cooldown,
-    /// `[MEMORY:…]`
-    Memory,
+opsctl_reader::words! {
+    /// A kind of marker that other runtimes read and opsctl does not, with its beginning.
+    pub enum Ignored {
+        /// Records a restart or a redeployment.
+        Cooldown = "[COOLDOWN:",
+        /// Stores a memory.
+        Memory = "[MEMORY:",
+    }
 }
 
 impl Ignored {
-    /// Every kind.
-    pub const ALL: [Self; 2] = [Self::Cooldown, Self::Memory];
-
-    const fn opening(self) -> &'static str {
-        match self {
-            Self::Cooldown => "[COOLDOWN:",
-            Self::Memory => "[MEMORY:",
-        }
-    }
-
     /// The warning, which names the replacement.
     pub const fn warning(self) -> &'static str {
         match self {
@@ -50,7 +41,7 @@ pub fn find(text: &str) -> Vec<NewEvent> {
 
 /// Whether a text contains a marker of a kind that opsctl ignores.
 pub fn has(text: &str, kind: Ignored) -> bool {
-    text.lines().any(|line| after(line, kind.opening()).is_some_and(|(_, rest)| rest.contains(']')))
+    text.lines().any(|line| after(line, kind.as_str()).is_some_and(|(_, rest)| rest.contains(']')))
 }
 
 /// The markup before `opening` and the text after it, if the line begins with it.

@@ -15,7 +15,7 @@ fn classes(form: &Form, ways: usize) -> Vec<(Class, usize)> {
         Stated::Changes(class) => Some((class, ways)),
         _ => None,
     };
-    let by_option = terms.classes.0.iter().map(|(class, options)| (*class, options.len()));
+    let by_option = terms.classes.iter().map(|(class, options)| (*class, options.len()));
     stated.into_iter().chain(by_option).collect()
 }
 

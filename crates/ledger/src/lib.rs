@@ -17,7 +17,7 @@ pub mod sessions;
 
 pub use call_id::CallId;
 pub use cooldown::leases::Lease;
-pub use engine::{LedgerError, Patience, Place, ServerAddress};
+pub use engine::{LedgerError, Patience, Place, Result, ServerAddress};
 pub use file::database::{Change, Ledger};
 pub use file::health::{FileHealth, Health, OLDEST_SERVER, ServerHealth, Standby};
 pub use file::locks::Scope;

@@ -2,7 +2,7 @@
 //! `cargo run -p opsctl-policy --example judge -- 'ssh nas docker restart jellyfin'`.
 
 use chrono::DateTime;
-use opsctl_policy::decide::{Snapshot, decide};
+use opsctl_policy::decide::{Budgets, Snapshot, decide};
 use opsctl_policy::effects::Scratch;
 use opsctl_policy::files::guarded::Locations;
 use opsctl_policy::model::installation::inventory::Inventory;
@@ -44,7 +44,8 @@ fn main() {
     let resolve = Resolve { local: false, ssh: false };
     let actions = identity::resolve(reading.actions, &inventory, resolve, &NoSurroundings);
     reasons.extend(screen.target_objections(&effects, &actions, &inventory, &policy));
-    let decision = decide(&actions, &Snapshot::default(), &policy, tier, DateTime::UNIX_EPOCH);
+    let budgets = Budgets { policy: &policy, usage: &Snapshot::default(), now: DateTime::UNIX_EPOCH };
+    let decision = decide(&actions, budgets, tier);
     if let Verdict::Deny(more) = decision.verdict {
         reasons.extend(more);
     }

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::budgets::budget::{Fit, Holder, fit};
+use crate::budgets::budget::{Holder, fit, wanted_in_words};
 use crate::budgets::hosts;
-pub use crate::budgets::keys::{BudgetKey, Draw, Reservation, Snapshot, UNLISTED, UNRESOLVED};
+pub use crate::budgets::keys::{BudgetKey, Budgets, Draw, Reservation, Snapshot, UNLISTED, UNRESOLVED};
 use crate::budgets::unidentified::{is_unlisted, unlisted_objection, unresolved_objection};
 use crate::model::display::relative_time::timestamp;
-use crate::model::records::verdict::{Reason, ResolvedAction, Verdict};
+use crate::model::records::verdict::{Reason, ResolvedAction, Verdict, each_once};
 use crate::model::rights::ask::Topic;
 use crate::model::rights::policy::{Budget, Per, Policy, Tier, Unlisted, Unresolved};
 use crate::rules::tier;
-use chrono::{DateTime, Utc};
 use opsctl_reader::terms::action::{ActionKind, Family, Verb};
 use opsctl_reader::terms::plain_text::capitalised;
 
@@ -26,16 +25,10 @@ pub struct Decision {
 
 /// Decides on a command. If any rule denies a part of it, the whole command is denied. The first kind of objection is enough,
 /// behind which others may be: the history is not checked for a command that is denied anyway.
-pub fn decide(
-    actions: &[ResolvedAction],
-    snapshot: &Snapshot,
-    policy: &Policy,
-    tier: Option<Tier>,
-    now: DateTime<Utc>,
-) -> Decision {
-    let (mut reasons, mut reservations) = (objections_to(actions, policy, tier, 1), vec![]);
+pub fn decide(actions: &[ResolvedAction], budgets: Budgets<'_>, tier: Option<Tier>) -> Decision {
+    let (mut reasons, mut reservations) = (objections_to(actions, budgets.policy, tier, 1), vec![]);
     if reasons.is_empty() {
-        (reasons, reservations) = by_history(actions, snapshot, policy, now);
+        (reasons, reservations) = by_history(actions, budgets);
     }
     if reasons.is_empty() {
         return Decision { verdict: Verdict::Silent, reservations };
@@ -46,13 +39,11 @@ pub fn decide(
 /// All objections to the actions, and the reservations that they need if a person lifts these objections.
 pub fn every_objection(
     actions: &[ResolvedAction],
-    snapshot: &Snapshot,
-    policy: &Policy,
+    budgets: Budgets<'_>,
     tier: Option<Tier>,
-    now: DateTime<Utc>,
 ) -> (Vec<Reason>, Vec<Reservation>) {
-    let mut reasons = objections_to(actions, policy, tier, usize::MAX);
-    let (more, reservations) = by_history(actions, snapshot, policy, now);
+    let mut reasons = objections_to(actions, budgets.policy, tier, usize::MAX);
+    let (more, reservations) = by_history(actions, budgets);
     reasons.extend(more);
     (reasons, reservations)
 }
@@ -64,7 +55,10 @@ fn objections_to(
     tier: Option<Tier>,
     most: usize,
 ) -> Vec<Reason> {
-    let to_action = |action| {
+    let of_action = |action: &ResolvedAction| {
+        if action.action.kind == ActionKind::Forbidden {
+            return vec![forbidden(action)];
+        }
         let objections = [
             tier::objection(action, policy, tier),
             repeat_objection(action, policy),
@@ -73,30 +67,15 @@ fn objections_to(
         ];
         objections.into_iter().flatten().take(most).collect()
     };
-    let mut reasons: Vec<Reason> = Vec::new();
-    for action in actions {
-        let is_forbidden = action.action.kind == ActionKind::Forbidden;
-        let found = if is_forbidden { vec![forbidden(action)] } else { to_action(action) };
-        for reason in found {
-            if !reasons.contains(&reason) {
-                reasons.push(reason);
-            }
-        }
-    }
-    reasons
+    each_once(actions.iter().flat_map(of_action))
 }
 
 /// The objections that depend on the history, and the reservations that the actions need.
-fn by_history(
-    actions: &[ResolvedAction],
-    snapshot: &Snapshot,
-    policy: &Policy,
-    now: DateTime<Utc>,
-) -> (Vec<Reason>, Vec<Reservation>) {
-    let reservations = reservations(actions, snapshot, policy);
-    let mut reasons = exclusive_objections(&reservations, snapshot, policy, now);
-    reasons.extend(budget_objections(&reservations, &notes(actions, policy), snapshot, policy, now));
-    reasons.extend(hosts::objections(&reservations, snapshot, policy, now));
+fn by_history(actions: &[ResolvedAction], budgets: Budgets<'_>) -> (Vec<Reason>, Vec<Reservation>) {
+    let reservations = reservations(actions, budgets.usage, budgets.policy);
+    let mut reasons = exclusive_objections(&reservations, budgets);
+    reasons.extend(budget_objections(&reservations, &notes(actions, budgets.policy), budgets));
+    reasons.extend(hosts::objections(&reservations, budgets));
     (reasons, reservations)
 }
 
@@ -180,31 +159,20 @@ pub fn reservations_of(draws: Vec<Draw>, snapshot: &Snapshot) -> Vec<Reservation
 }
 
 /// Objections to actions on services that another agent is remediating, one for each service.
-fn exclusive_objections(
-    reservations: &[Reservation],
-    snapshot: &Snapshot,
-    policy: &Policy,
-    now: DateTime<Utc>,
-) -> Vec<Reason> {
-    if policy.exclusive.is_none() {
-        return vec![];
-    }
-    let mut reasons: Vec<Reason> = Vec::new();
-    for BudgetKey { service, .. } in reservations.iter().map(|reservation| &reservation.key) {
+fn exclusive_objections(reservations: &[Reservation], budgets: Budgets<'_>) -> Vec<Reason> {
+    let objection = |Reservation { key: BudgetKey { service, .. }, .. }: &Reservation| {
         // The lease is that of the service, whichever of its budgets has been read.
-        let of_service = snapshot.iter().filter(|(key, _)| key.service == *service);
+        let of_service = budgets.usage.iter().filter(|(key, _)| key.service == *service);
         let mut holders = of_service.filter_map(|(_, usage)| usage.holder.as_ref());
-        let Some(Holder { agent, until }) = holders.find(|holder| holder.until > now) else { continue };
+        let Holder { agent, until } = holders.find(|holder| holder.until > budgets.now)?;
         let until = timestamp(*until);
         let text = format!(
             "{service} is being remediated by agent {agent} until {until}. Do not act on it: report what you have found, or try again after that time."
         );
-        let reason = Reason { rule: "exclusive", topic: Some(Topic::Exclusive), text };
-        if !reasons.contains(&reason) {
-            reasons.push(reason);
-        }
-    }
-    reasons
+        Some(Reason { rule: "exclusive", topic: Some(Topic::Exclusive), text })
+    };
+    let held = reservations.iter().filter(|_| budgets.policy.exclusive.is_some());
+    each_once(held.filter_map(objection))
 }
 
 /// How many actions the reservations take from each budget, in their order.
@@ -223,25 +191,16 @@ pub fn wanted(reservations: &[Reservation]) -> Vec<(&BudgetKey, u32)> {
 fn budget_objections(
     reservations: &[Reservation],
     notes: &BTreeMap<BudgetKey, String>,
-    snapshot: &Snapshot,
-    policy: &Policy,
-    now: DateTime<Utc>,
+    budgets: Budgets<'_>,
 ) -> Vec<Reason> {
     let objection = |(key, more): (&BudgetKey, u32)| {
         let BudgetKey { service, kind } = key;
-        let budget = key.budget(policy);
+        let budget = key.budget(budgets.policy);
         let Budget { limit, window, per } = budget;
-        let counted = snapshot.get(key).map(|usage| usage.counted(budget, now)).unwrap_or_default();
-        let when = match fit(&counted, budget, more) {
-            Fit::Fits => return None,
-            Fit::From(time) => format!("Next allowed at {}.", timestamp(time)),
-            Fit::Never if *limit == 0 => "The limit is 0: no action is allowed.".to_owned(),
-            Fit::Never => "The command alone exceeds the limit.".to_owned(),
-        };
-        let used = counted.len();
+        let counted = budgets.counted(key);
+        let when = fit(&counted, budget, more).denial(*limit)?;
+        let (used, wanted) = (counted.len(), wanted_in_words(more));
         let whose = if *per == Per::Agent { " of this agent" } else { "" };
-        let wanted =
-            if more > 1 { format!(", and this command contains {more} more") } else { String::new() };
         let mut text = format!(
             "Cooldown limit exceeded for {service}: {used}/{limit} {kind}s{whose} in last {window}{wanted}. {when}"
         );
@@ -260,7 +219,7 @@ mod tests {
     use crate::budgets::budget::Usage;
     use crate::cases::{Cases, resolved};
     use crate::model::rights::policy::{HostBudget, Window};
-    use chrono::TimeDelta;
+    use chrono::{DateTime, TimeDelta, Utc};
 
     fn policy(words: &str) -> Policy {
         let mut policy = Policy::default();
@@ -310,7 +269,8 @@ mod tests {
         let mut cases = Cases::of("decide");
         cases.check("the_first_kind_of_objection_denies", |[words, past, of_tier, command]| {
             let (history, policy) = (history(past, now), policy(words));
-            let decision = decide(&resolved(command), &history, &policy, tier(of_tier), now);
+            let budgets = Budgets { policy: &policy, usage: &history, now };
+            let decision = decide(&resolved(command), budgets, tier(of_tier));
             let reasons = if let Verdict::Deny(reasons) = decision.verdict { reasons } else { vec![] };
             shown(&reasons, &decision.reservations)
         });
@@ -318,8 +278,8 @@ mod tests {
             "all_objections_are_listed_where_a_person_may_lift_the_first_one",
             |[words, past, of_tier, command]| {
                 let (history, policy) = (history(past, now), policy(words));
-                let (reasons, reservations) =
-                    every_objection(&resolved(command), &history, &policy, tier(of_tier), now);
+                let budgets = Budgets { policy: &policy, usage: &history, now };
+                let (reasons, reservations) = every_objection(&resolved(command), budgets, tier(of_tier));
                 shown(&reasons, &reservations)
             },
         );

@@ -136,17 +136,7 @@ impl Screen<'_> {
     /// The effect of a tool without a shell; `None` for a tool that carries out an action.
     fn tool_effect(&self, tool: &ToolCall) -> Option<PartEffect> {
         let part = |text: String, effect, why| {
-            let (form, whereabouts) = (text.clone(), String::new());
-            Some(PartEffect {
-                form,
-                text,
-                whereabouts,
-                hosts: vec![],
-                sends_to: vec![],
-                effect,
-                why,
-                instead: None,
-            })
+            Some(PartEffect { form: text.clone(), ..PartEffect::of(text, effect, why) })
         };
         if let Some(file) = tool.file.as_ref().filter(|file| file.writes) {
             self.machine.begin();

@@ -2,11 +2,9 @@
 
 use super::super::acting::ActingCall;
 use crate::guard::approval::statement::is_given;
-use opsctl_ledger::{Change, LedgerError};
-use opsctl_policy::budgets::budget::Usage;
-use opsctl_policy::decide::{BudgetKey, Reservation, Snapshot, wanted};
+use opsctl_ledger::{Change, Result};
+use opsctl_policy::decide::{BudgetKey, Budgets, Reservation, wanted};
 use opsctl_policy::model::records::question::Grant;
-use opsctl_policy::model::rights::policy::Policy;
 
 /// The grants that a call uses, by budget: each with how many actions.
 pub type Uses = Vec<(BudgetKey, Vec<(Grant, u32)>)>;
@@ -15,14 +13,12 @@ pub type Uses = Vec<(BudgetKey, Vec<(Grant, u32)>)>;
 /// `grants` returns the unexpired grants of a budget; only genuine ones count.
 pub fn covering<E>(
     reservations: &[Reservation],
-    snapshot: &Snapshot,
-    policy: &Policy,
-    now: chrono::DateTime<chrono::Utc>,
+    budgets: Budgets<'_>,
     mut grants: impl FnMut(&BudgetKey) -> Result<Vec<Grant>, E>,
 ) -> Result<Option<Uses>, E> {
-    let Some(key) = policy.approval_key else { return Ok(None) };
+    let Some(key) = budgets.policy.approval_key else { return Ok(None) };
     let mut uses: Uses = Vec::new();
-    for (budget, missing) in missing(reservations, snapshot, policy, now) {
+    for (budget, missing) in missing(reservations, budgets) {
         let mut left = missing;
         let mut taken = Vec::new();
         for grant in grants(&budget)?.into_iter().filter(|grant| is_given(grant, key)) {
@@ -41,17 +37,10 @@ pub fn covering<E>(
 }
 
 /// How many of the reservations are beyond each budget; only budgets that are exceeded.
-fn missing(
-    reservations: &[Reservation],
-    snapshot: &Snapshot,
-    policy: &Policy,
-    now: chrono::DateTime<chrono::Utc>,
-) -> Vec<(BudgetKey, u32)> {
-    let none = Usage::default();
+fn missing(reservations: &[Reservation], budgets: Budgets<'_>) -> Vec<(BudgetKey, u32)> {
     let missing = wanted(reservations).into_iter().filter_map(|(key, more)| {
-        let budget = if key.kind == "redeployment" { &policy.redeployment } else { &policy.restart };
-        let used = snapshot.get(key).unwrap_or(&none).counted(budget, now).len();
-        let free = budget.limit.saturating_sub(u32::try_from(used).unwrap_or(u32::MAX));
+        let used = u32::try_from(budgets.counted(key).len()).unwrap_or(u32::MAX);
+        let free = key.budget(budgets.policy).limit.saturating_sub(used);
         let missing = more.saturating_sub(free);
         (missing > 0).then(|| (key.clone(), missing))
     });
@@ -59,7 +48,7 @@ fn missing(
 }
 
 /// Records the uses, after the reservations of the call.
-pub fn use_all(change: &Change<'_>, acting: &ActingCall<'_>, uses: &Uses) -> Result<(), LedgerError> {
+pub fn use_all(change: &Change<'_>, acting: &ActingCall<'_>, uses: &Uses) -> Result<()> {
     for (key, grants) in uses {
         let counts: Vec<(i64, u32)> = grants.iter().map(|(grant, count)| (grant.id, *count)).collect();
         change.use_grants(acting.id, key, &counts, acting.now)?;

@@ -12,7 +12,7 @@ use crate::guard::approval::statement::is_answer_to;
 use crate::machine::client::release::Asking;
 use crate::machine::notify;
 use crate::machine::request::Request;
-use opsctl_ledger::{Change, LedgerError};
+use opsctl_ledger::{Change, Result};
 use opsctl_policy::model::display::relative_time::timestamp;
 use opsctl_policy::model::records::event::{Level, NewEvent};
 use opsctl_policy::model::records::question::{AskedCall, NewQuestion, SignedAnswer};
@@ -80,7 +80,7 @@ pub fn outcome(
     reasons: &[Reason],
     client: &ClientCall<'_>,
     request: &Request,
-) -> Result<AfterDenial, LedgerError> {
+) -> Result<AfterDenial> {
     let policy = &acting.installation.policy;
     let Some(asks) = asks(reasons, policy) else { return Ok(AfterDenial::Denied(None)) };
     let Some(call) = asked_call(acting, client) else { return Ok(AfterDenial::Denied(None)) };
@@ -172,7 +172,7 @@ fn known<'a>(
     asks: &[&'a Ask],
     policy: &Policy,
     now: DateTime<Utc>,
-) -> Result<Known<'a>, LedgerError> {
+) -> Result<Known<'a>> {
     let of_call = match change.question_of_call(&call.session, &call.call, now)? {
         None => None,
         Some(question) => {

@@ -13,7 +13,7 @@ use crate::machine::installation;
 use crate::machine::link::lookup::{Awaited, Lookup};
 use crate::machine::request::Request;
 use crate::machine::warning::Warning;
-use opsctl_ledger::{Ledger, LedgerError};
+use opsctl_ledger::{Ledger, Result};
 use opsctl_policy::budgets::window::{self, Fullness};
 use opsctl_policy::model::records::event::HookCall;
 
@@ -53,7 +53,7 @@ pub fn due(
 }
 
 /// Resets the levels: from now on the agent is warned of each again.
-pub fn reset(call: &HookCall, request: &Request) -> Result<(), LedgerError> {
+pub fn reset(call: &HookCall, request: &Request) -> Result<()> {
     let Some(session) = call.session.as_deref() else { return Ok(()) };
     if warned_level(session, request)? == 0 {
         return Ok(());
@@ -144,7 +144,7 @@ fn has_no_record(session: &str, request: &Request) -> bool {
 }
 
 /// Whether the agent has not been warned of the level yet; it then counts as warned.
-fn is_due(session: &str, level: u8, request: &Request) -> Result<bool, LedgerError> {
+fn is_due(session: &str, level: u8, request: &Request) -> Result<bool> {
     if warned_level(session, request)? >= level {
         return Ok(false);
     }
@@ -152,6 +152,6 @@ fn is_due(session: &str, level: u8, request: &Request) -> Result<bool, LedgerErr
 }
 
 /// The highest level of which the agent was warned, in percent; 0 for none.
-fn warned_level(session: &str, request: &Request) -> Result<u8, LedgerError> {
+fn warned_level(session: &str, request: &Request) -> Result<u8> {
     Ledger::read_at(&request.ledger, |ledger| ledger.context_level(session))
 }

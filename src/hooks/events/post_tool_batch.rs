@@ -9,7 +9,7 @@ use crate::machine::link::lookup::Awaited;
 use crate::machine::request::Request;
 use crate::machine::unreported::{self, Unreported};
 use crate::machine::warning::Warning;
-use opsctl_ledger::{Ledger, LedgerError, Open};
+use opsctl_ledger::{Ledger, Open, Result};
 use opsctl_policy::model::records::event::HookCall;
 use opsctl_policy::model::records::session::Activity;
 
@@ -42,12 +42,7 @@ pub fn handle(
 }
 
 /// Releases what the client has refused; anything else ran, and the hook after it failed.
-fn settle(
-    session: &str,
-    open: &[String],
-    refused: &[String],
-    request: &Request,
-) -> Result<Vec<Warning>, LedgerError> {
+fn settle(session: &str, open: &[String], refused: &[String], request: &Request) -> Result<Vec<Warning>> {
     undelivered::record(request);
     let unreported = Ledger::write(&request.ledger, |change| {
         let mut unreported = Unreported::default();

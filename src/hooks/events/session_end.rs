@@ -12,7 +12,7 @@ use crate::machine::link::lookup::Lookup;
 use crate::machine::request::Request;
 use crate::machine::unreported::{self, Unreported};
 use crate::machine::warning::Warning;
-use opsctl_ledger::{Ledger, LedgerError, Open};
+use opsctl_ledger::{Ledger, Open, Result};
 use opsctl_policy::model::records::event::HookCall;
 use opsctl_policy::model::records::session::Activity;
 
@@ -56,11 +56,7 @@ fn refused(call: &HookCall, request: &Request) -> Vec<String> {
     request.agent.find(lookup, || Some(refusals::of_transcript(transcript))).unwrap_or_default()
 }
 
-fn settle(
-    session: &str,
-    refused: &dyn Fn() -> Vec<String>,
-    request: &Request,
-) -> Result<Vec<Warning>, LedgerError> {
+fn settle(session: &str, refused: &dyn Fn() -> Vec<String>, request: &Request) -> Result<Vec<Warning>> {
     let has_open = Ledger::read_at(&request.ledger, |ledger| ledger.has_open(session))?;
     let refused = if has_open { refused() } else { vec![] };
     let (unreported, kept) = Ledger::write(&request.ledger, |change| {

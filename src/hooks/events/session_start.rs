@@ -16,7 +16,7 @@ use crate::machine::unreported;
 use crate::machine::warning::Warning;
 use opsctl_ledger::cooldown::cooldown_edit;
 use opsctl_ledger::records::notices::Problem;
-use opsctl_ledger::{Event, Ledger, LedgerError};
+use opsctl_ledger::{Event, Ledger, LedgerError, Result};
 use opsctl_policy::model::display::relative_time::timestamp;
 use opsctl_policy::model::records::event::{HookCall, SessionStart};
 use opsctl_policy::model::records::session::Activity;
@@ -128,6 +128,6 @@ fn problems(request: &Request) -> Vec<String> {
     problems
 }
 
-fn latest_events(request: &Request) -> Result<Option<Vec<Event>>, LedgerError> {
+fn latest_events(request: &Request) -> Result<Option<Vec<Event>>> {
     Ledger::read_at(&request.ledger, |ledger| ledger.latest_events(EVENTS).map(Some))
 }

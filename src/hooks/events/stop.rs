@@ -18,7 +18,7 @@ use crate::machine::{installation, notify};
 use crate::sessions::markers;
 use opsctl_inventory::Installation;
 use opsctl_ledger::cooldown::cooldown_edit;
-use opsctl_ledger::{Ledger, LedgerError, SessionActions, VerificationResult};
+use opsctl_ledger::{Ledger, Result, SessionActions, VerificationResult};
 use opsctl_policy::model::installation::checks::Verifier;
 use opsctl_policy::model::records::event::{HookCall, NewEvent};
 use opsctl_policy::model::records::notice::Notice;
@@ -122,10 +122,7 @@ fn verify(call: &HookCall, request: &Request) -> Answer {
 
 /// The actions of the session since its end was last allowed, and those of earlier ones whose outcome is unknown; `None` if
 /// there are none.
-fn to_verify(
-    session: &str,
-    request: &Request,
-) -> Result<Option<(SessionActions, SessionActions)>, LedgerError> {
+fn to_verify(session: &str, request: &Request) -> Result<Option<(SessionActions, SessionActions)>> {
     let Some(ledger) = Ledger::open_existing(&request.ledger)? else { return Ok(None) };
     let mut remedies = ledger.session_actions(session)?;
     if !remedies.services.is_empty()
@@ -164,7 +161,7 @@ impl Verified<'_> {
     }
 
     /// The actions since the last verification that allowed the session to end.
-    fn repairs(&self, ledger: &Ledger) -> Result<Vec<Repair>, LedgerError> {
+    fn repairs(&self, ledger: &Ledger) -> Result<Vec<Repair>> {
         let &Self { session, remedies, reports, installation, request, .. } = self;
         let Some(first) = remedies.services.values().map(|acted| acted.last).min() else { return Ok(vec![]) };
         let mut actions = ledger.actions_since(first, MOST_ACTIONS)?.rows;
@@ -178,7 +175,7 @@ impl Verified<'_> {
 
     /// Counts and records the verification, in one transaction. Returns its outcome, the number of the attempt, and the
     /// notices to deliver.
-    fn settle(&self) -> Result<(VerificationResult, u32, Vec<i64>), LedgerError> {
+    fn settle(&self) -> Result<(VerificationResult, u32, Vec<i64>)> {
         let &Self { session, remedies, reports, inherited, installation, request } = self;
         let (limit, now) = (installation.policy.verify.attempts, request.now);
         let failed = self.failed();

@@ -6,7 +6,7 @@ use crate::hooks::answer::Remarks;
 use crate::hooks::session_context::section;
 use crate::machine::request::Request;
 use opsctl_ledger::sessions::{News, WhichSessions};
-use opsctl_ledger::{Ledger, LedgerError};
+use opsctl_ledger::{Ledger, Result};
 use opsctl_policy::model::display::relative_time::timestamp as time;
 use opsctl_policy::model::records::event::HookCall;
 use opsctl_policy::model::records::session::{Session, State, SubagentRow};
@@ -64,7 +64,7 @@ struct Summary {
     denials: Vec<News>,
 }
 
-fn gather(own: &str, since: DateTime<Utc>, request: &Request) -> Result<Summary, LedgerError> {
+fn gather(own: &str, since: DateTime<Utc>, request: &Request) -> Result<Summary> {
     let Some(ledger) = Ledger::open_existing(&request.ledger)? else { return Ok(Summary::default()) };
     let mut summary = Summary {
         events: ledger.missed_events(since, own)?,

@@ -10,7 +10,7 @@ pub use super::wire::DeliverError;
 use super::wire::Raised;
 use crate::machine::environment::Environment;
 use opsctl_ledger::records::notices::{NoticeState, StoredNotice};
-use opsctl_ledger::{Ledger, LedgerError};
+use opsctl_ledger::{Ledger, Result};
 use opsctl_policy::model::records::notice::Notice;
 
 /// The pauses between delivery attempts, long enough for a target to restart.
@@ -32,7 +32,7 @@ pub struct Flushed {
 pub type Addition = fn(&Environment, StoredNotice, Target) -> (StoredNotice, Target);
 
 /// Delivers one notice, with retries, and records the result. Does nothing if another process has claimed it.
-pub fn one(environment: &Environment, id: i64, add: Addition) -> Result<(), LedgerError> {
+pub fn one(environment: &Environment, id: i64, add: Addition) -> Result<()> {
     let Some(target) = Target::of(environment) else { return Ok(()) };
     let mut pauses = PAUSES.into_iter();
     loop {
@@ -76,12 +76,7 @@ fn unwritten(environment: &Environment, notice: &Notice) {
 }
 
 /// Sends every pending notice once and waits for other senders, for at most `deadline` in total.
-pub fn all(
-    environment: &Environment,
-    target: &Target,
-    deadline: Duration,
-    add: Addition,
-) -> Result<Flushed, LedgerError> {
+pub fn all(environment: &Environment, target: &Target, deadline: Duration, add: Addition) -> Result<Flushed> {
     let started = Instant::now();
     let left = || deadline.saturating_sub(started.elapsed());
     let mut flushed = Flushed::default();
@@ -108,7 +103,7 @@ pub fn all(
     Ok(flushed)
 }
 
-fn claim(environment: &Environment, id: i64) -> Result<Option<StoredNotice>, LedgerError> {
+fn claim(environment: &Environment, id: i64) -> Result<Option<StoredNotice>> {
     Ledger::write(&environment.ledger, |change| change.claim_notice(id, change.now(Utc::now())))
 }
 
@@ -124,12 +119,7 @@ fn send(
     apprise::send(&target, Message { level: *level, title, body, tags }, deadline)
 }
 
-fn settle(
-    environment: &Environment,
-    id: i64,
-    result: &Result<Sent, NotifyError>,
-    again: bool,
-) -> Result<(), LedgerError> {
+fn settle(environment: &Environment, id: i64, result: &Result<Sent, NotifyError>, again: bool) -> Result<()> {
     let (state, remark) = match result {
         Ok(Sent::ToAll) => (NoticeState::Delivered, None),
         Ok(Sent::ToSome) => (NoticeState::Delivered, Some("not every target accepted it".to_owned())),

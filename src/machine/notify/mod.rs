@@ -19,7 +19,7 @@ use crate::machine::link::address::Address;
 use crate::machine::link::message::{Call, Reply};
 use crate::machine::warning::Warning;
 use apprise::Target;
-use opsctl_ledger::{Ledger, LedgerError};
+use opsctl_ledger::{Ledger, Result};
 use opsctl_machine::held_variables;
 use opsctl_policy::model::records::event::NewEvent;
 use opsctl_policy::model::records::notice::Notice;
@@ -92,7 +92,7 @@ fn pass_apart(environment: &Environment, raised: &Raised) -> Option<Warning> {
     Some(Warning::NotificationNotSent(error))
 }
 
-fn write_down(environment: &Environment, raised: &Raised) -> Result<Option<i64>, LedgerError> {
+fn write_down(environment: &Environment, raised: &Raised) -> Result<Option<i64>> {
     let (session, at) = (raised.session.as_deref(), raised.at);
     Ledger::write(&environment.ledger, |change| {
         if let Some(event) = &raised.event {

@@ -15,7 +15,7 @@ use super::settings::Settings;
 use super::templates::TEMPLATES;
 use crate::guard::approval::desk_key::DeskKey;
 use crate::machine::environment::Environment;
-use opsctl_ledger::{Change, Ledger, LedgerError};
+use opsctl_ledger::{Change, Ledger, Result};
 use opsctl_machine::held_variables::variable;
 
 /// The latest check of the ledger: when, and what is wrong.
@@ -74,7 +74,7 @@ impl Desk {
     }
 
     /// The ledger, which is created if it does not exist, and the time as of it.
-    pub fn ledger(&self) -> Result<(Ledger, DateTime<Utc>), LedgerError> {
+    pub fn ledger(&self) -> Result<(Ledger, DateTime<Utc>)> {
         let ledger = Ledger::open(&self.environment().ledger)?;
         let now = ledger.now(Utc::now())?;
         Ok((ledger, now))
@@ -92,7 +92,7 @@ impl Desk {
     /// Makes one change of the ledger, which is created if it does not exist.
     pub async fn write(
         self: &Arc<Self>,
-        make: impl FnOnce(&Change<'_>) -> Result<(), LedgerError> + Send + 'static,
+        make: impl FnOnce(&Change<'_>) -> Result<()> + Send + 'static,
     ) -> Result<(), Problem> {
         self.blocking(move |desk| Ok(Ledger::write(&desk.environment().ledger, make)?)).await
     }

@@ -11,7 +11,7 @@ use crate::guard::failures;
 use crate::machine::environment::Environment;
 use crate::machine::installation;
 use opsctl_ledger::cooldown::counters::Counters;
-use opsctl_ledger::{Ledger, LedgerError};
+use opsctl_ledger::{Ledger, Result};
 use opsctl_policy::model::rights::spend::Usd;
 use opsctl_probe::hosts::{PingedHost, look};
 use opsctl_probe::icmp::Reachability;
@@ -57,7 +57,7 @@ pub fn read(environment: &Environment, now: DateTime<Utc>, ping_hosts: bool) -> 
     values
 }
 
-fn add_ledger(values: &mut Values, environment: &Environment, now: DateTime<Utc>) -> Result<(), LedgerError> {
+fn add_ledger(values: &mut Values, environment: &Environment, now: DateTime<Utc>) -> Result<()> {
     let Some(ledger) = Ledger::open_existing(&environment.ledger)? else { return Ok(()) };
     values.counters = ledger.counters()?;
     let mut state = |gauge, value| values.gauges.insert(gauge, one(value));

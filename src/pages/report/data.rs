@@ -13,7 +13,7 @@ use opsctl_ledger::records::decisions::{Decision, Statistics, Which};
 use opsctl_ledger::records::history::{ActionRecord, Period};
 use opsctl_ledger::records::notices::Problem;
 use opsctl_ledger::sessions::client_runs::Run;
-use opsctl_ledger::{Event, Lease, Ledger, LedgerError};
+use opsctl_ledger::{Event, Lease, Ledger, Result};
 use opsctl_policy::model::rights::policy::Tier;
 use opsctl_probe::hosts::PingedHost;
 
@@ -71,7 +71,7 @@ impl<'a> ReportData<'a> {
         agent: Option<&str>,
         (since, now): (DateTime<Utc>, DateTime<Utc>),
         warnings: &mut Vec<Warning>,
-    ) -> Result<Self, LedgerError> {
+    ) -> Result<Self> {
         let installation = &compiled.installation;
         let mut data = Self {
             now,
@@ -101,7 +101,7 @@ impl<'a> ReportData<'a> {
         Ok(data)
     }
 
-    fn read_history(&mut self, ledger: &Ledger) -> Result<(), LedgerError> {
+    fn read_history(&mut self, ledger: &Ledger) -> Result<()> {
         let Self { now, since, .. } = *self;
         let agent = self.agent.as_deref();
         let is_of_agent = |of: &Option<String>| agent.is_none_or(|agent| of.as_deref() == Some(agent));

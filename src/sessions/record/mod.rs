@@ -14,7 +14,7 @@ use crate::machine::link::message::RecordCall;
 use crate::machine::warning::Warning;
 use crate::machine::{guard_link, records};
 use opsctl_ledger::sessions::client_runs::{NewRun, RunEnd, Waiting, WaitingRun};
-use opsctl_ledger::{LedgerError, Source};
+use opsctl_ledger::{LedgerError, Result, Source};
 use opsctl_policy::model::records::event::{Level, NewEvent};
 
 /// The outcome of a session.
@@ -120,12 +120,7 @@ impl Record {
     }
 
     /// Ends a session that waited and cannot be resumed, with a critical event.
-    pub fn give_up(
-        environment: &Environment,
-        run: &WaitingRun,
-        why: &str,
-        now: DateTime<Utc>,
-    ) -> Result<(), LedgerError> {
+    pub fn give_up(environment: &Environment, run: &WaitingRun, why: &str, now: DateTime<Utc>) -> Result<()> {
         let (mut record, _) = Self::of(environment, &run.session, Ok(run.row));
         record.end(&SessionOutcome::Failed(why.to_owned()), None, None, 0, now)?;
         let message = format!("Session of tier {} cannot go on: {why}", run.tier);
@@ -133,11 +128,7 @@ impl Record {
         record.event(Source::Runner, &event, now)
     }
 
-    fn of(
-        environment: &Environment,
-        session: &str,
-        row: Result<i64, LedgerError>,
-    ) -> (Self, Option<Warning>) {
+    fn of(environment: &Environment, session: &str, row: Result<i64>) -> (Self, Option<Warning>) {
         let (row, warning) = match row {
             Ok(row) => (Some(row), None),
             Err(error) => (None, Some(Warning::UnrecordedSession(error))),
@@ -152,7 +143,7 @@ impl Record {
     }
 
     /// Records an event.
-    pub fn event(&self, source: Source, event: &NewEvent, now: DateTime<Utc>) -> Result<(), LedgerError> {
+    pub fn event(&self, source: Source, event: &NewEvent, now: DateTime<Utc>) -> Result<()> {
         if self.row.is_none() {
             return Ok(());
         }
@@ -167,7 +158,7 @@ impl Record {
         account: Option<&Account>,
         duration_ms: i64,
         now: DateTime<Utc>,
-    ) -> Result<(), LedgerError> {
+    ) -> Result<()> {
         let waiting = match outcome {
             SessionOutcome::Waiting(waiting) => Some(waiting.clone()),
             _ => None,
@@ -185,7 +176,7 @@ impl Record {
         self.end_as(outcome.as_str(), end, now)
     }
 
-    fn end_as(&mut self, outcome: &str, end: RunEnd, now: DateTime<Utc>) -> Result<(), LedgerError> {
+    fn end_as(&mut self, outcome: &str, end: RunEnd, now: DateTime<Utc>) -> Result<()> {
         let Some(row) = self.row else { return Ok(()) };
         let refused =
             self.running.as_ref().map(|running| refusals::of_session(&running.transcripts, &self.session));

@@ -33,9 +33,10 @@ pub fn render(tier: Tier, installation: &Installation) -> Result<String, minijin
     let template = templates.get_template(path.rsplit('/').next().unwrap_or(path))?;
     let policy = &installation.policy;
     let rights = policy.tier(tier);
-    let allow: Vec<&str> = rights.allow.iter().copied().map(in_words).collect();
+    let in_plural = |kind: ActionKind| kind.in_words() + "s";
+    let allow: Vec<String> = rights.allow.iter().copied().map(in_plural).collect();
     let is_refused = |kind: &ActionKind| *kind != ActionKind::Forbidden && !rights.allow.contains(kind);
-    let refuse: Vec<&str> = ActionKind::ALL.into_iter().filter(is_refused).map(in_words).collect();
+    let refuse: Vec<String> = ActionKind::ALL.into_iter().filter(is_refused).map(in_plural).collect();
     let higher: Vec<u8> = Tier::ALL.into_iter().filter(|other| *other > tier).map(Tier::number).collect();
     let Inventory { hosts, services, .. } = &installation.inventory;
     let names: Vec<&str> = services.iter().map(|service| service.name.as_str()).collect();
@@ -98,25 +99,14 @@ fn engines(services: &[Service]) -> Vec<&'static str> {
     let mut engines: Vec<&str> = services
         .iter()
         .filter(|service| !service.own_containers().is_empty())
-        .map(|service| service.engine.program())
+        .map(|service| service.engine.as_str())
         .collect();
     engines.sort_unstable();
     engines.dedup();
-    if engines.is_empty() { vec![Engine::default().program()] } else { engines }
+    if engines.is_empty() { vec![Engine::default().as_str()] } else { engines }
 }
 
 /// The names, as many together as one command gets.
 fn batches(names: &[&str]) -> Value {
     Value::from(Serde(names.chunks(BATCH).collect::<Vec<_>>()))
-}
-
-/// The name of a kind of action, in plural.
-pub const fn in_words(kind: ActionKind) -> &'static str {
-    match kind {
-        ActionKind::Restart => "restarts",
-        ActionKind::Redeployment => "redeployments",
-        ActionKind::PullRequest => "pull requests",
-        ActionKind::Notification => "notifications",
-        ActionKind::Forbidden => "forbidden actions",
-    }
 }

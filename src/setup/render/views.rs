@@ -78,7 +78,7 @@ fn expected(check: &Check) -> String {
         Check::Tcp { .. } => format!("tcp {}", check.target()),
         Check::Container { engine: Engine::Docker, names, .. } => format!("container {}", names.join(", ")),
         Check::Container { engine, names, .. } => {
-            format!("{} container {}", engine.program(), names.join(", "))
+            format!("{} container {}", engine.as_str(), names.join(", "))
         }
         Check::Unit { name, .. } => format!("unit {name}"),
         Check::Workload { workload, .. } => format!("workload {workload}"),

@@ -308,7 +308,7 @@ impl Budgets {
     /// Sets a time in `cooldown.json`.
     fn note(&self, moment: Moment, json: bool) -> Result<u8, Failure> {
         cooldown_edit::note(&self.environment.cooldown_file(), moment, self.now)?;
-        let (key, at) = (moment.key(), timestamp(self.now));
+        let (key, at) = (moment.as_str(), timestamp(self.now));
         if json {
             return print_json(&BTreeMap::from([(key, at)]));
         }

@@ -16,7 +16,7 @@ use crate::verbs::terminal::{
 };
 use opsctl_inventory::Installation;
 use opsctl_ledger::cooldown::cooldown_edit;
-use opsctl_ledger::{Ledger, LedgerError};
+use opsctl_ledger::{Ledger, Result};
 use opsctl_policy::model::rights::policy::Window;
 use opsctl_policy::targets::nearest::nearest;
 use opsctl_probe::health;
@@ -93,7 +93,7 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
 }
 
 /// Records the checks in a ledger that exists.
-fn record(reports: &[Report], environment: &Environment) -> Result<Vec<Warning>, LedgerError> {
+fn record(reports: &[Report], environment: &Environment) -> Result<Vec<Warning>> {
     if !Ledger::exists(&environment.ledger)? {
         return Ok(vec![]);
     }

@@ -81,7 +81,7 @@ pub fn run(args: &TierArgs) -> Result<u8, Failure> {
             "prompt": prompt,
         }));
     }
-    let allow: Vec<&str> = tier_policy.allow.iter().copied().map(prompts::in_words).collect();
+    let allow: Vec<String> = tier_policy.allow.iter().map(|kind| kind.in_words() + "s").collect();
     let or_none = |words: String| if words.is_empty() { "nothing".to_owned() } else { words };
     print(&format!(
         "tier {}\n  model     {model}\n  tools     {}\n  may do    {}\n  never     {}\n  deadline  {}\n  prompt    {prompt}\n",

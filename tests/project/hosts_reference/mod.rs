@@ -96,7 +96,7 @@ fn shape() -> Shape {
     let effects = effects.into_iter().chain(shape.choices["Class"].iter().cloned()).collect();
     shape.choices.insert("Stated".to_owned(), effects);
     // The keys of a program stand beside those of its form, and of the parts of the form.
-    for part in ["Form", "EffectTerms", "Does", "Runs", "Lists", "Files"] {
+    for part in ["Form", "EffectTerms", "Does", "Runs", "Files"] {
         let keys = shape.tables.remove(part).unwrap().keys;
         shape.tables.get_mut("Program").unwrap().keys.extend(keys);
     }
@@ -169,11 +169,13 @@ impl Shape {
             "Value" => ("any value".to_owned(), None),
             "Map" => match self.form(types_in(last)[1]).0.as_str() {
                 "any value" => ("map".to_owned(), None),
+                value if matches!(types_in(last)[0], Type::Path(key) if key.path.is_ident("Class")) => {
+                    (format!("map from class to {value}"), None)
+                }
                 value => (format!("map from name to {value}"), None),
             },
             // The only list of the catalogue that is not one of texts.
             "List" => ("map from verb to text or map".to_owned(), None),
-            "Classes" => ("map from class to list of text".to_owned(), None),
             "Program" => ("text or map".to_owned(), Some((name, String::new()))),
             "Entries" => {
                 let (form, table) = inner();

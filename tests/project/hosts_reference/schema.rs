@@ -181,7 +181,6 @@ impl Shape {
             "Value" => json!({}),
             "Map" => map(inner(1)),
             "List" => map(self.program()),
-            "Classes" => map(listed(text())),
             "Entries" => map(inner(0)),
             "Program" => self.program(),
             "TextOrMap" => json!({"anyOf": [text(), inner(0)]}),

@@ -104,6 +104,9 @@ pub fn remedy(expected: &str, node: &Node, name: Name<'_>) -> Option<String> {
                 "write the rules by name, such as `{rule}: {answer}`, or `{rule}:` with its keys on the lines below it"
             ))
         }
+        ("a map", Form::List(_)) if key == "changes_with" => {
+            Some("write the options by the class of the change, such as `{plain: [--repair]}`".to_owned())
+        }
         (_, Form::List(_)) if key == "projects" => {
             Some("write `projects: {PROJECT: [SERVICE]}` for a host".to_owned())
         }

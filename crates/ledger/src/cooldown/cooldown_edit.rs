@@ -47,22 +47,13 @@ pub enum Edit {
     Remove,
 }
 
-/// A time that the file states for the whole installation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
-    /// When all services were last checked.
-    LastRun,
-    /// When the last daily digest was sent.
-    LastDailyDigest,
-}
-
-impl Moment {
-    /// The key in the file.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::LastRun => "last_run",
-            Self::LastDailyDigest => "last_daily_digest",
-        }
+opsctl_reader::words! {
+    /// A time that the file states for the whole installation, with its key there.
+    pub enum Moment {
+        /// When all services were last checked.
+        LastRun = "last_run",
+        /// When the last daily digest was sent.
+        LastDailyDigest = "last_daily_digest",
     }
 }
 
@@ -85,7 +76,7 @@ pub fn note(path: &Path, moment: Moment, at: DateTime<Utc>) -> Result<(), EditEr
     rewrite(path, |text| {
         let root = parsed(if text.trim().is_empty() { INITIAL } else { text })?;
         let file = root.object_value().ok_or(NOT_AN_OBJECT)?;
-        set(&file, moment.key(), CstInputValue::String(time::write(at)));
+        set(&file, moment.as_str(), CstInputValue::String(time::write(at)));
         Ok(root.to_string())
     })
 }

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use crate::model::display::relative_time::timestamp;
 use crate::model::rights::policy::Budget;
 
 /// The tolerance for merging histories: an entry of `cooldown.json`, or another writer's row of the ledger, this close to a
@@ -85,6 +86,23 @@ pub enum Fit {
     From(DateTime<Utc>),
     /// They never fit: they alone exceed the limit.
     Never,
+}
+
+impl Fit {
+    /// When the next action is allowed, as a sentence; `None` if it is now.
+    pub fn denial(self, limit: u32) -> Option<String> {
+        match self {
+            Self::Fits => None,
+            Self::From(time) => Some(format!("Next allowed at {}.", timestamp(time))),
+            Self::Never if limit == 0 => Some("The limit is 0: no action is allowed.".to_owned()),
+            Self::Never => Some("The command alone exceeds the limit.".to_owned()),
+        }
+    }
+}
+
+/// The number of actions of one command, in a denial; empty for one action.
+pub fn wanted_in_words(more: u32) -> String {
+    if more > 1 { format!(", and this command contains {more} more") } else { String::new() }
 }
 
 /// Whether `more` actions fit on top of `counted` (newest first).

@@ -2,9 +2,8 @@
 
 use chrono::{DateTime, Utc};
 
-use super::budget::{Fit, fit};
-use super::keys::{BudgetKey, Reservation, Snapshot, UNLISTED, UNRESOLVED};
-use crate::model::display::relative_time::timestamp;
+use super::budget::{fit, wanted_in_words};
+use super::keys::{BudgetKey, Budgets, Reservation, UNLISTED, UNRESOLVED};
 use crate::model::records::verdict::Reason;
 use crate::model::rights::ask::Topic;
 use crate::model::rights::policy::{Budget, HostBudget, Policy};
@@ -33,16 +32,10 @@ impl HostBudget {
         key.kind == kind && self.names().any(|name| name == key.service)
     }
 
-    /// The actions of a kind that count at `now` against this budget of it, newest first.
-    pub fn counted(
-        &self,
-        kind: &str,
-        budget: &Budget,
-        snapshot: &Snapshot,
-        now: DateTime<Utc>,
-    ) -> Vec<DateTime<Utc>> {
-        let own = snapshot.iter().filter(|(key, _)| self.counts(key, kind));
-        let mut counted: Vec<DateTime<Utc>> = own.flat_map(|(_, usage)| usage.counted(budget, now)).collect();
+    /// The actions of a kind that count against this budget of it, newest first.
+    pub fn counted(&self, kind: &str, budget: &Budget, budgets: Budgets<'_>) -> Vec<DateTime<Utc>> {
+        let own = budgets.usage.iter().filter(|(key, _)| self.counts(key, kind));
+        let mut counted: Vec<_> = own.flat_map(|(_, usage)| usage.counted(budget, budgets.now)).collect();
         counted.sort_unstable_by(|a, b| b.cmp(a));
         counted
     }
@@ -62,36 +55,20 @@ pub fn keys_beside(keys: &[BudgetKey], policy: &Policy) -> Vec<BudgetKey> {
 }
 
 /// The denials of used-up budgets of hosts.
-pub fn objections(
-    reservations: &[Reservation],
-    snapshot: &Snapshot,
-    policy: &Policy,
-    now: DateTime<Utc>,
-) -> Vec<Reason> {
-    let mut reasons = Vec::new();
-    for host in &policy.host_budgets {
-        for (kind, budget) in host.budgets() {
-            let is_own = |wanted: &&Reservation| wanted.counts && host.counts(&wanted.key, kind);
-            let wanted = reservations.iter().filter(is_own).count();
-            if wanted == 0 {
-                continue;
-            }
-            let counted = host.counted(kind, budget, snapshot, now);
-            let Budget { limit, window, .. } = budget;
-            let when = match fit(&counted, budget, u32::try_from(wanted).unwrap_or(u32::MAX)) {
-                Fit::Fits => continue,
-                Fit::From(time) => format!("Next allowed at {}.", timestamp(time)),
-                Fit::Never if *limit == 0 => "The limit is 0: no action is allowed.".to_owned(),
-                Fit::Never => "The command alone exceeds the limit.".to_owned(),
-            };
-            let (used, name) = (counted.len(), &host.host);
-            let more =
-                if wanted > 1 { format!(", and this command contains {wanted} more") } else { String::new() };
-            let text = format!(
-                "Cooldown limit exceeded for the services of host {name} together: {used}/{limit} {kind}s in last {window}{more}. {when}"
-            );
-            reasons.push(Reason { rule: RULE, topic: Some(Topic::Budget), text });
-        }
-    }
-    reasons
+pub fn objections(reservations: &[Reservation], budgets: Budgets<'_>) -> Vec<Reason> {
+    let objection = |host: &HostBudget, kind, budget: &Budget| {
+        let is_own = |wanted: &&Reservation| wanted.counts && host.counts(&wanted.key, kind);
+        let wanted = u32::try_from(reservations.iter().filter(is_own).count()).unwrap_or(u32::MAX);
+        let counted = host.counted(kind, budget, budgets);
+        let Budget { limit, window, .. } = budget;
+        let when = fit(&counted, budget, wanted).denial(*limit).filter(|_| wanted > 0)?;
+        let (used, name, more) = (counted.len(), &host.host, wanted_in_words(wanted));
+        let text = format!(
+            "Cooldown limit exceeded for the services of host {name} together: {used}/{limit} {kind}s in last {window}{more}. {when}"
+        );
+        Some(Reason { rule: RULE, topic: Some(Topic::Budget), text })
+    };
+    let of_host =
+        |host| HostBudget::budgets(host).filter_map(move |(kind, budget)| objection(host, kind, budget));
+    budgets.policy.host_budgets.iter().flat_map(of_host).collect()
 }

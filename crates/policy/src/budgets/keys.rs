@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use chrono::{DateTime, Utc};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -51,6 +52,25 @@ impl<'de> Deserialize<'de> for BudgetKey {
 
 /// The usage of budgets that a decision is based on.
 pub type Snapshot = BTreeMap<BudgetKey, Usage>;
+
+/// The budgets of a policy, and what is used of them at a time.
+#[derive(Debug, Clone, Copy)]
+pub struct Budgets<'a> {
+    /// The policy.
+    pub policy: &'a Policy,
+    /// The history of each budget.
+    pub usage: &'a Snapshot,
+    /// The time.
+    pub now: DateTime<Utc>,
+}
+
+impl Budgets<'_> {
+    /// The actions that count against a budget, newest first.
+    pub fn counted(self, key: &BudgetKey) -> Vec<DateTime<Utc>> {
+        let usage = self.usage.get(key);
+        usage.map(|usage| usage.counted(key.budget(self.policy), self.now)).unwrap_or_default()
+    }
+}
 
 /// What an action takes from a budget.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

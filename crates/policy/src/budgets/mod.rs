@@ -104,7 +104,7 @@ mod tests {
         });
         let standing = |limit: &str, amounts: &str| {
             let [spent, most] = numbers(amounts).map(Usd);
-            Standing { limit: if limit == "day" { Limit::Day } else { Limit::Session }, spent, most }
+            Standing { limit: Limit::named(limit).unwrap(), spent, most }
         };
         cases.check("a_refusal_states_the_limit_the_key_and_what_to_do", |[limit, amounts, next]| {
             refusal(&standing(limit, amounts), next.parse().ok())

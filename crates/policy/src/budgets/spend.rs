@@ -101,13 +101,14 @@ pub struct Spent {
     pub session: Usd,
 }
 
-/// One of the two limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
-    /// Of any 24 hours.
-    Day,
-    /// Of one session.
-    Session,
+opsctl_reader::words! {
+    /// One of the two limits.
+    pub enum Limit {
+        /// Of any 24 hours.
+        Day = "day",
+        /// Of one session.
+        Session = "session",
+    }
 }
 
 /// A limit and what was spent of it.
@@ -142,11 +143,8 @@ impl Standing {
     }
 
     /// The name of the key in `hosts.yaml`.
-    pub const fn key(&self) -> &'static str {
-        match self.limit {
-            Limit::Day => "policy.spend.day",
-            Limit::Session => "policy.spend.session",
-        }
+    pub fn key(&self) -> String {
+        format!("policy.spend.{}", self.limit.as_str())
     }
 }
 

@@ -1,5 +1,6 @@
 //! Usage of the context window of a session's model, and the warnings about it.
 
+use crate::lists::CONTEXT_WARNINGS;
 use crate::model::display::thousands::grouped;
 use crate::model::rights::policy::Tier;
 
@@ -62,31 +63,14 @@ fn generation(model: &str) -> Option<(u32, u32)> {
     Some((major, words.next().and_then(number).unwrap_or(0)))
 }
 
-/// The first words of the warning at a level, as Claude OS words them; those at the end of a turn differ.
-const fn heading(level: u8, at_end: bool) -> &'static str {
-    match (level, at_end) {
-        (95.., _) => "[CLAUDE OS SYS: WARNING]: Context at 95% - CRITICAL",
-        (90.., _) => "[CLAUDE OS SYS: WARNING]: Context at 90% - URGENT",
-        (80.., true) => "[CLAUDE OS SYS: WARNING]: Context at 80%",
-        (80.., false) => {
-            "[CLAUDE OS SYS: WARNING]: Context at 80% - Write reset notes and prepare to transition"
-        }
-        (_, true) => "[CLAUDE OS SYS: INFO]: Memory check (60% context used)",
-        (_, false) => "[CLAUDE OS SYS: INFO]: Context at 60% - Consider writing reset notes soon",
-    }
-}
-
 /// The warning at a level, with the advice for this tier.
 pub fn warning(level: u8, fullness: Fullness, tier: Option<Tier>, at_end: bool) -> String {
     let Fullness { tokens, window } = fullness;
-    let used = format!(
-        "{}. {} of {} tokens ({}%) of this session are used.",
-        heading(level, at_end),
-        grouped(tokens),
-        grouped(u64::from(window)),
-        fullness.percent()
-    );
-    let (hand_over, way) = if tier == Some(Tier::Full) {
+    let is_reached = |row: &&(&str, _, _, _)| row.0.parse().is_ok_and(|of_row: u8| level >= of_row);
+    let row = CONTEXT_WARNINGS.iter().find(is_reached).or(CONTEXT_WARNINGS.last());
+    let (_, heading, heading_at_end, advice) = row.copied().unwrap_or_default();
+    let heading = if at_end { heading_at_end } else { heading };
+    let (hand_over, it) = if tier == Some(Tier::Full) {
         ("what is left to do, on a line `[EVENT:warning:SERVICE] …` for a person", "that line")
     } else {
         (
@@ -94,17 +78,7 @@ pub fn warning(level: u8, fullness: Fullness, tier: Option<Tier>, at_end: bool) 
             "it",
         )
     };
-    let advice = match level {
-        95.. => format!(
-            "EMERGENCY: the next answers may be cut off. Write {hand_over}. If it is written already, or nothing is left, end the session. Do nothing else."
-        ),
-        90.. => format!(
-            "STOP the task now. Do not start or read anything else. Write {hand_over}; leave every service in a working state, and end the session."
-        ),
-        80.. => format!(
-            "If anything will be left to do, write {hand_over}. Write {way} now, while there is room for it, and then finish only what you have begun."
-        ),
-        _ => "Read no more than you need: ask for parts of files and for the last lines of logs. Summarise what you have found so far in a few lines of your text.".to_owned(),
-    };
-    format!("{used} {advice}")
+    let advice = advice.replace("{hand_over}", hand_over).replace("{it}", it);
+    let (used, of) = (grouped(tokens), grouped(u64::from(window)));
+    format!("{heading}. {used} of {of} tokens ({}%) of this session are used. {advice}", fullness.percent())
 }

@@ -61,7 +61,7 @@ pub fn is_quiet(command: &Command, usage: &Usage, catalogue: Catalogue) -> bool 
 
 /// The class of the first option with which the form changes something that has a class of its own.
 fn by_option(usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Option<(Class, String)> {
-    let mut classes = terms.classes.0.iter().filter(|(class, _)| *class != Class::Plain);
+    let mut classes = terms.classes.iter().filter(|(class, _)| *class != Class::Plain);
     let value = usage.value();
     let listed = listed_options(usage, terms, &value);
     let given = |options: &[&str]| {

@@ -44,32 +44,19 @@ pub fn parts(
     let mut parts = Vec::new();
     let of = |command: &Command, runs: bool| {
         let (effect, why) = prover.command(command, runs);
-        let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+        let texts = command.texts();
         let usage = script.catalogue.usage(&texts, &|_| false);
+        let sends_to = usage.as_ref().map(|usage| leaving::destinations(command, usage, &texts));
         PartEffect {
-            text: command.to_string(),
             form: form(command, usage.as_ref(), &texts),
             whereabouts: command.whereabouts(),
             hosts: hosts::named(command, usage.as_ref(), &texts),
-            sends_to: usage
-                .as_ref()
-                .map(|usage| leaving::destinations(command, usage, &texts))
-                .unwrap_or_default(),
-            effect,
-            why,
+            sends_to: sends_to.unwrap_or_default(),
             instead: usage.and_then(|usage| usage.instead(&texts)),
+            ..PartEffect::of(command.to_string(), effect, why)
         }
     };
-    let unread = |text: String| PartEffect {
-        text,
-        form: String::new(),
-        whereabouts: String::new(),
-        hosts: vec![],
-        sends_to: vec![],
-        effect: Effect::Unknown,
-        why: Why::Unread,
-        instead: None,
-    };
+    let unread = |text| PartEffect::of(text, Effect::Unknown, Why::Unread);
     script.visit(|node| match node {
         Node::Command(command) => parts.push(of(command, false)),
         Node::Group(Construct::Through(command), inner) => parts.push(of(command, !inner.is_empty())),
@@ -77,20 +64,12 @@ pub fn parts(
         Node::Unread(text) => parts.push(unread(text.text.clone())),
     });
     let in_scratch = |file: &&String| scratch.0.iter().any(|glob| matches(glob, file));
-    parts.extend(
-        script
-            .files
-            .iter()
-            .filter(in_scratch)
-            // Its text was read, but may be another one when it runs.
-            .map(|file| PartEffect {
-                effect: Effect::Changes,
-                why: Why::ScriptInScratch(file.clone()),
-                ..unread(file.clone())
-            }),
-    );
+    // Its text was read, but may be another one when it runs.
+    let replaceable =
+        |file: &String| PartEffect::of(file.clone(), Effect::Changes, Why::ScriptInScratch(file.clone()));
+    parts.extend(script.files.iter().filter(in_scratch).map(replaceable));
     if script.has_doubtful_file {
-        parts.push(PartEffect { why: Why::DoubtfulFolder, ..unread(String::new()) });
+        parts.push(PartEffect::of(String::new(), Effect::Unknown, Why::DoubtfulFolder));
     }
     if !script.complaints.is_empty() && !parts.iter().any(|part| part.effect == Effect::Unknown) {
         parts.push(unread(script.complaints.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")));

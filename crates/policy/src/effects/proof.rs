@@ -34,6 +34,14 @@ pub struct PartEffect {
     pub instead: Option<&'static str>,
 }
 
+impl PartEffect {
+    /// A part of which nothing is known but this.
+    pub fn of(text: String, effect: Effect, why: Why) -> Self {
+        let (form, whereabouts) = (String::new(), String::new());
+        Self { text, form, whereabouts, hosts: vec![], sends_to: vec![], effect, why, instead: None }
+    }
+}
+
 /// Where commands may write without changing anything that matters: globs of absolute paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scratch(pub Vec<String>);

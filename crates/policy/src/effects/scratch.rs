@@ -1,20 +1,14 @@
 //! Files that may be written without changing anything that matters.
 
 use super::proof::Scratch;
+use crate::lists::{EMPTY_DEVICES, HARMLESS_SUBSTITUTIONS};
 use crate::paths::glob::matches;
 use crate::paths::word_paths::{LocalMachine, text_paths};
 use opsctl_reader::shell::Command;
 
-/// Substitutions whose output never contains `/` or `..`.
-const HARMLESS: [&str; 5] = ["$(date", "$(hostname", "$$", "$RANDOM", "$(id -u"];
-
-/// Standard output, and devices that keep nothing.
-const DEVICES: [&str; 7] =
-    ["-", "/dev/null", "/dev/zero", "/dev/full", "/dev/stdout", "/dev/stderr", "/dev/tty"];
-
 /// Whether a file that a command writes lies in scratch, as it is written and with links resolved.
 pub fn is_scratch(path: &str, command: &Command, scratch: &Scratch, machine: &dyn LocalMachine) -> bool {
-    if DEVICES.contains(&path) || path.starts_with("/dev/fd/") {
+    if EMPTY_DEVICES.contains(&path) || path.starts_with("/dev/fd/") {
         return true;
     }
     // A name that `mktemp` makes is new, below its folder for such files.
@@ -35,7 +29,7 @@ fn plain(path: &str) -> String {
     while let Some(at) = rest.find('$') {
         let (before, from) = rest.split_at(at);
         text.push_str(before);
-        let Some(start) = HARMLESS.iter().find(|start| from.starts_with(**start)) else {
+        let Some(start) = HARMLESS_SUBSTITUTIONS.iter().find(|start| from.starts_with(**start)) else {
             text.push_str(from);
             return text;
         };

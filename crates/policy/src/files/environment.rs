@@ -1,23 +1,11 @@
 //! Which variables of the environment a command prints: that of the agent, of a host or of a container.
 
 use super::access::{Access, Touch};
+use crate::lists::{ENVIRONMENT_USERS, ENVIRONMENTS, NAMES_ONLY, PRINTING, PROCESS_STARTS};
 use opsctl_reader::catalogue::operands::Operands;
 use opsctl_reader::catalogue::options::Name;
 use opsctl_reader::catalogue::program::Role;
 use opsctl_reader::shell::{Command, Word};
-
-/// Filters that leave the names of variables, or their number: the program, and its words without blanks.
-const NAMES_ONLY: &[(&str, &str)] = &[
-    ("cut", "-d=-f1"),
-    ("cut", "-f1-d="),
-    ("cut", "-s-d=-f1"),
-    ("cut", "-d=-f1-s"),
-    ("awk", "-F={print $1}"),
-    ("sed", "s/=.*//"),
-    ("sed", "-Es/=.*//"),
-    ("sed", "s/=.*$//"),
-    ("wc", "-l"),
-];
 
 /// Adds the variables that a program prints.
 pub fn accesses(command: &Command, program: &str, given: &Operands<'_>, into: &mut Vec<Access>) {
@@ -121,19 +109,6 @@ fn filter(text: &str, into: &mut Vec<Access>) {
     }
 }
 
-/// How languages call the environment.
-const CALLED: &[&str] = &["environ", "process.env", "Deno.env", "ENVIRON", "ENV", "$_ENV", "getenv"];
-
-/// Text before it where it is passed to a function or a process, or only its names are used.
-const HANDED_ON: &[&str] =
-    &["**", "...", "import", " in", "env=", "env:", "keys", "keys(", "len(", "sorted("];
-
-/// Parts of the names of functions that start a process, which gets the environment.
-const STARTING: &[&str] = &["spawn", "exec"];
-
-/// What stands before a variable that is printed.
-const PRINTING: &[&str] = &["", "print(", "print", "puts", "log(", "echo", "say", "p"];
-
 /// Adds the variables that code prints.
 ///
 /// All of them, where it takes the environment as a whole; one, where it is printed directly.
@@ -141,7 +116,7 @@ pub fn in_code(code: &str, command: &Command, into: &mut Vec<Access>) {
     if command.is_elsewhere {
         return;
     }
-    for called in CALLED {
+    for called in ENVIRONMENTS {
         for (at, _) in code.match_indices(called) {
             let before = code.get(..at).unwrap_or_default();
             let rest = code.get(at + called.len()..).unwrap_or_default();
@@ -159,8 +134,8 @@ pub fn in_code(code: &str, command: &Command, into: &mut Vec<Access>) {
                     into.extend(PRINTING.iter().any(ends).then(|| printed(name)));
                 }
                 (None, Some(".copy" | ".update" | ".setdefault" | ".pop" | ".keys" | ".key?" | ".has")) => {}
-                _ if HANDED_ON.iter().any(|one| before.ends_with(one) || compact.ends_with(one)) => {}
-                _ if STARTING.iter().any(|one| called_in(before).contains(one)) => {}
+                _ if ENVIRONMENT_USERS.iter().any(|one| before.ends_with(one) || compact.ends_with(one)) => {}
+                _ if PROCESS_STARTS.iter().any(|one| called_in(before).contains(one)) => {}
                 _ => into.push(printed("")),
             }
         }

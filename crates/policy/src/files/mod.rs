@@ -19,6 +19,7 @@ mod transfer;
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
+use crate::lists::SAME_MACHINE;
 use crate::model::records::verdict::Reason;
 use crate::model::rights::rules::{PathRule, Rules};
 use crate::paths::glob;
@@ -30,9 +31,6 @@ use opsctl_reader::catalogue::Catalogue;
 use opsctl_reader::catalogue::program::Program;
 use opsctl_reader::shell::{Command, Construct, Found, Mode, Node, Script, Word};
 use opsctl_reader::terms::plain_text::first_words;
-
-/// Programs that run a command in another root of this machine, which may be its own.
-const SAME_MACHINE: [&str; 3] = ["chroot", "machinectl", "nsenter"];
 
 /// Both lists of guarded files, each created on first use.
 struct Lists<'a> {
@@ -134,19 +132,11 @@ pub fn accesses(
 
 /// The files that the shell opens for a command.
 pub fn redirected(command: &Command) -> Vec<Access> {
-    let mut accesses = Vec::new();
     // The redirections of a wrapper are in the list beside it, those of a command belong to it.
-    for redirection in &command.redirections {
-        if redirection.path.text.starts_with("/dev/") && !redirection.path.text.starts_with("/dev/fd") {
-            let plain = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/stdin"];
-            if plain.contains(&redirection.path.text.as_str()) {
-                continue;
-            }
-        }
-        let touch = if redirection.mode == Mode::Read { Touch::Read } else { Touch::Write };
-        accesses.push(Access::new(touch, &redirection.path));
-    }
-    accesses
+    let plain = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/stdin"];
+    let opened = command.redirections.iter().filter(|one| !plain.contains(&one.path.text.as_str()));
+    let touch = |mode| if mode == Mode::Read { Touch::Read } else { Touch::Write };
+    opened.map(|one| Access::new(touch(one.mode), &one.path)).collect()
 }
 
 impl<'a> Lists<'a> {

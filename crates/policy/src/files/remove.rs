@@ -1,6 +1,7 @@
 //! Programs that write all files of a folder: `find … -delete`, archives that are unpacked.
 
 use super::access::{Access, Touch};
+use crate::lists::WRITING_PROGRAMS;
 use crate::paths::archive::Operation;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::operands::Operands;
@@ -16,7 +17,7 @@ pub fn find(command: &Command, usage: &Usage, catalogue: Catalogue, into: &mut V
     let programs = || runs.iter().filter_map(|run| run.first()).map(|name| base_name(name));
     let certain = expression.changes
         || runs.iter().any(|run| writes_words(run, catalogue))
-        || programs().any(|program| WRITING.contains(&program));
+        || programs().any(|program| WRITING_PROGRAMS.contains(&program));
     let writes = certain || programs().any(|program| matches!(program, "sh" | "bash"));
     let mut places: Vec<Word> =
         expression.places.iter().filter_map(|at| command.words.get(*at)).cloned().collect();
@@ -45,11 +46,6 @@ pub fn find(command: &Command, usage: &Usage, catalogue: Catalogue, into: &mut V
     let written = expression.outputs.iter().filter_map(|at| command.words.get(*at));
     into.extend(written.map(|file| Access::new(Touch::Write, file)));
 }
-
-/// Programs that write, move or remove files, or change who may use them, in some form.
-const WRITING: [&str; 13] = [
-    "rm", "mv", "shred", "truncate", "tee", "cp", "sed", "perl", "chmod", "chown", "unlink", "ln", "install",
-];
 
 /// Whether a program writes files that its words name, or changes who may use them.
 fn writes_words(texts: &[&str], catalogue: Catalogue) -> bool {

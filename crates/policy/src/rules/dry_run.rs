@@ -2,7 +2,7 @@
 
 use super::tier::{describe, in_words, instead, is_own_account};
 use crate::effects::PartEffect;
-use crate::model::records::verdict::{Reason, ResolvedAction};
+use crate::model::records::verdict::{Reason, ResolvedAction, each_once};
 use opsctl_reader::terms::action::ActionKind;
 use opsctl_reader::terms::effect::Effect;
 
@@ -10,22 +10,15 @@ use opsctl_reader::terms::effect::Effect;
 pub fn objections(actions: &[ResolvedAction]) -> Vec<Reason> {
     // A forbidden action is denied for its own reason.
     let acting = actions.iter().filter(|action| action.action.kind != ActionKind::Forbidden);
-    let mut reasons: Vec<Reason> =
-        acting.map(|action| reason(&format!("{} is not carried out", describe(action)), "")).collect();
     // An action on several services is one sentence.
-    reasons.dedup();
-    reasons
+    each_once(acting.map(|action| reason(&format!("{} is not carried out", describe(action)), "")))
 }
 
 /// The objections to parts of a command that are not known to only read.
 pub fn effect_objections(parts: &[PartEffect]) -> Vec<Reason> {
     let more = parts.iter().filter(|part| matches!(part.effect, Effect::Changes | Effect::Unknown));
-    let mut reasons: Vec<Reason> = more
-        .filter(|part| !is_own_account(part))
-        .map(|part| reason(&in_words(part), &instead(part)))
-        .collect();
-    reasons.dedup();
-    reasons
+    let more = more.filter(|part| !is_own_account(part));
+    each_once(more.map(|part| reason(&in_words(part), &instead(part))))
 }
 
 fn reason(what: &str, instead: &str) -> Reason {

@@ -2,7 +2,7 @@
 
 use crate::effects::PartEffect;
 use crate::model::installation::inventory::{Inventory, is_loopback, ssh_host};
-use crate::model::records::verdict::{Reason, ResolvedAction};
+use crate::model::records::verdict::{Reason, ResolvedAction, each_once};
 use crate::model::rights::policy::{HostsAllowed, Policy, Tier};
 use opsctl_reader::terms::effect::Effect;
 
@@ -33,20 +33,15 @@ pub fn objections(
         (asks || rights.allow.contains(&action.action.kind))
             && !action.action.via.iter().any(|via| via == "ansible")
     });
-    let mut reasons = Vec::new();
-    for host in changing.chain(acting.filter_map(|action| action.host.as_ref())) {
-        if is_loopback(host) || inventory.find_host(host).is_some() {
-            continue;
-        }
+    let hosts = changing.chain(acting.filter_map(|action| action.host.as_ref()));
+    let foreign = hosts.filter(|host| !is_loopback(host) && inventory.find_host(host).is_none());
+    let objection = |host: &String| {
         let text = format!(
             "`{host}` {NOT_LISTED}, and this session may change only hosts that are listed there (policy.hosts). Use the name or address of a listed host, or report what is needed."
         );
-        let reason = Reason::of("hosts", text);
-        if !reasons.contains(&reason) {
-            reasons.push(reason);
-        }
-    }
-    reasons
+        Reason::of("hosts", text)
+    };
+    each_once(foreign.map(objection))
 }
 
 /// The objections to requests that carry the output of a command, or the content of a file, to a host that the inventory does
@@ -69,17 +64,13 @@ pub fn leaving(
             .filter_map(|service| service.health.as_ref())
             .any(|health| health.url.split('/').nth(2).is_some_and(|known| bare(known) == host))
     };
-    let mut reasons = Vec::new();
-    for (part, host) in parts.iter().flat_map(|part| part.sends_to.iter().map(move |host| (part, host))) {
+    let objection = |(part, host): (&PartEffect, &String)| {
         let host = bare(host);
-        if !host.is_empty() && (is_loopback(&host) || inventory.find_host(&host).is_some() || checked(&host))
-        {
-            continue;
-        }
-        let to = if host.is_empty() {
-            "a host that only the run knows".to_owned()
-        } else {
-            format!("`{host}`, which {NOT_LISTED}")
+        let is_listed = || is_loopback(&host) || inventory.find_host(&host).is_some() || checked(&host);
+        let to = match host.as_str() {
+            "" => "a host that only the run knows".to_owned(),
+            _ if is_listed() => return None,
+            host => format!("`{host}`, which {NOT_LISTED}"),
         };
         let text = format!(
             "`{}`{}{} carries the output of a command, or the content of a file, to {to}. At tier {} such data goes only to listed \
@@ -89,10 +80,8 @@ pub fn leaving(
             if part.whereabouts.is_empty() { "" } else { "," },
             tier.map_or(1, Tier::number),
         );
-        let reason = Reason::of("hosts", text);
-        if !reasons.contains(&reason) {
-            reasons.push(reason);
-        }
-    }
-    reasons
+        Some(Reason::of("hosts", text))
+    };
+    let sent = parts.iter().flat_map(|part| part.sends_to.iter().map(move |host| (part, host)));
+    each_once(sent.filter_map(objection))
 }

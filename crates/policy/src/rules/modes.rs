@@ -1,7 +1,7 @@
 //! Recipients that a session may write to, by its mode. For a session without a mode, only its tier applies.
 
 use super::tier::describe;
-use crate::model::records::verdict::{Reason, ResolvedAction};
+use crate::model::records::verdict::{Reason, ResolvedAction, each_once};
 use crate::model::rights::policy::Policy;
 use opsctl_reader::terms::action::{ActionKind, Target};
 use opsctl_reader::terms::message::{Audience, Contact, Recipient};
@@ -11,17 +11,13 @@ use opsctl_reader::terms::plain_text::first_words;
 /// The objections to the messages among these actions.
 pub fn objections(actions: &[ResolvedAction], policy: &Policy, mode: Option<Mode>) -> Vec<Reason> {
     let Some(mode) = mode else { return vec![] };
-    let mut reasons: Vec<Reason> = Vec::new();
-    for action in actions.iter().filter(|action| action.action.kind == ActionKind::Notification) {
-        let text = match policy.modes.of(mode) {
-            Audience::Anyone => None,
-            Audience::Nobody => Some(no_recipients(action, mode)),
-            Audience::Contacts => contacts_only(action, &policy.contacts, mode),
-        };
-        let reason = text.map(|text| Reason::of("mode", text));
-        reasons.extend(reason.filter(|reason| !reasons.contains(reason)));
-    }
-    reasons
+    let messages = actions.iter().filter(|action| action.action.kind == ActionKind::Notification);
+    let objection = |action| match policy.modes.of(mode) {
+        Audience::Anyone => None,
+        Audience::Nobody => Some(no_recipients(action, mode)),
+        Audience::Contacts => contacts_only(action, &policy.contacts, mode),
+    };
+    each_once(messages.filter_map(objection).map(|text| Reason::of("mode", text)))
 }
 
 fn no_recipients(action: &ResolvedAction, mode: Mode) -> String {

@@ -24,27 +24,28 @@ use opsctl_reader::shell::glob;
 
 use opsctl_reader::languages::sql;
 
-/// Kinds of words that are matched by meaning, not by text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A data folder, or a folder that contains data folders.
-    Data,
-    /// All files of a data folder: `/srv/media/*`.
-    Contents,
-    /// A data folder itself, without files in it.
-    Folder,
-    /// A file in a data folder that holds a whole database or disk, by its name.
-    Store,
-    /// A disk.
-    Device,
-    /// Process ids that another program has searched for.
-    Pids,
-    /// Words that another program prints, and nothing else.
-    Listed,
-    /// A word that is only known at run time.
-    Unknown,
-    /// Code that removes such a folder.
-    Code,
+opsctl_reader::words! {
+    /// Kinds of words that are matched by meaning, not by text.
+    pub enum Kind {
+        /// A data folder, or a folder that contains data folders.
+        Data = "{data}",
+        /// All files of a data folder: `/srv/media/*`.
+        Contents = "{contents}",
+        /// A data folder itself, without files in it.
+        Folder = "{folder}",
+        /// A file in a data folder that holds a whole database or disk, by its name.
+        Store = "{store}",
+        /// A disk.
+        Device = "{device}",
+        /// Process ids that another program has searched for.
+        Pids = "{pids}",
+        /// Words that another program prints, and nothing else.
+        Listed = "{listed}",
+        /// A word that is only known at run time.
+        Unknown = "{unknown}",
+        /// Code that removes such a folder.
+        Code = "{code}",
+    }
 }
 
 /// What patterns say of SQL and code, wherever it stands.
@@ -264,18 +265,9 @@ fn options(names: &str) -> Result<(), PatternError> {
     }
 }
 
+/// The kind of a word in a pattern; code may stand in any word.
 fn kind(written: &str) -> Option<Kind> {
-    Some(match written {
-        "{data}" => Kind::Data,
-        "{contents}" => Kind::Contents,
-        "{folder}" => Kind::Folder,
-        "{store}" => Kind::Store,
-        "{device}" => Kind::Device,
-        "{pids}" => Kind::Pids,
-        "{listed}" => Kind::Listed,
-        "{unknown}" => Kind::Unknown,
-        _ => return None,
-    })
+    Kind::named(written).filter(|kind| *kind != Kind::Code)
 }
 
 /// The kind of the SQL in a word or on standard input.

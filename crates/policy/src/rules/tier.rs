@@ -2,14 +2,14 @@
 
 use super::pattern::{self, Pattern};
 use crate::effects::{PartEffect, Why, consequence};
-use crate::model::records::verdict::{Reason, ResolvedAction};
+use crate::model::records::verdict::{Reason, ResolvedAction, each_once};
 use crate::model::rights::ask::Topic;
 use crate::model::rights::policy::{Policy, Tier};
 use opsctl_reader::catalogue::base_name;
 use opsctl_reader::shell::{Construct, Node, Script};
 use opsctl_reader::terms::action::ActionKind;
 use opsctl_reader::terms::effect::Effect;
-use opsctl_reader::terms::plain_text::first_words;
+use opsctl_reader::terms::plain_text::{first_words, whereabouts};
 
 /// The objection of the tier to an action. Without a tier, there is none.
 pub fn objection(action: &ResolvedAction, policy: &Policy, tier: Option<Tier>) -> Option<Reason> {
@@ -51,8 +51,7 @@ pub fn effect_objections(
 ) -> Vec<Reason> {
     let allowed = effects(tier);
     let denied = parts.iter().filter(|part| part.effect != Effect::Acts && !allowed.contains(&part.effect));
-    let mut reasons: Vec<Reason> = Vec::new();
-    for part in denied.filter(|part| !is_own_account(part)) {
+    let objection = |part: &PartEffect| {
         let way_out = match tier.higher().find(|higher| effects(*higher).contains(&part.effect)) {
             None if part.effect == Effect::Unknown && part.why != Why::Tool => UNKNOWN_TO_ALL.to_owned(),
             higher => way_out(higher),
@@ -64,11 +63,9 @@ pub fn effect_objections(
             format!("only reads, and {}", in_words(part))
         };
         let text = format!("Tier {number} {what}. {}{way_out}", instead(part));
-        let reason = Reason { rule: "effect", topic: topic(part), text };
-        if !reasons.contains(&reason) {
-            reasons.push(reason);
-        }
-    }
+        Reason { rule: "effect", topic: topic(part), text }
+    };
+    let mut reasons = each_once(denied.filter(|part| !is_own_account(part)).map(objection));
     let more = reasons.len().saturating_sub(MOST_REASONS);
     if more > 0 {
         let topics: Vec<Option<Topic>> = reasons.drain(MOST_REASONS..).map(|reason| reason.topic).collect();
@@ -165,22 +162,7 @@ fn way_out(higher: Option<Tier>) -> String {
 
 /// The action, its kind and where it runs: "a restart (`docker restart jellyfin`, on ie01 through ssh)".
 pub fn describe(action: &ResolvedAction) -> String {
-    let kind = match action.action.kind {
-        ActionKind::Restart => "a restart",
-        ActionKind::Redeployment => "a redeployment",
-        ActionKind::PullRequest => "a pull request",
-        ActionKind::Notification => "a notification",
-        ActionKind::Forbidden => "a forbidden action",
-    };
-    let mut text = format!("{kind} (`{}`", action.action.evidence);
-    if let Some(host) = &action.host {
-        text.push_str(", on ");
-        text.push_str(host);
-    }
-    if !action.action.via.is_empty() {
-        text.push_str(if action.host.is_some() { " through " } else { ", through " });
-        text.push_str(&action.action.via.join(", "));
-    }
-    text.push(')');
-    text
+    let kind = action.action.kind.in_words();
+    let place = whereabouts(action.host.as_deref(), &action.action.via);
+    format!("a {kind} (`{}`{place})", action.action.evidence)
 }

@@ -3,12 +3,13 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::budgets::budget::{Fit, fit};
-use crate::decide::{BudgetKey, Reservation, Snapshot};
+use crate::decide::{BudgetKey, Budgets, Reservation};
+use crate::lists::API_REMEDIES;
 use crate::model::display::relative_time::timestamp as time;
 use crate::model::records::event::Level;
 use crate::model::records::notice::Notice;
 use crate::model::records::question::NewQuestion;
-use crate::model::rights::policy::{Budget, Policy, Tier};
+use crate::model::rights::policy::{Budget, Tier};
 
 /// The quiet period after a failed request to the model: such a failure often affects several sessions.
 const API_QUIET: TimeDelta = TimeDelta::hours(4);
@@ -29,50 +30,27 @@ pub struct Exhausted {
     pub next: Option<DateTime<Utc>>,
 }
 
-/// The used-up budgets among those that these actions draw on, each once.
-pub fn exhausted(
-    wanted: &[Reservation],
-    snapshot: &Snapshot,
-    policy: &Policy,
-    now: DateTime<Utc>,
-) -> Vec<Exhausted> {
+/// The used-up budgets among those that these actions draw on, each once; those of hosts have `host NAME` for the service.
+pub fn exhausted(wanted: &[Reservation], budgets: Budgets<'_>) -> Vec<Exhausted> {
+    let policy = budgets.policy;
     let mut found: Vec<Exhausted> = Vec::new();
-    for reservation in wanted.iter().filter(|wanted| wanted.counts) {
-        let key = &reservation.key;
-        let budget = *key.budget(policy);
-        let counted = snapshot.get(key).map(|usage| usage.counted(&budget, now)).unwrap_or_default();
-        let next = match fit(&counted, &budget, 1) {
-            Fit::Fits => continue,
+    let mut add = |key: BudgetKey, budget: Budget, counted: &[DateTime<Utc>]| {
+        let next = match fit(counted, &budget, 1) {
+            Fit::Fits => return,
             Fit::From(next) => Some(next),
             Fit::Never => None,
         };
-        if found.iter().all(|exhausted| exhausted.key != *key) {
-            found.push(Exhausted { key: key.clone(), budget, used: counted.len(), next });
+        if found.iter().all(|exhausted| exhausted.key != key) {
+            found.push(Exhausted { key, budget, used: counted.len(), next });
         }
-    }
-    found.extend(exhausted_hosts(wanted, snapshot, policy, now));
-    found
-}
-
-/// The used-up budgets of hosts, with `host NAME` for the service.
-fn exhausted_hosts(
-    wanted: &[Reservation],
-    snapshot: &Snapshot,
-    policy: &Policy,
-    now: DateTime<Utc>,
-) -> Vec<Exhausted> {
-    let mut found = Vec::new();
+    };
+    let counting = || wanted.iter().filter(|wanted| wanted.counts).map(|wanted| &wanted.key);
+    counting().for_each(|key| add(key.clone(), *key.budget(policy), &budgets.counted(key)));
     for host in &policy.host_budgets {
-        for (kind, budget) in host.budgets() {
-            let counted = host.counted(kind, budget, snapshot, now);
-            let is_drawn = wanted.iter().any(|wanted| wanted.counts && host.counts(&wanted.key, kind));
-            let next = match fit(&counted, budget, 1) {
-                Fit::From(next) if is_drawn => Some(next),
-                Fit::Never if is_drawn => None,
-                Fit::From(_) | Fit::Never | Fit::Fits => continue,
-            };
+        for (kind, budget) in host.budgets().filter(|(kind, _)| counting().any(|key| host.counts(key, kind)))
+        {
             let key = BudgetKey { service: format!("host {}", host.host), kind };
-            found.push(Exhausted { key, budget: *budget, used: counted.len(), next });
+            add(key, *budget, &host.counted(kind, budget, budgets));
         }
     }
     found
@@ -280,18 +258,10 @@ pub fn api_level(error: &str) -> Level {
 }
 
 fn remedy(error: &str) -> &'static str {
-    match error {
-        "rate_limit" => "It ends when the limit is reset; further sessions start as scheduled.",
-        "overloaded" | "server_error" => "It is usually temporary; further sessions start as scheduled.",
-        "authentication_failed" | "cloud_credential_error" | "oauth_org_not_allowed" => {
-            "No session can run until the credentials are fixed."
-        }
-        "billing_error" | "account_on_hold" | "verification_required" => {
-            "No session can run until the account is in order."
-        }
-        "model_not_found" => "Check the model of this tier in hosts.yaml.",
-        _ => "Check the session's log.",
-    }
+    API_REMEDIES
+        .iter()
+        .find(|(known, _)| *known == error)
+        .map_or("Check the session's log.", |(_, remedy)| *remedy)
 }
 
 fn origin(session: Option<&str>, tier: Option<Tier>) -> String {

@@ -1,5 +1,6 @@
 //! The events of actions and verifications: levels and texts.
 
+use crate::lists::PAST_VERBS;
 use crate::model::records::event::{Level, NewEvent, ToolResult};
 use crate::model::records::verdict::ResolvedAction;
 use opsctl_reader::terms::action::{Action, ActionKind, Family, Verb};
@@ -154,9 +155,11 @@ fn message(action: &Action, host: Option<&str>, result: &ToolResult) -> String {
                 ToolResult::Failed(why) => format!("Notification via {channel} failed ({why})"),
             };
         }
-        (_, Family::Ansible) => ("Ansible playbook", "executed", ""),
+        (_, Family::Ansible) => (Family::Ansible.as_str(), "executed", ""),
         (_, Family::Helm) => (helm(action), "", ""),
-        (_, family) => (noun(family), past(action.verb), action.verb.as_str()),
+        (_, family) => {
+            (family.as_str(), past_of(action.verb.as_str()).unwrap_or("ran"), action.verb.as_str())
+        }
     };
     let with = |word: &str| if word.is_empty() { what.to_owned() } else { format!("{what} {word}") };
     match result {
@@ -179,42 +182,7 @@ fn helm(action: &Action) -> &'static str {
     }
 }
 
-const fn noun(family: Family) -> &'static str {
-    match family {
-        Family::Container => "Container",
-        Family::Compose => "Compose service",
-        Family::Unit => "Unit",
-        Family::Workload => "Workload",
-        Family::Guest => "Guest",
-        Family::Process => "Process",
-        Family::Ansible => "Ansible playbook",
-        Family::Helm => "Helm release",
-        Family::Forge => "Pull request",
-        Family::Notifier => "Notification",
-        Family::Guard => "Guard",
-        Family::Tool => "Tool",
-        Family::Program => "Service",
-    }
-}
-
 /// What an action with this verb, as the ledger names it, did to its target: `restarted`.
 pub fn past_of(verb: &str) -> Option<&'static str> {
-    use Verb::{Deploy, Restart, Rollback, Scale, Start, Stop, Uninstall};
-    let known = [Restart, Stop, Start, Deploy, Rollback, Uninstall, Scale];
-    known.into_iter().find(|known| known.as_str() == verb).map(past)
-}
-
-const fn past(verb: Verb) -> &'static str {
-    match verb {
-        Verb::Restart => "restarted",
-        Verb::Stop => "stopped",
-        Verb::Start => "started",
-        Verb::Deploy => "deployed",
-        Verb::Rollback => "rolled back",
-        Verb::Uninstall => "uninstalled",
-        Verb::Scale => "scaled",
-        Verb::Create => "created",
-        Verb::Send => "sent",
-        Verb::Loosen => "loosened",
-    }
+    PAST_VERBS.iter().find(|(known, _)| *known == verb).map(|(_, past)| *past)
 }

@@ -14,14 +14,14 @@ const FILTERS: [(&str, &str); 2] = [("name=^", "$"), ("label=com.docker.compose.
 
 /// The command that prints the status of each container with this name.
 fn container_status(engine: Engine, filter: &str) -> Vec<String> {
-    let words = [engine.program(), "ps", "--all", "--filter", filter, "--format", "{{.Status}}"];
+    let words = [engine.as_str(), "ps", "--all", "--filter", filter, "--format", "{{.Status}}"];
     words.map(str::to_owned).into()
 }
 
 /// The command that prints the status of the containers with these names that run.
 pub fn container_listing(engine: Engine, names: &[String]) -> Vec<String> {
     let filters = names.iter().flat_map(|name| ["--filter".to_owned(), format!("name=^{name}$")]);
-    let front = [engine.program(), "ps"].map(str::to_owned).into_iter();
+    let front = [engine.as_str(), "ps"].map(str::to_owned).into_iter();
     front.chain(filters).chain(["--format", "{{.Status}}"].map(str::to_owned)).collect()
 }
 
@@ -54,7 +54,7 @@ async fn of_name(engine: Engine, name: &str, way: &Way, limit: Duration) -> Resu
         if !said.success {
             let is_down = said.stderr.contains(DAEMON_DOWN);
             return Err(if is_down {
-                said.failure(State::Failed, engine.program())
+                said.failure(State::Failed, engine.as_str())
             } else {
                 without_state(&said, &words, way)
             });

@@ -2,10 +2,8 @@
 
 use super::call::Call;
 use crate::catalogue::program::{Check, Role};
+use crate::languages::names::apis;
 use crate::shell::Word;
-
-/// The methods of requests.
-const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 /// The request of a command line.
 pub(super) struct Request {
@@ -37,7 +35,7 @@ impl Request {
         let mut stated = method;
         // httpie's words are the method, the address and the data.
         if call.usage.program.key == "httpie" {
-            let is_method = |word: &Word| METHODS.contains(&word.text.to_ascii_uppercase().as_str());
+            let is_method = |word: &Word| apis::METHODS.has(&word.text.to_ascii_uppercase());
             stated = words.first().filter(|word| words.len() > 1 && is_method(word)).copied();
             let method = words.first().filter(|word| words.len() > 1 && is_method(word));
             let mut words = words.iter().skip(usize::from(method.is_some()));

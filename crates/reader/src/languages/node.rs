@@ -129,17 +129,7 @@ fn gives_away(tokens: &[Token], open: usize, is_inner: bool) -> bool {
     if !is_field && !ends_value(owner) {
         return false;
     }
-    let depth_of = |token: &Token| match token {
-        Token::Symbol('(' | '[' | '{') => 1,
-        Token::Symbol(')' | ']' | '}') => -1,
-        _ => 0_i32,
-    };
-    let mut depth = 0;
-    let close = (open..tokens.len()).find(|at| {
-        depth += tokens.get(*at).map_or(0, depth_of);
-        depth == 0
-    });
-    let Some(close) = close else { return true };
+    let Some(close) = tokens.closing(open) else { return true };
     let key = tokens.get(open + 1..close).unwrap_or_default();
     let texts = key.iter().filter(|token| matches!(token, Token::Text(_))).count();
     if key.iter().all(|token| !matches!(token, Token::Name(_))) && (texts == 0 || key.len() == 1) {
@@ -151,7 +141,7 @@ fn gives_away(tokens: &[Token], open: usize, is_inner: bool) -> bool {
     // Where the value that is looked at begins.
     let mut depth = 0;
     let start = (0..open).rev().find(|at| {
-        depth -= tokens.get(*at).map_or(0, depth_of);
+        depth -= tokens.get(*at).map_or(0, Token::nesting);
         let continues = at.checked_sub(1).is_some_and(|before| {
             is(before, '.') || (is(*at, '.') || is(*at, '(') || is(*at, '[')) && ends_value(before)
         });
@@ -161,7 +151,7 @@ fn gives_away(tokens: &[Token], open: usize, is_inner: bool) -> bool {
     // `console.log(…, x[y])`.
     let mut depth = 0;
     let caller = (0..before.wrapping_add(1)).rev().find(|at| {
-        depth -= tokens.get(*at).map_or(0, depth_of);
+        depth -= tokens.get(*at).map_or(0, Token::nesting);
         depth < 0
     });
     // What prints was not replaced.
@@ -199,18 +189,7 @@ fn arrow_function(tokens: &[Token], at: usize) -> Option<&str> {
     if tokens.name_at(at.wrapping_sub(1)) != Some("const") || !tokens.is_at(at + 1, '=') {
         return None;
     }
-    let mut next = at + 2;
-    if tokens.is_at(next, '(') {
-        let mut depth = 0_usize;
-        while let Some(token) = tokens.get(next) {
-            depth += usize::from(token.is('('));
-            depth -= usize::from(token.is(')'));
-            if depth == 0 {
-                break;
-            }
-            next += 1;
-        }
-    }
+    let next = if tokens.is_at(at + 2, '(') { tokens.closing(at + 2)? } else { at + 2 };
     (tokens.is_at(next + 1, '=') && tokens.is_at(next + 2, '>')).then_some(name)
 }
 

@@ -180,21 +180,15 @@ impl Known {
         if is_ruby && !tokens.is_at(0, '(') {
             return is_block(0) || tokens.is_at(0, ':') && !matches!(tokens.get(1), Some(Token::Text(_)));
         }
-        let mut depth = 0_usize;
-        let mut end = 0;
+        let (mut depth, mut from, mut end) = (0, 1, 0);
         let mut arguments: Vec<&[Token]> = vec![];
-        let mut from = 1;
         for (at, token) in tokens.iter().enumerate() {
-            match token {
-                Token::Symbol('(' | '[' | '{') => depth += 1,
-                Token::Symbol(')' | ']' | '}') => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            if depth == 0 || depth == 1 && token.is(',') {
+            depth += token.nesting();
+            if depth <= 0 || depth == 1 && token.is(',') {
                 arguments.push(tokens.get(from..at).unwrap_or_default());
                 from = at + 1;
             }
-            if depth == 0 {
+            if depth <= 0 {
                 end = at;
                 break;
             }

@@ -43,7 +43,7 @@ fn filled<'t>(text: &'t str, value: impl Fn(&'t str) -> &'t str) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{Commands, compose, git, just, make, mise, package, playbook, taskfile, unit};
+    use super::{Commands, compose, git, just, kubernetes, make, mise, package, playbook, taskfile, unit};
 
     #[derive(serde::Deserialize)]
     struct Row {
@@ -70,6 +70,9 @@ mod tests {
             "hooks" => lines(git::hooks_folder(text).into_iter().collect()),
             "service" => lines(playbook::service(text).into_iter().collect()),
             "managed" => lines(playbook::managed(text)),
+            "workloads" => {
+                lines(kubernetes::workloads(&[text.to_owned()]).iter().map(ToString::to_string).collect())
+            }
             "units" => lines(vec![playbook::manages_unit(text, first).to_string()]),
             _ => {
                 let files: Vec<String> = text.split("---\n").map(str::to_owned).collect();

@@ -8,7 +8,7 @@ use super::text::Word;
 use crate::catalogue::Catalogue;
 use crate::catalogue::options::At;
 use crate::shell::Complaint;
-use crate::terms::plain_text::first_words;
+use crate::terms::plain_text::{first_words, whereabouts};
 
 /// The maximum number of words of a suspected command that are read.
 const MOST_SUSPECTED: usize = 24;
@@ -221,12 +221,7 @@ impl Command {
 
     /// Where it runs, for a sentence about it: ", on ie01 through ssh, sudo"; empty for a plain command here.
     pub fn whereabouts(&self) -> String {
-        let mut text = self.host().map(|host| format!(", on {host}")).unwrap_or_default();
-        if !self.via.is_empty() {
-            text.push_str(if text.is_empty() { ", through " } else { " through " });
-            text.push_str(&self.via.join(", "));
-        }
-        text
+        whereabouts(self.host(), &self.via)
     }
 
     /// The host where it runs, as written; `None` for this machine.

@@ -40,6 +40,14 @@ impl ActionKind {
             Verb::Loosen => Self::Forbidden,
         }
     }
+
+    /// Its name in a sentence: `pull request`.
+    pub fn in_words(self) -> String {
+        match self {
+            Self::Forbidden => "forbidden action".to_owned(),
+            kind => kind.as_str().replace('_', " "),
+        }
+    }
 }
 
 impl fmt::Display for ActionKind {
@@ -48,35 +56,37 @@ impl fmt::Display for ActionKind {
     }
 }
 
-/// The family of programs that performs the action. It determines the text of the event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Family {
-    /// `docker`, `podman`, `nerdctl` on single containers.
-    Container,
-    /// `docker compose` and its variants.
-    Compose,
-    /// `ansible-playbook`.
-    Ansible,
-    /// `helm`.
-    Helm,
-    /// `systemctl`, `service`, `rc-service`, init scripts.
-    Unit,
-    /// `kubectl`.
-    Workload,
-    /// `qm`, `pct`, `virsh`, `incus`, `lxc`.
-    Guest,
-    /// `supervisorctl`, `pm2`, `s6-svc` and other supervisors of programs.
-    Process,
-    /// `gh`, `tea`, `glab`.
-    Forge,
-    /// `apprise`, `mail`, `curl` to a webhook and other programs that send messages.
-    Notifier,
-    /// `opsctl` itself.
-    Guard,
-    /// A tool of an MCP server.
-    Tool,
-    /// A program that `hosts.yaml` describes.
-    Program,
+crate::words! {
+    /// The family of programs that performs the action, with what it acts on. It determines the text of the event.
+    #[derive(Hash)]
+    pub enum Family {
+        /// `docker`, `podman`, `nerdctl` on single containers.
+        Container = "Container",
+        /// `docker compose` and its variants.
+        Compose = "Compose service",
+        /// `ansible-playbook`.
+        Ansible = "Ansible playbook",
+        /// `helm`.
+        Helm = "Helm release",
+        /// `systemctl`, `service`, `rc-service`, init scripts.
+        Unit = "Unit",
+        /// `kubectl`.
+        Workload = "Workload",
+        /// `qm`, `pct`, `virsh`, `incus`, `lxc`.
+        Guest = "Guest",
+        /// `supervisorctl`, `pm2`, `s6-svc` and other supervisors of programs.
+        Process = "Process",
+        /// `gh`, `tea`, `glab`.
+        Forge = "Pull request",
+        /// `apprise`, `mail`, `curl` to a webhook and other programs that send messages.
+        Notifier = "Notification",
+        /// `opsctl` itself.
+        Guard = "Guard",
+        /// A tool of an MCP server.
+        Tool = "Tool",
+        /// A program that `hosts.yaml` describes.
+        Program = "Service",
+    }
 }
 
 /// The target as the command names it, before `hosts.yaml` maps it to a service.

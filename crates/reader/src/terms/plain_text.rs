@@ -61,6 +61,16 @@ pub fn capitalised(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
+/// A host and the wrappers of a command in a sentence: `, on ie01 through ssh, sudo`; empty without any.
+pub fn whereabouts(host: Option<&str>, via: &[String]) -> String {
+    let mut text = host.map(|host| format!(", on {host}")).unwrap_or_default();
+    if !via.is_empty() {
+        text.push_str(if text.is_empty() { ", through " } else { " through " });
+        text.push_str(&via.join(", "));
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

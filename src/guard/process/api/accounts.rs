@@ -19,7 +19,7 @@ use crate::machine::environment::Environment;
 use crate::machine::warning::Warning;
 use crate::machine::{installation, notify};
 use opsctl_ledger::records::spend::ApiRequest;
-use opsctl_ledger::{Change, Ledger, LedgerError};
+use opsctl_ledger::{Change, Ledger, LedgerError, Result};
 use opsctl_policy::budgets::spend::{
     Prices, Spent, Standing, next_allowed, notice, refusal, standings, unknown_price,
 };
@@ -301,7 +301,7 @@ impl Book {
     }
 
     /// Writes what is not written. Returns the sessions that it belongs to.
-    fn try_write(&mut self) -> Result<BTreeSet<String>, LedgerError> {
+    fn try_write(&mut self) -> Result<BTreeSet<String>> {
         let now = Utc::now();
         // A power cut may lose the last costs, a kill loses none.
         let mut ledger = Ledger::open(&self.environment.ledger)?.for_the_record();
@@ -348,7 +348,7 @@ impl Book {
         session: Option<&str>,
         news: &[(NewEvent, Notice)],
         now: DateTime<Utc>,
-    ) -> Result<Vec<i64>, LedgerError> {
+    ) -> Result<Vec<i64>> {
         let mut raised = Vec::new();
         for (event, notice) in news {
             let id = change.raise(session, notice, notify::has_target(&self.environment), now)?;
@@ -367,7 +367,7 @@ impl Book {
     }
 
     /// What was spent, with what is not written.
-    fn spent(&self, session: &str, now: DateTime<Utc>) -> Result<Spent, LedgerError> {
+    fn spent(&self, session: &str, now: DateTime<Utc>) -> Result<Spent> {
         let read = |ledger: &Ledger| ledger.spent(session, now);
         let mut spent = Ledger::read_at(&self.environment.ledger, read)?;
         for row in self.rows.values().filter(|row| !row.is_written) {

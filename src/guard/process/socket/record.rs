@@ -13,7 +13,7 @@ use crate::machine::link::message::{RecordCall, Reply};
 use crate::machine::notify::Raised;
 use crate::machine::{notify, records};
 use opsctl_ledger::sessions::client_runs::NewRun;
-use opsctl_ledger::{Ledger, LedgerError};
+use opsctl_ledger::{Ledger, Result};
 
 /// The most failures of one request that are recorded.
 const MOST_KEPT: u32 = 200;
@@ -116,14 +116,14 @@ fn checked(mut call: RecordCall) -> Result<RecordCall, Wrong> {
     Ok(call)
 }
 
-fn reply(done: Result<Value, LedgerError>) -> Reply {
+fn reply(done: Result<Value>) -> Reply {
     match done {
         Ok(value) => Reply::Value(value),
         Err(error) => Reply::Failed(error.to_string()),
     }
 }
 
-fn try_record(call: RecordCall, environment: &Environment, peer: u32) -> Result<Reply, LedgerError> {
+fn try_record(call: RecordCall, environment: &Environment, peer: u32) -> Result<Reply> {
     if let RecordCall::Resume { row } | RecordCall::End { row, .. } = &call
         && !Ledger::open(&environment.ledger)?.is_run_of(*row, peer)?
     {

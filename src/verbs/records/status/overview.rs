@@ -15,7 +15,7 @@ use opsctl_ledger::records::decisions::Which;
 use opsctl_ledger::records::notices::Problem;
 use opsctl_ledger::records::questions::WhichQuestions;
 use opsctl_ledger::sessions::client_runs::Run;
-use opsctl_ledger::{Event, Lease, Ledger, LedgerError, Location};
+use opsctl_ledger::{Event, Lease, Ledger, Location, Result};
 use opsctl_policy::model::records::question::{Grant, Question};
 use opsctl_policy::model::rights::policy::{Policy, Tier};
 use opsctl_probe::hosts;
@@ -106,7 +106,7 @@ impl Status {
     }
 
     /// Adds what the ledger contains.
-    fn add(&mut self, ledger: &Ledger, agent: Option<&str>) -> Result<(), LedgerError> {
+    fn add(&mut self, ledger: &Ledger, agent: Option<&str>) -> Result<()> {
         let (now, since) = (self.now, self.now - TimeDelta::days(1));
         let is_of_agent = |of: &Option<String>| agent.is_none_or(|agent| of.as_deref() == Some(agent));
         let failed = |verdict| {

@@ -1,7 +1,9 @@
 //! Addresses of HTTP requests: some only answer, even to a POST; some change something on a GET.
 
 use crate::lists::{
-    ACTION_KEYS, ASKING, DOWNLOAD_MODES, METRIC_QUERIES, NOTIFIED_HOSTS, ORDER_KEYS, ORDERS, SEARCHES,
+    ACTION_KEYS, ANSWERING, ASKING, CHANGING_STATEMENTS, DEVICE_ORDERS, DEVICE_PARTS, DNS_KEYS,
+    DOWNLOAD_MODES, DOWNLOAD_ORDERS, HOOKS, METRIC_QUERIES, NOTIFIED_HOSTS, ORDER_KEYS, ORDERS,
+    PANEL_CHANGES, PLAIN_SCHEMES, READING_STATEMENTS, SCRIPT_ORDERS, SEARCHES,
 };
 use opsctl_reader::languages::flux;
 use opsctl_reader::languages::sql;
@@ -45,10 +47,7 @@ impl Address {
 
     /// Whether its scheme requests a resource over HTTP, FTP or from a file; other schemes, such as `gopher`, send arbitrary bytes.
     pub fn is_plain(&self) -> bool {
-        matches!(
-            self.scheme.as_str(),
-            "" | "http" | "https" | "ftp" | "ftps" | "file" | "sftp" | "ws" | "wss"
-        ) || self.scheme.contains(['$', '{'])
+        PLAIN_SCHEMES.contains(&self.scheme.as_str()) || self.scheme.contains(['$', '{'])
     }
 
     fn last(&self) -> &str {
@@ -95,29 +94,20 @@ impl Address {
         let keyed = (first == "api"
             && self.segments.get(1).is_some_and(|one| one == "push")
             && self.segments.len() > 2)
-            || (!self.has("repos")
-                && !self.has("status-page")
-                && ["hooks", "webhook", "webhooks", "trigger", "heartbeat"].into_iter().any(follows))
+            || (!self.has("repos") && !self.has("status-page") && HOOKS.into_iter().any(follows))
             || (first == "ping"
                 && (self.segments.len() > 2 || (self.segments.len() == 2 && last.len() > 30)));
         // Shelly, WLED, CCU and addresses of dynamic DNS.
-        let device = (matches!(first, "relay" | "light" | "color" | "white" | "roller" | "settings" | "ota")
-            && !self.query.is_empty())
+        let device = (DEVICE_PARTS.contains(&first) && !self.query.is_empty())
             || (first == "rpc" && self.segments.len() == 2 && last.contains('.') && !asks(last_method))
             || first.starts_with("win&")
             || (matches!(last, "win" | "cmd") && !self.query.is_empty())
-            || (is_script(last)
-                && ["change", "reboot", "restart", "runprogram", "shutdown"]
-                    .iter()
-                    .any(|one| last.contains(one)))
+            || (is_script(last) && SCRIPT_ORDERS.iter().any(|one| last.contains(one)))
             // Plex keeps its marks and positions there.
             || (first == ":" && !matches!(last, ":" | "prefs" | "websockets" | "notifications"))
             || (host.ends_with("duckdns.org") && first == "update")
             || (host.starts_with("update.") && self.segments.is_empty() && !self.query.is_empty())
-            || (matches!(last, "update" | "dyndns")
-                && ["domains", "hostname", "myip", "ip", "host", "domain"]
-                    .iter()
-                    .any(|key| self.value(key).is_some()));
+            || (matches!(last, "update" | "dyndns") && DNS_KEYS.iter().any(|key| self.value(key).is_some()));
         ORDERS.contains(&last) || keyed || device
     }
 
@@ -135,9 +125,8 @@ impl Address {
             // Tasmota answers with the setting where none is given.
             let mut words = lower.split_whitespace();
             let first = words.next().unwrap_or_default();
-            let orders = ["restart", "reset", "backlog", "upgrade", "toggle"];
-            return !(first.starts_with("status")
-                || (words.next().is_none() && !orders.iter().any(|one| first.starts_with(one))));
+            let orders = DEVICE_ORDERS.iter().any(|one| first.starts_with(one));
+            return !(first.starts_with("status") || (words.next().is_none() && !orders));
         }
         if ACTION_KEYS.contains(&key) {
             return !asks(&lower) && !lower.is_empty();
@@ -146,12 +135,8 @@ impl Address {
         match key {
             "mode" => api && DOWNLOAD_MODES.contains(&lower.as_str()),
             "name" => {
-                self.value("mode").is_some()
-                    && api
-                    && ORDERS
-                        .iter()
-                        .chain(&["rename", "priority", "sort", "change_complete_action"])
-                        .any(|one| *one == lower)
+                let mut orders = ORDERS.iter().chain(&DOWNLOAD_ORDERS);
+                self.value("mode").is_some() && api && orders.any(|one| *one == lower)
             }
             "param" => self.value("type") == Some("command") && !asks(&lower),
             "type" => matches!(lower.as_str(), "cmd" | "scenario" | "interaction") && self.has("core"),
@@ -176,10 +161,11 @@ impl Address {
         if has(&["_sql"]) && holds(&["delete", "@"]) {
             return false;
         }
-        if has(&SEARCHES)
-            || (has(&["allocation"]) && last == "explain")
-            || (has(&["_db", "db"]) && last == "query")
-        {
+        let has_one = |names: &str| names.split('|').any(|name| self.has(name));
+        let answers = |(ends, parts): &(&str, &str)| {
+            ends.split('|').any(|end| end == last) && parts.split_whitespace().all(has_one)
+        };
+        if has(&SEARCHES) || ANSWERING.iter().any(answers) {
             return true;
         }
         let body_lower = body.map(str::to_lowercase);
@@ -198,9 +184,7 @@ impl Address {
                 statement.is_some_and(|text| statement_reads(&text.to_lowercase(), true))
             }
             "query" if has(&["v2"]) => body_lower.is_some_and(flux::only_reads),
-            "query" if has(&["ds", "grafana"]) => {
-                !holds(&["insert ", "update ", "delete ", "drop ", "truncate ", "alter ", "create ", "\\u"])
-            }
+            "query" if has(&["ds", "grafana"]) => !holds(&PANEL_CHANGES),
             "" => match (statement, body_lower) {
                 (Some(text), None | Some("")) => statement_reads(&text.to_lowercase(), true),
                 (None, Some(text)) => statement_reads(text, true),
@@ -209,17 +193,7 @@ impl Address {
             "graphql" => body_lower.is_some_and(|text| {
                 !["mutation", "\\u"].iter().any(|one| text.contains(one)) && !text.starts_with('@')
             }),
-            "search" | "multi-search" | "multi_search" | "scroll" | "count" | "jql" => {
-                has(&["rest", "indexes", "collections", "multi-search", "multi_search"])
-            }
-            "select" => has(&["solr", "logsql"]),
-            "dns-query" | "selfsubjectaccessreviews" | "selfsubjectrulesreviews" => true,
-            // Home Assistant, Nomad, Kubernetes and Vault.
             "template" => self.segments == ["api", "template"],
-            "check_config" => has(&["config"]),
-            "parse" | "plan" => has(&["v1"]) && has(&["jobs", "job"]),
-            "job" => has(&["validate"]),
-            "capabilities" | "capabilities-self" => has(&["sys"]),
             "api_jsonrpc.php" | "jsonrpc" | "json-rpc" | "rpc" | "json" | "ubus" => {
                 body_lower.is_some_and(calls_ask)
             }
@@ -251,15 +225,10 @@ fn calls_ask(body: &str) -> bool {
 fn statement_reads(text: &str, strictly: bool) -> bool {
     let text = text.trim_start_matches(['\'', '"', ' ']);
     let first = text.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
-    let reads = ["select", "show", "explain", "describe", "desc", "exists", "with"];
-    let changes = [
-        "insert", "drop", "create", "alter", "delete", "truncate", "update", "grant", "revoke", "kill",
-        "optimize", "system", "set", "rename", "attach", "detach",
-    ];
-    if reads.contains(&first) && (strictly || text.contains(char::is_whitespace)) {
+    if READING_STATEMENTS.contains(&first) && (strictly || text.contains(char::is_whitespace)) {
         return sql::reading(text, Functions::BuiltIn).is_some_and(|files| files.is_empty());
     }
-    !(strictly || changes.contains(&first) && text.contains(char::is_whitespace))
+    !(strictly || CHANGING_STATEMENTS.contains(&first) && text.contains(char::is_whitespace))
 }
 
 /// `%20` and `+` decoded.

@@ -24,24 +24,33 @@ struct Request {
     uploads: bool,
 }
 
+impl Request {
+    fn of(command: &Command, usage: &Usage, texts: &[&str]) -> Self {
+        let is_httpie = usage.program.key == "httpie";
+        if is_httpie { in_words(command, usage, texts) } else { in_options(command, usage, texts) }
+    }
+}
+
+/// Adds a part to the query of an address.
+fn add_to_query(address: &mut String, part: &str) {
+    address.push(if address.contains('?') { '&' } else { '?' });
+    address.push_str(part);
+}
+
 /// The effect of a request: sending changes something, but for queries; some addresses change something when they are
 /// only asked for.
 pub fn effect(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
-    let request = match usage.program.key {
-        "httpie" => in_words(command, usage, texts),
-        _ => in_options(command, usage, texts),
-    };
-    let changes = CHANGES;
+    let request = Request::of(command, usage, texts);
     // `X-HTTP-Method-Override: DELETE`.
     let overrides = |header: &Word| header.text.to_ascii_lowercase().contains("-override");
     if request.uploads || request.headers.iter().any(overrides) {
-        return changes;
+        return CHANGES;
     }
     let sends = !request.data.is_empty() && !request.in_address;
     let method = match &request.method {
         Some(method) => match method.known() {
             Some(method) => method.to_ascii_uppercase(),
-            None => return changes,
+            None => return CHANGES,
         },
         None if sends => "POST".to_owned(),
         None => "GET".to_owned(),
@@ -53,8 +62,7 @@ pub fn effect(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
             let mut text = word.text.clone();
             let data = request.data.iter().filter(|_| request.in_address);
             for part in request.parameters.iter().chain(data) {
-                text.push(if text.contains('?') { '&' } else { '?' });
-                text.push_str(&part.text);
+                add_to_query(&mut text, &part.text);
             }
             Address::of(&text)
         })
@@ -75,15 +83,12 @@ pub fn effect(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
         }
         _ => false,
     };
-    if reads { READS } else { changes }
+    if reads { READS } else { CHANGES }
 }
 
 /// The addresses of a request with their hosts as written, and what it sends beside them.
 pub fn destinations(command: &Command, usage: &Usage, texts: &[&str]) -> (Vec<(Word, String)>, Vec<Word>) {
-    let request = match usage.program.key {
-        "httpie" => in_words(command, usage, texts),
-        _ => in_options(command, usage, texts),
-    };
+    let request = Request::of(command, usage, texts);
     let host = |word: &Word| {
         let rest = word.text.split_once("://").map_or(word.text.as_str(), |(_, rest)| rest);
         let end = rest.find(['/', '?', '#']).filter(|_| !rest.starts_with("$(")).unwrap_or_else(|| {
@@ -144,7 +149,6 @@ fn in_options(command: &Command, usage: &Usage, texts: &[&str]) -> Request {
 /// `http`: the method, the address and the data are words.
 fn in_words(command: &Command, usage: &Usage, texts: &[&str]) -> Request {
     let given = usage.operands(texts);
-    let ignores_stdin = given.has(Role::IgnoresInput);
     let data = given.places(Role::Data).filter_map(|at| command.value(at)).collect();
     let mut request = Request { data, ..Request::default() };
     let words: Vec<Word> =
@@ -162,18 +166,14 @@ fn in_words(command: &Command, usage: &Usage, texts: &[&str]) -> Request {
         if rest.starts_with("==") {
             // A parameter of the address.
             let query = text.replacen("==", "=", 1);
-            for address in &mut request.addresses {
-                let joint = if address.text.contains('?') { '&' } else { '?' };
-                address.text.push(joint);
-                address.text.push_str(&query);
-            }
+            request.addresses.iter_mut().for_each(|address| add_to_query(&mut address.text, &query));
         } else if rest.starts_with(':') && !rest.starts_with(":=") {
             request.headers.push(word);
         } else {
             request.data.push(word);
         }
     }
-    if !ignores_stdin {
+    if !given.has(Role::IgnoresInput) {
         request.data.extend(command.stdin.clone());
     }
     request

@@ -81,53 +81,34 @@ pub enum Place {
     Local,
 }
 
-/// A kind of check that follows from the names of a service, and can be switched off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CheckKind {
-    /// Its containers.
-    Container,
-    /// Its units.
-    Unit,
-    /// Its workloads.
-    Workload,
-    /// Its guests.
-    Guest,
-}
-
-impl CheckKind {
-    /// The word for it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Container => "container",
-            Self::Unit => "unit",
-            Self::Workload => "workload",
-            Self::Guest => "guest",
-        }
+opsctl_reader::words! {
+    /// A kind of check that follows from the names of a service, and can be switched off.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum CheckKind {
+        /// Its containers.
+        Container = "container",
+        /// Its units.
+        Unit = "unit",
+        /// Its workloads.
+        Workload = "workload",
+        /// Its guests.
+        Guest = "guest",
     }
 }
 
-/// The program that runs the containers of a service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Engine {
-    /// `docker`.
-    #[default]
-    Docker,
-    /// `podman`.
-    Podman,
-    /// `nerdctl`.
-    Nerdctl,
-}
-
-impl Engine {
-    /// The program.
-    pub const fn program(self) -> &'static str {
-        match self {
-            Self::Docker => "docker",
-            Self::Podman => "podman",
-            Self::Nerdctl => "nerdctl",
-        }
+opsctl_reader::words! {
+    /// The program that runs the containers of a service.
+    #[derive(Default, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Engine {
+        /// `docker`.
+        #[default]
+        Docker = "docker",
+        /// `podman`.
+        Podman = "podman",
+        /// `nerdctl`.
+        Nerdctl = "nerdctl",
     }
 }
 

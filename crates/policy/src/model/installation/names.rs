@@ -1,6 +1,6 @@
 //! Names that contain the name of a service: of pods, of the containers of compose and swarm, of units.
 
-use crate::lists::MANAGER_PREFIXES;
+use crate::lists::{GENERATORS, MANAGER_PREFIXES, UNIT_TYPES};
 
 /// The letters of the suffixes that Kubernetes generates: no vowels, and nothing that looks like one.
 const SUFFIX: &str = "bcdfghjklmnpqrstvwxz2456789";
@@ -16,13 +16,6 @@ const SHORT_ID: usize = 12;
 
 /// The length of a full container ID.
 const FULL_ID: usize = 64;
-
-/// Programs that generate units for containers; their names begin the names of these units.
-const GENERATORS: [&str; 7] =
-    ["docker-compose", "podman-compose", "container", "docker", "podman", "compose", "pod"];
-
-/// The types of units, and the ending of init scripts.
-const UNIT_TYPES: [&str; 7] = [".service", ".socket", ".timer", ".scope", ".path", ".target", ".sh"];
 
 /// A name that is contained in another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

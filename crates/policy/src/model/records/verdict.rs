@@ -45,6 +45,17 @@ impl Reason {
     }
 }
 
+/// These reasons, each once.
+pub fn each_once(reasons: impl IntoIterator<Item = Reason>) -> Vec<Reason> {
+    let mut found: Vec<Reason> = Vec::new();
+    for reason in reasons {
+        if !found.contains(&reason) {
+            found.push(reason);
+        }
+    }
+    found
+}
+
 /// An action on one service, with service and host from the inventory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedAction {

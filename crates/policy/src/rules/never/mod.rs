@@ -364,7 +364,7 @@ mod tests {
             let terms = || program.forms().filter_map(|form| form.effect);
             let stated = |stated| matches!(stated, Stated::Changes(class) if class.as_str() == name);
             terms().any(|terms| stated(terms.stated))
-                || terms().any(|terms| terms.classes.0.iter().any(|(class, _)| class.as_str() == name))
+                || terms().any(|terms| terms.classes.iter().any(|(class, _)| class.as_str() == name))
         };
         for rule in defaults() {
             let denies = |program: &Program| {

@@ -2,16 +2,14 @@
 
 use crate::actions::call::Call;
 use crate::actions::request::Request;
+use crate::languages::names::apis;
 use crate::terms::action::{Action, ActionKind, Family, Target, Verb};
-
-/// Mutations in GraphQL that create a pull request.
-const MUTATIONS: [&str; 2] = ["createPullRequest", "mergeRequestCreate"];
 
 pub(in crate::actions) fn find_actions(call: &Call<'_>, request: &Request, actions: &mut Vec<Action>) {
     let creates = request.urls.iter().any(|url| request.sends && is_collection(&url.text));
     let mutates = || {
         let mut values = call.own.options.iter().filter_map(|(_, value)| value.as_ref());
-        values.any(|value| MUTATIONS.iter().any(|name| value.text.contains(name)))
+        values.any(|value| apis::MUTATIONS.are_in(&value.text))
     };
     let is_graphql = request.urls.iter().any(|url| url.text.contains("graphql"));
     if creates || (is_graphql && mutates()) {

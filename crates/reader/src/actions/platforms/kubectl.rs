@@ -5,18 +5,12 @@ use crate::actions::line::{Arguments, Named, named};
 use crate::catalogue::base_name;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::program::Role;
+use crate::languages::names::manifests as names;
 use crate::manifest::kubernetes;
 use crate::shell::Word;
 use crate::terms::action::{Action, Family, Target};
 use crate::terms::reference::Form;
 use crate::terms::workload::{Workload, WorkloadKind};
-
-/// The kinds, besides jobs, of which a name contains that of a workload.
-const PARTS: [&str; 6] = ["pod", "pods", "po", "replicaset", "replicasets", "rs"];
-
-/// The labels whose value is the name of a workload.
-const NAMING_LABELS: [&str; 6] =
-    ["app", "k8s-app", "name", "release", "app.kubernetes.io/name", "app.kubernetes.io/instance"];
 
 pub(in crate::actions) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
     let words = call.targets();
@@ -89,7 +83,7 @@ fn selected(selector: &str) -> Option<&str> {
     let (label, name) = selector.split_once('=')?;
     let name = name.strip_prefix('=').unwrap_or(name);
     let is_plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));
-    (is_plain && NAMING_LABELS.contains(&label)).then_some(name)
+    (is_plain && names::NAMING_LABELS.has(label)).then_some(name)
 }
 
 /// The namespace that the options name, if it is known.
@@ -102,7 +96,7 @@ pub(in crate::actions) fn namespace<'a>(usage: &Usage, arguments: &[&'a Argument
 pub(in crate::actions) fn read(kind: &str, written: &str, namespace: Option<&str>) -> (Workload, Form) {
     let kind = written.split_once('/').map_or(kind, |(kind, _)| kind);
     let kind_of_part = kind.split('.').next().unwrap_or_default();
-    let is_part = PARTS.iter().any(|part| part.eq_ignore_ascii_case(kind_of_part));
+    let is_part = names::WORKLOAD_PARTS.iter().any(|part| part.eq_ignore_ascii_case(kind_of_part));
     let kind = WorkloadKind::find(kind);
     let form = if is_part || kind == Some(WorkloadKind::Job) { Form::Pod } else { Form::Name };
     let workload =

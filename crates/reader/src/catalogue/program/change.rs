@@ -1,13 +1,10 @@
 //! What a description states of changes: each has a class.
 
-use std::fmt;
-
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, Serializer};
 
 use super::constant::{Constant, Statics};
-use super::keys::{Read, Value};
-use super::list::{Absent, Map, Options};
+use super::keys::Read;
 use crate::terms::class::Class;
 
 /// The stated effect of a form.
@@ -72,61 +69,5 @@ impl Constant for Stated {
             Self::Changes(class) => format!("Stated::Changes(Class::{class:?})"),
             other => format!("Stated::{other:?}"),
         }
-    }
-}
-
-/// Options with which a form changes something, by the class of the change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Classes(pub Map<Class, Options>);
-
-impl Classes {
-    /// All of these options.
-    pub(super) fn options(self) -> Options {
-        Options::keep(self.0.iter().flat_map(|(_, options)| options.iter().copied()).collect())
-    }
-}
-
-impl Absent for Classes {
-    const ABSENT: Self = Self(Map::ABSENT);
-}
-
-impl Read for Classes {
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ByClass;
-
-        impl<'de> Visitor<'de> for ByClass {
-            type Value = Classes;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("options by the class of the change, such as `{plain: [--repair]}`")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Classes, A::Error> {
-                let Value(map) = Deserialize::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
-                Ok(Classes(map))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<Classes, A::Error> {
-                Err(A::Error::invalid_type(serde::de::Unexpected::Seq, &self))
-            }
-        }
-
-        deserializer.deserialize_any(ByClass)
-    }
-}
-
-impl Serialize for Classes {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
-    }
-}
-
-impl Constant for Classes {
-    fn type_name() -> String {
-        "Classes".to_owned()
-    }
-
-    fn expression(&self, statics: &mut Statics) -> String {
-        format!("Classes({})", self.0.expression(statics))
     }
 }

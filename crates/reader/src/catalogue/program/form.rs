@@ -1,6 +1,6 @@
 //! The form of a program: what it does with a verb, or without one.
 
-use super::change::{Classes, Stated};
+use super::change::Stated;
 use super::files::Files;
 use super::keys;
 use super::list::{Map, Options, Part, Texts};
@@ -28,6 +28,10 @@ keys::keys! {
         pub stdin: Stdin,
         /// Whether it fetches or builds other versions, which `docker compose up` in the same command then puts in place. Default: `false`.
         pub fetches: bool,
+        /// Number of words with which it prints the names of everything that runs.
+        pub lists: Option<usize>,
+        /// Options of which one is required for it to print these names.
+        pub lists_with: Options,
     }
     beside {
         /// The effect if it carries out no action; `None` for the effect of the command that it runs, otherwise unknown.
@@ -38,23 +42,10 @@ keys::keys! {
         pub runs: Option<Part<Runs>>,
         /// The files that it reads and writes.
         pub files: Option<Part<Files>>,
-        /// Whether it prints the names of everything that runs.
-        pub lists: Option<Lists>,
         /// All options that take a value: the listed ones, those whose value is a file, and those whose role has a value.
         pub valued: Options,
         /// All described options that take no value.
         pub flags: Options,
-    }
-
-    /// The conditions on which a program prints the names of everything that runs.
-    pub struct Lists {
-        /// Number of words with which it prints the names of everything that runs.
-        #[key = "lists"]
-        #[default(0)]
-        pub words: usize,
-        /// Options of which one is required for it to print these names.
-        #[key = "lists_with"]
-        pub with: Options,
     }
 
     /// The effect of a form, and its conditions.
@@ -67,7 +58,7 @@ keys::keys! {
         pub flags: Option<Options>,
         /// Options with which it changes something, by the class of the change, such as `{plain: [--repair]}`; `-*` for all options that are not listed, where these run no other program.
         #[key = "changes_with"]
-        pub classes: Classes,
+        pub classes: Map<Class, Options>,
         /// Options of which one is required for it to only read; without one, it changes something.
         pub reads_with: Options,
         /// Class of what it changes without an option of `reads_with`. Default: `plain`.
@@ -145,7 +136,7 @@ impl EffectTerms {
         let stated = matches!(self.stated, Stated::Changes(class) if class != Class::Plain);
         stated
             || self.otherwise.is_some_and(|class| class != Class::Plain)
-            || self.classes.0.iter().any(|(class, _)| *class != Class::Plain)
+            || self.classes.iter().any(|(class, _)| *class != Class::Plain)
     }
 }
 

@@ -16,9 +16,9 @@ mod roles;
 mod runs;
 mod words;
 
-pub use change::{Classes, Stated};
+pub use change::Stated;
 pub use files::{FileHow, Files};
-pub use form::{Check, Does, EffectTerms, Form, Lists, Recipients, Stdin};
+pub use form::{Check, Does, EffectTerms, Form, Recipients, Stdin};
 pub use keys::{Keys, Read, Value};
 pub use list::{List, Map, Options, Part, Scripts, Texts};
 pub use role::Role;

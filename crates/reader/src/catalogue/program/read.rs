@@ -8,7 +8,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::change::Stated;
 use super::files::Files;
-use super::form::{Does, EffectTerms, Form, Lists};
+use super::form::{Does, EffectTerms, Form};
 use super::keys::{Keys, Read, invalid};
 use super::list::{List, Map, Options, Part, Texts};
 use super::runs::Runs;
@@ -18,9 +18,8 @@ use crate::catalogue::options::{ABBREVIATES, ONE_DASH};
 use crate::terms::verb::Verb;
 
 /// The keys of a verb.
-static VERB_KEYS: LazyLock<Vec<&str>> = LazyLock::new(|| {
-    [Form::KEYS, EffectTerms::KEYS, Does::KEYS, Runs::KEYS, Lists::KEYS, Files::KEYS].concat()
-});
+static VERB_KEYS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| [Form::KEYS, EffectTerms::KEYS, Does::KEYS, Runs::KEYS, Files::KEYS].concat());
 
 /// The keys of a program.
 static PROGRAM_KEYS: LazyLock<Vec<&str>> = LazyLock::new(|| [Program::KEYS, &VERB_KEYS].concat());
@@ -31,7 +30,6 @@ struct Draft {
     effect: EffectTerms,
     does: Does,
     runs: Runs,
-    lists: Lists,
     files: Files,
     keys: Vec<&'static str>,
 }
@@ -42,7 +40,6 @@ impl Draft {
         effect: EffectTerms::PLAIN,
         does: Does::PLAIN,
         runs: Runs::PLAIN,
-        lists: Lists::PLAIN,
         files: Files::PLAIN,
         keys: Vec::new(),
     };
@@ -53,7 +50,6 @@ impl Draft {
             || self.effect.set(key, map)?
             || self.does.set(key, map)?
             || self.runs.set(key, map)?
-            || self.lists.set(key, map)?
             || self.files.set(key, map)?;
         Ok(())
     }
@@ -72,12 +68,13 @@ impl Draft {
                 _ => return Err(E::missing_field("to")),
             });
         }
-        for (key, needs) in [(Does::KEYS, "does"), (Runs::KEYS, "runs"), (Lists::KEYS, "lists")] {
-            if self.has(key) && !self.has(&[needs]) {
+        for (keys, needs) in [(Does::KEYS, "does"), (Runs::KEYS, "runs"), (&["lists_with"], "lists")] {
+            if self.has(keys) && !self.has(&[needs]) {
                 return Err(E::missing_field(needs));
             }
         }
-        self.effect.changes_with = self.effect.classes.options();
+        let options = self.effect.classes.iter().flat_map(|(_, options)| options.iter().copied());
+        self.effect.changes_with = Options::keep(options.collect());
         // A program that runs another one may have its own conditions.
         if self.has(EffectTerms::KEYS) && !self.has(&["effect", "runs"]) {
             return Err(E::missing_field("effect"));
@@ -87,7 +84,6 @@ impl Draft {
                 .then(|| Part::keep(self.effect)),
             does: self.has(&["does"]).then(|| Part::keep(self.does)),
             runs: self.has(&["runs"]).then(|| Part::keep(self.runs)),
-            lists: self.has(&["lists"]).then_some(self.lists),
             // `reads: word...` differs from a missing key.
             files: (self.has(&["reads"]) || self.files != Files::PLAIN).then(|| Part::keep(self.files)),
             ..self.form
@@ -205,7 +201,6 @@ fn write_form<M: SerializeMap>(form: &Form, map: &mut M) -> Result<(), M::Error>
     form.effect.map_or(Ok(()), |effect| effect.write(&["effect"], map))?;
     form.does.map_or(Ok(()), |does| does.write(&["does", "to"], map))?;
     form.runs.map_or(Ok(()), |runs| runs.write(&["runs"], map))?;
-    form.lists.map_or(Ok(()), |lists| lists.write(&["lists"], map))?;
     form.files.map_or(Ok(()), |files| files.write(&["reads"], map))
 }
 

@@ -46,6 +46,15 @@ impl Token {
     pub fn is(&self, symbol: char) -> bool {
         *self == Self::Symbol(symbol)
     }
+
+    /// By how much it changes the depth of brackets.
+    pub fn nesting(&self) -> i32 {
+        match self {
+            Self::Symbol('(' | '[' | '{') => 1,
+            Self::Symbol(')' | ']' | '}') => -1,
+            _ => 0,
+        }
+    }
 }
 
 /// Tokens by their index. An index that wraps below the first token is outside of the code, as one behind the last is.
@@ -56,6 +65,8 @@ pub trait Places {
     fn literal_at(&self, at: usize) -> Option<&str>;
     /// Whether this symbol is at an index.
     fn is_at(&self, at: usize, symbol: char) -> bool;
+    /// The index of the bracket that closes the one at an index, if one does.
+    fn closing(&self, open: usize) -> Option<usize>;
 }
 
 impl Places for [Token] {
@@ -69,6 +80,15 @@ impl Places for [Token] {
 
     fn is_at(&self, at: usize, symbol: char) -> bool {
         self.get(at).is_some_and(|token| token.is(symbol))
+    }
+
+    fn closing(&self, open: usize) -> Option<usize> {
+        let mut depth = 0;
+        (open..self.len()).find(|at| {
+            let nesting = self.get(*at).map_or(0, Token::nesting);
+            depth += nesting;
+            nesting < 0 && depth <= 0
+        })
     }
 }
 

@@ -8,9 +8,9 @@ use crate::shell::text::{Listing, is_all_unknown};
 /// What a command lists; `None` for any other command.
 pub(crate) fn of(texts: &[&str], catalogue: Catalogue) -> Option<Listing> {
     let usage = catalogue.usage(texts, &|index| texts.get(index).is_some_and(|text| is_all_unknown(text)))?;
-    let lists = usage.form.lists?;
+    let (names, needed) = (usage.form.lists?, usage.form.lists_with);
     let value = usage.value();
-    let (mut words, mut filters, mut is_asked) = (0, Vec::new(), lists.with.is_empty());
+    let (mut words, mut filters, mut is_asked) = (0, Vec::new(), needed.is_empty());
     let mut is_latest = false;
     for item in Scanner::new(texts, usage.rest, &value) {
         match item {
@@ -20,7 +20,7 @@ pub(crate) fn of(texts: &[&str], catalogue: Catalogue) -> Option<Listing> {
             }
             Item::Positional(_) => words += 1,
             Item::Option(name, at) => {
-                is_asked |= name.is_any(&lists.with);
+                is_asked |= name.is_any(&needed);
                 let number = at.and_then(|at| at.of(texts));
                 is_latest |=
                     name.is_any(&["-l", "--latest"]) || name.is_any(&["-n", "--last"]) && number == Some("1");
@@ -35,7 +35,7 @@ pub(crate) fn of(texts: &[&str], catalogue: Catalogue) -> Option<Listing> {
         }
     }
     // The latest container is one, which only the engine knows.
-    if words != lists.words || !is_asked || is_latest {
+    if words != names || !is_asked || is_latest {
         return None;
     }
     // A filter by name selects what it is a part of; any other filter may select everything.

@@ -155,21 +155,9 @@ fn starts_something(tokens: &[Token], at: usize, own: &str, language: Language) 
 
 /// The literal texts between the brackets that open at `from`.
 fn literals(tokens: &[Token], from: usize) -> Vec<&str> {
-    let mut depth = 0_usize;
-    let mut texts = Vec::new();
-    for token in tokens.get(from..).unwrap_or_default().iter().take(64) {
-        match token {
-            Token::Symbol('(' | '[' | '{') => depth += 1,
-            Token::Symbol(')' | ']' | '}') => {
-                depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    break;
-                }
-            }
-            token => texts.extend(token.literal()),
-        }
-    }
-    texts
+    let near = tokens.get(from..(from + 64).min(tokens.len())).unwrap_or_default();
+    let inside = near.closing(0).and_then(|close| near.get(..close)).unwrap_or(near);
+    inside.iter().filter_map(Token::literal).collect()
 }
 
 /// The literal texts, and the lists of texts, that code may run in a way that is not followed: those that begin with

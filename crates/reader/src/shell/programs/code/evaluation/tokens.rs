@@ -108,20 +108,7 @@ impl Evaluator<'_> {
 
     /// The index of the bracket that closes the one at an index, or the end.
     pub(super) fn closing(&self, open: usize) -> usize {
-        let mut depth = 0_usize;
-        for at in open..self.end {
-            match self.unit.tokens.get(at) {
-                Some(Token::Symbol('(' | '[' | '{')) => depth += 1,
-                Some(Token::Symbol(')' | ']' | '}')) => {
-                    depth = depth.saturating_sub(1);
-                    if depth == 0 {
-                        return at;
-                    }
-                }
-                _ => {}
-            }
-        }
-        self.end
+        self.unit.tokens.get(..self.end).and_then(|tokens| tokens.closing(open)).unwrap_or(self.end)
     }
 
     /// The first index from here on, outside brackets, at which a token fits, or a bracket closes that does not open here.
