@@ -69,7 +69,10 @@ impl Prover<'_> {
                     let text = at.and_then(|at| at.of(texts));
                     // `--check=false` is as if it were not there.
                     let is_off = !name.is_any(&value) && matches!(text, Some("false" | "0" | "no" | "off"));
-                    if name.is_any(&terms.changes_with) && !(is_off && text == Some("false"))
+                    // Without a value it writes the default file.
+                    let is_cut = at.is_none() && name.is_any(&outputs) && name.is_any(&value);
+                    if is_cut
+                        || name.is_any(&terms.changes_with) && !(is_off && text == Some("false"))
                         || (!is_listed
                             && !is_whole
                             && (name.begins(&terms.changes_with) || name.begins(&outputs)))
@@ -99,6 +102,10 @@ impl Prover<'_> {
                 }
                 Item::Positional(index) => {
                     words += 1;
+                    // The words of the command that it runs are that command's.
+                    if is_wrapper && own_words(usage).is_none_or(|own| words > own) {
+                        continue;
+                    }
                     let text = texts.get(index).copied().unwrap_or_default();
                     if !fits(text, &terms.words) {
                         return changes(Why::Word);

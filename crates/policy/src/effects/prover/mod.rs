@@ -173,11 +173,12 @@ impl Prover<'_> {
                 changing_values: terms.changing_values,
                 changes_with: terms.changes_with,
                 check: terms.check,
+                words: terms.words,
                 ..EffectTerms::PLAIN
             },
             Some(terms) => *terms,
             None if runs && !code => EffectTerms::PLAIN,
-            None if code => return self.code(command, usage.form.runs.map(|runs| runs.how)),
+            None if code => return self.code(command, usage.form.runs.map(|runs| runs.how), runs),
             None if usage.form.runs.is_some() => return (Effect::Unknown, Why::RunsUnknown(program)),
             None => return (Effect::Unknown, Why::NotStated(usage.written(&texts))),
         };
@@ -215,6 +216,16 @@ impl Prover<'_> {
         // What runs a program runs it in a dry run, too.
         let doubtful = usage.form.effect.and_then(|terms| doubtful_option(usage, &terms, texts));
         let doubtful = doubtful.or_else(|| takes_back(usage, texts).map(|option| (Effect::Unknown, option)));
+        // Packages that are named are built, unless an option says otherwise.
+        let given = usage.operands(texts);
+        let builds = usage.form.effect.is_some_and(|terms| {
+            !terms.any_words_with.is_empty()
+                && terms.most_words.is_some_and(|most| given.words.len() > most)
+                && !given.options.iter().any(|(name, _)| name.is_any(&terms.any_words_with))
+        });
+        if builds {
+            return (Effect::Changes, Why::Stated);
+        }
         if let Some(proof) = before_verb(usage, texts) {
             return proof;
         }
@@ -229,16 +240,13 @@ impl Prover<'_> {
     }
 
     /// Code of another language on the command line.
-    fn code(&self, command: &Command, how: Option<How>) -> Proof {
+    fn code(&self, command: &Command, how: Option<How>, runs: bool) -> Proof {
         let Some(How::Code(language)) = how else { return (Effect::Unknown, Why::Code) };
         // Perl and Ruby take more code behind the first: `perl -ne print $(cat /tmp/x)`.
         let mut words = command.words.iter().skip(1).filter(|_| language != Language::Python);
         if let Some(word) = words.find(|word| self.may_be_option(word, command)) {
             return (Effect::Unknown, Why::MaybeOption(word.text.clone()));
         }
-        code::effect(command, language, &|from| {
-            let words = command.words.get(from..).unwrap_or_default().to_vec();
-            self.command(&Command { words, ..command.clone() }, false)
-        })
+        code::effect(command, language, runs)
     }
 }
