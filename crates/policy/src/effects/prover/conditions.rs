@@ -80,7 +80,7 @@ impl Prover<'_> {
                     {
                         return changes(Why::Option(written(name)));
                     }
-                    let is_open = !is_listed && may_be_doubtful(name, terms);
+                    let is_open = !is_listed && !is_whole && may_be_doubtful(name, terms);
                     match doubt(name, text, terms).or_else(|| is_open.then_some(Effect::Unknown)) {
                         Some(Effect::Changes) => changing = changing.or_else(|| Some(written(name))),
                         Some(_) => return unknown(Why::Option(written(name))),

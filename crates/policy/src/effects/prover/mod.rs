@@ -20,7 +20,7 @@ use opsctl_reader::actions::{CommandActions, command_actions};
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::program::{EffectTerms, How, Language, Stated};
 use opsctl_reader::catalogue::{Catalogue, base_name};
-use opsctl_reader::shell::Command;
+use opsctl_reader::shell::{Command, Word, glob};
 use opsctl_reader::terms::effect::Effect;
 
 /// Whether a file that cannot be read here is one in which an operator sets variables.
@@ -118,6 +118,11 @@ impl Prover<'_> {
         if lines::ends_own_jobs(command) {
             return READS;
         }
+        // Qualifiers of a glob and flags of an expansion run code: `*(e:'touch x':)`, `*(+touch)`, `${(e)x}`.
+        let is_qualified = |word: &Word| glob("*(*[e+]*)*", &word.text);
+        if command.via.iter().any(|via| via == "zsh") && command.words.iter().any(is_qualified) {
+            return (Effect::Unknown, Why::Code);
+        }
         if name.contains('/') && !command.is_script && !self.is_program(name, command) {
             return (Effect::Unknown, Why::ScriptOnDisk(name.to_owned()));
         }
@@ -174,6 +179,7 @@ impl Prover<'_> {
                 changes_with: terms.changes_with,
                 check: terms.check,
                 words: terms.words,
+                flags: terms.flags,
                 ..EffectTerms::PLAIN
             },
             Some(terms) => *terms,
