@@ -71,11 +71,11 @@ impl Prover<'_> {
                     let is_off = !name.is_any(&value) && matches!(text, Some("false" | "0" | "no" | "off"));
                     // Without a value it writes the default file.
                     let is_cut = at.is_none() && name.is_any(&outputs) && name.is_any(&value);
+                    let is_stated = name.is_any(&terms.changes_with) && !(is_off && text == Some("false"));
+                    let begins = || name.begins(&terms.changes_with) || name.begins(&outputs);
                     if is_cut
-                        || name.is_any(&terms.changes_with) && !(is_off && text == Some("false"))
-                        || (!is_listed
-                            && !is_whole
-                            && (name.begins(&terms.changes_with) || name.begins(&outputs)))
+                        || is_stated
+                        || !is_listed && !is_whole && begins()
                         || at.is_some_and(|at| is_option(at, texts, &[terms.changes_with, outputs]))
                     {
                         return changes(Why::Option(written(name)));
@@ -102,8 +102,8 @@ impl Prover<'_> {
                 }
                 Item::Positional(index) => {
                     words += 1;
-                    // The words of the command that it runs are that command's.
                     if is_wrapper && own_words(usage).is_none_or(|own| words > own) {
+                        // It is one of the command that it runs.
                         continue;
                     }
                     let text = texts.get(index).copied().unwrap_or_default();
@@ -125,13 +125,8 @@ impl Prover<'_> {
         if let Some(option) = changing {
             return changes(Why::Option(option));
         }
-        if !reads && is_wrapper {
-            return unknown(Why::RunsUnknown(
-                base_name(texts.first().copied().unwrap_or_default()).to_owned(),
-            ));
-        }
         if !reads {
-            return changes(Why::LacksOption(terms.reads_with.first().copied().unwrap_or_default()));
+            return lacks_option(is_wrapper, terms, texts);
         }
         if !any_words && terms.most_words.is_some_and(|most| words > most) {
             return changes(Why::Stated);
@@ -175,6 +170,15 @@ impl Prover<'_> {
             Check::AnsibleModule => ansible::effect(usage, texts),
         }
     }
+}
+
+/// Why a command without any of the options with which it reads does not only read.
+fn lacks_option(is_wrapper: bool, terms: &EffectTerms, texts: &[&str]) -> Proof {
+    if is_wrapper {
+        let name = texts.first().copied().unwrap_or_default();
+        return (Effect::Unknown, Why::RunsUnknown(base_name(name).to_owned()));
+    }
+    (Effect::Changes, Why::LacksOption(terms.reads_with.first().copied().unwrap_or_default()))
 }
 
 /// An option before the verb with which the verb changes something: many programs take the options of a verb there, too.

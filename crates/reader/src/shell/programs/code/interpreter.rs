@@ -35,13 +35,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: La
     }
     match &code {
         Some(Code::File(path)) => return run_files(evaluator, started, path),
-        // `python3 -m pip list` is `pip list`.
-        Some(Code::Module(module, at)) => {
-            let fields = [vec![Field::literal(module)], invocation.from(at + 1).to_vec()].concat();
-            let (one, inner) =
-                (Invocation::of(fields, invocation.stdin.clone()), shell.clone().through(program));
-            return evaluator.through(shell, invocation, program, |this| this.run_program(&inner, &one));
-        }
+        Some(Code::Module(module, at)) => return run_module(evaluator, started, module, *at),
         _ => {}
     }
     let printed = output::of(evaluator, shell, invocation, program);
@@ -142,6 +136,15 @@ impl Evaluator {
         self.code.push((language, code.to_owned(), Rc::clone(&reading)));
         reading
     }
+}
+
+/// Follows `python3 -m pip list` as `pip list`.
+fn run_module(evaluator: &mut Evaluator, started: &Started<'_>, module: &str, at: usize) -> String {
+    let Started { shell, invocation, program, .. } = *started;
+    let fields = [vec![Field::literal(module)], invocation.from(at + 1).to_vec()].concat();
+    let one = Invocation::of(fields, invocation.stdin.clone());
+    let inner = shell.clone().through(program);
+    evaluator.through(shell, invocation, program, |this| this.run_program(&inner, &one))
 }
 
 /// Follows the code in a file, or in each of the files that a search finds, as if it stood on standard input.
