@@ -102,7 +102,7 @@ impl Prover<'_> {
                 }
                 Item::Positional(index) => {
                     words += 1;
-                    if is_wrapper && own_words(usage).is_none_or(|own| words > own) {
+                    if is_wrapper && own_words(usage).is_some_and(|own| words > own) {
                         // It is one of the command that it runs.
                         continue;
                     }
@@ -199,7 +199,7 @@ fn changing_option_before_verb(usage: &Usage, terms: &EffectTerms, texts: &[&str
 
 /// The number of words of its own that stand before the command which a program runs, such as a host: what follows is the
 /// command. `None` if its options may stand behind them.
-fn own_words(usage: &Usage) -> Option<usize> {
+pub(super) fn own_words(usage: &Usage) -> Option<usize> {
     usage.form.runs.and_then(|runs| match runs.how {
         How::Ssh => Some(1),
         How::Command => runs.after.0,
