@@ -3,7 +3,7 @@
 use super::Prover;
 use crate::effects::options::{
     ANY_OPTION, before_verb, doubt, fits, is_option, listed_options, may_be_doubtful, only_reads_file,
-    proves, written,
+    own_words, proves, written,
 };
 use crate::effects::proof::{Proof, READS};
 use crate::effects::reason::Why;
@@ -193,16 +193,6 @@ fn changing_option_before_verb(usage: &Usage, terms: &EffectTerms, texts: &[&str
         Item::Option(name, _) if !is_own(&name) => {
             (name.is_any(&terms.changes_with) || name.is_any(&outputs)).then(|| written(name))
         }
-        _ => None,
-    })
-}
-
-/// The number of words of its own that stand before the command which a program runs, such as a host: what follows is the
-/// command. `None` if its options may stand behind them.
-pub(super) fn own_words(usage: &Usage) -> Option<usize> {
-    usage.form.runs.and_then(|runs| match runs.how {
-        How::Ssh => Some(1),
-        How::Command => runs.after.0,
         _ => None,
     })
 }

@@ -178,7 +178,7 @@ impl Prover<'_> {
                 changing_values: terms.changing_values,
                 changes_with: terms.changes_with,
                 check: terms.check,
-                words: conditions::own_words(&usage).map(|_| terms.words).unwrap_or_default(),
+                words: options::own_words(&usage).map(|_| terms.words).unwrap_or_default(),
                 flags: terms.flags,
                 ..EffectTerms::PLAIN
             },
