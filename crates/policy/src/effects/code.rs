@@ -19,9 +19,8 @@ pub fn is_of_code(why: &Why, command: &Command) -> bool {
     }
 }
 
-/// The effect of a command line of an interpreter. `as_program` tells that of another program with the words from an
-/// index on.
-pub fn effect(command: &Command, language: Language, as_program: &dyn Fn(usize) -> Proof) -> Proof {
+/// The effect of a command line of an interpreter. `runs` is true where a program stands below it in the tree.
+pub fn effect(command: &Command, language: Language, runs: bool) -> Proof {
     let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
     let unknown = (Effect::Unknown, Why::Code);
     if let [_, only] = texts.as_slice()
@@ -48,7 +47,7 @@ pub fn effect(command: &Command, language: Language, as_program: &dyn Fn(usize) 
     let harmless = match code {
         None => return unknown,
         Some(Code::Looks) => true,
-        Some(Code::Module(at)) => return as_program(at),
+        Some(Code::Module) => runs,
         Some(Code::Edits(code)) if perl::is_harmless(&code, command.is_followed) => {
             return (Effect::Changes, Why::Code);
         }
@@ -84,7 +83,7 @@ fn code(command: &Command, texts: &[&str], language: Language) -> Option<Code> {
             "-m" if is_python => {
                 let is_last = texts.len() <= at + 2;
                 return match texts.get(at).copied()? {
-                    module if python::PROGRAM_MODULES.has(module) => Some(Code::Module(at)),
+                    module if python::PROGRAM_MODULES.has(module) => Some(Code::Module),
                     "json.tool" if is_last => Some(Code::Looks),
                     module if python::REPORTING_MODULES.has(module) => Some(Code::Looks),
                     "timeit" if !is_last => timed(command, texts, at + 1),
@@ -194,7 +193,7 @@ enum Code {
     /// It runs this code on each line of files, and writes them.
     Edits(String),
     /// It runs a module that is a program of its own: `python -m pip`.
-    Module(usize),
+    Module,
 }
 
 /// The code in a word or on standard input, if all of it is known.

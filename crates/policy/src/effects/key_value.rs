@@ -41,7 +41,7 @@ pub fn effect(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
     }
     match command.stdin.as_ref().map(opsctl_reader::shell::Word::known) {
         Some(Some(text)) if text.lines().all(line_reads) => READS,
-        Some(_) => CHANGES,
-        None => (Effect::Unknown, Why::Unread),
+        Some(Some(_)) => CHANGES,
+        _ => (Effect::Unknown, Why::Unread),
     }
 }

@@ -1,7 +1,10 @@
 //! What leaves by a read: a request, or a name that is asked for, that holds the output of a command or the content of a file.
 
 use super::http;
-use crate::lists::{ASKING_PROGRAMS, LOCAL_SOURCES, PLAIN_FILTERS, RELAYING_OPTIONS, RELAYING_VARIABLES};
+use crate::lists::{
+    ADDRESSING_OPTIONS, ASKING_PROGRAMS, CLIENTS, LOCAL_SOURCES, NAMES_ON_INPUT, PLAIN_FILTERS,
+    RELAYING_OPTIONS, RELAYING_VARIABLES,
+};
 use crate::targets::hosts;
 use opsctl_reader::catalogue::base_name;
 use opsctl_reader::catalogue::lookup::Usage;
@@ -53,14 +56,29 @@ pub fn destinations(command: &Command, usage: &Usage, texts: &[&str]) -> Vec<Str
     let composed = |text: &&str| carried(text).is_some_and(|output| !is_whole_host(text, output));
     let name = texts.first().map_or("", |name| base_name(name));
     let verb = [name, texts.get(1).copied().unwrap_or_default()].join(" ");
-    let asks = ASKING_PROGRAMS.iter().any(|one| *one == name || *one == verb);
-    let names_list = asks && lists_names(usage, texts);
-    let in_words = asks && texts.iter().skip(1).any(composed);
+    let is_one = |list: &[&str]| list.contains(&name) || list.contains(&verb.as_str());
+    let (asks, is_unknown) = (is_one(&ASKING_PROGRAMS), |word: &Word| word.known().is_none());
     // The hosts through which it runs belong to the commands that reach them.
-    let own_hosts = hosts::named(command, Some(usage), texts);
-    let in_host =
-        own_hosts.iter().filter(|host| !command.hosts.contains(host)).any(|host| composed(&host.as_str()));
-    if names_list || in_words || in_host { vec![UNKNOWN.to_owned()] } else { vec![] }
+    let own =
+        hosts::named(command, Some(usage), texts).into_iter().filter(|host| !command.hosts.contains(host));
+    let mut sent: Vec<String> = own.collect();
+    let is_fed = command.stdin.as_ref().is_some_and(is_unknown)
+        && (!sent.is_empty() || is_one(&NAMES_ON_INPUT) && usage.operands(texts).words.is_empty());
+    if is_one(&CLIENTS) {
+        // `--set url=…` names no server, and `:http,url=…:` of rclone does.
+        let is_address = |text: &&&str| {
+            text.split_once("://").is_some_and(|(head, _)| head.starts_with(':') || !head.contains('='))
+        };
+        sent.extend(texts.iter().skip(1).filter(is_address).flat_map(|text| hosts_in(text)));
+        sent.extend(given(texts, &ADDRESSING_OPTIONS).flat_map(hosts_in));
+    }
+    let mut words =
+        command.words.iter().skip(1).filter(|word| is_unknown(word)).map(|word| word.text.as_str());
+    let carries = words.any(|text| composed(&text)) || is_fed;
+    if asks && (carries || lists_names(usage, texts)) || sent.iter().any(|host| composed(&host.as_str())) {
+        return vec![UNKNOWN.to_owned()];
+    }
+    if carries { sent } else { vec![] }
 }
 
 /// Whether an option names a file with names or addresses.
@@ -70,25 +88,32 @@ fn lists_names(usage: &Usage, texts: &[&str]) -> bool {
 
 /// The hosts through which, or to which, options and variables send a request instead.
 fn relayed(command: &Command, texts: &[&str]) -> Vec<String> {
-    let given = texts.iter().enumerate().filter_map(|(at, text)| {
-        let (name, value) = text
-            .split_once('=')
-            .map_or((*text, texts.get(at + 1).copied()), |(name, value)| (name, Some(value)));
-        value.filter(|_| RELAYING_OPTIONS.contains(&name))
-    });
     let variables =
         RELAYING_VARIABLES.iter().filter_map(|name| command.variable(name)).map(|word| word.text.as_str());
-    // `--resolve NAME:PORT:ADDRESS`, `--connect-to NAME:PORT:NAME:PORT`; other values are addresses.
-    let hosts = |value: &str| match value.split_once("://") {
-        Some((_, rest)) => vec![rest.split(['/', '?']).next().unwrap_or_default().to_owned()],
-        None => value
-            .split(':')
-            .filter(|part| part.parse::<u16>().is_err() && !part.is_empty())
-            .map(str::to_owned)
-            .collect(),
-    };
     let known = |host: String| if carried(&host).is_some() { UNKNOWN.to_owned() } else { host };
-    given.chain(variables).flat_map(hosts).map(known).collect()
+    given(texts, &RELAYING_OPTIONS).chain(variables).flat_map(hosts_in).map(known).collect()
+}
+
+/// The values of these options, in the next word, behind `=` or attached to a short one.
+fn given<'a>(texts: &'a [&str], options: &'a [&str]) -> impl Iterator<Item = &'a str> {
+    texts.iter().enumerate().skip(1).filter_map(move |(at, text)| {
+        let attached =
+            || options.iter().filter(|name| name.len() == 2).find_map(|name| text.strip_prefix(name));
+        match text.split_once('=') {
+            _ if options.contains(text) => texts.get(at + 1).copied(),
+            Some((name, value)) if options.contains(&name) => Some(value),
+            _ => attached(),
+        }
+    })
+}
+
+/// The hosts in an address, in `NAME:PORT:ADDRESS` as `--resolve` takes it, or in a list with commas.
+fn hosts_in(value: &str) -> Vec<String> {
+    if let Some((_, rest)) = value.split_once("://") {
+        return vec![rest.split(['/', '?']).next().unwrap_or_default().to_owned()];
+    }
+    let parts = value.split([':', ',']).filter(|part| part.parse::<u16>().is_err() && !part.is_empty());
+    parts.map(str::to_owned).collect()
 }
 
 /// The first substitution in a text whose output says something of a machine.

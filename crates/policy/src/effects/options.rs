@@ -5,7 +5,7 @@ use super::reason::Why;
 use crate::lists::{ACTING_WORDS, VALUED_OPTIONS};
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::options::{At, Item, Name, Scanner};
-use opsctl_reader::catalogue::program::{EffectTerms, Form, Options};
+use opsctl_reader::catalogue::program::{EffectTerms, Form, How, Options};
 use opsctl_reader::shell::glob;
 use opsctl_reader::terms::effect::Effect;
 
@@ -200,6 +200,16 @@ pub fn is_option(value: At, texts: &[&str], options: &[Options]) -> bool {
 /// Whether an option may be the beginning of one with whose values the effect can be unknown.
 pub fn may_be_doubtful(name: Name<'_>, terms: &EffectTerms) -> bool {
     terms.unknown_values.iter().any(|(option, _)| !name.is(option) && name.begins(&[*option]))
+}
+
+/// The number of words of its own that stand before the command which a program runs, such as a host: what follows is the
+/// command. `None` if its options may stand behind them.
+pub fn own_words(usage: &Usage) -> Option<usize> {
+    usage.form.runs.and_then(|runs| match runs.how {
+        How::Ssh => Some(1),
+        How::Command => runs.after.0,
+        _ => None,
+    })
 }
 
 pub fn written(name: Name<'_>) -> String {

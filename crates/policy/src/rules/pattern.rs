@@ -10,7 +10,7 @@
 //! | `-f\|--force` | one of these options, at any position |
 //! | `-X\|--method=PUT\|POST` | one of these options with one of these values |
 //! | `!--dry-run`, `!-o=*.crt*` | none of these options, or none with one of these values |
-//! | `{data}` `{contents}` `{folder}` `{store}` `{device}` `{pids}` `{listed}` `{unknown}` | a word of that kind: see [`Kind`] |
+//! | `{data}` `{contents}` `{folder}` `{store}` `{device}` `{pids}` `{listed}` `{unknown}` `{temporary}` | a word of that kind: see [`Kind`] |
 //! | `{sql}` | SQL that destroys, in any word or on standard input |
 //! | `{accounts}` | SQL that changes who may use a database, likewise |
 //! | `{code}` | code of another language that removes a data folder, likewise |
@@ -43,6 +43,8 @@ opsctl_reader::words! {
         Listed = "{listed}",
         /// A word that is only known at run time.
         Unknown = "{unknown}",
+        /// A file or folder below a folder for temporary files.
+        Temporary = "{temporary}",
         /// Code that removes such a folder.
         Code = "{code}",
     }
@@ -121,7 +123,7 @@ pub enum PatternError {
     #[error("has an empty alternative in `{0}`")]
     EmptyAlternative(String),
     #[error(
-        "has `{0}`, which is none of `{{data}}`, `{{contents}}`, `{{folder}}`, `{{store}}`, `{{device}}`, `{{pids}}`, `{{listed}}`, `{{unknown}}`, `{{sql}}`, `{{accounts}}`, `{{code}}`"
+        "has `{0}`, which is none of `{{data}}`, `{{contents}}`, `{{folder}}`, `{{store}}`, `{{device}}`, `{{pids}}`, `{{listed}}`, `{{unknown}}`, `{{temporary}}`, `{{sql}}`, `{{accounts}}`, `{{code}}`"
     )]
     Kind(String),
     #[error("has `{0}` among options; each begins with `-`")]

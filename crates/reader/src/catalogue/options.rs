@@ -214,6 +214,12 @@ impl<'a> Iterator for Scanner<'a> {
         let Some(long) = long else {
             return self.letter(At { index, offset: 1 });
         };
+        // `-lf/var/log/x`: attached to an option with one dash.
+        let attached = |option: &&&str| word.strip_prefix(**option).is_some_and(|rest| rest.starts_with('/'));
+        let mut valued = self.valued.iter();
+        if let Some((option, name)) = valued.find(attached).and_then(|one| Some((one, one_dash(one)?))) {
+            return Some(Item::Option(Name::Long(name), Some(At { index, offset: option.len() })));
+        }
         if let Some(equals) = word.find('=') {
             let name = Name::Long(self.whole(long.split('=').next().unwrap_or_default()));
             return Some(Item::Option(name, Some(At { index, offset: equals + 1 })));

@@ -3,7 +3,7 @@
 use super::Prover;
 use crate::effects::options::{
     ANY_OPTION, before_verb, doubt, fits, is_option, listed_options, may_be_doubtful, only_reads_file,
-    proves, written,
+    own_words, proves, written,
 };
 use crate::effects::proof::{Proof, READS};
 use crate::effects::reason::Why;
@@ -69,15 +69,18 @@ impl Prover<'_> {
                     let text = at.and_then(|at| at.of(texts));
                     // `--check=false` is as if it were not there.
                     let is_off = !name.is_any(&value) && matches!(text, Some("false" | "0" | "no" | "off"));
-                    if name.is_any(&terms.changes_with) && !(is_off && text == Some("false"))
-                        || (!is_listed
-                            && !is_whole
-                            && (name.begins(&terms.changes_with) || name.begins(&outputs)))
+                    // Without a value it writes the default file.
+                    let is_cut = at.is_none() && name.is_any(&outputs) && name.is_any(&value);
+                    let is_stated = name.is_any(&terms.changes_with) && !(is_off && text == Some("false"));
+                    let begins = || name.begins(&terms.changes_with) || name.begins(&outputs);
+                    if is_cut
+                        || is_stated
+                        || !is_listed && !is_whole && begins()
                         || at.is_some_and(|at| is_option(at, texts, &[terms.changes_with, outputs]))
                     {
                         return changes(Why::Option(written(name)));
                     }
-                    let is_open = !is_listed && may_be_doubtful(name, terms);
+                    let is_open = !is_listed && !is_whole && may_be_doubtful(name, terms);
                     match doubt(name, text, terms).or_else(|| is_open.then_some(Effect::Unknown)) {
                         Some(Effect::Changes) => changing = changing.or_else(|| Some(written(name))),
                         Some(_) => return unknown(Why::Option(written(name))),
@@ -99,6 +102,10 @@ impl Prover<'_> {
                 }
                 Item::Positional(index) => {
                     words += 1;
+                    if is_wrapper && own_words(usage).is_some_and(|own| words > own) {
+                        // It is one of the command that it runs.
+                        continue;
+                    }
                     let text = texts.get(index).copied().unwrap_or_default();
                     if !fits(text, &terms.words) {
                         return changes(Why::Word);
@@ -118,13 +125,8 @@ impl Prover<'_> {
         if let Some(option) = changing {
             return changes(Why::Option(option));
         }
-        if !reads && is_wrapper {
-            return unknown(Why::RunsUnknown(
-                base_name(texts.first().copied().unwrap_or_default()).to_owned(),
-            ));
-        }
         if !reads {
-            return changes(Why::LacksOption(terms.reads_with.first().copied().unwrap_or_default()));
+            return lacks_option(is_wrapper, terms, texts);
         }
         if !any_words && terms.most_words.is_some_and(|most| words > most) {
             return changes(Why::Stated);
@@ -170,6 +172,15 @@ impl Prover<'_> {
     }
 }
 
+/// Why a command without any of the options with which it reads does not only read.
+fn lacks_option(is_wrapper: bool, terms: &EffectTerms, texts: &[&str]) -> Proof {
+    if is_wrapper {
+        let name = texts.first().copied().unwrap_or_default();
+        return (Effect::Unknown, Why::RunsUnknown(base_name(name).to_owned()));
+    }
+    (Effect::Changes, Why::LacksOption(terms.reads_with.first().copied().unwrap_or_default()))
+}
+
 /// An option before the verb with which the verb changes something: many programs take the options of a verb there, too.
 fn changing_option_before_verb(usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Option<String> {
     let before = texts.get(..usage.rest).unwrap_or_default();
@@ -182,16 +193,6 @@ fn changing_option_before_verb(usage: &Usage, terms: &EffectTerms, texts: &[&str
         Item::Option(name, _) if !is_own(&name) => {
             (name.is_any(&terms.changes_with) || name.is_any(&outputs)).then(|| written(name))
         }
-        _ => None,
-    })
-}
-
-/// The number of words of its own that stand before the command which a program runs, such as a host: what follows is the
-/// command. `None` if its options may stand behind them.
-fn own_words(usage: &Usage) -> Option<usize> {
-    usage.form.runs.and_then(|runs| match runs.how {
-        How::Ssh => Some(1),
-        How::Command => runs.after.0,
         _ => None,
     })
 }

@@ -20,7 +20,7 @@ use opsctl_reader::actions::{CommandActions, command_actions};
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::program::{EffectTerms, How, Language, Stated};
 use opsctl_reader::catalogue::{Catalogue, base_name};
-use opsctl_reader::shell::Command;
+use opsctl_reader::shell::{Command, Word, glob};
 use opsctl_reader::terms::effect::Effect;
 
 /// Whether a file that cannot be read here is one in which an operator sets variables.
@@ -118,6 +118,11 @@ impl Prover<'_> {
         if lines::ends_own_jobs(command) {
             return READS;
         }
+        // Qualifiers of a glob and flags of an expansion run code: `*(e:'touch x':)`, `*(+touch)`, `${(e)x}`.
+        let is_qualified = |word: &Word| glob("*(*[e+]*)*", &word.text);
+        if command.via.iter().any(|via| via == "zsh") && command.words.iter().any(is_qualified) {
+            return (Effect::Unknown, Why::Code);
+        }
         if name.contains('/') && !command.is_script && !self.is_program(name, command) {
             return (Effect::Unknown, Why::ScriptOnDisk(name.to_owned()));
         }
@@ -173,11 +178,13 @@ impl Prover<'_> {
                 changing_values: terms.changing_values,
                 changes_with: terms.changes_with,
                 check: terms.check,
+                words: options::own_words(&usage).map(|_| terms.words).unwrap_or_default(),
+                flags: terms.flags,
                 ..EffectTerms::PLAIN
             },
             Some(terms) => *terms,
             None if runs && !code => EffectTerms::PLAIN,
-            None if code => return self.code(command, usage.form.runs.map(|runs| runs.how)),
+            None if code => return self.code(command, usage.form.runs.map(|runs| runs.how), runs),
             None if usage.form.runs.is_some() => return (Effect::Unknown, Why::RunsUnknown(program)),
             None => return (Effect::Unknown, Why::NotStated(usage.written(&texts))),
         };
@@ -215,6 +222,16 @@ impl Prover<'_> {
         // What runs a program runs it in a dry run, too.
         let doubtful = usage.form.effect.and_then(|terms| doubtful_option(usage, &terms, texts));
         let doubtful = doubtful.or_else(|| takes_back(usage, texts).map(|option| (Effect::Unknown, option)));
+        // Packages that are named are built, unless an option says otherwise.
+        let given = usage.operands(texts);
+        let builds = usage.form.effect.is_some_and(|terms| {
+            !terms.any_words_with.is_empty()
+                && terms.most_words.is_some_and(|most| given.words.len() > most)
+                && !given.options.iter().any(|(name, _)| name.is_any(&terms.any_words_with))
+        });
+        if builds {
+            return (Effect::Changes, Why::Stated);
+        }
         if let Some(proof) = before_verb(usage, texts) {
             return proof;
         }
@@ -229,16 +246,13 @@ impl Prover<'_> {
     }
 
     /// Code of another language on the command line.
-    fn code(&self, command: &Command, how: Option<How>) -> Proof {
+    fn code(&self, command: &Command, how: Option<How>, runs: bool) -> Proof {
         let Some(How::Code(language)) = how else { return (Effect::Unknown, Why::Code) };
         // Perl and Ruby take more code behind the first: `perl -ne print $(cat /tmp/x)`.
         let mut words = command.words.iter().skip(1).filter(|_| language != Language::Python);
         if let Some(word) = words.find(|word| self.may_be_option(word, command)) {
             return (Effect::Unknown, Why::MaybeOption(word.text.clone()));
         }
-        code::effect(command, language, &|from| {
-            let words = command.words.get(from..).unwrap_or_default().to_vec();
-            self.command(&Command { words, ..command.clone() }, false)
-        })
+        code::effect(command, language, runs)
     }
 }

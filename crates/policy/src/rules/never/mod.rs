@@ -12,7 +12,7 @@ use std::path::Path;
 use super::pattern::{self, Behind, Kind, Pattern};
 use crate::effects::consequence;
 use crate::files;
-use crate::lists::{DATA, DEVICES, STORES};
+use crate::lists::{DATA, DEVICES, PACKAGE_FILES, STORES, TEMPORARY_FOLDERS};
 use crate::model::records::verdict::Reason;
 use crate::model::rights::ask::Topic;
 use crate::model::rights::policy::Tier;
@@ -203,6 +203,15 @@ impl Judged<'_> {
         let Self { command, machine, .. } = *self;
         match kind {
             Kind::Unknown => word.known().is_none(),
+            Kind::Temporary => {
+                // A name without a folder is one of a package, unless it ends as a file of one does.
+                let text = word.text.strip_prefix("file:").unwrap_or(&word.text);
+                let is_file = text.starts_with(['/', '.', '~'])
+                    || PACKAGE_FILES.iter().any(|glob| glob::matches(glob, text));
+                let meant = text_paths(text, word.unknown.is_some(), command, machine).paths;
+                is_file
+                    && meant.iter().any(|path| TEMPORARY_FOLDERS.iter().any(|one| glob::matches(one, path)))
+            }
             Kind::Listed => word.unknown.as_ref().is_some_and(|unknown| {
                 unknown.source.starts_with("$(") && word.text.trim_matches('"') == unknown.source
             }),

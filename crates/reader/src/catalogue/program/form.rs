@@ -69,7 +69,7 @@ keys::keys! {
         pub changing_values: Map<&'static str, Texts>,
         /// Maximum number of words; with more, it changes something.
         pub most_words: Option<usize>,
-        /// Options with which any number of words may be given.
+        /// Options with which any number of words may be given. Where they are stated, `most_words` also holds in a dry run.
         pub any_words_with: Options,
         /// Globs for the words: each word must match one of them, and none of those that begin with `!`; otherwise, it changes something.
         pub words: Texts,

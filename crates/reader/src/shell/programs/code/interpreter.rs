@@ -8,7 +8,7 @@ use super::modules;
 use super::reading::Reading;
 use crate::catalogue::options::{At, Item, Scanner};
 use crate::catalogue::program::Language;
-use crate::languages::names::{Names, Table, awk, interpreters as names};
+use crate::languages::names::{Names, Table, awk, interpreters as names, python};
 use crate::languages::sources::Sources;
 use crate::languages::text::Part;
 use crate::shell::Complaint;
@@ -33,15 +33,17 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: La
             drop(run_files(evaluator, started, &path));
         }
     }
-    if let Some(Code::File(path)) = &code {
-        return run_files(evaluator, started, path);
+    match &code {
+        Some(Code::File(path)) => return run_files(evaluator, started, path),
+        Some(Code::Module(module, at)) => return run_module(evaluator, started, module, *at),
+        _ => {}
     }
     let printed = output::of(evaluator, shell, invocation, program);
     let code = match code {
         Some(Code::Text(text)) => Some(text),
         Some(Code::Stdin) => invocation.stdin.clone(),
         Some(Code::Program(path)) => evaluator.script_file(shell, &path),
-        Some(Code::File(_)) | None => None,
+        Some(Code::File(_) | Code::Module(..)) | None => None,
     };
     let Some(code) = code else {
         evaluator.leaf(shell, invocation);
@@ -136,6 +138,15 @@ impl Evaluator {
     }
 }
 
+/// Follows `python3 -m pip list` as `pip list`.
+fn run_module(evaluator: &mut Evaluator, started: &Started<'_>, module: &str, at: usize) -> String {
+    let Started { shell, invocation, program, .. } = *started;
+    let fields = [vec![Field::literal(module)], invocation.from(at + 1).to_vec()].concat();
+    let one = Invocation::of(fields, invocation.stdin.clone());
+    let inner = shell.clone().through(program);
+    evaluator.through(shell, invocation, program, |this| this.run_program(&inner, &one))
+}
+
 /// Follows the code in a file, or in each of the files that a search finds, as if it stood on standard input.
 fn run_files(evaluator: &mut Evaluator, started: &Started<'_>, path: &str) -> String {
     let Started { shell, invocation, program, .. } = *started;
@@ -167,6 +178,8 @@ enum Code {
     File(String),
     /// A file that does not replace standard input: `awk -f`.
     Program(String),
+    /// A module that is run as the program of its name, and the place of the option that names it.
+    Module(String, usize),
 }
 
 /// Where the program of awk is.
@@ -205,11 +218,13 @@ impl Stated {
             match item {
                 Item::Option(name, at) => {
                     found.loops |= name.is_any(of(names::EACH_LINE).0);
-                    let Some(value) = at.and_then(|at| at.of(&words)) else { continue };
+                    let Some((at, value)) = at.and_then(|at| Some((at, at.of(&words)?))) else { continue };
                     if name.is_any(code.0) {
                         texts.push(value);
                     } else if name.is_any(file.0) {
                         found.code = Some(Code::File(value.to_owned()));
+                    } else if name.is_any(module.0) && python::PROGRAM_MODULES.has(value) {
+                        found.code = Some(Code::Module(value.to_owned(), at.index));
                     } else if name.is_any(module.0) {
                         found.code = Some(Code::File(value.replace('.', "/") + ".py"));
                     } else if name.is_any(loading.0) && value.starts_with(['.', '/']) {
