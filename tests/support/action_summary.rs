@@ -41,7 +41,7 @@ impl ActionSummary {
             | Target::Release(name)
             | Target::Service(name) => Some(name.as_str()),
             Target::Unit(name) => (!name.contains(['*', '?', '['])).then_some(name.as_str()),
-            Target::Workload(workload) => Some(workload.name.as_str()),
+            Target::Workload(_) => action.target.name(),
             Target::Guest(guest) => Some(guest.name.as_str()),
             Target::Playbook(playbook) => playbook.stated.as_deref().or(playbook.guessed.as_deref()),
             Target::Recipients(_) | Target::Unknown | Target::Nothing => None,

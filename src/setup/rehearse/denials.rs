@@ -215,7 +215,7 @@ mod tests {
             assert!(denied.iter().any(|reason| reason.text.contains(&named)), "{command}: {denied:?}");
         }
         let off = ["data", "engine", "accounts", "forge"];
-        let off = off.map(|name| Off { name: name.to_owned(), hosts: vec![] }).to_vec();
+        let off = off.map(|name| Off { name: name.to_owned(), hosts: vec![], service: vec![] }).to_vec();
         let rules = Rules { off, ..Rules::default() };
         assert!(in_force(&rules, &pushes).is_empty());
         assert_eq!(in_force(&rules, &always_denied).len(), MOST);

@@ -7,6 +7,7 @@ use super::{templates, views};
 use opsctl_inventory::Installation;
 use opsctl_policy::model::installation::checks::Engine;
 use opsctl_policy::model::installation::inventory::{Inventory, Service};
+use opsctl_policy::model::rights::ask::Topic;
 use opsctl_policy::model::rights::policy::{Budget, HostBudget, HostsAllowed, Tier};
 use opsctl_policy::model::rights::rules::Off;
 use opsctl_policy::rules::never;
@@ -42,6 +43,13 @@ pub fn render(tier: Tier, installation: &Installation) -> Result<String, minijin
     let names: Vec<&str> = services.iter().map(|service| service.name.as_str()).collect();
     let destinations: Vec<&str> = hosts.iter().filter_map(|host| host.ssh.as_deref()).collect();
     let is_https = |service: &Service| service.health.iter().any(|health| health.url.starts_with("https:"));
+    let is_asked =
+        |name: &str| policy.ask.iter().any(|ask| matches!(&ask.topic, Topic::Never(asked) if asked == name));
+    let rules_where = |asked: bool| {
+        let rules = never::in_force(&policy.rules, tier).into_iter();
+        let found = rules.filter(|(name, _)| is_asked(name) == asked);
+        found.map(|(name, reason)| context! { name, reason }).collect::<Vec<_>>()
+    };
     template.render(context! {
         hosts => Value::from(Serde(hosts)),
         services => Value::from(Serde(views::checked_services(&installation.inventory))),
@@ -69,10 +77,8 @@ pub fn render(tier: Tier, installation: &Installation) -> Result<String, minijin
             changes => rights.effects.contains(&Effect::Changes),
             unknown => rights.effects.contains(&Effect::Unknown),
         },
-        never => never::in_force(&policy.rules, tier)
-            .into_iter()
-            .map(|(name, reason)| context! { name, reason })
-            .collect::<Vec<_>>(),
+        never => rules_where(false),
+        never_asked => rules_where(true),
         never_off => policy.rules.off.iter().filter_map(|off| allowed_on(off, &installation.inventory)).collect::<Vec<_>>(),
     })
 }
@@ -81,7 +87,7 @@ pub fn render(tier: Tier, installation: &Installation) -> Result<String, minijin
 fn allowed_on(off: &Off, inventory: &Inventory) -> Option<Value> {
     let hosts: Vec<String> =
         off.hosts.iter().filter(|name| inventory.host(name).is_some()).cloned().collect();
-    (!hosts.is_empty()).then(|| context! { name => off.name.clone(), hosts })
+    (!hosts.is_empty()).then(|| context! { name => off.name.clone(), hosts, service => off.service.first() })
 }
 
 /// The budgets of a host.

@@ -33,7 +33,7 @@ pub fn check(file: HostsFileWire, root: &Node, found: &mut Mistakes) -> Installa
         services::check(file.hosts, file.services, domain, root, found);
     let contacts = contacts::check(file.contacts, found);
     let catalogue = programs::check(file.programs, found);
-    let mut policy = policy::check(file.policy.unwrap_or_default(), contacts, &inventory.hosts, found);
+    let mut policy = policy::check(file.policy.unwrap_or_default(), contacts, &inventory, found);
     policy.rules.catalogue = catalogue;
     policy.host_budgets = services::budgets(&inventory, on_hosts, &policy);
     policy.rules.data.extend(data);

@@ -6,17 +6,22 @@ use super::{ask, contacts, rules, spend, tier};
 use crate::error::Mistakes;
 use crate::yaml::forms::entries;
 use crate::yaml::policy::{BudgetWire, PolicyWire, ResolveWire};
-use opsctl_policy::model::installation::inventory::Host;
+use opsctl_policy::model::installation::inventory::Inventory;
 use opsctl_policy::model::rights::ask::Ask;
 use opsctl_policy::model::rights::policy::{Budget, Policy, Resolve, Tier, TierPolicy};
 use opsctl_policy::model::rights::rules::Rules;
 use opsctl_reader::terms::message::Contact;
 
 /// Checks the policy and fills in the defaults.
-pub fn check(wire: PolicyWire, contacts: Vec<Contact>, hosts: &[Host], found: &mut Mistakes) -> Policy {
+pub fn check(
+    wire: PolicyWire,
+    contacts: Vec<Contact>,
+    inventory: &Inventory,
+    found: &mut Mistakes,
+) -> Policy {
     let defaults = Policy::default();
     let mut rules = Rules::default();
-    let mut asked = never::check(wire.never, hosts, wire.approval_key.is_some(), &mut rules, found);
+    let mut asked = never::check(wire.never, inventory, wire.approval_key.is_some(), &mut rules, found);
     rules::check(wire.data, wire.protect, wire.secret, wire.tools, &mut rules, found);
     rules.webhooks = contacts::check_webhooks(wire.webhooks, &contacts, found);
     let mut tiers = defaults.tiers;

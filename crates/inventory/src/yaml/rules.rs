@@ -16,7 +16,7 @@ use opsctl_reader::terms::verb::Verb;
 pub struct NeverWire {
     /// What becomes of the commands of a default rule or of a class: they are denied (`deny`), a person is asked (`ask`), or they are allowed (`allow`). Default: `deny`.
     pub answer: Option<Answer>,
-    /// Hosts on which the commands of a default rule or of a class are allowed.
+    /// Hosts on which the commands of a default rule or of a class are allowed. `nas/jellyfin` allows those that run in the container, workload or guest of this service, or name nothing but it.
     pub allow_on: Vec<Spanned<String>>,
     /// Patterns of the commands that a rule of its own denies. A rule with the name of a default rule replaces it.
     pub argv: Option<Spanned<OneOrMore>>,

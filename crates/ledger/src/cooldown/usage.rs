@@ -64,14 +64,14 @@ pub(crate) const KEYS_WITH_RESERVATIONS: &str =
 impl Change<'_> {
     /// The usage of these budgets within the longest window before `now`.
     pub fn usage(&self, keys: &[BudgetKey], policy: &Policy, now: DateTime<Utc>) -> Result<Snapshot> {
-        Reader::new(&self.transaction, policy, &self.agent(), now).usage_of(keys)
+        Reader::new(&self.transaction, policy, &self.agent(), now).usage_with_hosts(keys)
     }
 }
 
 impl Ledger {
     /// The usage of these budgets within the longest window before `now`.
     pub fn usage(&self, keys: &[BudgetKey], policy: &Policy, now: DateTime<Utc>) -> Result<Snapshot> {
-        Reader::new(&*self.reading()?, policy, &self.agent(), now).usage_of(keys)
+        Reader::new(&*self.reading()?, policy, &self.agent(), now).usage_with_hosts(keys)
     }
 
     /// The usage of all budgets within the longest window before `now`, as they are for `agent` (`None`: the agent that reads
@@ -135,6 +135,21 @@ impl<'a> Reader<'a> {
             keys.extend(found.into_iter().flatten().map(|(service, kind)| BudgetKey { service, kind }));
         }
         Ok(keys.into_iter().collect())
+    }
+
+    /// The usage of these budgets, and of all that the budget of a host counts which counts one of them.
+    fn usage_with_hosts(&self, keys: &[BudgetKey]) -> Result<Snapshot> {
+        let hosts = self.policy.host_budgets.iter();
+        let concerned: Vec<_> =
+            hosts.filter(|host| keys.iter().any(|key| host.counts(key, key.kind))).collect();
+        let mut keys = keys.to_vec();
+        if !concerned.is_empty() {
+            let known = self.keys()?.into_iter();
+            keys.extend(known.filter(|key| concerned.iter().any(|host| host.counts(key, key.kind))));
+            keys.sort();
+            keys.dedup();
+        }
+        self.usage_of(&keys)
     }
 
     fn usage_of(&self, keys: &[BudgetKey]) -> Result<Snapshot> {

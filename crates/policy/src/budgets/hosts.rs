@@ -27,9 +27,10 @@ impl HostBudget {
         self.services.iter().cloned().chain(others)
     }
 
-    /// Whether it counts actions of this budget.
+    /// Whether it counts actions of this budget: of one of its services, or of a target that is named on it.
     pub fn counts(&self, key: &BudgetKey, kind: &str) -> bool {
-        key.kind == kind && self.names().any(|name| name == key.service)
+        let is_there = |name: &str| name.rsplit_once('@').is_some_and(|(_, host)| host == self.host);
+        key.kind == kind && (self.services.contains(&key.service) || is_there(&key.service))
     }
 
     /// The actions of a kind that count against this budget of it, newest first.

@@ -60,7 +60,10 @@ pub fn effect(command: &Command, language: Language, runs: bool) -> Proof {
 /// `php -m`, `php -i`, `php -l FILE`.
 fn php(texts: &[&str]) -> Option<Code> {
     match texts {
-        [_, "-m" | "-i" | "--ini"] | [_, "-l" | "--ri" | "--re" | "--rf" | "--rc", _] => Some(Code::Looks),
+        [_, "-m" | "-i" | "--ini"]
+        | [_, "-l" | "--syntax-check" | "--ri" | "--re" | "--rf" | "--rfunction" | "--rc", _] => {
+            Some(Code::Looks)
+        }
         _ => None,
     }
 }

@@ -70,7 +70,7 @@ pub fn before_verb(usage: &Usage, texts: &[&str]) -> Option<Proof> {
 
 /// `PROGRAM --version`: a program that the catalogue does not know is asked about itself, and nothing else.
 pub fn asks_about_itself(texts: &[&str]) -> bool {
-    matches!(texts, [_, "--version" | "--help" | "-V" | "version"])
+    matches!(texts, [_, "--version" | "--help" | "-V" | "version" | "help"])
 }
 
 /// `PROGRAM --help` or `PROGRAM VERB --help`: nothing is there whose value or argument it could be.
@@ -79,6 +79,9 @@ pub fn asks_for_help(usage: &Usage, texts: &[&str]) -> bool {
         return true;
     }
     let form = usage.form;
+    if matches!(texts, [_, "help"] | [_, "help", _]) && usage.program.form.runs.is_none() {
+        return !usage.program.verbs.is_empty() && form.effect.is_none_or(|terms| terms.check.is_none());
+    }
     let words = usage.verb.len().max(1);
     let asks = |last: &&str| *last == "--help" || *last == "-h" && usage.program.form.quiet.contains(last);
     texts.last().is_some_and(asks)

@@ -45,7 +45,19 @@ mod tests {
             tiers,
         };
         match stated {
-            "off" => Rules { off: vec![Off { name: "prune".into(), hosts: vec![] }], ..Rules::default() },
+            "off" => Rules {
+                off: vec![Off { name: "prune".into(), hosts: vec![], service: vec![] }],
+                ..Rules::default()
+            },
+            "of the service" => {
+                let service = ["postgres", "db", "101"].map(str::to_owned).to_vec();
+                let off = |class: &str| Off {
+                    name: class.into(),
+                    hosts: vec!["ie01".into()],
+                    service: service.clone(),
+                };
+                Rules { off: vec![off("database"), off("guest")], ..Rules::default() }
+            }
             "replaced" => {
                 Rules { never: vec![own("prune", "docker volume prune", vec![])], ..Rules::default() }
             }

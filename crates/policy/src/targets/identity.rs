@@ -11,7 +11,7 @@ use crate::model::records::verdict::ResolvedAction;
 use crate::model::rights::policy::Resolve;
 use crate::targets::nearest::nearest;
 use opsctl_reader::shell::glob;
-use opsctl_reader::terms::action::{Action, Family, Target};
+use opsctl_reader::terms::action::{Action, ActionKind, Family, Target};
 use opsctl_reader::terms::reference::{EngineCall, Form};
 
 /// What is asked of a container engine: which container an ID names.
@@ -126,7 +126,12 @@ impl Lookup<'_> {
         };
         let is_here = |host: &&str| is_loopback(host) && self.inventory.host(host).is_none();
         let scope = host.as_deref().filter(|host| !is_group(host) && !is_here(host));
-        let mut found = self.identify(action, scope, here.as_deref());
+        let everything = (form == Form::Everything).then(|| self.inventory.all_of_kind(action, scope));
+        let mut found = match everything {
+            Some(services) if services.is_empty() => Identity::Unknown,
+            Some(services) => Identity::Listed(services),
+            None => self.identify(action, scope, here.as_deref()),
+        };
         if let Identity::Listed(services) = &mut found
             && host.as_ref().is_some_and(|host| is_group(&host.as_str()))
         {
@@ -145,8 +150,11 @@ impl Lookup<'_> {
             }
             found => (found, None),
         };
+        // An action on everything is forbidden where it cannot be counted.
+        let is_counted = form == Form::Everything && matches!(found, Identity::Listed(_));
+        let kind = if is_counted { ActionKind::of(action.verb) } else { action.kind };
         let resolved = |service, listed, note| ResolvedAction {
-            action: action.clone(),
+            action: Action { kind, ..action.clone() },
             service,
             host: host.clone(),
             listed,

@@ -5,10 +5,10 @@ use super::platforms::engine;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Scanner};
 use crate::catalogue::program::{Does, HostWords, How, Options, Program, Stated, Words};
-use crate::shell::{Word, glob, host_of};
+use crate::shell::{FAILED, Word, glob, host_of};
 use crate::terms::action::{Action, ActionKind, Family, Target, Verb};
 use crate::terms::class::Class;
-use crate::terms::reference::Form;
+use crate::terms::reference::{Form, Reference};
 
 /// A call of a program that acts.
 pub(super) struct Call<'a> {
@@ -125,17 +125,26 @@ impl<'a> Call<'a> {
         let mut action = self.line.action(kind, self.verb, family, target, evidence);
         let host = self.host();
         let context = |given| engine::context(self.line, self.usage, given, host.as_deref());
-        action.reference.context = context(&self.outer).or_else(|| context(&self.global));
+        let given = [&self.outer, &self.global, &self.own];
+        // Behind its verb, an engine has options of the same names.
+        let given = given.into_iter().take(if engine::is_engine(self.usage) { 2 } else { 3 });
+        action.reference.context = given.into_iter().find_map(context);
         if host.is_some() {
             action.host = host;
         }
         action
     }
 
-    /// An action on everything at once, which is always denied.
+    /// An action on everything at once, which is denied unless the inventory states what that is.
     pub fn on_everything(&self, family: Family, what: &str) -> Action {
         let evidence = format!("{} {what}", self.words());
-        Action { kind: ActionKind::Forbidden, ..self.action(family, Target::Unknown, evidence) }
+        let mut action = self.action(family, Target::Unknown, evidence);
+        action.kind = ActionKind::Forbidden;
+        // What is removed does not come back, and most units are no services.
+        if self.needed.is_none() && (family != Family::Unit || what.contains(FAILED)) {
+            action.reference.form = Form::Everything;
+        }
+        action
     }
 
     /// An action for each target that one word names. `clean` removes the parts of a word that do not belong to the
@@ -147,15 +156,10 @@ impl<'a> Call<'a> {
         clean: fn(&str) -> &str,
         actions: &mut Vec<Action>,
     ) {
-        let mut everything = false;
         let reference = engine::reference(self.line, self.usage, &self.global, self.host().as_deref());
         for word in self.targets() {
             let mut action = match named(&word) {
-                Named::Everything(_) if everything => continue,
-                Named::Everything(listing) => {
-                    everything = true;
-                    self.on_everything(family, &format!("$({listing})"))
-                }
+                Named::Everything(listing) => self.on_everything(family, &format!("$({listing})")),
                 Named::One(all @ ("*" | "*.service")) => self.on_everything(family, &format!("'{all}'")),
                 Named::One(written) => {
                     let name = clean(written);
@@ -167,10 +171,13 @@ impl<'a> Call<'a> {
                 }
                 Named::Unknown => self.action(family, Target::Unknown, self.evidence(&word.text)),
             };
-            action.reference = reference.clone();
-            if matches!(named(&word), Named::Matching(_)) {
-                action.reference.form = Form::PartOfNames;
-            }
+            let form = match named(&word) {
+                Named::Matching(_) => Form::PartOfNames,
+                Named::One("all") if action.target == Target::Unknown => Form::Everything,
+                _ if action.reference.form == Form::Everything => Form::Everything,
+                _ => reference.form,
+            };
+            action.reference = Reference { form, ..reference.clone() };
             actions.push(action);
         }
         if self.targets().is_empty() {
@@ -229,13 +236,20 @@ pub(super) fn words_at(at: Words, line: &Line<'_>, usage: &Usage, own: &Argument
 pub(super) fn own_end(line: &Line<'_>, usage: &Usage) -> usize {
     let runs = usage.form.runs.filter(|runs| runs.how == How::Command && runs.words_need.is_empty());
     let Some(mut left) = runs.and_then(|runs| runs.after.0) else { return usize::MAX };
+    let mut end = usize::MAX;
     for item in Scanner::new(line.texts(), usage.rest, &usage.value()) {
         match item {
-            Item::Positional(index) if left == 0 => return index,
+            Item::Positional(index) if left == 0 => return end.min(index),
             Item::Dashes(index) if left == 0 => return index,
-            Item::Positional(_) => left -= 1,
+            Item::Positional(index) => {
+                left -= 1;
+                // Behind the image, options are those of the command in it.
+                if left == 0 && runs.is_some_and(|runs| runs.inside && !runs.drops_dashes) {
+                    end = index + 1;
+                }
+            }
             _ => {}
         }
     }
-    usize::MAX
+    end
 }

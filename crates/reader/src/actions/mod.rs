@@ -16,17 +16,18 @@ use std::path::Path;
 use std::rc::Rc;
 
 use crate::catalogue::Catalogue;
-use crate::catalogue::program::TargetKind;
+use crate::catalogue::program::{How, TargetKind};
 use crate::shell::disk::Disk;
-use crate::shell::{self, Command, Complaint, Construct, Found, INHERITED, Node, Script};
+use crate::shell::{self, Command, Complaint, Construct, EACH, Found, INHERITED, Node, Script};
 use crate::terms::action::{Action, ActionKind, Family, Target, Verb};
 use crate::terms::class::Class;
-use crate::terms::reference::Reference;
+use crate::terms::reference::{Form, Reference};
 
 use call::{Call, Idle};
 use line::Line;
 use platforms::http_api;
 use request::Request;
+pub use within::place_of;
 
 /// The number of actions beyond which each one is listed once.
 const MOST_ACTIONS: usize = 1000;
@@ -71,7 +72,7 @@ pub fn read_command_on(
     let script = shell::read_on(text, cwd.and_then(Path::to_str), catalogue, disk);
     let mut complaints = script.complaints.clone();
     let mut actions = Vec::new();
-    let mut judged = Judged { catalogue, known: Found::default(), around: Vec::new() };
+    let mut judged = Judged { catalogue, known: Found::default(), around: Vec::new(), contexts: Vec::new() };
     judged.add_actions(&script.nodes, &mut actions, &mut complaints);
     put_in_place(&script, &mut actions);
     if actions.len() > MOST_ACTIONS {
@@ -90,6 +91,8 @@ struct Judged<'a> {
     known: Found<'a, Vec<Action>>,
     /// The constructs around the nodes in progress.
     around: Vec<&'a Construct>,
+    /// The contexts that commands on this machine have chosen.
+    contexts: Vec<(Family, String)>,
 }
 
 impl<'a> Judged<'a> {
@@ -102,6 +105,11 @@ impl<'a> Judged<'a> {
                     self.judge(command, actions, complaints);
                     let own = actions.get_mut(before..).unwrap_or_default();
                     within::place(own, command, &self.around, self.catalogue);
+                    self.choose_context(command, own);
+                    if self.is_each_once(command) {
+                        let all = own.iter_mut().filter(|action| action.reference.form == Form::Everything);
+                        all.for_each(|action| action.repeats = false);
+                    }
                 }
                 Node::Unread(unread) => generous::find_actions(unread, self.catalogue, actions),
                 Node::Group(construct, children) => {
@@ -129,6 +137,60 @@ impl<'a> Judged<'a> {
                 }
             }
         }
+    }
+
+    /// Whether a command acts on each part of a list of everything, and repeats for no other reason: in a loop over it, or behind
+    /// `xargs`.
+    fn is_each_once(&self, command: &Command) -> bool {
+        let mut rounds = self.around.iter().filter_map(|construct| match construct {
+            // Rounds of a known number stand in the tree one by one.
+            Construct::Loop(rounds) => {
+                Some(rounds).filter(|rounds| !rounds.starts_with(|c: char| c.is_ascii_digit()))
+            }
+            _ => None,
+        });
+        let is_each = match (rounds.next(), rounds.next()) {
+            (Some(rounds), None) => rounds.strip_prefix(EACH).is_some_and(|variable| {
+                command.words.iter().any(|word| word.text.strip_prefix('$') == Some(variable))
+            }),
+            (None, _) => {
+                matches!(self.around.last(), Some(Construct::Through(wrapper)) if self.runs_each(wrapper))
+            }
+            _ => false,
+        };
+        let is_plain = |construct: &&Construct| match construct {
+            Construct::Call(_) | Construct::Trap(_) | Construct::Embedded(_) => false,
+            Construct::Through(wrapper) => {
+                let usage = self.catalogue.usage(&wrapper.texts(), &|_| false);
+                !wrapper.repeats
+                    && usage.is_some_and(|usage| usage.form.runs.is_some_and(|runs| !runs.repeats))
+            }
+            _ => true,
+        };
+        is_each && self.around.iter().all(is_plain)
+    }
+
+    /// Whether a wrapper runs a command for each item of its input, and names no items itself.
+    fn runs_each(&self, wrapper: &Command) -> bool {
+        let usage = self.catalogue.usage(&wrapper.texts(), &|_| false);
+        let how = usage.and_then(|usage| usage.form.runs).map(|runs| runs.how);
+        matches!(how, Some(How::Xargs | How::Parallel))
+            && wrapper.words.iter().all(|word| word.unknown.is_none())
+    }
+
+    /// States the context of the actions of a command where one before it has chosen it, and keeps what this one chooses.
+    fn choose_context(&mut self, command: &Command, own: &mut [Action]) {
+        if !command.hosts.is_empty() {
+            return;
+        }
+        for action in own.iter_mut().filter(|action| action.reference.context.is_none()) {
+            let is_of = |family: Family| {
+                family == action.family || (family, action.family) == (Family::Container, Family::Compose)
+            };
+            let chosen = self.contexts.iter().rfind(|(family, _)| is_of(*family));
+            action.reference.context = chosen.map(|(_, name)| name.clone());
+        }
+        self.contexts.extend(platforms::engine::chosen(&Line::new(command, self.catalogue)));
     }
 
     /// Adds the actions of a command. A loop has the same command many times, which causes the same complaints.

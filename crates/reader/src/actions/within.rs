@@ -40,7 +40,7 @@ pub(super) fn place(actions: &mut [Action], command: &Command, around: &[&Constr
 }
 
 /// What a command runs in: as the innermost program around it states, on the same host.
-fn place_of(command: &Command, around: &[&Construct], catalogue: Catalogue) -> Option<Within> {
+pub fn place_of(command: &Command, around: &[&Construct], catalogue: Catalogue) -> Option<Within> {
     let mut hosts = &command.hosts;
     for construct in around.iter().rev() {
         let Construct::Through(wrapper) = construct else { continue };

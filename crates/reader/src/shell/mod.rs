@@ -28,5 +28,7 @@ pub use execution::run::{read, read_on, read_with};
 pub use expansion::pattern::glob;
 pub use host::host_of;
 pub use programs::{AnsibleCall, pairs};
-pub use script::{Command, Construct, Environment, Found, INHERITED, Mode, Node, Script, Suspicion, Unread};
-pub use text::{Listing, Word, is_name};
+pub use script::{
+    Command, Construct, EACH, Environment, Found, INHERITED, Mode, Node, Script, Suspicion, Unread,
+};
+pub use text::{FAILED, Listing, Word, is_name};

@@ -48,6 +48,9 @@ pub enum Node {
 /// The name of the way with a value that only the environment gives: in `docker restart ${NAME:-web}`, that of `$NAME`.
 pub const INHERITED: &str = "as the environment says";
 
+/// The beginning of the note on the rounds of a loop over everything that a program lists; its variable follows.
+pub const EACH: &str = "a round for each $";
+
 /// The construct of a group of nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Construct {

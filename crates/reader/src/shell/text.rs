@@ -26,6 +26,9 @@ pub enum Origin {
     Computed,
 }
 
+/// The end of a listing of units that have failed.
+pub const FAILED: &str = " --failed";
+
 /// What a program lists, such as `docker ps`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Listing {

@@ -128,7 +128,8 @@ impl Target {
             | Self::Unit(name)
             | Self::Release(name)
             | Self::Service(name) => Some(name),
-            Self::Workload(workload) => Some(&workload.name),
+            // All workloads of a namespace.
+            Self::Workload(workload) => Some(workload.name.as_str()).filter(|name| *name != "*"),
             Self::Guest(guest) => Some(&guest.name),
             Self::Playbook(playbook) => playbook.stated.as_deref().or(playbook.file.as_deref()),
             Self::Unknown | Self::Recipients(_) | Self::Nothing => None,

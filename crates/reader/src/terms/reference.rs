@@ -28,6 +28,8 @@ pub enum Form {
     SwarmService,
     /// A part of the names of the targets, as in `docker ps --filter name=PART`.
     PartOfNames,
+    /// No name: all targets of this kind, as in `docker restart $(docker ps -q)`.
+    Everything,
 }
 
 /// How a command starts its container engine.

@@ -5,7 +5,7 @@ use crate::error::{Checked, Mistake, Mistakes, suggestion};
 use crate::spanned::Spanned;
 use crate::yaml::forms::{Entries, OneOrMore, TextOrMap, entries};
 use crate::yaml::rules::{Answer, NeverWire};
-use opsctl_policy::model::installation::inventory::{Host, ssh_host};
+use opsctl_policy::model::installation::inventory::{Inventory, ssh_host};
 use opsctl_policy::model::rights::ask::Topic;
 use opsctl_policy::model::rights::rules::{NeverRule, Off, Rules};
 use opsctl_policy::rules::never;
@@ -15,7 +15,7 @@ use opsctl_policy::rules::pattern::Pattern;
 /// Checks the rules, adds them to `rules`, and returns what a person is asked about.
 pub fn check(
     never: Option<Entries<TextOrMap<NeverWire>>>,
-    hosts: &[Host],
+    inventory: &Inventory,
     has_key: bool,
     rules: &mut Rules,
     found: &mut Mistakes,
@@ -49,7 +49,9 @@ pub fn check(
             found.add(Mistake::of(&name, "has `argv` and an answer", "remove one of the two"));
         }
         match wire.answer {
-            Some(Answer::Allow) => rules.off.push(Off { name: name.value.clone(), hosts: vec![] }),
+            Some(Answer::Allow) => {
+                rules.off.push(Off { name: name.value.clone(), hosts: vec![], service: vec![] });
+            }
             Some(Answer::Ask) => {
                 let remedy = "run `opsctl key`, and add the line that it prints to `policy`: without it, no answer is accepted";
                 let what = "is asked about, which needs `approval_key`";
@@ -58,14 +60,12 @@ pub fn check(
             }
             Some(Answer::Deny) | None => {}
         }
-        let on: Vec<String> = found
-            .keep_all(wire.allow_on.iter().map(|host| names(host, hosts)))
-            .into_iter()
-            .flatten()
-            .collect();
-        if !on.is_empty() {
-            rules.off.push(Off { name: name.value, hosts: on });
-        }
+        let places = found.keep_all(wire.allow_on.iter().map(|place| allowed(place, inventory)));
+        rules.off.extend(places.into_iter().map(|(hosts, service)| Off {
+            name: name.value.clone(),
+            hosts,
+            service,
+        }));
     }
     asked
 }
@@ -83,17 +83,32 @@ fn answer(name: &Spanned<String>, text: &str) -> Checked<Answer> {
     }
 }
 
-/// The ways in which commands name a host.
-fn names(name: &Spanned<String>, hosts: &[Host]) -> Checked<Vec<String>> {
-    let Some(host) = hosts.iter().find(|host| host.name == name.value) else {
-        let remedy = suggestion(&name.value, hosts.iter().map(|host| host.name.as_str()).collect::<Vec<_>>());
-        return Err(Mistake::of(name, "is not a host of `hosts`", remedy));
+/// The ways in which commands name a host, `nas`, and those in which they name a service on it, `nas/jellyfin`.
+fn allowed(place: &Spanned<String>, inventory: &Inventory) -> Checked<(Vec<String>, Vec<String>)> {
+    let Inventory { hosts, services, .. } = inventory;
+    let (name, service) = place
+        .value
+        .split_once('/')
+        .map_or((place.value.as_str(), None), |(host, service)| (host, Some(service)));
+    let Some(host) = hosts.iter().find(|host| host.name == name) else {
+        let remedy = suggestion(name, hosts.iter().map(|host| host.name.as_str()).collect::<Vec<_>>());
+        return Err(Mistake::of(place, "is not a host of `hosts`", remedy));
+    };
+    let there = services.iter().filter(|service| service.may_run_on(Some(name)));
+    let parts = match service.map(|wanted| (wanted, there.clone().find(|service| service.name == wanted))) {
+        None => vec![],
+        Some((_, Some(service))) => service.part_names(),
+        Some((wanted, None)) => {
+            let known = there.map(|service| service.name.as_str()).collect::<Vec<_>>();
+            let what = format!("is not a service of host `{name}`");
+            return Err(Mistake::of(place, &what, suggestion(wanted, known)));
+        }
     };
     let mut names = vec![host.name.clone()];
     names.push(host.address.clone());
     names.extend(host.ssh.as_deref().map(|ssh| ssh_host(ssh).to_owned()));
     names.dedup();
-    Ok(names)
+    Ok((names, parts))
 }
 
 fn check_own(name: Spanned<String>, wire: NeverWire, found: &mut Mistakes) -> Option<NeverRule> {

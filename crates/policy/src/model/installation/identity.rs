@@ -4,7 +4,7 @@ use super::checks::Engine;
 use super::inventory::{Host, Inventory, Service, is_loopback};
 use super::names::{self, NamePart};
 use crate::lists::ENGINE_UNITS;
-use opsctl_reader::terms::action::Target;
+use opsctl_reader::terms::action::{Action, Family, Target};
 use opsctl_reader::terms::reference::Form;
 use opsctl_reader::terms::workload::Workload;
 
@@ -82,6 +82,29 @@ impl Service {
         host.is_some() && self.host.as_deref() == host
     }
 
+    /// Whether an action on everything of its kind on this host concerns it.
+    fn is_of_kind(&self, action: &Action, host: Option<&str>) -> bool {
+        let is_there = host.is_some() && self.may_run_on(host);
+        let has_parts = !self.units.is_empty() || !self.guests.is_empty() || !self.releases.is_empty();
+        match (action.family, &action.target) {
+            (Family::Workload, Target::Workload(wanted)) => self.workloads.iter().any(|own| {
+                let wanted = Workload { name: own.name.clone(), ..wanted.clone() };
+                own.may_be(&wanted)
+            }),
+            (Family::Container | Family::Compose, _) => is_there && self.runs_below(Below::AnyContainers),
+            (Family::Unit, _) => is_there && !self.units.is_empty(),
+            (Family::Guest, _) => is_there && !self.guests.is_empty(),
+            (Family::Program | Family::Process, _) => {
+                is_there
+                    && self.containers.is_empty()
+                    && self.projects.is_empty()
+                    && self.workloads.is_empty()
+                    && !has_parts
+            }
+            _ => false,
+        }
+    }
+
     fn runs_below(&self, below: Below) -> bool {
         let bare = self.containers.is_empty() && self.projects.is_empty() && self.units.is_empty();
         let in_engine = !self.own_containers().is_empty() || !self.projects.is_empty();
@@ -106,6 +129,12 @@ impl Service {
 }
 
 impl Inventory {
+    /// The services that an action on everything of its kind on this host concerns; none where the inventory does not state them.
+    pub fn all_of_kind(&self, action: &Action, host: Option<&str>) -> Vec<String> {
+        let concerned = self.services.iter().filter(|service| service.is_of_kind(action, host));
+        concerned.map(|service| service.name.clone()).collect()
+    }
+
     /// The identity of a target. `host` is the host of the action, by its name in the inventory, `here` the name of this
     /// machine. Services of other hosts are not concerned.
     pub fn identify(&self, target: &Target, form: Form, host: Option<&str>, here: Option<&str>) -> Identity {

@@ -110,6 +110,13 @@ impl Service {
         if self.containers.is_empty() && elsewhere { vec![] } else { self.container_names() }
     }
 
+    /// Its name, and those of its containers, units, workloads and guests.
+    pub fn part_names(&self) -> Vec<String> {
+        let own = std::iter::once(&self.name).chain(&self.containers).chain(&self.units);
+        let workloads = self.workloads.iter().map(|workload| &workload.name);
+        own.chain(workloads).chain(self.guests.iter().map(|guest| &guest.name)).cloned().collect()
+    }
+
     /// Whether this is the name of one of its parts that no other service on its host has, of any kind.
     pub(crate) fn has_own_part(&self, written: &str) -> bool {
         let unit = written.strip_suffix(".service").unwrap_or(written);

@@ -48,11 +48,18 @@ pub struct Off {
     /// The hosts on which it is allowed, by all ways in which commands name them; empty for all hosts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
+    /// The names of the only service that it is allowed for, first its own; empty for all services.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub service: Vec<String>,
 }
 
 impl Off {
-    /// Whether it is allowed on this host, as a command names it. `None`: only where it is allowed on all hosts.
-    pub fn holds(&self, host: Option<&str>) -> bool {
+    /// Whether it is allowed on this host, as a command names it, where `is_of` states whether the command concerns a service
+    /// with these names. `None`: only where it is allowed on all hosts.
+    pub fn holds(&self, host: Option<&str>, is_of: &dyn Fn(&[String]) -> bool) -> bool {
+        if !self.service.is_empty() && !is_of(&self.service) {
+            return false;
+        }
         let is_listed = |host: &str| {
             let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
             self.hosts.iter().any(|listed| listed == host)

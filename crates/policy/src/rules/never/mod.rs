@@ -19,9 +19,11 @@ use crate::model::rights::policy::Tier;
 use crate::model::rights::rules::{NeverRule, Off, Rules};
 use crate::paths::glob;
 use crate::paths::word_paths::{LocalMachine, UnknownMachine, normal, text_paths};
+use opsctl_reader::actions::place_of;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::never::DefaultRule;
-use opsctl_reader::catalogue::program::{Prints, Program};
+use opsctl_reader::catalogue::options::{Item, Scanner};
+use opsctl_reader::catalogue::program::{HostWords, Prints, Program};
 use opsctl_reader::catalogue::{Catalogue, base_name, default_rules};
 use opsctl_reader::shell::{Command, Construct, Node, Script, Suspicion, Word};
 
@@ -47,17 +49,21 @@ pub fn objections(
         }
     };
     let catalogue = script.catalogue;
-    script.visit(|node| match node {
+    let has_limits = rules.off.iter().any(|off| !off.service.is_empty());
+    script.visit_within(|node, around| match node {
         // A wrapper is judged by its own words: `sudo` is one.
         Node::Command(command) | Node::Group(Construct::Through(command), _) => {
-            Judged { command, rules, catalogue, machine }.judge(tier, &mut add);
+            let inside = has_limits.then(|| place_of(command, around, catalogue)).flatten();
+            let inside = inside.and_then(|within| within.target.name().map(str::to_owned));
+            Judged { command, rules, catalogue, machine, inside }.judge(tier, &mut add);
         }
         Node::Unread(unread) => {
             let mut count = 0;
             unread.suspect(
                 |word| has_rule(word, rules, catalogue),
                 |command| {
-                    Judged { command: &command, rules, catalogue, machine }.judge(tier, &mut add);
+                    Judged { command: &command, rules, catalogue, machine, inside: None }
+                        .judge(tier, &mut add);
                     count += 1;
                     if count < MOST_SUSPECTED { Suspicion::Dropped } else { Suspicion::Enough }
                 },
@@ -65,10 +71,10 @@ pub fn objections(
         }
         Node::Group(..) => {}
     });
-    if !is_off(rules, bomb::NAME, None) {
+    if !is_off(rules, bomb::NAME, None, &|_| false) {
         bomb::objection(script).into_iter().for_each(&mut add);
     }
-    if !is_off(rules, unread::NAME, None) {
+    if !is_off(rules, unread::NAME, None, &|_| false) {
         unread::objection(script).into_iter().for_each(&mut add);
     }
     disguise::objections(script).into_iter().for_each(&mut add);
@@ -78,10 +84,11 @@ pub fn objections(
 /// The rules that apply at a tier, by name, each with its reason: the defaults that are not disabled, then those of
 /// `hosts.yaml`.
 pub fn in_force(rules: &Rules, tier: Tier) -> Vec<(&str, &str)> {
-    let by_default =
-        defaults().filter(|rule| !is_off(rules, rule.name, None)).map(|rule| (rule.name, rule.reason));
+    let by_default = defaults()
+        .filter(|rule| !is_off(rules, rule.name, None, &|_| false))
+        .map(|rule| (rule.name, rule.reason));
     let own = rules.never.iter().filter(|rule| rule.tiers.is_empty() || rule.tiers.contains(&tier));
-    let unread = (!is_off(rules, unread::NAME, None)).then_some((unread::NAME, unread::REASON));
+    let unread = (!is_off(rules, unread::NAME, None, &|_| false)).then_some((unread::NAME, unread::REASON));
     by_default.chain(unread).chain(own.map(|rule| (rule.name.as_str(), rule.reason.as_str()))).collect()
 }
 
@@ -97,11 +104,12 @@ fn has_rule(word: &str, rules: &Rules, catalogue: Catalogue) -> bool {
     by_default || own.any(|pattern| pattern::concerns(pattern, name))
 }
 
-/// Whether a default rule is allowed on this host (`None`: on all hosts), or is replaced by a rule with its name.
-fn is_off(rules: &Rules, name: &str, host: Option<&str>) -> bool {
+/// Whether a default rule is allowed on this host (`None`: on all hosts), or is replaced by a rule with its name. `is_of` states
+/// whether a service with these names is concerned.
+fn is_off(rules: &Rules, name: &str, host: Option<&str>, is_of: &dyn Fn(&[String]) -> bool) -> bool {
     let class = defaults().find(|rule| rule.name == name).map(|rule| rule.class);
     let is_named = |off: &Off| off.name == name || class.is_some_and(|class| off.name == class);
-    rules.off.iter().any(|off| is_named(off) && off.holds(host))
+    rules.off.iter().any(|off| is_named(off) && off.holds(host, is_of))
         || rules.never.iter().any(|rule| rule.name == name)
 }
 
@@ -111,9 +119,35 @@ struct Judged<'a> {
     rules: &'a Rules,
     catalogue: Catalogue,
     machine: &'a dyn LocalMachine,
+    /// The name of the container, workload or guest that it runs in.
+    inside: Option<String>,
 }
 
 impl Judged<'_> {
+    /// Whether a default rule does not apply to the command.
+    fn is_off(&self, name: &str) -> bool {
+        is_off(self.rules, name, self.command.host(), &|names| self.concerns(names))
+    }
+
+    /// Whether the command runs in a part of the service with these names, or all its words behind its verb are such names.
+    fn concerns(&self, names: &[String]) -> bool {
+        let is_of = |name: &str| names.iter().any(|known| known == name);
+        let texts = self.command.texts();
+        let Some(usage) = self.catalogue.usage(&texts, &|_| false) else { return false };
+        let value = usage.value();
+        let words: Vec<usize> = Scanner::new(&texts, usage.rest, &value)
+            .filter_map(|item| match item {
+                Item::Positional(index) if !usage.verb.contains(&index) => Some(index),
+                _ => None,
+            })
+            .collect();
+        let names_it = |index: &usize| {
+            let word = self.command.words.get(*index).and_then(Word::known);
+            word.is_some_and(|word| is_of(word.trim_start_matches('/')))
+        };
+        self.inside.as_deref().is_some_and(is_of) || (!words.is_empty() && words.iter().all(names_it))
+    }
+
     fn judge(&self, tier: Option<Tier>, add: &mut impl FnMut(Reason)) {
         let Self { command, rules, catalogue, .. } = *self;
         let Some(name) = command.words.first().map(|word| base_name(&word.text)) else { return };
@@ -146,7 +180,7 @@ impl Judged<'_> {
     fn by_class(&self, add: &mut impl FnMut(Reason)) {
         let Some((class, evidence)) = consequence::of_command(self.command, self.catalogue) else { return };
         let mut rules = defaults().filter(|rule| rule.name == class.as_str());
-        if let Some(rule) = rules.next().filter(|rule| !is_off(self.rules, rule.name, self.command.host())) {
+        if let Some(rule) = rules.next().filter(|rule| !self.is_off(rule.name)) {
             add(objection((rule.name, rule.reason), &evidence, self.command));
         }
     }
@@ -177,7 +211,7 @@ impl Judged<'_> {
             if rule.local && command.host().is_some() {
                 continue;
             }
-            let is_off = is_off(self.rules, rule.name, command.host());
+            let is_off = self.is_off(rule.name);
             let denials = program.never.iter().filter(|(name, _)| *name == rule.name);
             let found = denials
                 .flat_map(|(_, patterns)| patterns.iter())
@@ -237,7 +271,7 @@ impl Judged<'_> {
                 files::removed(&word.text).into_iter().any(|path| self.is_data(&Word::literal(path)))
             }
             Kind::Folder => {
-                let meant = text_paths(&word.text, word.unknown.is_some(), command, machine).paths;
+                let meant = text_paths(self.path(word), word.unknown.is_some(), command, machine).paths;
                 let is_folder = |path: &String| {
                     // In most of these folders, each service has its own folder.
                     let depth = path.split('/').filter(|part| !part.is_empty()).count();
@@ -246,6 +280,14 @@ impl Judged<'_> {
                 self.is_data(word) && meant.iter().any(is_folder)
             }
         }
+    }
+
+    /// The path that a word of a command names, on its host: `/srv` in `nas:/srv`, where it copies between hosts.
+    fn path<'w>(&self, word: &'w Word) -> &'w str {
+        let program = self.command.words.first().and_then(|word| self.catalogue.find(&word.text));
+        let copies = program.is_some_and(|program| program.host_words == Some(HostWords::Remote));
+        let path = word.text.split_once(':').filter(|(host, _)| copies && !host.contains('/'));
+        path.map_or(&word.text, |(_, path)| path)
     }
 
     fn is_data(&self, word: &Word) -> bool {
@@ -263,7 +305,7 @@ impl Judged<'_> {
             return true;
         }
         // All files of a folder count as the folder.
-        let text = word.text.trim_end_matches("/*").trim_end_matches("/.*");
+        let text = self.path(word).trim_end_matches("/*").trim_end_matches("/.*");
         let text = match text {
             "" => "/",
             "*" | ".*" => ".",

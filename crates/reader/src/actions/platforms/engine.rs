@@ -4,6 +4,7 @@ use crate::actions::line::{Arguments, Line};
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::program::Program;
 use crate::languages::names::engines;
+use crate::terms::action::Family;
 use crate::terms::reference::{EngineCall, Form, Reference};
 
 /// How the targets of a call are named, and which engine knows them. `global` are the options before the verb, `host` is
@@ -38,14 +39,37 @@ pub(in crate::actions) fn context(
     global: &Arguments<'_>,
     host: Option<&str>,
 ) -> Option<String> {
-    let is_engine = |program: &Program| program.key == "docker";
-    if host.is_some() || !is_engine(usage.program) && !usage.before.is_some_and(|(outer, _)| is_engine(outer))
-    {
+    if host.is_some() {
         return None;
     }
     let named = || engines::CONTEXTS.iter().find_map(|name| line.command.variable(name));
-    let context = global.value(&["-c", "--context", "--connection"]).or_else(named)?;
-    context.known().map(str::to_owned)
+    let context = match usage.program.key {
+        _ if is_engine(usage) => global.value(&["-c", "--context", "--connection"]).or_else(named),
+        "kubectl" => global.value(&["--context"]),
+        "helm" => global.value(&["--kube-context"]),
+        _ => None,
+    };
+    context?.known().map(str::to_owned)
+}
+
+/// Whether a container engine or its compose is called.
+pub(in crate::actions) fn is_engine(usage: &Usage) -> bool {
+    let is_engine = |program: &Program| program.key == "docker";
+    is_engine(usage.program) || usage.before.is_some_and(|(outer, _)| is_engine(outer))
+}
+
+/// The context that a command chooses for those after it, and whose: `docker context use NAME`.
+pub(in crate::actions) fn chosen(line: &Line<'_>) -> Option<(Family, String)> {
+    let usage = line.usage()?;
+    let own = line.arguments(usage.start, usize::MAX, usage.value());
+    let words: Vec<&str> = own.positionals.iter().map(|index| line.text(*index)).collect();
+    let family = match (usage.program.key, words.as_slice()) {
+        ("docker", ["context", "use", _]) => Family::Container,
+        ("kubectl", ["config", "use-context" | "use", _]) => Family::Workload,
+        _ => return None,
+    };
+    let name = own.positionals.last().and_then(|index| line.word(*index))?;
+    Some((family, name.known()?.to_owned()))
 }
 
 /// How the target of a request to an engine's socket is named.

@@ -16,8 +16,20 @@ pub(in crate::actions) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action
     let words = call.targets();
     let from_file = call.own.has(&call.usage.role(Role::Manifests));
     let kind = words.first().map_or("", |word| word.text.as_str());
+    let everything = |what: &str| {
+        let namespace = namespace(call.usage, &[&call.global, &call.own]);
+        let (workload, _) = read(kind, "*", namespace);
+        let mut action = call.on_everything(Family::Workload, what);
+        // Those of all namespaces are parts of the cluster, too.
+        if [&call.global, &call.own].iter().any(|given| given.has(&["-A", "--all-namespaces"])) {
+            action.reference.form = Form::Name;
+        } else {
+            action.target = Target::Workload(workload);
+        }
+        action
+    };
     if call.own.has(&call.does.all) {
-        actions.push(call.on_everything(Family::Workload, &format!("{kind}, by selection")));
+        actions.push(everything(&format!("{kind}, by selection")));
         return;
     }
     let mut selectors = call.own.options.iter().filter(|(name, _)| name.is_any(&call.does.selects));
@@ -31,7 +43,7 @@ pub(in crate::actions) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action
                 action.reference.form = form;
                 action
             }
-            None => call.on_everything(Family::Workload, &evidence),
+            None => everything(&evidence),
         });
         return;
     }
@@ -56,7 +68,7 @@ pub(in crate::actions) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action
             let evidence = format!("{} {kind}", call.words());
             actions.push(call.action(Family::Workload, Target::Unknown, evidence.trim_end().to_owned()));
         } else if !words.is_empty() {
-            actions.push(call.on_everything(Family::Workload, &format!("{kind}, all of them")));
+            actions.push(everything(&format!("{kind}, all of them")));
         }
         return;
     }
@@ -65,7 +77,7 @@ pub(in crate::actions) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action
         let (found, shown) = match named(word) {
             Named::One(text) | Named::Matching(text) => (Some(read(kind, text, namespace)), text),
             Named::Everything(listing) => {
-                actions.push(call.on_everything(Family::Workload, &format!("$({listing})")));
+                actions.push(everything(&format!("$({listing})")));
                 return;
             }
             Named::Unknown => (None, word.text.as_str()),

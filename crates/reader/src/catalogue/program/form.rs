@@ -101,7 +101,7 @@ keys::keys! {
         pub first: Texts,
         /// Globs of which some word must match one for it to carry out the action, such as `*=*`.
         pub some: Texts,
-        /// Options with which the action applies to everything at once, which is always denied.
+        /// Options with which the action applies to everything at once, which is denied where `hosts.yaml` does not state what that is.
         pub all: Options,
         /// Options that select targets in place of names, such as `--latest` and `--filter name=x`.
         pub selects: Options,

@@ -11,10 +11,10 @@ use crate::shell::Complaint;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::leaving::Round;
 use crate::shell::marks::SELECT;
-use crate::shell::script::{Construct, Node};
+use crate::shell::script::{Construct, EACH, Node};
 use crate::shell::shared::Shared;
 use crate::shell::state::{Attribute, Shell, Value};
-use crate::shell::text::{Field, Origin, Stretch, Unknown, is_known, stretches};
+use crate::shell::text::{Field, Listing, Origin, Stretch, Unknown, is_known, stretches};
 
 /// Maximum number of rounds that are unrolled.
 const MOST_ROUNDS: usize = 256;
@@ -108,7 +108,7 @@ impl Evaluator {
                 let text = match this.glob_mark(shell, &field.text) {
                     Some(mark) => mark,
                     None if is_known(&field.text) => this.unknowns.plain(field.text),
-                    None => field.text,
+                    None => this.as_variable(name, field.text),
                 };
                 this.many_rounds(shell, Some((name, &text)), None, &clause.body.list)
             })
@@ -303,6 +303,18 @@ impl Evaluator {
         (printed, flow)
     }
 
+    /// The output of a program that lists everything, as the value that a loop's variable has of it; any other text as it is.
+    fn as_variable(&mut self, name: &str, text: String) -> String {
+        let all = self.unknowns.only_mark(&text).filter(|_| self.lists_everything(&text)).cloned();
+        all.map_or(text, |all| self.unknowns.mark(Unknown { source: format!("${name}"), ..all }))
+    }
+
+    /// Whether a text is the output of a program that lists everything.
+    fn lists_everything(&self, text: &str) -> bool {
+        let listing = self.unknowns.only_mark(text).and_then(|unknown| unknown.listing.as_ref());
+        matches!(listing, Some(Listing::Everything(_)))
+    }
+
     /// Follows any number of rounds: from a state on that holds before each of them.
     pub fn many_rounds(
         &mut self,
@@ -319,7 +331,12 @@ impl Evaluator {
             let mut flow = Flow::On;
             let (waiting, trapped) = (self.sinks.len(), self.trapped.len());
             let ((printed, breaks), nodes) = self.collected(|this| {
-                let label = Construct::Loop("any number of rounds".to_owned());
+                let all = variable.filter(|(_, text)| this.lists_everything(text));
+                let label = match all {
+                    Some((name, _)) => format!("{EACH}{name}"),
+                    None => "any number of rounds".to_owned(),
+                };
+                let label = Construct::Loop(label);
                 this.inside(label, |this| {
                     let (text, left, breaks) = this.round(&mut state, |this, state| {
                         state.repeats = true;

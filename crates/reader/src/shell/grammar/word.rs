@@ -184,6 +184,10 @@ impl<'a> Scanner<'a> {
             self.push_piece(Piece::Command { body: inside(2, 1).to_owned(), quoted });
         } else if rest.starts_with("$[") {
             self.push_piece(Piece::Arithmetic { body: inside(2, 1), quoted });
+        } else if rest.starts_with("${") && is_command(inside(2, 1)) {
+            // `${ command; }` of bash 5.3 and ksh.
+            let body = inside(2, 1).trim_start_matches('|').to_owned();
+            self.push_piece(Piece::Command { body, quoted });
         } else if rest.starts_with("${") {
             self.push_piece(Piece::Parameter { body: inside(2, 1), quoted });
         } else if end > 1 {
@@ -193,6 +197,14 @@ impl<'a> Scanner<'a> {
         }
         self.at += end.max(1);
     }
+}
+
+/// Whether braces behind a dollar sign hold commands. The blank before the first one may be missing.
+fn is_command(body: &str) -> bool {
+    let is_ended = body.trim_end().ends_with([';', '&', '\n']);
+    let name = body.find(|c: char| !(c.is_ascii_alphanumeric() || "_./-".contains(c))).unwrap_or(body.len());
+    let behind = body.get(name..).unwrap_or_default();
+    body.starts_with([' ', '\t', '\n', '|']) || is_ended && name > 0 && behind.starts_with([' ', '\t', ';'])
 }
 
 /// The expression in `$((…))`; `None` for `$( (…) )`, whose closing brackets do not belong together.

@@ -94,6 +94,11 @@ fn own_words(evaluator: &mut Evaluator, started: &Started<'_>, runs: &Runs) -> W
     };
     found.inner.repeats |= runs.repeats;
     let skip = runs.after.0.filter(|_| runs.words_need.is_empty() || states(started, &runs.words_need));
+    // A verb with the options of the host in its own list takes them behind the command, too.
+    let own = usage.form.value.unwrap_or_default();
+    let takes_one_word = runs.how == How::Joined
+        && !usage.verb.is_empty()
+        && usage.program.host.iter().any(|option| own.contains(option));
     let mut skipped = 0;
     let mut scanner = Scanner::new(texts, usage.rest, &usage.form.valued);
     let value = |at: At| at.of(texts).unwrap_or_default();
@@ -155,6 +160,9 @@ fn own_words(evaluator: &mut Evaluator, started: &Started<'_>, runs: &Runs) -> W
                     }
                 } else if skip.is_none_or(|skip| skipped < skip) {
                     skipped += 1;
+                } else if takes_one_word {
+                    let before = found.script.take().map(|text| text + " ").unwrap_or_default();
+                    found.script = Some(before + word);
                 } else {
                     found.command = Some(index);
                     break;

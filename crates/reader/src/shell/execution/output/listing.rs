@@ -3,7 +3,7 @@
 use crate::catalogue::Catalogue;
 use crate::catalogue::options::{Item, Scanner};
 use crate::languages::names::shell as names;
-use crate::shell::text::{Listing, is_all_unknown};
+use crate::shell::text::{FAILED, Listing, is_all_unknown};
 
 /// What a command lists; `None` for any other command.
 pub(crate) fn of(texts: &[&str], catalogue: Catalogue) -> Option<Listing> {
@@ -11,7 +11,7 @@ pub(crate) fn of(texts: &[&str], catalogue: Catalogue) -> Option<Listing> {
     let (names, needed) = (usage.form.lists?, usage.form.lists_with);
     let value = usage.value();
     let (mut words, mut filters, mut is_asked) = (0, Vec::new(), needed.is_empty());
-    let mut is_latest = false;
+    let (mut is_latest, mut has_failed) = (false, false);
     for item in Scanner::new(texts, usage.rest, &value) {
         match item {
             // `kubectl get pod/x` names one.
@@ -21,6 +21,8 @@ pub(crate) fn of(texts: &[&str], catalogue: Catalogue) -> Option<Listing> {
             Item::Positional(_) => words += 1,
             Item::Option(name, at) => {
                 is_asked |= name.is_any(&needed);
+                let state = at.and_then(|at| at.of(texts));
+                has_failed |= name.is("--failed") || name.is("--state") && state == Some("failed");
                 let number = at.and_then(|at| at.of(texts));
                 is_latest |=
                     name.is_any(&["-l", "--latest"]) || name.is_any(&["-n", "--last"]) && number == Some("1");
@@ -52,7 +54,8 @@ pub(crate) fn of(texts: &[&str], catalogue: Catalogue) -> Option<Listing> {
             return Some(listing(name.to_owned()));
         }
     }
-    Some(Listing::Everything(usage.written(texts)))
+    let failed = if has_failed { FAILED } else { "" };
+    Some(Listing::Everything(usage.written(texts) + failed))
 }
 
 /// What a filter keeps of a list of everything: the lines with this name in them. `grep NAME`, `awk '/NAME/{print $1}'`.
