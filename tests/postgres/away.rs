@@ -148,7 +148,7 @@ fn reports_survive_kills_while_they_are_delivered() {
 }
 
 #[test]
-fn the_end_of_a_session_is_recorded_later_and_releases_only_what_was_open_then() {
+fn the_end_of_a_session_is_recorded_later_and_settles_only_what_was_open_then() {
     let mut server = DatabaseServer::new();
     let url = server.database("ops");
     let agent = agent(&url);
@@ -168,7 +168,7 @@ fn the_end_of_a_session_is_recorded_later_and_releases_only_what_was_open_then()
     agent.write(KEPT, &ended);
     assert_eq!(agent.opsctl(&["status", "--no-hosts"], b"").code, Some(0));
     let open = "SELECT tool_use_id, state FROM hook_actions ORDER BY id";
-    assert_eq!(server.psql("ops", open), "t1|released\nt2|reserved");
+    assert_eq!(server.psql("ops", open), "t1|unknown\nt2|reserved");
     assert_eq!(server.psql("ops", "SELECT state, ended_at IS NULL FROM hook_sessions"), "ended|f");
 }
 

@@ -124,7 +124,7 @@ fn a_granted_role_is_enough_for_an_agent_and_changes_no_history() {
         "UPDATE cooldown_actions SET timestamp = now() - interval '1 day'",
         "UPDATE hook_actions SET service = 'x'",
         "UPDATE hook_actions SET reserved_at = now() - interval '1 day'",
-        "UPDATE hook_actions SET expires_at = now()",
+        "UPDATE hook_actions SET reserved_at = now()",
         "INSERT INTO budget_resets (service, at, why) VALUES ('jellyfin', now(), 'reset')",
         "INSERT INTO verified_checks VALUES (1)",
         "UPDATE service_checks SET healthy = TRUE",
