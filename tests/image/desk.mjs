@@ -75,6 +75,7 @@ try {
 } finally {
   browser.kill("SIGKILL");
   await new Promise(done => browser.on("exit", done));
-  rmSync(home, { recursive: true, force: true });
+  // Processes of the browser end after it, and may still write.
+  rmSync(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }
 process.exit(0);
