@@ -86,7 +86,7 @@ impl Change<'_> {
         calls.iter().map(|call| self.execute(sql, params![session, call])).sum()
     }
 
-    /// Counts open reservations as actions that ran and whose outcome is not known: nobody can say that they did not run.
+    /// Counts open reservations as actions that ran and whose outcome is not known: they may have run.
     /// Each counts from the time at which it was allowed. `why` is recorded as the error.
     pub fn settle_unknown(
         &self,
