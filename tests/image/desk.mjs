@@ -1,8 +1,8 @@
 // Answers the open question on the desk as a person does, in a real browser:
 //   node tests/image/desk.mjs URL TOKEN_FILE WIDTH approve|refuse NOTE
-// Prints the outcome that the page shows.
+// Prints the outcome that the page shows. The browser's home stays in TMPDIR: its processes may write after its end.
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -13,6 +13,11 @@ const browser = spawn("chromium", [
   "--disable-background-networking", `--user-data-dir=${home}`, "--remote-debugging-pipe",
 ], { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"], env: { ...process.env, HOME: home } });
 const [, , , commands, answers] = browser.stdio;
+
+browser.on("exit", (code, signal) => {
+  console.error(`chromium ended with ${code ?? signal}`);
+  process.exit(1);
+});
 
 const waiting = new Map();
 let rest = "", calls = 0, session;
@@ -74,8 +79,5 @@ try {
   console.log(`${id}: ${await seen("document.querySelector('.flash, .outcome')?.innerText")}`);
 } finally {
   browser.kill("SIGKILL");
-  await new Promise(done => browser.on("exit", done));
-  // Processes of the browser end after it, and may still write.
-  rmSync(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }
 process.exit(0);
