@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::client::verifier::{self, Said};
 use super::environment::Environment;
 use super::guard_link;
 use super::unreported::{self, Unreported};
@@ -66,6 +67,12 @@ pub fn perform(
             })?;
         }
         RecordCall::Reported(session) => Ledger::write(location, |change| change.note_report(&session, now))?,
+        RecordCall::VerifierDue(session) => return Ok(json!(verifier::is_due(location, &session)?)),
+        RecordCall::Verified { session, tier, objection } => {
+            let said =
+                Said { session: &session, tier: Tier::from_number(tier), objection: objection.as_deref() };
+            return Ok(json!(verifier::settle(environment, &said, now)?));
+        }
         RecordCall::LatestRun { tier, stated } => {
             let tier = Tier::from_number(tier).unwrap_or(Tier::Observe);
             let latest = existing()?.map(|ledger| ledger.latest_run(tier, stated.as_deref())).transpose()?;
@@ -143,5 +150,22 @@ pub fn latest_run(
     now: DateTime<Utc>,
 ) -> Result<Option<String>> {
     let call = RecordCall::LatestRun { tier: tier.number(), stated: stated.map(str::to_owned) };
+    read(record(environment, call, now)?)
+}
+
+/// Whether the verifier of a model is due for a session.
+pub fn is_verifier_due(environment: &Environment, session: &str, now: DateTime<Utc>) -> Result<bool> {
+    read(record(environment, RecordCall::VerifierDue(session.to_owned()), now)?)
+}
+
+/// Records what the verifier of a model found. Returns the prompt if the session goes on.
+pub fn verified(
+    environment: &Environment,
+    session: &str,
+    tier: Tier,
+    objection: Option<String>,
+    now: DateTime<Utc>,
+) -> Result<Option<String>> {
+    let call = RecordCall::Verified { session: session.to_owned(), tier: tier.number(), objection };
     read(record(environment, call, now)?)
 }

@@ -11,8 +11,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::credentials::Credential;
-use super::launch::received;
-use super::lines::{self, Line};
+use super::output::lines::{self, Line};
 use crate::machine::link::address;
 use opsctl_machine::held_variables;
 
@@ -43,16 +42,15 @@ pub enum Ended {
 }
 
 /// Runs the client until it ends or `deadline` has passed, and passes every line to `hear`. `credentials` replace their
-/// environment variables, and `stdin` is its standard input.
+/// environment variables, `stdin` is its standard input, and a signal that is `asked` ends it.
 pub async fn run(
     mut command: Command,
     credentials: Vec<Credential>,
     stdin: String,
     deadline: Duration,
+    asked: &mut Receiver<Signal>,
     mut hear: impl FnMut(Heard),
 ) -> io::Result<Ended> {
-    // Before the start, so that no signal is lost.
-    let mut asked = received(&[Signal::TERM, Signal::INT, Signal::HUP])?;
     // Hooks have notices delivered by this process.
     command.env_remove("CLAUDEOPS_APPRISE_URLS").env_remove(held_variables::SOCKET);
     if std::env::var_os(address::VARIABLE).is_some() {

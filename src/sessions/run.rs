@@ -1,79 +1,43 @@
 //! Runs one session of the client and records it.
 
 use std::fmt::Display;
-use std::path::PathBuf;
+use std::io;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
+use rustix::process::Signal;
 use serde_json::Value;
-use tokio::process::Command;
+use tokio::sync::mpsc::Receiver;
 
-use super::child::{self, Ended, Heard};
+use super::child::{Ended, Heard};
 use super::deliveries::Deliveries;
 use super::handoff::{self, FROM_SESSION};
-use super::lines::Line;
+use super::launch::received;
 use super::log::{self, Log};
-use super::markers::Ignored;
+use super::output::lines::Line;
+use super::output::markers::{self, Ignored};
+use super::output::progress;
+use super::output::stream::{self, Account, Said};
 use super::record::{Record, SessionOutcome};
-use super::stream::{self, Account, Said};
-use super::{credentials, markers, pinned, progress, transcript};
-use crate::machine::environment::Environment;
+use super::session::{Session, Voices};
+use super::start::Start;
+use super::transcript;
+use super::verifier::{self};
+use crate::machine::client::verifier as verification;
 use crate::machine::notify;
-use crate::machine::notify::session_socket;
-use crate::machine::runner::RunnerEnvironment;
+use crate::machine::records;
 use opsctl_ledger::Source;
-use opsctl_ledger::sessions::client_runs::{NewRun, Waiting, WaitingRun};
-use opsctl_machine::held_variables::variable;
-use opsctl_policy::model::installation::client_setting::ClientSetting;
-use opsctl_policy::model::installation::inventory::Inventory;
+use opsctl_ledger::sessions::client_runs::{NewRun, Waiting};
 use opsctl_policy::model::records::event::{Level, NewEvent};
 use opsctl_policy::model::records::notice::{Body, Notice};
-use opsctl_policy::model::rights::policy::{Tier, Window};
+use opsctl_policy::model::rights::policy::Tier;
 use opsctl_policy::texts::notices;
 
 /// The maximum number of recorded events from the agent's text per session.
 const MOST_EVENTS: usize = 100;
 
-/// The settings of a session.
-pub struct Session<'a> {
-    /// Its tier.
-    pub tier: Tier,
-    /// The model.
-    pub model: &'a str,
-    /// The client's arguments for the tier (layers 1 and 2).
-    pub limits: Vec<String>,
-    /// The prompt.
-    pub prompt: String,
-    /// The settings that `hosts.yaml` states.
-    pub settings: &'a [ClientSetting],
-    /// The hooks of the project, unless managed settings contain the guard.
-    pub hooks: Option<Value>,
-    /// The timeout.
-    pub deadline: Window,
-    /// The environment.
-    pub environment: &'a Environment,
-    /// The environment for running sessions.
-    pub runner: &'a RunnerEnvironment,
-    /// The inventory, for names of services.
-    pub inventory: &'a Inventory,
-    /// The id of the session that handed over to this one.
-    pub parent: Option<&'a str>,
-    /// The session that waited and goes on; `None` for a new one.
-    pub resumed: Option<&'a WaitingRun>,
-    /// The folder of the client's transcripts.
-    pub transcripts: PathBuf,
-}
-
-/// The output of a session.
-pub struct Voices<'a> {
-    /// Prints progress, one line each.
-    pub tell: &'a dyn Fn(&str),
-    /// Prints warnings, one line each.
-    pub complain: &'a dyn Fn(&str),
-}
-
 /// Runs a session until it ends or times out, and records its outcome.
-pub fn run(session: &Session<'_>, voices: &Voices<'_>) -> std::io::Result<SessionOutcome> {
+pub fn run(session: &Session<'_>, voices: &Voices<'_>) -> io::Result<SessionOutcome> {
     // Signal handlers need the runtime.
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -81,8 +45,8 @@ pub fn run(session: &Session<'_>, voices: &Voices<'_>) -> std::io::Result<Sessio
         .block_on(run_in_runtime(session, voices))
 }
 
-async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::Result<SessionOutcome> {
-    let Session { tier, model, environment, runner, .. } = session;
+async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> io::Result<SessionOutcome> {
+    let Session { tier, model, environment, .. } = session;
     let id = session.resumed.map_or_else(|| uuid::Uuid::new_v4().to_string(), |run| run.session.clone());
     let (started, began) = (Utc::now(), Instant::now());
     // In a state folder that cannot be written, the host name stays the name.
@@ -111,7 +75,17 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::
         Some(waiting) => Record::resume(environment, waiting, &session.transcripts, started),
         None => Record::begin(environment, new, &session.transcripts, started),
     };
-    let mut desk = Desk { session, voices, log, record, account: None, events: 0, ignored: vec![] };
+    let mut desk = Desk {
+        session,
+        voices,
+        log,
+        record,
+        account: None,
+        earlier: Account::default(),
+        verifiers: Account::default(),
+        events: 0,
+        ignored: vec![],
+    };
     desk.complain_of(warning);
     (voices.tell)(&format!(
         "tier {}: session {id}{}, model {model}, at most {}{}",
@@ -121,31 +95,40 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::
         log_path.map(|path| format!(", log {path}")).unwrap_or_default()
     ));
 
-    let mut arguments: Vec<String> =
-        ["-p", "--output-format", "stream-json", "--verbose"].map(str::to_owned).to_vec();
-    arguments.push(if session.resumed.is_some() { "--resume" } else { "--session-id" }.to_owned());
-    arguments.push(id.clone());
-    arguments.extend(session.limits.iter().cloned());
-    let number = tier.number().to_string();
+    // Before the first start, so that no signal is lost.
+    let mut asked = received(&[Signal::TERM, Signal::INT, Signal::HUP])?;
     let deliveries = Deliveries::begin(&id, environment)?;
     let socket = deliveries.as_ref().map(|deliveries| deliveries.socket.as_str()).unwrap_or_default();
-    let variables = [
-        ("CLAUDEOPS_TIER", number.as_str()),
-        ("CLAUDE_SESSION_ID", id.as_str()),
-        (session_socket::VARIABLE, socket),
-    ];
-    let get = |name: &str| variable(name)?.into_string().ok();
-    arguments.push("--settings".to_owned());
-    arguments.push(pinned::settings(get, &variables, session.settings, session.hooks.clone()));
-    let credentials = credentials::of(get)?;
-    let mut command = Command::new(&runner.client);
-    command.args(arguments).envs(variables).current_dir(&environment.project_dir);
-    let (stdin, deadline) = (session.prompt.clone(), session.deadline.duration());
-    let ended = child::run(command, credentials, stdin, deadline, |heard| desk.hear(heard, Utc::now())).await;
+    let until = began + session.deadline.duration();
+    let mut start = Start {
+        tier: *tier,
+        id: id.clone(),
+        is_resumed: session.resumed.is_some(),
+        limits: &session.limits,
+        prompt: session.prompt.clone(),
+        is_verifier: false,
+    };
+    let ended = loop {
+        let deadline = until.saturating_duration_since(Instant::now());
+        let heard = |heard| desk.hear(heard, Utc::now());
+        let ended = start.run(session, socket, deadline, &mut asked, heard).await;
+        match desk.verify(ended, socket, until, &mut asked).await {
+            Next::End(ended) => break ended,
+            Next::GoOn(feedback) => (start.is_resumed, start.prompt) = (true, feedback),
+        }
+    };
     if let Some(deliveries) = deliveries {
         deliveries.end();
     }
     Ok(desk.close(ended, began.elapsed(), Utc::now()))
+}
+
+/// What follows when the client has ended.
+enum Next {
+    /// The session ends.
+    End(io::Result<Ended>),
+    /// It goes on with this prompt.
+    GoOn(String),
 }
 
 /// The state of a running session.
@@ -155,6 +138,10 @@ struct Desk<'a> {
     log: Option<Log>,
     record: Record,
     account: Option<Account>,
+    /// Of the client's earlier starts in this session.
+    earlier: Account,
+    /// Of its verifiers.
+    verifiers: Account,
     events: usize,
     /// The kinds of ignored markers that have been reported.
     ignored: Vec<Ignored>,
@@ -220,7 +207,10 @@ impl Desk<'_> {
                     self.note(Source::Agent, &event, now);
                 }
             }
-            Said::End(account) => self.account = Some(account),
+            Said::End(mut account) => {
+                account.add_earlier(&self.earlier);
+                self.account = Some(account);
+            }
             Said::ToolCall(..) | Said::ToolResult(_) => {}
         }
     }
@@ -238,6 +228,92 @@ impl Desk<'_> {
         if let Some(problem) = problem {
             (self.voices.complain)(&problem.to_string());
         }
+    }
+
+    /// Has a model verify a completed session, if it acted on services since the last time.
+    async fn verify(
+        &mut self,
+        ended: io::Result<Ended>,
+        socket: &str,
+        until: Instant,
+        asked: &mut Receiver<Signal>,
+    ) -> Next {
+        let Session { environment, tier, .. } = self.session;
+        let Some(verifier) = &self.session.verifier else { return Next::End(ended) };
+        if !is_complete(&ended, self.account.as_ref()) || !self.is_verifier_due() {
+            return Next::End(ended);
+        }
+        let words = self.account.as_ref().map(|account| account.words.as_str()).unwrap_or_default();
+        let session = self.record.session().to_owned();
+        let start = Start {
+            tier: Tier::Observe,
+            id: uuid::Uuid::new_v4().to_string(),
+            is_resumed: false,
+            limits: &verifier.limits,
+            prompt: verifier.prompt(&session, &self.session.transcripts, &environment.project_dir, words),
+            is_verifier: true,
+        };
+        (self.voices.tell)(&format!("  verifier: session {}, model {}", start.id, verifier.model));
+        let deadline = verifier.deadline.min(until.saturating_duration_since(Instant::now()));
+        let mut account = None;
+        let running = start.run(self.session, socket, deadline, asked, |heard| {
+            account = self.hear_verifier(heard, Utc::now()).or(account.take());
+        });
+        let verification = running.await;
+        if matches!(verification, Ok(Ended::Asked)) {
+            return Next::End(verification);
+        }
+        if let Some(account) = &account {
+            self.verifiers.add_verifier(account);
+        }
+        let now = Utc::now();
+        let objection = match verifier::objection(account.as_ref(), &verification) {
+            Ok(objection) => objection,
+            Err(why) => {
+                let event = verification::no_answer(&why);
+                (self.voices.complain)(&event.message);
+                self.note(Source::Runner, &event, now);
+                return Next::End(ended);
+            }
+        };
+        (self.voices.tell)(&format!(
+            "  verifier: {}",
+            objection.as_deref().map_or("ok".to_owned(), progress::short)
+        ));
+        let feedback =
+            records::verified(environment, &session, *tier, objection, now).unwrap_or_else(|error| {
+                self.complain_of(Some(error));
+                None
+            });
+        self.earlier = self.account.clone().unwrap_or_default();
+        feedback.map_or(Next::End(ended), Next::GoOn)
+    }
+
+    fn is_verifier_due(&self) -> bool {
+        let due = records::is_verifier_due(self.session.environment, self.record.session(), Utc::now());
+        due.unwrap_or_else(|error| {
+            self.complain_of(Some(error));
+            false
+        })
+    }
+
+    /// Prints and logs what a verifier does; returns its account at its end.
+    fn hear_verifier(&mut self, heard: Heard, now: DateTime<Utc>) -> Option<Account> {
+        let (Heard::Out(Line::Text(text)) | Heard::Err(Line::Text(text))) = heard else { return None };
+        let mut value: Value = serde_json::from_str(&text).ok()?;
+        opsctl_redact::json(&mut value);
+        let mut account = None;
+        for said in stream::read(&value) {
+            let line = progress::line(&said);
+            if !line.trim().is_empty() {
+                self.write(&log::own("verifier", line.trim(), now));
+                (self.voices.tell)(&format!("  {line}"));
+            }
+            if let Said::End(end) = said {
+                account = Some(end);
+            }
+        }
+        account
     }
 
     /// Writes the hand-over of a structured result. `opsctl handoff take` checks it.
@@ -269,7 +345,10 @@ impl Desk<'_> {
     }
 
     /// Records the end of the session.
-    fn close(mut self, ended: std::io::Result<Ended>, took: Duration, now: DateTime<Utc>) -> SessionOutcome {
+    fn close(mut self, ended: io::Result<Ended>, took: Duration, now: DateTime<Utc>) -> SessionOutcome {
+        if let Some(account) = &mut self.account {
+            account.add_verifier(&self.verifiers);
+        }
         let exit_code = match &ended {
             Ok(Ended::Exited(status)) => status.code(),
             Ok(Ended::Deadline | Ended::Asked) | Err(_) => None,
@@ -328,9 +407,15 @@ impl Desk<'_> {
     }
 }
 
+/// Whether the client has completed the session, and no call waits for a person.
+fn is_complete(ended: &io::Result<Ended>, account: Option<&Account>) -> bool {
+    matches!(ended, Ok(Ended::Exited(status)) if status.success())
+        && account.is_some_and(|account| !account.is_error && account.waiting_call.is_none())
+}
+
 /// The outcome, or the client's id of the call that waits for a person.
 fn outcome(
-    ended: std::io::Result<Ended>,
+    ended: io::Result<Ended>,
     account: Option<&Account>,
     client: &str,
 ) -> Result<SessionOutcome, String> {

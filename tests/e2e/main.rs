@@ -26,3 +26,4 @@ mod tier_1;
 mod tiers;
 mod tool_output;
 mod verification;
+mod verification_by_model;

@@ -68,18 +68,6 @@ fn the_client_is_never_started_without_permissions() {
     }
 }
 
-#[test]
-fn the_verifier_of_managed_settings_finds_the_checks_of_the_services() {
-    let (workspace, settings) = managed();
-    let finished = Session::continuing(workspace)
-        .managed_settings(settings)
-        .step(bash("docker restart jellyfin"))
-        .verifier(bash("cat .claude/hooks/verify-remediation.md"))
-        .run();
-    let shown = finished.verifier_requests().last().unwrap().conversation();
-    assert!(shown.contains("https://jellyfin.stump.rocks/health"), "{shown}");
-}
-
 /// A plugin of the user that is a mod, and that starts a program as an MCP server.
 fn add_mod(workspace: &Workspace, folder: &str) {
     workspace.write(&format!("{folder}/.claude-plugin/plugin.json"), r#"{"name": "m", "version": "1.0.0"}"#);

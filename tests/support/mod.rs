@@ -35,7 +35,7 @@ pub use finished::{Finished, ToolResult};
 pub use installed::{client, earlier_client};
 pub use lan::{Lan, Outcome, lan};
 pub use program::{Asked, Program, Ran};
-pub use request::Request;
+pub use request::{Request, Role};
 pub use script::{Step, api_error, bash, text, together, too_long, tool, verdict};
 pub use session::Session;
 pub use workspace::{Mark, Workspace};

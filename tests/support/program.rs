@@ -1,7 +1,7 @@
 //! One run of a program in a workspace, in namespaces of its own.
 
 use super::messages_api::{self, OPERATORS};
-use super::request::Role;
+use super::request::{Request, Role};
 use super::script::{Script, Step};
 use super::workspace::Workspace;
 use super::{installed, namespace};
@@ -95,6 +95,12 @@ impl<'a> Program<'a> {
             let mine = request.role() != Role::Errand && request.opening().contains(&heading);
             mine.then(|| steps.next().unwrap_or_else(|| super::text("the session is done")))
         }));
+        self
+    }
+
+    /// What the verifier of a model does, in order; after that, it finds nothing unhealthy.
+    pub fn verifier(self, steps: impl IntoIterator<Item = Step>) -> Self {
+        self.script.lock().unwrap().verifier.extend(steps);
         self
     }
 
@@ -268,6 +274,12 @@ impl Asked {
         let script = self.0.lock().unwrap();
         let first = script.asked.iter().find(|request| request.role() == Role::Agent);
         first.expect("the model was never asked").conversation()
+    }
+
+    /// The conversations of all requests in this role, in order.
+    pub fn of(&self, role: Role) -> Vec<String> {
+        let script = self.0.lock().unwrap();
+        script.asked.iter().filter(|request| request.role() == role).map(Request::conversation).collect()
     }
 
     /// The first message of each session of an agent, in order: its prompt, with any text before it.

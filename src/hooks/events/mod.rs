@@ -2,6 +2,7 @@
 
 pub mod context_warning;
 pub mod notification;
+mod objections;
 pub mod post_tool_batch;
 pub mod post_tool_use;
 pub mod pre_tool_use;

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use chrono::TimeDelta;
 
-use super::context_warning;
+use super::{context_warning, objections};
 use crate::guard::{budgets, verification};
 use crate::hooks::answer::{Answer, Output, Remarks};
 use crate::hooks::registry::{self, Details};
@@ -15,7 +15,7 @@ use crate::machine::link::lookup::Awaited;
 use crate::machine::request::Request;
 use crate::machine::warning::Warning;
 use crate::machine::{installation, notify};
-use crate::sessions::markers;
+use crate::sessions::output::markers;
 use opsctl_inventory::Installation;
 use opsctl_ledger::cooldown::cooldown_edit;
 use opsctl_ledger::{Ledger, Result, SessionActions, VerificationResult};
@@ -43,10 +43,16 @@ const WORTH_A_TURN: u8 = 80;
 /// then allows it and notifies the operators. A session without actions costs one read of the ledger.
 pub fn handle(call: &HookCall, blocked_before: bool, last_message: &str, request: &Request) -> Answer {
     let began = Instant::now();
+    let session = call.session.as_deref().filter(|_| blocked_before);
+    let objections = session.and_then(|session| Some((session, objections::count(session, request)?)));
     let answer = verify(call, request);
     // It may have taken a minute.
     let request = &request.at(request.now + began.elapsed());
     let answer = with_reminders(answer, call, blocked_before, last_message, request);
+    let answer = match objections {
+        Some((session, limit)) => objections::bound(answer, session, limit, request),
+        None => answer,
+    };
     // Context makes the agent continue, too.
     let continues = answer.denial.is_some() || !matches!(answer.output, Output::Nothing);
     let activity = if continues { Activity::StopBlocked } else { Activity::Stopped };
@@ -104,7 +110,7 @@ fn verify(call: &HookCall, request: &Request) -> Answer {
     };
     let failed = verified.failed();
     match outcome {
-        VerificationResult::Healthy => {}
+        VerificationResult::Healthy | VerificationResult::Confirmed | VerificationResult::Objected => {}
         VerificationResult::Unhealthy => {
             let unchecked = verified.unchecked();
             let reason = report::still_unhealthy(&failed, &unchecked, attempt, verify.attempts);

@@ -5,3 +5,4 @@ pub mod own_files;
 pub mod refusals;
 pub mod release;
 pub mod repositories;
+pub mod verifier;

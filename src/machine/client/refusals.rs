@@ -61,9 +61,13 @@ pub fn of_transcript(path: &Path) -> Vec<String> {
 
 /// As [`of_transcript`], for the session with this id below the client's folder of projects.
 pub fn of_session(projects: &Path, session: &str) -> Vec<String> {
+    transcripts(projects, session).flat_map(|path| of_transcript(&path)).take(MOST_CALLS).collect()
+}
+
+/// Where the transcript of the session with this id may be below the client's folder of projects.
+pub fn transcripts(projects: &Path, session: &str) -> impl Iterator<Item = PathBuf> {
     let entries = std::fs::read_dir(projects).into_iter().flatten().filter_map(Result::ok);
-    let transcript = |folder: PathBuf| folder.join(format!("{session}.jsonl"));
-    entries.flat_map(|folder| of_transcript(&transcript(folder.path()))).take(MOST_CALLS).collect()
+    entries.map(move |folder| folder.path().join(format!("{session}.jsonl")))
 }
 
 fn of_file(path: &Path) -> Vec<String> {

@@ -112,6 +112,17 @@ pub enum RecordCall {
     },
     /// The session has reported.
     Reported(String),
+    /// Whether the verifier of a model is due, after the hook's. The answer is a Boolean.
+    VerifierDue(String),
+    /// What the verifier of a model has found. The answer is the text for the agent, or null if the session ends.
+    Verified {
+        /// The session.
+        session: String,
+        /// The tier of the session.
+        tier: u8,
+        /// The reason of an objection.
+        objection: Option<String>,
+    },
     /// The latest session of a tier. The answer is its id.
     LatestRun {
         /// The tier.

@@ -9,8 +9,8 @@ use rustix::fs::OFlags;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::sessions::stream;
-use crate::sessions::stream::{Said, ToolOutcome};
+use crate::sessions::output::stream;
+use crate::sessions::output::stream::{Said, ToolOutcome};
 use opsctl_reader::terms::plain_text::plain_lines;
 
 /// The maximum number of bytes that are read, from the end of the log.

@@ -7,7 +7,7 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 
 use self::running::{Held, Running};
-use super::stream::Account;
+use super::output::stream::Account;
 use crate::machine::client::refusals;
 use crate::machine::environment::Environment;
 use crate::machine::link::message::RecordCall;

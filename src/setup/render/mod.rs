@@ -22,13 +22,14 @@ pub use settings::{REPLACED, VERIFIER};
 pub use weakening::Weakening;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use minijinja::context;
-use minijinja::value::{Serde, Value};
+use minijinja::value::Value;
 
 use crate::machine::installation::COMPILED_POLICY;
 use opsctl_inventory::compiled::{Compiled, CompiledError};
-use opsctl_policy::model::installation::checks::Verifier;
+use opsctl_policy::model::installation::checks::{Verification, Verifier};
 use opsctl_policy::model::rights::policy::{OnFailure, Tier};
 
 /// The project's settings, relative to the output folder.
@@ -37,7 +38,7 @@ pub const SETTINGS: &str = ".claude/settings.json";
 pub const LOCAL_SETTINGS: &str = ".claude/settings.local.json";
 /// The machine's managed settings.
 pub const MANAGED: &str = "/etc/claude-code/managed-settings.json";
-/// The prompt of the verification agent, relative to the output folder. It is for people; the client gets it inline.
+/// The prompt of the verifier of a model, relative to the output folder. It is for people: settings contain it inline.
 pub const VERIFY_REMEDIATION: &str = ".claude/hooks/verify-remediation.md";
 
 /// The tools whose input is a shell command.
@@ -95,15 +96,8 @@ pub struct Managed<'a> {
 /// Renders every file.
 pub fn render(order: &Order<'_>) -> Result<Vec<Rendered>, RenderError> {
     let &Order { compiled, opsctl, settings, ref managed } = order;
-    let services = Value::from(Serde(views::services(&compiled.installation.inventory)));
     let templates = templates::environment()?;
-    let verifier = templates.get_template("verify-remediation.md")?;
-    let prompt = verifier.render(context! { opsctl, services, listed_in => () })?;
-    // The managed settings of an image may be older than hosts.yaml, so the list of services is read from a file.
-    let inline = match managed {
-        None => prompt.clone(),
-        Some(_) => verifier.render(context! { opsctl, services => (), listed_in => VERIFY_REMEDIATION })?,
-    };
+    let prompt = prompts::verifier(&compiled.installation, opsctl)?;
     let on_failure = match compiled.installation.policy.on_failure {
         OnFailure::Open => "open",
         OnFailure::Closed => "closed",
@@ -116,9 +110,9 @@ pub fn render(order: &Order<'_>) -> Result<Vec<Rendered>, RenderError> {
         shell_tools => SHELL_TOOLS,
         file_tools => FILE_TOOLS,
         output_tools => OUTPUT_TOOLS,
-        verify_remediation => &inline,
+        verify_remediation => &prompt,
         policy => context! { on_failure, redact_output => compiled.installation.policy.redact_output },
-        verify => verifiers(compiled),
+        verify => verifiers(compiled, managed.is_some()),
     })?;
     let mut own: serde_json::Value = serde_json::from_str(&own)?;
     own_hooks::add(&mut own, &compiled.installation.hooks)?;
@@ -142,7 +136,10 @@ pub fn render(order: &Order<'_>) -> Result<Vec<Rendered>, RenderError> {
 }
 
 /// Which verification hooks are rendered, and their timeouts in seconds.
-fn verifiers(compiled: &Compiled) -> Value {
+///
+/// The client asks an agent hook at the end of every turn, also after a session that did nothing, and at every tier: managed settings, which
+/// are for an image, leave the verification by a model to `opsctl session`.
+fn verifiers(compiled: &Compiled, is_managed: bool) -> Value {
     let verify = &compiled.installation.policy.verify;
     // A session of tier 1 changes nothing, so the command is enough. Without a tier, sessions of any tier may use the files.
     let mode = verify.mode.unwrap_or(match compiled.tier {
@@ -151,10 +148,14 @@ fn verifiers(compiled: &Compiled) -> Value {
     });
     let deadline = verify.deadline.delta().num_seconds();
     context! {
-        agent => mode != Verifier::Command,
+        agent => mode != Verifier::Command && !is_managed,
         // After the deadline the hook may have to wait for the ledger.
         command_timeout => deadline + 30,
-        // The agent runs the checks, and possibly further ones.
-        agent_timeout => deadline.max(60) + 60,
+        agent_timeout => agent_timeout(verify).as_secs(),
     }
+}
+
+/// The timeout of a verification by a model: it runs the checks, and possibly further ones.
+pub fn agent_timeout(verify: &Verification) -> Duration {
+    verify.deadline.duration().max(Duration::from_mins(1)) + Duration::from_mins(1)
 }

@@ -27,6 +27,12 @@ pub const fn path(tier: Tier) -> &'static str {
     }
 }
 
+/// Renders the prompt of the verifier of a model. `opsctl` is the command that it calls.
+pub fn verifier(installation: &Installation, opsctl: &str) -> Result<String, minijinja::Error> {
+    let services = Value::from(Serde(views::services(&installation.inventory)));
+    templates::environment()?.get_template("verify-remediation.md")?.render(context! { opsctl, services })
+}
+
 /// Renders the prompt of a tier.
 pub fn render(tier: Tier, installation: &Installation) -> Result<String, minijinja::Error> {
     let templates = templates::environment()?;

@@ -16,13 +16,16 @@ use crate::sessions::handoff::desk::Desk;
 use crate::sessions::prompt;
 use crate::sessions::record::{Record, SessionOutcome};
 use crate::sessions::run;
-use crate::sessions::run::{Session, Voices};
+use crate::sessions::session::{Session, Voices};
 use crate::sessions::transcript;
-use crate::setup::render::SETTINGS;
+use crate::sessions::verifier::{self, Verifier};
 use crate::setup::render::tier_args::client_arguments;
+use crate::setup::render::{SETTINGS, agent_timeout, prompts};
 use crate::verbs::facts::Facts;
 use crate::verbs::terminal::{FAILED, Failure, OK, complain, complain_all, print};
+use opsctl_inventory::Installation;
 use opsctl_ledger::sessions::client_runs::WaitingRun;
+use opsctl_policy::model::installation::checks::Verifier as Mode;
 use opsctl_policy::model::rights::policy::Tier;
 
 /// Run a headless session of the client at a tier
@@ -106,10 +109,36 @@ pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
         parent: handoff.as_ref().and_then(|handoff| handoff.from_session.as_deref()),
         resumed: resumed.as_ref(),
         transcripts: transcripts(),
+        verifier: None,
     };
+    let verifier = if session.hooks.is_none() { verifier(tier, &installation, &runner)? } else { None };
+    let session = Session { verifier, ..session };
     let voices = Voices { tell: &|line| print(&format!("{line}\n")), complain: &|line| complain(line) };
     let outcome = run::run(&session, &voices)?;
     Ok(if matches!(outcome, SessionOutcome::Completed | SessionOutcome::Waiting(_)) { OK } else { FAILED })
+}
+
+/// The verifier of sessions of a tier. At tier 1, nothing is acted on.
+fn verifier(
+    tier: Tier,
+    installation: &Installation,
+    runner: &RunnerEnvironment,
+) -> Result<Option<Verifier>, Failure> {
+    let Installation { policy, .. } = installation;
+    if tier == Tier::Observe || policy.verify.mode == Some(Mode::Command) {
+        return Ok(None);
+    }
+    let rights = policy.tier(Tier::Observe);
+    let limits = tool_limits(runner, Tier::Observe, rights)?;
+    let model = runner.model(Tier::Observe, rights);
+    let mut arguments = client_arguments(rights, policy.rules.catalogue, model, None, limits);
+    arguments.extend(["--json-schema".to_owned(), verifier::SCHEMA.to_owned()]);
+    Ok(Some(Verifier {
+        model: model.to_owned(),
+        limits: arguments,
+        prompt: prompts::verifier(installation, "opsctl")?,
+        deadline: agent_timeout(&policy.verify),
+    }))
 }
 
 fn answered(environment: &Environment) -> Result<u8, Failure> {

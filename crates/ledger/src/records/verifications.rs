@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 
 use crate::engine::{Connection, Result, insert, params};
-use crate::file::database::{Change, Ledger};
+use crate::file::database::Change;
 use crate::time;
 
 pub(crate) const REMEDIED: &str = "SELECT service, settled_at, host, 1 FROM hook_actions
@@ -65,21 +65,46 @@ opsctl_policy::words! {
         Unhealthy = "unhealthy",
         /// One service was still unhealthy after the last attempt; the session was allowed to end.
         GivenUp = "given-up",
+        /// The verifier of a model found nothing unhealthy.
+        Confirmed = "confirmed",
+        /// The verifier of a model objected; the session went on.
+        Objected = "objected",
     }
 }
 
 /// The verifications of a session so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct VerificationState {
-    /// How often the stop was blocked since the last healthy verification.
+    /// How often the stop was blocked since the last healthy verification, and how often the verifier of a model objected.
     pub attempts: u32,
+    /// The result of the last verification.
+    pub last: Option<VerificationResult>,
+    /// The number of the session's actions when the verifier of a model last found nothing unhealthy.
+    pub confirmed_actions: Option<usize>,
     /// The number of the session's actions at the last verification that allowed it to end.
     pub settled_actions: Option<usize>,
     /// The time of that verification.
     pub settled_at: Option<DateTime<Utc>>,
 }
 
-impl Ledger {
+impl Change<'_> {
+    /// Records the result of a verification. `actions` is the number of the session's actions that it covered.
+    pub fn note_verification(
+        &self,
+        session: &str,
+        outcome: VerificationResult,
+        actions: usize,
+        now: DateTime<Utc>,
+    ) -> Result<()> {
+        insert!(self.run into verifications {
+            session_id: session, at: time::write(now), outcome: outcome.as_str(),
+            actions: i64::try_from(actions).unwrap_or(i64::MAX), agent: self.agent()
+        })
+    }
+}
+
+/// Verifications are read in the transaction that adds one, too, so that two concurrent ones do not count as one.
+impl Connection {
     /// The settled actions of the session. Reservations are not included.
     pub fn session_actions(&self, session: &str) -> Result<SessionActions> {
         let mut acted = SessionActions::default();
@@ -102,42 +127,34 @@ impl Ledger {
         }
         Ok(acted)
     }
-}
 
-impl Change<'_> {
-    /// Records the result of a verification. `actions` is the number of the session's actions that it covered.
-    pub fn note_verification(
-        &self,
-        session: &str,
-        outcome: VerificationResult,
-        actions: usize,
-        now: DateTime<Utc>,
-    ) -> Result<()> {
-        insert!(self.run into verifications {
-            session_id: session, at: time::write(now), outcome: outcome.as_str(),
-            actions: i64::try_from(actions).unwrap_or(i64::MAX), agent: self.agent()
-        })
-    }
-}
-
-/// Verifications are read in the transaction that adds one, too, so that two concurrent ones do not count as one.
-impl Connection {
     /// The verifications of the session so far.
     pub fn verification_state(&self, session: &str) -> Result<VerificationState> {
         let mut state = VerificationState::default();
+        let (mut blocked, mut objected) = (0, 0);
         self.query(VERIFICATIONS, params![session], |row| {
-            match VerificationResult::named(&row.get::<String>(0)?) {
-                Some(VerificationResult::Healthy) => state.attempts = 0,
+            state.last = VerificationResult::named(&row.get::<String>(0)?);
+            let actions = Some(usize::try_from(row.get::<i64>(1)?).unwrap_or_default());
+            match state.last {
+                Some(VerificationResult::Healthy) => blocked = 0,
                 Some(VerificationResult::GivenUp) => {}
+                Some(VerificationResult::Confirmed) => {
+                    state.confirmed_actions = actions;
+                    return Ok(());
+                }
+                Some(VerificationResult::Objected) => {
+                    objected += 1;
+                    return Ok(());
+                }
                 Some(VerificationResult::Unhealthy) | None => {
-                    state.attempts += 1;
+                    blocked += 1;
                     return Ok(());
                 }
             }
-            state.settled_actions = Some(usize::try_from(row.get::<i64>(1)?).unwrap_or_default());
+            state.settled_actions = actions;
             state.settled_at = row.time(2)?;
             Ok(())
         })?;
-        Ok(state)
+        Ok(VerificationState { attempts: blocked + objected, ..state })
     }
 }

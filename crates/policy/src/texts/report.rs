@@ -102,6 +102,28 @@ fn of_service(level: Level, service: &str, message: &str) -> NewEvent {
     NewEvent { level, service: Some(service.to_owned()), message: plain(message) }
 }
 
+/// The event of a verifier of a model that found nothing unhealthy.
+pub fn confirmed() -> NewEvent {
+    let message = "The verifier of a model found nothing unhealthy".to_owned();
+    NewEvent { level: Level::Info, service: None, message }
+}
+
+/// The event of a verifier of a model that objected, because of which the session went on.
+pub fn objected(reason: &str, attempt: u32, limit: u32) -> NewEvent {
+    let message = format!("The verifier of a model objected (attempt {attempt} of {limit}): {reason}");
+    NewEvent { level: Level::Warning, service: None, message }
+}
+
+/// The prompt after the objection of a verifier, which the agent reads.
+pub fn objection(reason: &str, attempt: u32, limit: u32) -> String {
+    format!(
+        "Verification failed (attempt {attempt} of {limit}).\nA second model looked at your work: {reason}\n{REPAIR}"
+    )
+}
+
+/// What the agent does after a failed verification.
+const REPAIR: &str = "Find the cause and repair it within your limits. If you cannot, state what you found and end your turn: the check runs again.";
+
 /// The reason for a blocked stop, which the agent reads: the failed checks, and those that could not be carried out.
 pub fn still_unhealthy(
     failed: &[(&str, Vec<String>)],
@@ -120,8 +142,7 @@ pub fn still_unhealthy(
         );
         text.extend(why.iter().map(|line| format!("- {line}\n")));
     }
-    text += "Find the cause and repair it within your limits. If you cannot, state what you found and end your turn: the check runs again.";
-    text
+    text + REPAIR
 }
 
 /// The request for a report to a background session.

@@ -105,7 +105,13 @@ fn checked(mut call: RecordCall) -> Result<RecordCall, Wrong> {
             session_of(session)?;
             stated::event(event)?;
         }
-        RecordCall::Reported(session) => stated::name("session", session).map(drop)?,
+        RecordCall::Reported(session) | RecordCall::VerifierDue(session) => {
+            stated::name("session", session).map(drop)?;
+        }
+        RecordCall::Verified { session, tier, .. } => {
+            stated::name("session", session)?;
+            stated::tier(*tier)?;
+        }
         RecordCall::LatestRun { tier, stated: session } => {
             stated::tier(*tier)?;
             session_of(session)?;

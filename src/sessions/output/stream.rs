@@ -1,10 +1,11 @@
 //! Parses the client's stream, one line of JSON per event, into what is printed and recorded.
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 /// The content of a line.
 #[derive(Debug, Clone, PartialEq)]
-#[cfg_attr(test, derive(serde::Deserialize))]
+#[cfg_attr(test, derive(Deserialize))]
 pub enum Said {
     /// Text of the agent.
     Text(String),
@@ -18,7 +19,7 @@ pub enum Said {
 
 /// The outcome of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(test, derive(serde::Deserialize))]
+#[cfg_attr(test, derive(Deserialize))]
 pub enum ToolOutcome {
     /// It succeeded.
     Ok,
@@ -30,7 +31,7 @@ pub enum ToolOutcome {
 
 /// The client's summary of a session.
 #[derive(Debug, Clone, PartialEq, Default)]
-#[cfg_attr(test, derive(serde::Deserialize), serde(default))]
+#[cfg_attr(test, derive(Deserialize), serde(default))]
 pub struct Account {
     /// Whether the session failed.
     pub is_error: bool,
@@ -46,8 +47,42 @@ pub struct Account {
     pub output_tokens: Option<i64>,
     /// The client's id of the call that waits for a person; the session ends there until it is resumed.
     pub waiting_call: Option<String>,
+    /// The answer of a verifier, if that is its structured result.
+    pub verdict: Option<Verdict>,
     /// The hand-over of a structured result: its `handoff`, or all of it if it recommends a tier.
     pub handoff: Option<Map<String, Value>>,
+}
+
+/// The answer of a verifier.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Verdict {
+    /// Whether it found nothing unhealthy.
+    pub ok: bool,
+    /// Why not.
+    pub reason: Option<String>,
+}
+
+impl Account {
+    /// Adds those of an earlier part of the session. The client adds up the costs of a session itself.
+    pub fn add_earlier(&mut self, earlier: &Self) {
+        self.turns = sum(self.turns, earlier.turns);
+        self.input_tokens = sum(self.input_tokens, earlier.input_tokens);
+        self.output_tokens = sum(self.output_tokens, earlier.output_tokens);
+    }
+
+    /// Adds what a verifier has used. Its turns are not those of the session.
+    pub fn add_verifier(&mut self, verifier: &Self) {
+        self.input_tokens = sum(self.input_tokens, verifier.input_tokens);
+        self.output_tokens = sum(self.output_tokens, verifier.output_tokens);
+        self.cost_usd = sum(self.cost_usd, verifier.cost_usd);
+    }
+}
+
+fn sum<T: std::ops::Add<Output = T>>(one: Option<T>, other: Option<T>) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one + other),
+        (one, other) => one.or(other),
+    }
 }
 
 /// Keys of a tool's input, most important first.
@@ -120,6 +155,7 @@ fn account(line: &Value) -> Account {
         input_tokens: (!read.is_empty()).then(|| read.iter().sum()),
         output_tokens: number("/usage/output_tokens"),
         waiting_call: waiting_call(line),
+        verdict: line.get("structured_output").and_then(|result| Verdict::deserialize(result).ok()),
         handoff: line.get("structured_output").and_then(handoff),
     }
 }
@@ -138,7 +174,6 @@ fn handoff(result: &Value) -> Option<Map<String, Value>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde::Deserialize;
 
     /// A line of `stream.yaml`, and what is read of it.
     #[derive(Deserialize)]

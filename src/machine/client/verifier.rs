@@ -1,0 +1,80 @@
+//! The verification by a model, after the hook's: whether it is due, and what follows from its answer.
+
+use chrono::{DateTime, Utc};
+
+use crate::machine::environment::Environment;
+use crate::machine::{installation, notify};
+use opsctl_ledger::{Ledger, Location, Result, VerificationResult};
+use opsctl_policy::model::records::event::{Level, NewEvent};
+use opsctl_policy::model::rights::policy::Tier;
+use opsctl_policy::texts::{notices, report};
+use opsctl_reader::terms::plain_text::plain;
+
+/// The longest part of a model's reason that is kept, in characters.
+const MOST_CHARS: usize = 500;
+
+/// The answer of a verifier.
+#[derive(Debug, Clone, Copy)]
+pub struct Said<'a> {
+    /// The session that it verified.
+    pub session: &'a str,
+    /// The tier of that session.
+    pub tier: Option<Tier>,
+    /// Why it objects; `None` if it found nothing unhealthy.
+    pub objection: Option<&'a str>,
+}
+
+/// Whether the session acted on a service since a verifier last confirmed it, and has not been given up.
+pub fn is_due(location: &Location, session: &str) -> Result<bool> {
+    let Some(ledger) = Ledger::open_existing(location)? else { return Ok(false) };
+    let remedies = ledger.session_actions(session)?;
+    if remedies.services.is_empty() {
+        return Ok(false);
+    }
+    let state = ledger.verification_state(session)?;
+    let is_given_up = state.last == Some(VerificationResult::GivenUp);
+    Ok(!is_given_up && state.confirmed_actions != Some(remedies.actions))
+}
+
+/// Counts and records the answer, in one transaction. Returns the prompt if the session goes on; after the last
+/// attempt, the operators are notified instead.
+pub fn settle(environment: &Environment, said: &Said<'_>, now: DateTime<Utc>) -> Result<Option<String>> {
+    let limit = installation::in_force(environment, &mut vec![]).installation.policy.verify.attempts;
+    let &Said { session, tier, objection } = said;
+    let (prompt, raised) = Ledger::write(&environment.ledger, |change| {
+        let remedies = change.session_actions(session)?;
+        let attempt = change.verification_state(session)?.attempts.saturating_add(1);
+        let Some(reason) = objection.map(short) else {
+            change.note_verification(session, VerificationResult::Confirmed, remedies.actions, now)?;
+            change.add_event(Some(session), &report::confirmed(), now)?;
+            return Ok((None, None));
+        };
+        if attempt <= limit {
+            change.note_verification(session, VerificationResult::Objected, remedies.actions, now)?;
+            change.add_event(Some(session), &report::objected(&reason, attempt, limit), now)?;
+            return Ok((Some(report::objection(&reason, attempt, limit)), None));
+        }
+        let why = [format!("the verifier of a model: {reason}")];
+        let failed: Vec<_> = remedies.services.keys().map(|name| (name.as_str(), why.to_vec())).collect();
+        for (service, why) in &failed {
+            change.add_event(Some(session), &report::given_up(service, why, limit), now)?;
+        }
+        change.note_verification(session, VerificationResult::GivenUp, remedies.actions, now)?;
+        let notice = notices::verification_given_up(&failed, limit, Some(session), tier);
+        Ok((None, change.raise(Some(session), &notice, notify::has_target(environment), now)?))
+    })?;
+    // A notice that is not delivered now waits for the next flush.
+    let _ = raised.and_then(|id| notify::hand_over(environment, id));
+    Ok(prompt)
+}
+
+/// A text of a model in one line, without secrets, of at most [`MOST_CHARS`] characters.
+fn short(text: &str) -> String {
+    plain(&opsctl_redact::text(text)).chars().take(MOST_CHARS).collect()
+}
+
+/// The event of a verifier that gave no answer, for this reason.
+pub fn no_answer(why: &str) -> NewEvent {
+    let message = format!("The verifier of a model gave no answer: {}", short(why));
+    NewEvent { level: Level::Warning, service: None, message }
+}
