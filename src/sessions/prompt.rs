@@ -64,7 +64,7 @@ pub fn complete(of_tier: &str, structured_result: bool, dry_run: bool, handoff: 
     }
     if dry_run {
         prompt.push_str(
-            "\n## Dry run\n\nThis is a dry run: every change is denied, and hand-overs are not followed.\nState what you would do, and why.\n",
+            "\n## Dry run\n\nThis is a dry run: every change is denied. A hand-over is sent to the operators, and no session follows it:\nwrite it as usual, and state what you would do, and why.\n",
         );
     }
     if let Some(handoff) = handoff {

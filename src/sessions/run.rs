@@ -31,6 +31,7 @@ use opsctl_ledger::sessions::client_runs::{NewRun, Waiting};
 use opsctl_policy::model::records::event::{Level, NewEvent};
 use opsctl_policy::model::records::notice::{Body, Notice};
 use opsctl_policy::model::rights::policy::Tier;
+use opsctl_policy::rules::dry_run;
 use opsctl_policy::texts::notices;
 
 /// The maximum number of recorded events from the agent's text per session.
@@ -88,10 +89,11 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> io::Resul
     };
     desk.complain_of(warning);
     (voices.tell)(&format!(
-        "tier {}: session {id}{}, model {model}, at most {}{}",
+        "tier {}: session {id}{}, model {model}, at most {}{}{}",
         tier.number(),
         if session.resumed.is_some() { " goes on" } else { "" },
         session.deadline,
+        if environment.dry_run { format!(", {}", dry_run::NOTICE) } else { String::new() },
         log_path.map(|path| format!(", log {path}")).unwrap_or_default()
     ));
 

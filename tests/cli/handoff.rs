@@ -246,6 +246,14 @@ fn a_dry_run_follows_no_hand_over() {
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{run:?}");
     assert_eq!(sandbox.sql("SELECT level FROM events"), "info");
     assert!(!sandbox.path("handoff.json").exists());
+    let notice = sandbox.sql("SELECT title, body FROM notices");
+    for part in [
+        "Claude Ops: dry run, would have handed over to tier 2|",
+        "Would have handed over to tier 2: ",
+        "\"schema_version\"",
+    ] {
+        assert!(notice.contains(part), "{part}: {notice}");
+    }
 }
 
 #[test]

@@ -163,3 +163,18 @@ fn a_watched_status_fits_the_window_and_ends_with_q() {
     assert!(page.contains(" more lines") && page.lines().count() <= 9, "{page}");
     assert!(page.contains(" icanon"), "the terminal has its settings back: {page}");
 }
+
+#[test]
+fn a_dry_run_is_visible_in_every_view() {
+    for (is_on, seen) in [("true", true), ("false", false)] {
+        let sandbox = Sandbox::new().with("CLAUDEOPS_DRY_RUN", is_on);
+        let says = |arguments: &[&str]| sandbox.opsctl(arguments, b"").stdout;
+        assert_eq!(says(&["status", "--no-hosts"]).contains("\n  dry run: nothing is changed\n"), seen);
+        assert_eq!(says(&["status", "--no-hosts", "--json"]).contains("\"dry_run\":true"), seen);
+        assert_eq!(says(&["doctor", "--only", "dry run"]).ends_with("dry run: nothing is changed\n"), seen);
+        assert_eq!(
+            says(&["report", "--no-hosts", "--html", "-"]).contains("Dry run: nothing is changed."),
+            seen
+        );
+    }
+}

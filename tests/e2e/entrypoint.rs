@@ -244,6 +244,8 @@ fn the_highest_tier_and_a_dry_run_block_a_hand_over() {
         fs::set_permissions(&client, fs::Permissions::from_mode(0o755)).unwrap();
         let ran = program.env("CLAUDEOPS_CLIENT", client.to_str().unwrap()).run();
         assert_ended(&ran, 0);
+        let said = "entrypoint: dry run: nothing is changed; CLAUDEOPS_DRY_RUN=false ends it";
+        assert_eq!(ran.stderr.lines().next() == Some(said), name == "CLAUDEOPS_DRY_RUN", "{}", ran.stderr);
         assert_eq!(runs(&workspace).len(), 1, "{name}: no second session");
         let events = workspace.rows("SELECT level FROM events WHERE source = 'opsctl'");
         assert_eq!(events, [json!({"level": level})], "{name}");

@@ -29,6 +29,8 @@ pub struct ReportData<'a> {
     pub since: DateTime<Utc>,
     /// The configured tier of sessions, if any.
     pub tier: Option<Tier>,
+    /// Whether sessions are dry runs.
+    pub dry_run: bool,
     /// The services, hosts and limits.
     pub installation: &'a Installation,
     /// The usage of budgets, most important first.
@@ -77,6 +79,7 @@ impl<'a> ReportData<'a> {
             now,
             since,
             tier: environment.tier.or(compiled.tier),
+            dry_run: environment.dry_run,
             installation,
             budgets: budgets::of_agents(environment, installation, agent, now, warnings),
             hosts: None,

@@ -81,6 +81,7 @@ fn view(data: &ReportData<'_>, attention: &AttentionView) -> Json {
         "made": now,
         "since": since,
         "span": format::span(now - since),
+        "dry_run": data.dry_run,
         "attention": attention,
         "figures": figures(&entries, data),
         "timeline": timeline::timeline(entries, since, now),

@@ -14,10 +14,17 @@ use check::{Outcome, failed, warning};
 use opsctl_policy::model::rights::policy::{OnFailure, Tier};
 use opsctl_reader::terms::effect::Effect;
 
+/// The check that states whether this is a dry run.
+const DRY_RUN: &str = "dry run";
+
 type Check = fn(&Examined<'_>) -> Outcome;
 
 /// The checks by name, in the order of the findings.
-const CHECKS: [(&str, Check); 21] = [
+const CHECKS: [(&str, Check); 22] = [
+    (DRY_RUN, |examined| {
+        let is_on = examined.environment.dry_run;
+        Ok(if is_on { "nothing is changed" } else { "no" }.to_owned())
+    }),
     ("policy", policy),
     ("settings", guard_files::settings),
     ("client settings", client::settings),

@@ -180,6 +180,8 @@ fn take(
         Err(error) => (None, refused(from, error)),
         Ok(handoff) if runner.dry_run => {
             let message = format!("Not followed in a dry run: {}", in_words(handoff));
+            let would = would_have_handed_over(handoff, parent.as_deref(), now);
+            complain_all(notify::raise(environment, parent.as_deref(), &would, now));
             (None, event(Level::Info, handoff, message))
         }
         Ok(handoff) if handoff.to > runner.max_tier => {
@@ -205,7 +207,24 @@ fn take(
     }
 }
 
-/// Records the event, prints it, and notifies the operators unless the hand-over is followed or this is a dry run.
+/// The notice of the findings of a dry run.
+fn would_have_handed_over(handoff: &Handoff, session: Option<&str>, now: DateTime<Utc>) -> Notice {
+    let (tier, services) = (handoff.to.number(), handoff.services.join(", "));
+    let mut body = format!("Would have handed over to tier {tier}: {services}.\n\n");
+    body.extend(handoff.text.lines().map(|line| format!("    {line}\n")));
+    body.extend(session.map(|session| format!("\nSession {session}.\n")));
+    Notice {
+        key: format!("handoff/dry-run/{tier}/{services}"),
+        // The next round is likely to find the same.
+        quiet_until: Some(now + TimeDelta::hours(4)),
+        level: Level::Warning,
+        title: format!("Claude Ops: dry run, would have handed over to tier {tier}"),
+        body: Body::Plain(opsctl_redact::text(&body).into_owned()),
+        tags: ["handoff".to_owned()].into_iter().chain(handoff.services.iter().cloned()).collect(),
+    }
+}
+
+/// Records the event, prints it, and notifies the operators if something is wrong with the hand-over.
 fn announce(
     environment: &Environment,
     session: Option<&str>,

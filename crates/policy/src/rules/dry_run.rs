@@ -6,6 +6,9 @@ use crate::model::records::verdict::{Reason, ResolvedAction, each_once};
 use opsctl_reader::terms::action::ActionKind;
 use opsctl_reader::terms::effect::Effect;
 
+/// What operators see of a dry run.
+pub const NOTICE: &str = "dry run: nothing is changed";
+
 /// The objections to actions.
 pub fn objections(actions: &[ResolvedAction]) -> Vec<Reason> {
     // A forbidden action is denied for its own reason.

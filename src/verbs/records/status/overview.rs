@@ -40,6 +40,7 @@ const HOSTS_DEADLINE: Duration = Duration::from_secs(1);
 #[derive(Default, Serialize)]
 pub struct Status {
     pub tier: Option<u8>,
+    pub dry_run: bool,
     /// The open questions to a person, oldest first.
     pub questions: Vec<Question>,
     pub grants: Vec<Grant>,
@@ -88,6 +89,7 @@ impl Status {
         let mut status = Self {
             now,
             tier: environment.tier.or(compiled.tier).map(Tier::number),
+            dry_run: environment.dry_run,
             services,
             hosts,
             guard_failures: failures::kept(&environment),
