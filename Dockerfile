@@ -146,4 +146,4 @@ USER 1000:1000
 # The build fails if the client does not honour a guarantee.
 RUN opsctl rehearse
 HEALTHCHECK --interval=5m --timeout=10s --start-period=30s CMD ["opsctl", "doctor", "--quick"]
-ENTRYPOINT ["opsctl", "launch", "entrypoint"]
+ENTRYPOINT ["opsctl", "launch", "--alone", "entrypoint"]

@@ -1,5 +1,6 @@
 //! Runs sessions of the client: prompt, MCP servers, output, records and hand-overs.
 
+pub mod alone;
 mod child;
 mod credentials;
 mod deliveries;

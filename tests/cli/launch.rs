@@ -91,3 +91,30 @@ fn a_missing_command_is_reported_in_one_line() {
     assert!(shown.starts_with("opsctl: ") && shown.contains("no-such-program"), "{shown}");
     assert_eq!((shown.lines().count(), output.status.code()), (1, Some(1)));
 }
+
+#[test]
+fn a_second_container_does_not_start_with_the_same_state_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let launch = |agent: &str, script: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_opsctl"));
+        command.args(["launch", "--alone", "sh", "-c", script]).env_clear().env("PATH", "/usr/bin:/bin");
+        command.env("CLAUDEOPS_STATE_DIR", folder.path()).env("CLAUDEOPS_AGENT", agent);
+        command
+    };
+    let begun = folder.path().join("begun");
+    let mut first = launch("attic", &format!("echo >{}; sleep 60", begun.display())).spawn().unwrap();
+    while !begun.exists() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let second = launch("cellar", "echo it runs").output().unwrap();
+    let said = shown(&second);
+    assert_eq!(second.status.code(), Some(1), "{said}");
+    for part in ["agent `attic` of container `", "already works with this state folder; stop it, or "] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(!said.contains("it runs"), "{said}");
+    // A process that it has left runs on, and holds nothing.
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert_eq!(shown(&launch("cellar", "echo it runs").output().unwrap()), "it runs\n");
+}
