@@ -1,9 +1,12 @@
-//! Failures of opsctl itself. If the ledger cannot be used, they are kept in a file in its folder; the next hook that
-//! can use the ledger records them as critical events.
+//! Failures of opsctl itself. If the ledger cannot be used, they are kept in a file in its folder, or counted if that cannot be
+//! written, either; the next hook that can use the ledger records them as critical events.
+
+use std::path::PathBuf;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::outage;
 use crate::machine::environment::Environment;
 use crate::machine::notify;
 use crate::machine::warning::Warning;
@@ -57,12 +60,14 @@ pub fn report(
         UnrecordedDecision { actions, ..decision }
     });
     let (at, session_id) = (timestamp(now), session.map(str::to_owned));
-    let failure =
-        Failure { at, session: session_id, message: opsctl_redact::text(message).into_owned(), decision };
+    let message = opsctl_redact::text(message).into_owned();
+    let failure = Failure { at, session: session_id, message, decision };
+    let kept = serde_json::to_string(&failure).map(|line| kept_lines(environment).append(&line));
     // The state folder may be what is broken, and stderr has the failure.
-    if let Ok(line) = serde_json::to_string(&failure) {
-        let _ = kept_lines(environment).append(&line);
-    }
+    let notified = notified
+        || !matches!(kept, Ok(Ok(())))
+            && outage::add(&environment.state_dir, session, &failure.message, quiet, now)
+                .is_ok_and(|is_due| !is_due);
     // The guard, which has not answered, notifies when it gets the kept failure.
     if notified || environment.guard.is_some() {
         None
@@ -73,7 +78,9 @@ pub fn report(
 
 /// How many failures are kept and not yet in the ledger.
 pub fn kept(environment: &Environment) -> usize {
-    kept_lines(environment).text().map_or(0, |text| text.lines().count())
+    let uncounted = outage::read(&environment.state_dir).map_or(0, |outage| outage.count);
+    let lines = kept_lines(environment).text().map_or(0, |text| text.lines().count());
+    lines.saturating_add(usize::try_from(uncounted).unwrap_or(usize::MAX))
 }
 
 /// When the last kept failure happened.
@@ -84,7 +91,7 @@ fn last_kept(environment: &Environment) -> Option<DateTime<Utc>> {
 }
 
 /// Records the kept failures as events. They are removed once the change is committed.
-pub fn record_kept(change: &Change<'_>, environment: &Environment) -> Result<Option<Claimed>> {
+pub fn record_kept(change: &Change<'_>, environment: &Environment) -> Result<Option<Kept>> {
     let Some(kept) = take_kept(environment) else { return Ok(None) };
     let text = String::from_utf8_lossy(&kept.text);
     for failure in text.lines().filter_map(|line| serde_json::from_str::<Failure>(line).ok()) {
@@ -96,8 +103,42 @@ pub fn record_kept(change: &Change<'_>, environment: &Environment) -> Result<Opt
 }
 
 /// The kept failures in the state folder, to record them or to send them to the guard.
-pub fn take_kept(environment: &Environment) -> Option<Claimed> {
-    kept_lines(environment).claim()
+pub fn take_kept(environment: &Environment) -> Option<Kept> {
+    let state_dir = &environment.state_dir;
+    let (claimed, outage) = (kept_lines(environment).claim(), outage::read(state_dir));
+    if claimed.is_none() && outage.is_none() {
+        return None;
+    }
+    let mut text = claimed.as_ref().map(|claimed| claimed.text.clone()).unwrap_or_default();
+    if let Some(outage) = &outage {
+        let (at, session, message) = (timestamp(outage.last), outage.session.clone(), outage.text());
+        let failure = Failure { at, session, message, decision: None };
+        text.extend(serde_json::to_vec(&failure).unwrap_or_default());
+        text.push(b'\n');
+    }
+    Some(Kept { text, claimed, outage_in: outage.map(|_| state_dir.clone()) })
+}
+
+/// Kept failures, a line each, of which this process takes care.
+#[derive(Debug)]
+pub struct Kept {
+    /// The lines.
+    pub text: Vec<u8>,
+    claimed: Option<Claimed>,
+    /// The state folder whose counted failures are among them.
+    outage_in: Option<PathBuf>,
+}
+
+impl Kept {
+    /// Removes them, once they are recorded.
+    pub fn remove(self) {
+        if let Some(claimed) = self.claimed {
+            claimed.remove();
+        }
+        if let Some(folder) = self.outage_in {
+            outage::clear(&folder);
+        }
+    }
 }
 
 /// How failures that the agent's side states are marked and bounded.

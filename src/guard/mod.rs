@@ -10,6 +10,7 @@ pub mod explain;
 pub mod failures;
 pub mod judge;
 pub mod lost;
+pub mod outage;
 pub mod process;
 pub mod recording;
 pub mod screen;

@@ -8,6 +8,7 @@ mod by_hand;
 mod config;
 mod delivery;
 mod digest;
+mod full_disk;
 mod guard;
 #[path = "../support/installed.rs"]
 #[allow(dead_code, reason = "the client is not needed here")]

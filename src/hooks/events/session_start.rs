@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::context_warning;
-use crate::guard::{budgets, failures};
+use crate::guard::{budgets, failures, outage};
 use crate::hooks::answer::Answer;
 use crate::hooks::context::text::{Reading, Shown};
 use crate::hooks::context::{self, Reader, SessionFiles};
@@ -50,10 +50,16 @@ pub fn handle(call: &HookCall, start: &SessionStart, request: &Request) -> Answe
     let details = Details { tier: context.tier, model: start.model.as_deref() };
     match registry::record(call, Some(&Activity::Started(start)), details, request) {
         Ok(_) => {
+            outage::prepare(&request.state_dir);
             let created = cooldown_edit::create_if_missing(&request.cooldown_file());
             warnings.extend(created.err().map(Warning::CooldownFileNotCreated));
         }
-        Err(error) => warn_once(error, &mut warnings),
+        Err(error) => {
+            let message = format!("Guard failed to record a session: {error}");
+            let session = call.session.as_deref();
+            warnings.extend(failures::report(request, session, &message, None, request.now));
+            warn_once(error, &mut warnings);
+        }
     }
     Answer::context(context.text, warnings)
 }

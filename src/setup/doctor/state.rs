@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use chrono::Utc;
-use rustix::fs::{Access, access};
+use rustix::fs::{Access, access, statvfs};
 use serde_json::Value;
 
 use super::check::{Condition, Examined, Outcome, Problem, failed, paths, warning};
@@ -20,7 +20,11 @@ use opsctl_ledger::cooldown::cooldown_file::{CooldownFile, CooldownFileError};
 use opsctl_ledger::{FileHealth, Health, Ledger};
 use opsctl_policy::model::display::relative_time::timestamp;
 
-/// Checks that the state folder exists, is writable, and is not world-writable.
+/// The free space on the disk of the state folder below which the ledger cannot grow, and below which that is near, in bytes.
+const TOO_LITTLE: u64 = 256 * 1024;
+const LITTLE: u64 = 16 * 1024 * 1024;
+
+/// Checks that the state folder exists, is writable, is not world-writable, and that its disk is not full.
 pub fn folder(examined: &Examined<'_>) -> Outcome {
     const OTHER: &str = "name another with CLAUDEOPS_STATE_DIR";
     let folder = &examined.environment.state_dir;
@@ -35,10 +39,24 @@ pub fn folder(examined: &Examined<'_>) -> Outcome {
         let remedy = format!("make this user its owner, or {OTHER}");
         return Err(failed(format!("{name} is not writable by this user"), remedy));
     }
+    free_space(folder)?;
     if metadata.mode() & 0o002 != 0 {
         return Err(warning(format!("{name} is world-writable"), format!("run `chmod o-w {name}`")));
     }
     Ok(name.to_string())
+}
+
+fn free_space(folder: &Path) -> Result<(), Problem> {
+    // Some file systems state no size; none of them is known to be full.
+    let Some(disk) = statvfs(folder).ok().filter(|disk| disk.f_blocks > 0) else { return Ok(()) };
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    let what = format!("{}: {} KiB are free on its disk", folder.display(), free / 1024);
+    let remedy = "free some space on its disk: old logs of sessions, or files of other programs";
+    match free {
+        ..TOO_LITTLE => Err(failed(what, remedy)),
+        TOO_LITTLE..LITTLE => Err(warning(what, remedy)),
+        LITTLE.. => Ok(()),
+    }
 }
 
 /// Checks that the ledger is intact, complete, in WAL mode, and not of a later release.
@@ -83,6 +101,11 @@ fn lost_rows(examined: &Examined<'_>) -> Option<Problem> {
 
 fn ledger_file(examined: &Examined<'_>) -> Outcome {
     let location = &examined.environment.ledger;
+    if location.file().is_some_and(std::path::Path::exists)
+        && let Err(error) = Ledger::check_writing(location)
+    {
+        return Err(failed(error.to_string(), "budgets cannot be enforced without it"));
+    }
     match Ledger::health(location, !examined.quick) {
         Ok(Some(Health::File(health))) => of_file(&location.to_string(), health),
         Ok(Some(Health::Server(health))) => server::check(&location.to_string(), &health),

@@ -1,0 +1,123 @@
+//! Failures while the state folder cannot be written, as on a full disk. They are counted in a file that has its size already:
+//! overwriting it needs no space.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+
+use opsctl_machine::plain_file::{self, Content};
+use opsctl_machine::write_limit;
+use opsctl_policy::model::display::relative_time::timestamp;
+
+/// The size of the file, in bytes.
+const SIZE: usize = 4096;
+
+/// The longest part of a message that is kept, in characters.
+const MOST_CHARS: usize = 500;
+
+/// Failures that could not be kept in another way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outage {
+    /// The time of the first one.
+    pub first: DateTime<Utc>,
+    /// The time of the last one.
+    pub last: DateTime<Utc>,
+    /// How many there were.
+    pub count: u64,
+    /// The session of the first one.
+    pub session: Option<String>,
+    /// What the first one was.
+    pub message: String,
+    /// When the operators were last notified.
+    pub notified: DateTime<Utc>,
+}
+
+impl Outage {
+    /// The failures in one sentence.
+    pub fn text(&self) -> String {
+        let Self { first, last, count, message, .. } = self;
+        let [first, last] = [first, last].map(|at| timestamp(*at));
+        format!(
+            "The state folder could not be written from {first} to {last} ({count} failures); the first: {message}"
+        )
+    }
+}
+
+fn path(state_dir: &Path) -> PathBuf {
+    state_dir.join("guard-outage.json")
+}
+
+/// Creates the file, if the folder can be written.
+pub fn prepare(state_dir: &Path) {
+    let path = path(state_dir);
+    if path.metadata().is_ok_and(|file| file.len() >= SIZE as u64) {
+        return;
+    }
+    write_limit::fail_beyond();
+    let created = OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(&path);
+    // Without it, failures are not counted while the folder cannot be written.
+    let _ = created.and_then(|file| overwrite(file, ""));
+}
+
+/// Counts a failure. Returns whether the operators are to be notified: they were not within `quiet`.
+pub fn add(
+    state_dir: &Path,
+    session: Option<&str>,
+    message: &str,
+    quiet: TimeDelta,
+    now: DateTime<Utc>,
+) -> io::Result<bool> {
+    write_limit::fail_beyond();
+    let mut options = OpenOptions::new();
+    options.write(true).custom_flags((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed());
+    let file = options.open(path(state_dir))?;
+    file.lock()?;
+    let mut outage = read(state_dir).unwrap_or_else(|| Outage {
+        first: now,
+        last: now,
+        count: 0,
+        session: session.map(|session| session.chars().take(200).collect()),
+        message: message.chars().take(MOST_CHARS).collect(),
+        notified: DateTime::UNIX_EPOCH,
+    });
+    let is_due = now < outage.notified || now - outage.notified >= quiet;
+    outage.count += 1;
+    outage.last = now;
+    if is_due {
+        outage.notified = now;
+    }
+    overwrite(file, &serde_json::to_string(&outage)?)?;
+    Ok(is_due)
+}
+
+/// The failures, if there are any.
+pub fn read(state_dir: &Path) -> Option<Outage> {
+    let Ok(Content::Bytes(text)) = plain_file::read_no_link(&path(state_dir), 2 * SIZE as u64) else {
+        return None;
+    };
+    serde_json::from_slice(&text).ok()
+}
+
+/// Forgets the failures, which are recorded.
+pub fn clear(state_dir: &Path) {
+    if let Ok(file) = OpenOptions::new().write(true).open(path(state_dir)) {
+        // If this fails, they are recorded once more.
+        let _ = file.lock().and_then(|()| overwrite(file, ""));
+    }
+}
+
+/// Writes the text, filled up with blanks.
+fn overwrite(mut file: File, text: &str) -> io::Result<()> {
+    if text.len() >= SIZE {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    file.rewind()?;
+    file.write_all(format!("{text:width$}\n", width = SIZE - 1).as_bytes())?;
+    // The blocks of a new file exist once they are written.
+    file.sync_data()
+}
