@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 
 use opsctl_ledger::time;
@@ -37,6 +37,27 @@ impl Log {
         Ok(Self { file: Some(file), path })
     }
 
+    /// Removes logs and copies of hand-overs in `folder` that are older than `keep`, and the oldest of the rest beyond `most` bytes.
+    pub fn clean(folder: &Path, keep: TimeDelta, most: u64, now: DateTime<Utc>) {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+        let mut files: Vec<(DateTime<Utc>, u64, PathBuf)> = entries
+            .filter(|entry| is_own(&entry.file_name().to_string_lossy()))
+            .filter_map(|entry| {
+                let file = entry.path().symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
+                Some((file.modified().ok()?.into(), file.len(), entry.path()))
+            })
+            .collect();
+        files.sort_unstable_by(|one, other| other.cmp(one));
+        let mut size = 0_u64;
+        for (written, length, path) in files {
+            size = size.saturating_add(length);
+            if now - written > keep || size > most {
+                // A file that cannot be removed is tried again by the next session.
+                let _ = std::fs::remove_file(path);
+            }
+        }
+    }
+
     /// The path of the log.
     pub fn path(&self) -> &Path {
         &self.path
@@ -52,7 +73,61 @@ impl Log {
     }
 }
 
+/// Whether a name is that of a log or of a copy of a hand-over: `20260321T140000Z-tier1-3f0c5a6e.jsonl`,
+/// `20260321T140000123Z-handoff-taken.json`.
+fn is_own(name: &str) -> bool {
+    let Some((time, what)) = name.split_once("Z-") else { return false };
+    let is_time = time.len() >= 15 && time.bytes().all(|byte| byte.is_ascii_digit() || byte == b'T');
+    let kind = what.rsplit_once('.').map(|(name, end)| (name.split('-').next().unwrap_or(name), end));
+    is_time
+        && match kind {
+            Some((tier, "jsonl")) => tier.starts_with("tier"),
+            Some(("handoff", "json")) => true,
+            _ => false,
+        }
+}
+
 /// A line of opsctl for the log.
 pub fn own(key: &str, value: impl Into<Value>, now: DateTime<Utc>) -> Value {
     json!({"type": "opsctl", "at": time::write(now), key: value.into()})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{self, File};
+
+    #[test]
+    fn old_logs_and_the_oldest_beyond_the_size_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let now = Utc::now();
+        let mib = 1024 * 1024;
+        for (name, days, size) in [
+            ("20260301T140000Z-tier1-3f0c5a6e.jsonl", 91, 1),
+            ("20260302T140000Z-tier2-3f0c5a6e.jsonl", 80, mib),
+            ("20260303T140000123Z-handoff-taken.json", 70, mib),
+            ("20260304T140000Z-tier1-4f0c5a6e.jsonl", 1, mib),
+            ("notes.jsonl", 400, 1),
+            ("20260301T140000Z-tier1-report.md", 400, 1),
+        ] {
+            let file = File::create(folder.path().join(name)).unwrap();
+            file.set_len(size).unwrap();
+            file.set_modified((now - TimeDelta::days(days)).into()).unwrap();
+        }
+        Log::clean(folder.path(), TimeDelta::days(90), 2 * mib, now);
+        let mut left: Vec<String> = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        assert_eq!(
+            left,
+            [
+                "20260301T140000Z-tier1-report.md",
+                "20260303T140000123Z-handoff-taken.json",
+                "20260304T140000Z-tier1-4f0c5a6e.jsonl",
+                "notes.jsonl"
+            ]
+        );
+    }
 }

@@ -56,6 +56,8 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> io::Resul
         (voices.complain)(&line);
     }
     let results = environment.results_dir();
+    let (keep, mib) = session.keep;
+    Log::clean(&results, keep.delta(), u64::from(mib) * 1024 * 1024, started);
     let log = Log::create(&results, *tier, &id, started)
         .map_err(|error| {
             let folder = results.display();

@@ -26,6 +26,8 @@ pub struct Session<'a> {
     pub settings: &'a [ClientSetting],
     /// The hooks of the project, unless managed settings contain the guard.
     pub hooks: Option<Value>,
+    /// How long logs are kept, and their maximum size together, in MiB.
+    pub keep: (Window, u32),
     /// The timeout.
     pub deadline: Window,
     /// The environment.

@@ -178,3 +178,51 @@ fn a_dry_run_is_visible_in_every_view() {
         );
     }
 }
+
+/// A problem of an hour ago.
+const PROBLEM: &str = "INSERT INTO notices (key, created_at, level, title, body, format, tags, state, agent)
+     VALUES ('KEY', strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-1 hours'), 'critical', 'the problem', 'b', 'text', 'TAGS', 'delivered', 'attic')";
+
+#[test]
+fn what_has_passed_needs_no_attention() {
+    let run = |agent: &str, tier: u8, outcome: &str| {
+        format!(
+            "INSERT INTO client_runs (session_id, tier, model, started_at, outcome, agent) VALUES ('later', {tier}, 'haiku', strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-1 minutes'), '{outcome}', '{agent}')"
+        )
+    };
+    let check = |service: &str, healthy: bool| {
+        format!(
+            "INSERT INTO service_checks (service, healthy, at, agent) VALUES ('{service}', {healthy}, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), 'attic'); INSERT INTO verified_checks (check_id) VALUES ((SELECT max(id) FROM service_checks))"
+        )
+    };
+    for (key, tags, then, is_left) in [
+        ("api/authentication_failed", "api", vec![], true),
+        ("api/authentication_failed", "api", vec![run("attic", 1, "completed")], false),
+        ("api/authentication_failed", "api", vec![run("attic", 1, "failed")], true),
+        ("api/authentication_failed", "api", vec![run("cellar", 1, "completed")], true),
+        ("session/2/timeout", "session", vec![run("attic", 1, "completed")], true),
+        ("session/2/timeout", "session", vec![run("attic", 2, "completed")], false),
+        ("session/3f0c5a6e", "session", vec![run("attic", 3, "completed")], false),
+        ("verification/s/jellyfin,db", "verification jellyfin db", vec![check("jellyfin", true)], true),
+        (
+            "verification/s/jellyfin,db",
+            "verification jellyfin db",
+            vec![check("jellyfin", true), check("db", false)],
+            true,
+        ),
+        (
+            "outcome/s/jellyfin,db",
+            "verification jellyfin db",
+            vec![check("jellyfin", true), check("db", true)],
+            false,
+        ),
+        ("guard", "guard", vec![run("attic", 1, "completed")], true),
+    ] {
+        let sandbox = homelab();
+        sandbox.sql(&PROBLEM.replace("KEY", key).replace("TAGS", tags));
+        for rows in &then {
+            sandbox.sql(rows);
+        }
+        assert_eq!(status(&sandbox, &["--no-hosts"]).contains("| the problem"), is_left, "{key}: {then:?}");
+    }
+}

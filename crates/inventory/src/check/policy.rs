@@ -55,6 +55,8 @@ pub fn check(
         modes: wire.modes,
         contacts,
         digest: wire.digest,
+        keep: wire.keep.unwrap_or(defaults.keep),
+        keep_mib: wire.keep_mib.unwrap_or(defaults.keep_mib),
         ask,
         approval_key: wire.approval_key,
         spend: spend::check(wire.spend, found),

@@ -28,11 +28,20 @@ pub(crate) const UNDELIVERED: &str = "SELECT count(*) FROM notices
              WHERE attempt.notice_id = notices.id AND attempt.state IN ('sent', 'no_target'))";
 
 /// Reads only the latest 500 rows, backwards from the last one.
-pub(crate) const PROBLEMS: &str = "SELECT title, created_at, agent FROM (
-         SELECT title, created_at, agent, row_number() OVER (PARTITION BY key ORDER BY created_at DESC, id DESC) AS place FROM
-             (SELECT id, key, title, level, created_at, agent FROM notices ORDER BY id DESC LIMIT 500) AS latest
+pub(crate) const PROBLEMS: &str = "SELECT title, created_at, agent, key, tags FROM (
+         SELECT title, created_at, agent, key, tags, row_number() OVER (PARTITION BY key ORDER BY created_at DESC, id DESC) AS place FROM
+             (SELECT id, key, title, level, created_at, agent, tags FROM notices ORDER BY id DESC LIMIT 500) AS latest
          WHERE level = 'critical' AND created_at >= ?1) AS critical
      WHERE place = 1 ORDER BY created_at DESC";
+
+/// A session of an agent that opsctl ran after a time, of the tiers from ?3 to ?4, and that completed. Reads only the latest 500.
+const COMPLETED_SINCE: &str = "SELECT 1 FROM
+         (SELECT started_at, outcome, agent, tier FROM client_runs ORDER BY id DESC LIMIT 500) AS latest
+     WHERE started_at > ?1 AND outcome = 'completed' AND agent = ?2 AND tier BETWEEN ?3 AND ?4 LIMIT 1";
+
+/// A healthy check of a service that opsctl made after a time.
+const VERIFIED_SINCE: &str = "SELECT 1 FROM service_checks JOIN verified_checks ON check_id = id
+     WHERE service = ?1 AND at > ?2 AND healthy LIMIT 1";
 
 const LAST_RAISED: &str = "SELECT max(created_at) FROM notices WHERE key = ?1";
 
@@ -201,10 +210,48 @@ impl Ledger {
         self.query_row(UNDELIVERED, params![time::write(now - STILL_NEWS)], |row| row.get(0))
     }
 
-    /// The critical notices of the last day, the latest of each key, newest first.
+    /// The critical notices of the last day, the latest of each key, newest first, without those that are resolved.
     pub fn problems(&self, now: DateTime<Utc>) -> Result<Vec<Problem>> {
-        let read = |row: &Row<'_>| Ok(from_row!(row => Problem { title, at: time, agent }));
-        self.query(PROBLEMS, params![time::write(now - STILL_NEWS)], read)
+        let read = |row: &Row<'_>| {
+            let problem = from_row!(row => Problem { title, at: time, agent });
+            Ok((problem, row.get::<String>(3)?, row.get::<String>(4)?))
+        };
+        let found = self.query(PROBLEMS, params![time::write(now - STILL_NEWS)], read)?;
+        let mut left = Vec::new();
+        for (problem, key, tags) in found {
+            if !self.is_resolved(&problem, &key, &tags)? {
+                left.push(problem);
+            }
+        }
+        Ok(left)
+    }
+
+    /// Whether what a notice states has passed: of a request to the model or of a session that failed, once a later session has
+    /// completed; of unhealthy services, once each was verified healthy.
+    fn is_resolved(&self, problem: &Problem, key: &str, tags: &str) -> Result<bool> {
+        let (Some(at), Some(agent)) = (problem.at.map(time::write), &problem.agent) else { return Ok(false) };
+        let (kind, rest) = key.split_once('/').unwrap_or((key, ""));
+        match kind {
+            "api" => self.exists(COMPLETED_SINCE, params![at, agent, 1, 3]),
+            "session" => {
+                // The report of a session of tier 3 has its id instead of a tier.
+                let tier: u8 = rest.split('/').next().and_then(|tier| tier.parse().ok()).unwrap_or(3);
+                self.exists(COMPLETED_SINCE, params![at, agent, tier, tier])
+            }
+            "verification" | "outcome" => {
+                let mut services = tags.split_whitespace().filter(|tag| *tag != "verification").peekable();
+                if services.peek().is_none() {
+                    return Ok(false);
+                }
+                for service in services {
+                    if !self.exists(VERIFIED_SINCE, params![service, at])? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
     }
 
     /// When the latest notice with this key was raised.

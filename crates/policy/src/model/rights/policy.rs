@@ -59,6 +59,10 @@ pub struct Policy {
     pub spend: SpendPolicy,
     /// How long an agent that acts on a service excludes all others from it; `None`: agents do not exclude each other.
     pub exclusive: Option<Window>,
+    /// How long logs of sessions and copies of hand-overs are kept.
+    pub keep: Window,
+    /// Their maximum size together, in MiB.
+    pub keep_mib: u32,
 }
 
 impl Default for Policy {
@@ -84,6 +88,8 @@ impl Default for Policy {
             approval_key: None,
             spend: SpendPolicy::default(),
             exclusive: None,
+            keep: Window::hours(90 * 24),
+            keep_mib: 1024,
         }
     }
 }
