@@ -7,7 +7,7 @@ import json
 import re
 import sys
 
-SCRIPT = json.load(open(sys.argv[1]))
+SCRIPT: dict[str, list[str]] = {}
 
 
 def next_step(request: dict) -> dict:
@@ -67,4 +67,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-http.server.ThreadingHTTPServer(("127.0.0.1", 8765), Handler).serve_forever()
+def serve(handler: type) -> None:
+    http.server.ThreadingHTTPServer(("127.0.0.1", 8765), handler).serve_forever()
+
+
+if __name__ == "__main__":
+    SCRIPT = json.load(open(sys.argv[1]))
+    serve(Handler)
