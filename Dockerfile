@@ -95,7 +95,7 @@ RUN ln -s /opt/apprise/bin/apprise /usr/local/bin/apprise \
         [ ! -x "$program" ] || ln -s "$program" /usr/local/bin/; \
     done \
     && useradd --uid 1000 --user-group --create-home --shell /bin/bash agent \
-    && useradd --uid 1001 --user-group --no-create-home --shell /usr/sbin/nologin guard
+    && useradd --uid 1001 --user-group --create-home --shell /usr/sbin/nologin guard
 COPY --from=client --chmod=0755 /client/claude /usr/local/bin/claude
 # The home is not writable below a read-only root.
 ENV ANSIBLE_HOME=/tmp/.ansible
