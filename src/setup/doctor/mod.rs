@@ -7,6 +7,7 @@ pub mod hooks;
 mod network;
 mod prompts;
 mod server;
+mod sides;
 mod state;
 
 pub use check::{Condition, Examined, Finding, paths};
@@ -17,7 +18,7 @@ use opsctl_reader::terms::effect::Effect;
 type Check = fn(&Examined<'_>) -> Outcome;
 
 /// The checks by name, in the order of the findings.
-const CHECKS: [(&str, Check); 21] = [
+const CHECKS: [(&str, Check); 22] = [
     ("policy", policy),
     ("settings", guard_files::settings),
     ("client settings", client::settings),
@@ -35,6 +36,7 @@ const CHECKS: [(&str, Check); 21] = [
     ("state folder", state::folder),
     ("ledger", state::ledger),
     ("cooldown file", state::cooldown_file),
+    ("agent name", sides::agents),
     ("notifications", network::notifications),
     ("icmp", |_| network::icmp()),
     ("hosts", network::hosts),
@@ -42,21 +44,24 @@ const CHECKS: [(&str, Check); 21] = [
 ];
 
 /// Checks that start other programs or wait for the network.
-const SLOW: [&str; 3] = ["client", "hosts", "services"];
+const SLOW: [&str; 4] = ["client", "hosts", "services", sides::CHECK];
 
 /// The names of the checks.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    CHECKS.into_iter().map(|(name, _)| name)
+    CHECKS.into_iter().map(|(name, _)| name).chain([sides::CHECK])
 }
 
 /// Runs the checks of this name, or all of them.
 pub fn examine(examined: &Examined<'_>, only: Option<&str>) -> Vec<Finding> {
-    CHECKS
-        .into_iter()
-        .filter(|(name, _)| only.is_none_or(|only| only == *name))
-        .filter(|(name, _)| !examined.quick || !SLOW.contains(name))
-        .map(|(name, check)| Finding::of(name, check(examined)))
-        .collect()
+    let is_wanted =
+        |name: &str| only.is_none_or(|only| only == name) && !(examined.quick && SLOW.contains(&name));
+    let checks = CHECKS.into_iter().filter(|(name, _)| is_wanted(name));
+    let mut findings: Vec<Finding> = checks.map(|(name, check)| Finding::of(name, check(examined))).collect();
+    if is_wanted(sides::CHECK) {
+        findings
+            .extend(sides::checks(examined).into_iter().map(|outcome| Finding::of(sides::CHECK, outcome)));
+    }
+    findings
 }
 
 fn policy(examined: &Examined<'_>) -> Outcome {

@@ -8,10 +8,9 @@ use rustix::fs::{Access, access};
 use serde_json::Value;
 
 use super::check::{Condition, Examined, Outcome, Problem, failed, paths, warning};
-use super::server;
+use super::{server, sides};
 use crate::guard::approval::rotation;
 use crate::machine::client::own_files;
-use crate::machine::guard_link;
 use crate::machine::link::VERSION;
 use crate::machine::link::address::Address;
 use crate::machine::link::caller::{LinkError, greet};
@@ -55,8 +54,7 @@ pub fn ledger(examined: &Examined<'_>) -> Outcome {
 
 fn of_guard(guard: &Address, examined: &Examined<'_>) -> Outcome {
     const REMEDY: &str = "run `opsctl doctor` on the side of the guard";
-    let look = &mut |_: &_| Value::Null;
-    match guard_link::call(guard, Call::Ping, &[], examined.environment, guard_link::QUICK, look) {
+    match sides::ask::<Value>(guard, Call::Ping, examined.environment) {
         Ok(_) => Ok(format!("the guard can read and write it; for more, {REMEDY}")),
         Err(LinkError::Failed(why)) => Err(failed(format!("of the guard: {why}"), REMEDY)),
         Err(why) => Err(warning(format!("not known: {why}"), REMEDY)),
