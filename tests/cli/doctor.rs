@@ -453,3 +453,30 @@ fn two_containers_with_one_agent_name_are_a_warning_and_a_recreated_container_is
     assert_eq!(what, "sessions of several machines or containers in turn have the name nas");
     assert!(remedy.unwrap().contains("CLAUDEOPS_AGENT"));
 }
+
+/// podman-compose ignores `COMPOSE_FILE` of .env, so that the agent would run without its guard.
+#[test]
+fn a_compose_file_that_is_not_in_use_fails_in_the_agents_container() {
+    let with = |variables: &[(&str, &str)]| {
+        let sandbox = variables.iter().fold(installation(), |it, (name, value)| it.with(name, value));
+        sandbox.opsctl(&["doctor", "--only", "compose files", "--json"], b"")
+    };
+    let both = ("COMPOSE_FILE", "compose.yaml:egress.yaml:guard.yaml");
+    let ignored = with(&[both, ("HTTPS_PROXY", "http://egress:8888")]);
+    assert_failed(
+        &ignored,
+        "compose files",
+        "guard.yaml in COMPOSE_FILE of .env is not in use",
+        "`export COMPOSE_FILE=",
+    );
+    let used = ("CLAUDEOPS_GUARD", "unix:/guard/run/opsctl.sock");
+    for sound in [
+        &[][..],
+        &[("COMPOSE_FILE", "compose.yaml")],
+        &[both, ("HTTPS_PROXY", "http://egress:8888"), used],
+        &[both, ("CLAUDEOPS_GUARD_UIDS", "1000")],
+    ] {
+        let run = with(sound);
+        assert_eq!((run.code, finding(&run, "compose files").0.as_str()), (Some(0), "ok"), "{run:?}");
+    }
+}

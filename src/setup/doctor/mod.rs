@@ -18,7 +18,7 @@ use opsctl_reader::terms::effect::Effect;
 type Check = fn(&Examined<'_>) -> Outcome;
 
 /// The checks by name, in the order of the findings.
-const CHECKS: [(&str, Check); 22] = [
+const CHECKS: [(&str, Check); 23] = [
     ("policy", policy),
     ("settings", guard_files::settings),
     ("client settings", client::settings),
@@ -31,6 +31,7 @@ const CHECKS: [(&str, Check); 22] = [
     ("permissions", guard_files::permissions),
     ("client", client::client),
     ("credentials", client::credentials),
+    ("compose files", state::compose_files),
     ("guard", state::guard),
     ("keys", state::keys),
     ("state folder", state::folder),
