@@ -1,6 +1,6 @@
 //! The checks that a verification would make, of all hosts and services, so that two sides can compare what they can check.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::thread;
 use std::time::Duration;
@@ -99,18 +99,15 @@ pub fn shared_names(location: &Location, now: DateTime<Utc>) -> opsctl_ledger::R
 
 /// The agents whose processes return to a scope after one of another scope.
 fn in_turn(processes: &[(String, String)]) -> BTreeSet<String> {
-    let scoped = processes
-        .iter()
-        .filter_map(|(agent, process)| Some((agent.as_str(), client_process::scope_of(process)?)));
-    let scoped: Vec<(&str, &str)> = scoped.collect();
-    let is_shared = |agent: &str| {
-        let mut scopes: Vec<&str> =
-            scoped.iter().filter(|(of, _)| *of == agent).map(|(_, scope)| *scope).collect();
-        scopes.dedup();
-        scopes.iter().collect::<BTreeSet<_>>().len() < scopes.len()
-    };
-    let agents: BTreeSet<&str> = scoped.iter().map(|(agent, _)| *agent).collect();
-    agents.into_iter().filter(|agent| is_shared(agent)).map(str::to_owned).collect()
+    let mut by_agent: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (agent, process) in processes {
+        by_agent.entry(agent).or_default().extend(client_process::scope_of(process));
+    }
+    for places in by_agent.values_mut() {
+        places.dedup();
+    }
+    let returns = |places: &[&str]| places.iter().collect::<BTreeSet<_>>().len() < places.len();
+    by_agent.into_iter().filter(|(_, places)| returns(places)).map(|(agent, _)| agent.to_owned()).collect()
 }
 
 #[cfg(test)]
