@@ -18,8 +18,8 @@ use crate::verbs::terminal::{FAILED, Failure, OK, complain, print};
   opsctl serve --socket /guard/opsctl.sock
   opsctl serve --listen 127.0.0.1:8080 --api 0.0.0.0:8081
 
-Hooks and verbs reach it with CLAUDEOPS_GUARD=unix:PATH. It ends on SIGTERM and SIGINT, with exit code 0. With wrong settings of
-the API, it exits with 1; as the first process of a container, it reports them once and waits for a signal.")]
+Hooks and verbs reach it with CLAUDEOPS_GUARD=unix:PATH. It ends on SIGTERM and SIGINT, with exit code 0.
+With wrong settings of the API it exits with 1; as the first process of a container, it reports them once and waits for a signal.")]
 #[group(required = true, multiple = true)]
 pub struct ServeArgs {
     /// The Unix socket of hooks and verbs
