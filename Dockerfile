@@ -70,6 +70,8 @@ RUN if [ "$ANSIBLE" = true ]; then /image/python-environment ansible-core /opt/a
 
 # hadolint ignore=DL3006
 FROM ${DEBIAN_IMAGE} AS tools
+# The layers from the largest, which changes least, to the smallest: an update of opsctl leaves all but the last ones as they are.
+COPY --from=client --chmod=0755 /client/claude /usr/local/bin/claude
 COPY image/prune /image/
 # hadolint ignore=DL3008
 RUN apt-get update \
@@ -95,8 +97,7 @@ RUN ln -s /opt/apprise/bin/apprise /usr/local/bin/apprise \
         [ ! -x "$program" ] || ln -s "$program" /usr/local/bin/; \
     done \
     && useradd --uid 1000 --user-group --create-home --shell /bin/bash agent \
-    && useradd --uid 1001 --user-group --no-create-home --shell /usr/sbin/nologin guard
-COPY --from=client --chmod=0755 /client/claude /usr/local/bin/claude
+    && useradd --uid 1001 --user-group --create-home --shell /usr/sbin/nologin guard
 # The home is not writable below a read-only root.
 ENV ANSIBLE_HOME=/tmp/.ansible
 

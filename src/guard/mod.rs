@@ -15,4 +15,5 @@ pub mod process;
 pub mod recording;
 pub mod screen;
 pub mod spending;
+pub mod survey;
 pub mod verification;

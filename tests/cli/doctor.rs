@@ -428,3 +428,55 @@ fn prompts_that_do_what_opsctl_does_are_a_warning() {
         assert!(remedy.contains(part), "{part}: {remedy}");
     }
 }
+
+#[test]
+fn two_containers_with_one_agent_name_are_a_warning_and_a_recreated_container_is_none() {
+    let sandbox = installation().with("CLAUDEOPS_AGENT", "nas");
+    for (session, process, ago) in [("s1", "7 1 boot pid:[1] 5", 30), ("s2", "9 3 boot pid:[2] 6", 20)] {
+        let start = serde_json::json!({"session_id": session, "cwd": "/app", "source": "startup"});
+        assert_eq!(sandbox.hook("session-start", &start).code, Some(0));
+        sandbox.sql(&format!(
+            "UPDATE hook_sessions SET process = '{process}',
+                 last_seen_at = strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-{ago} minutes') WHERE session_id = '{session}'"
+        ));
+    }
+    let name = || finding(&quick(&sandbox), "agent name");
+    assert_eq!(name(), ("ok".to_owned(), "nas".to_owned(), None));
+    sandbox.sql(
+        "UPDATE hook_sessions SET last_seen_at = strftime('%Y-%m-%dT%H:%M:%SZ', 'now') WHERE session_id = 's1';
+         INSERT INTO hook_sessions (session_id, process, agent, started_at, last_seen_at, reminded_at, state)
+             SELECT 's0', '6 1 boot pid:[1] 5', agent, started_at, strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-1 hour'), reminded_at, state
+             FROM hook_sessions WHERE session_id = 's1'",
+    );
+    let (condition, what, remedy) = name();
+    assert_eq!(condition, "warning", "{what}");
+    assert_eq!(what, "sessions of several machines or containers in turn have the name nas");
+    assert!(remedy.unwrap().contains("CLAUDEOPS_AGENT"));
+}
+
+/// podman-compose ignores `COMPOSE_FILE` of .env, so that the agent would run without its guard.
+#[test]
+fn a_compose_file_that_is_not_in_use_fails_in_the_agents_container() {
+    let with = |variables: &[(&str, &str)]| {
+        let sandbox = variables.iter().fold(installation(), |it, (name, value)| it.with(name, value));
+        sandbox.opsctl(&["doctor", "--only", "compose files", "--json"], b"")
+    };
+    let both = ("COMPOSE_FILE", "compose.yaml:egress.yaml:guard.yaml");
+    let ignored = with(&[both, ("HTTPS_PROXY", "http://egress:8888")]);
+    assert_failed(
+        &ignored,
+        "compose files",
+        "guard.yaml in COMPOSE_FILE of .env is not in use",
+        "`export COMPOSE_FILE=",
+    );
+    let used = ("CLAUDEOPS_GUARD", "unix:/guard/run/opsctl.sock");
+    for sound in [
+        &[][..],
+        &[("COMPOSE_FILE", "compose.yaml")],
+        &[both, ("HTTPS_PROXY", "http://egress:8888"), used],
+        &[both, ("CLAUDEOPS_GUARD_UIDS", "1000")],
+    ] {
+        let run = with(sound);
+        assert_eq!((run.code, finding(&run, "compose files").0.as_str()), (Some(0), "ok"), "{run:?}");
+    }
+}

@@ -356,3 +356,96 @@ fn a_session_and_its_hand_over_are_recorded_in_the_ledger_of_the_guard() {
     assert_eq!(guarded.guard.sql(notices), "1");
     assert!(!guarded.agent.path("claudeops.db").exists());
 }
+
+/// A program of this name that runs a script of the shell.
+fn stub(sandbox: &Sandbox, name: &str, script: &str) {
+    let path = sandbox.write(&format!("bin/{name}"), &format!("#!/bin/sh\n{script}\n"));
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn doctor_shows_which_checks_of_the_guard_differ_with_the_remedy() {
+    let path = std::env::var("PATH").unwrap();
+    let of = |sandbox: Sandbox, ssh: &str| {
+        stub(&sandbox, "ssh", ssh);
+        sandbox.write(
+            "hosts.yaml",
+            "hosts: {nas: {address: 127.0.0.1, ssh: root@nas}}\nservices: {wiki: {host: nas}, notes: {host: nas}}\n",
+        );
+        let with_bin = format!("{}:{path}", sandbox.path("bin").display());
+        sandbox.with("PATH", &with_bin)
+    };
+    let up = "echo Up 5 minutes";
+    let refused = "echo 'root@nas: Permission denied (publickey).' >&2; exit 255";
+    let compared = |agent: &str, guard: &str| -> Vec<Value> {
+        let guarded = Guarded::with(of(Sandbox::new(), guard), |side| of(side, agent));
+        let run = guarded.agent.opsctl(&["doctor", "--only", "guard checks", "--json"], b"");
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+        let report: Value = serde_json::from_str(&run.stdout).unwrap();
+        report["findings"].as_array().unwrap().clone()
+    };
+    let differ = compared(up, refused);
+    assert_eq!(differ.len(), 1, "one finding for each reason: {differ:?}");
+    let what = "notes (container notes on root@nas), wiki (container wiki on root@nas): the guard finds \
+                `unknown, ssh: root@nas: Permission denied (publickey).`, this side `healthy, ";
+    assert!(differ[0]["what"].as_str().unwrap().starts_with(what), "{differ:?}");
+    let remedy = differ[0]["remedy"].as_str().unwrap();
+    assert!(remedy.starts_with("on the guard's side, authorize the key of the user"), "{remedy}");
+    assert_eq!(differ[0]["condition"], "warning");
+    let agree = compared(up, up);
+    assert_eq!(agree[0]["what"], "the guard finds what this side finds, in 3 checks", "{agree:?}");
+    let of_agent = compared(refused, up);
+    assert!(of_agent[0]["remedy"].as_str().unwrap().starts_with("on this side, authorize"), "{of_agent:?}");
+}
+
+#[test]
+fn doctor_warns_of_a_shared_agent_name_that_the_guard_knows() {
+    let guarded = Guarded::new();
+    for (session, process, ago) in [("s1", "7 1 b n 5", 30), ("s2", "9 3 b m 6", 20), ("s3", "8 2 b n 5", 10)]
+    {
+        let start = json!({"session_id": session, "cwd": "/app", "source": "startup"});
+        assert_eq!(guarded.agent.hook("session-start", &start).code, Some(0));
+        guarded.guard.sql(&format!(
+            "UPDATE hook_sessions SET process = '{process}', agent = 'nas',
+                 last_seen_at = strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-{ago} minutes') WHERE session_id = '{session}'"
+        ));
+    }
+    let run = guarded.agent.opsctl(&["doctor", "--only", "agent name"], b"");
+    assert!(run.stdout.starts_with("warning  agent name: sessions of several machines"), "{run:?}");
+    assert!(run.stdout.contains("the name nas\n"), "{run:?}");
+}
+
+/// A container that exits is started again and again.
+#[test]
+fn a_guard_with_wrong_settings_fails_once_also_as_the_first_process_of_a_container() {
+    let guard = Sandbox::new().with("CLAUDEOPS_API_UPSTREAM", "nonsense").with("ANTHROPIC_API_KEY", "k");
+    let arguments = ["serve", "--listen", "127.0.0.1:0", "--api", "127.0.0.1:0"];
+    let why = "opsctl: CLAUDEOPS_API_UPSTREAM is `nonsense`; write a URL";
+    let run = guard.opsctl(&arguments, b"");
+    assert_eq!((run.code, run.stderr.lines().count()), (Some(1), 1), "{run:?}");
+    assert!(run.stderr.starts_with(why), "{run:?}");
+
+    let opsctl = guard.command(&arguments);
+    let mut command = std::process::Command::new("unshare");
+    command
+        .args(["--user", "--map-root-user", "--pid", "--fork", "--kill-child"])
+        .arg(opsctl.get_program())
+        .args(arguments)
+        .current_dir(guard.path("."))
+        .env_clear()
+        .envs(opsctl.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut line = String::new();
+    let mut stderr = std::io::BufReader::new(child.stderr.take().unwrap());
+    std::io::BufRead::read_line(&mut stderr, &mut line).unwrap();
+    assert!(line.starts_with(why) && line.ends_with("; then create the container again\n"), "{line}");
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(child.try_wait().unwrap().is_none(), "it waits");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    line.clear();
+    stderr.read_to_string(&mut line).unwrap();
+    assert_eq!(line, "", "one line");
+}

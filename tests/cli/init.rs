@@ -67,6 +67,37 @@ fn the_egress_proxy_is_added_on_request() {
 }
 
 #[test]
+fn the_guard_has_an_ssh_folder_of_its_own() {
+    let sandbox = Sandbox::new();
+    let mount = "- ./guard-ssh:/home/guard/.ssh:ro";
+    for (option, file) in [("--guard", "guard.yaml"), ("--fleet", "compose.fleet.yaml")] {
+        assert_eq!(sandbox.opsctl(&["init", option, &option[2..]], b"").code, Some(0));
+        assert!(sandbox.path(&format!("{}/guard-ssh", &option[2..])).is_dir(), "{option}");
+        assert!(sandbox.read(&format!("{}/{file}", &option[2..])).contains(mount), "{option}");
+    }
+    sandbox.opsctl(&["init", "plain"], b"");
+    assert!(!sandbox.path("plain/guard-ssh").exists());
+    let dockerfile = include_str!("../../Dockerfile");
+    assert!(dockerfile.contains("--create-home --shell /usr/sbin/nologin guard"), "the guard has a home");
+}
+
+/// An image whose `hosts.yaml` asks without a key cannot be built.
+#[test]
+fn the_key_is_made_without_an_image_of_the_installation() {
+    let text = include_str!("../../templates/starter/guard.yaml");
+    let compose: serde_json::Value = serde_saphyr::from_str(text).unwrap();
+    let key = &compose["services"]["key"];
+    assert_eq!(key["image"], "${OPSCTL_IMAGE:-opsctl}");
+    assert!(key["build"].is_null(), "{key}");
+    assert_eq!(key["profiles"], serde_json::json!(["key"]));
+    let guard = &compose["services"]["guard"];
+    for same in ["user", "read_only", "cap_drop", "security_opt"] {
+        assert_eq!(key[same], guard[same], "{same}");
+    }
+    assert_eq!(key["volumes"][0], guard["volumes"][0]);
+}
+
+#[test]
 fn a_file_that_is_there_stays_and_nothing_else_is_written() {
     let sandbox = Sandbox::new();
     sandbox.write("lab/.env", "KEY=mine");

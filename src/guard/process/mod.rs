@@ -66,11 +66,8 @@ pub async fn run(environment: Environment, listeners: Listeners, tell: &dyn Fn(&
         tell(&format!("hooks: {}", path.display()));
         tasks.spawn(socket::serve(Arc::clone(&environment), listener, stop));
     }
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
     let ended = tokio::select! {
-        _ = terminate.recv() => None,
-        _ = interrupt.recv() => None,
+        signalled = until_signal() => signalled.map(|()| None)?,
         ended = tasks.join_next() => ended,
     };
     let _ = end.send(true);
@@ -80,6 +77,17 @@ pub async fn run(environment: Environment, listeners: Listeners, tell: &dyn Fn(&
         Some(Err(error)) => Err(io::Error::other(error)),
         None => Ok(()),
     }
+}
+
+/// Waits for SIGTERM or SIGINT.
+pub async fn until_signal() -> io::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
 }
 
 async fn listen(address: SocketAddr, option: &str) -> io::Result<TcpListener> {

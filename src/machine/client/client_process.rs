@@ -116,8 +116,7 @@ pub fn is_client(name: &str) -> bool {
     name == CLIENT
 }
 
-/// A unique name of the process that called this one as a hook: its id, its start time, and the boot and PID namespace
-/// in which these are valid.
+/// A unique name of the process that called this one as a hook: its id, its start time, and the scope in which these are valid.
 pub fn calling(agent: &AgentSide) -> Option<String> {
     if let Some(facts) = agent.facts() {
         return facts.process.clone();
@@ -142,11 +141,18 @@ pub fn state(process: Option<&str>) -> ProcessState {
     }
 }
 
-/// The scope of process ids: the boot id and the PID namespace.
+/// The scope of process ids: the boot id, the PID namespace, and the start time of its first process, because a later container
+/// may get the number of an earlier namespace.
 fn pid_scope() -> Option<String> {
     let boot = read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let namespace = std::fs::read_link("/proc/self/ns/pid").ok()?;
-    Some(format!("{} {}", boot.trim(), namespace.display()))
+    let first = Process::of(1).map(|first| first.began).unwrap_or_default();
+    Some(format!("{} {} {first}", boot.trim(), namespace.display()))
+}
+
+/// The scope in the name of a process.
+pub fn scope_of(process: &str) -> Option<&str> {
+    process.splitn(3, ' ').nth(2)
 }
 
 /// A file of a process. The kernel states no size, without which a buffer grows from 32 bytes on, with a call each time.

@@ -43,8 +43,12 @@ pub struct Request {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Call {
-    /// Whether the ledger of the guard is complete, and can be read and written, for `opsctl doctor`.
+    /// Whether the ledger of the guard is complete, and can be read and written, for `opsctl doctor`. The answer is the list of
+    /// names that several agents share.
     Ping,
+    /// The checks of hosts and services, as the guard can make them, for `opsctl doctor`. The answer is a list of
+    /// `guard::survey::Look`.
+    Survey,
     /// A hook. The payload is its input.
     Event {
         /// The event in kebab case; `None` if the input states it.

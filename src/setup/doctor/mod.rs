@@ -7,6 +7,7 @@ pub mod hooks;
 mod network;
 mod prompts;
 mod server;
+mod sides;
 mod state;
 
 pub use check::{Condition, Examined, Finding, paths};
@@ -20,7 +21,7 @@ const DRY_RUN: &str = "dry run";
 type Check = fn(&Examined<'_>) -> Outcome;
 
 /// The checks by name, in the order of the findings.
-const CHECKS: [(&str, Check); 22] = [
+const CHECKS: [(&str, Check); 24] = [
     (DRY_RUN, |examined| {
         let is_on = examined.environment.dry_run;
         Ok(if is_on { "nothing is changed" } else { "no" }.to_owned())
@@ -37,11 +38,13 @@ const CHECKS: [(&str, Check); 22] = [
     ("permissions", guard_files::permissions),
     ("client", client::client),
     ("credentials", client::credentials),
+    ("compose files", state::compose_files),
     ("guard", state::guard),
     ("keys", state::keys),
     ("state folder", state::folder),
     ("ledger", state::ledger),
     ("cooldown file", state::cooldown_file),
+    ("agent name", sides::agents),
     ("notifications", network::notifications),
     ("icmp", |_| network::icmp()),
     ("hosts", network::hosts),
@@ -49,21 +52,24 @@ const CHECKS: [(&str, Check); 22] = [
 ];
 
 /// Checks that start other programs or wait for the network.
-const SLOW: [&str; 3] = ["client", "hosts", "services"];
+const SLOW: [&str; 4] = ["client", "hosts", "services", sides::CHECK];
 
 /// The names of the checks.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    CHECKS.into_iter().map(|(name, _)| name)
+    CHECKS.into_iter().map(|(name, _)| name).chain([sides::CHECK])
 }
 
 /// Runs the checks of this name, or all of them.
 pub fn examine(examined: &Examined<'_>, only: Option<&str>) -> Vec<Finding> {
-    CHECKS
-        .into_iter()
-        .filter(|(name, _)| only.is_none_or(|only| only == *name))
-        .filter(|(name, _)| !examined.quick || !SLOW.contains(name))
-        .map(|(name, check)| Finding::of(name, check(examined)))
-        .collect()
+    let is_wanted =
+        |name: &str| only.is_none_or(|only| only == name) && !(examined.quick && SLOW.contains(&name));
+    let checks = CHECKS.into_iter().filter(|(name, _)| is_wanted(name));
+    let mut findings: Vec<Finding> = checks.map(|(name, check)| Finding::of(name, check(examined))).collect();
+    if is_wanted(sides::CHECK) {
+        findings
+            .extend(sides::checks(examined).into_iter().map(|outcome| Finding::of(sides::CHECK, outcome)));
+    }
+    findings
 }
 
 fn policy(examined: &Examined<'_>) -> Outcome {

@@ -4,16 +4,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::check::{Examined, Outcome, failed, joined, warning};
-use crate::guard::verification;
+use crate::guard::{survey, verification};
 use crate::machine::programs::in_path;
-use opsctl_probe::health;
 use opsctl_probe::icmp::{self, NOT_PERMITTED, Reachability};
-
-/// The timeout for all hosts together.
-const DEADLINE: Duration = Duration::from_secs(3);
-
-/// The timeout for all services together. There is no grace, because nothing was restarted.
-const SERVICES_DEADLINE: Duration = Duration::from_secs(15);
 
 /// The maximum number of listed services; further ones are counted.
 const NAMED: usize = 20;
@@ -57,14 +50,12 @@ pub fn icmp() -> Outcome {
 
 /// Checks that all hosts are reachable.
 pub fn hosts(examined: &Examined<'_>) -> Outcome {
-    let hosts = &examined.policy.installation.inventory.hosts;
-    let addresses: Vec<&str> = hosts.iter().map(|host| host.address.as_str()).collect();
-    let found = icmp::ping_all(&addresses, DEADLINE).map_err(|error| failed(error.to_string(), LIMITS))?;
+    let hosts = survey::hosts(&examined.policy.installation.inventory)
+        .map_err(|error| failed(error.to_string(), LIMITS))?;
     let silent: Vec<String> = hosts
         .iter()
-        .zip(found)
-        .filter(|(_, found)| !matches!(found, Reachability::Reachable(_)))
-        .map(|(host, found)| format!("{} ({}) {}", host.name, host.address, found.as_str()))
+        .filter(|host| !matches!(host.reachability, Reachability::Reachable(_)))
+        .map(|host| format!("{} ({}) {}", host.name, host.address, host.reachability.as_str()))
         .collect();
     if silent.is_empty() {
         return Ok(format!("all {} reachable", hosts.len()));
@@ -75,12 +66,7 @@ pub fn hosts(examined: &Examined<'_>) -> Outcome {
 
 /// Checks that all services are healthy.
 pub fn services(examined: &Examined<'_>) -> Outcome {
-    let inventory = &examined.policy.installation.inventory;
-    let subjects = inventory
-        .services
-        .iter()
-        .map(|service| verification::subject(service.name.clone(), inventory, Duration::ZERO));
-    let reports = health::verify(subjects.collect(), SERVICES_DEADLINE)
+    let reports = survey::services(&examined.policy.installation.inventory)
         .map_err(|error| failed(error.to_string(), LIMITS))?;
     let of = |healthy| reports.iter().filter(move |report| report.healthy() == healthy);
     let unhealthy: Vec<String> = of(Some(false))

@@ -7,11 +7,10 @@ use chrono::Utc;
 use rustix::fs::{Access, access, statvfs};
 use serde_json::Value;
 
-use super::check::{Condition, Examined, Outcome, Problem, failed, paths, warning};
-use super::server;
+use super::check::{Condition, Examined, Outcome, Problem, failed, joined, paths, warning};
+use super::{server, sides};
 use crate::guard::approval::rotation;
 use crate::machine::client::own_files;
-use crate::machine::guard_link;
 use crate::machine::link::VERSION;
 use crate::machine::link::address::Address;
 use crate::machine::link::caller::{LinkError, greet};
@@ -73,8 +72,7 @@ pub fn ledger(examined: &Examined<'_>) -> Outcome {
 
 fn of_guard(guard: &Address, examined: &Examined<'_>) -> Outcome {
     const REMEDY: &str = "run `opsctl doctor` on the side of the guard";
-    let look = &mut |_: &_| Value::Null;
-    match guard_link::call(guard, Call::Ping, &[], examined.environment, guard_link::QUICK, look) {
+    match sides::ask::<Value>(guard, Call::Ping, examined.environment) {
         Ok(_) => Ok(format!("the guard can read and write it; for more, {REMEDY}")),
         Err(LinkError::Failed(why)) => Err(failed(format!("of the guard: {why}"), REMEDY)),
         Err(why) => Err(warning(format!("not known: {why}"), REMEDY)),
@@ -178,6 +176,30 @@ pub fn guard(examined: &Examined<'_>) -> Outcome {
         return Err(warning(format!("{what}; this user could replace the socket"), remedy));
     }
     Ok(what)
+}
+
+/// The files that `COMPOSE_FILE` adds, with a variable that each sets in the agent's container.
+const COMPOSE_FILES: [(&str, &str); 2] = [("guard.yaml", "CLAUDEOPS_GUARD"), ("egress.yaml", "HTTPS_PROXY")];
+
+/// Checks that compose uses the files that `.env`, whose variables the container has, names: podman-compose ignores them there.
+pub fn compose_files(_: &Examined<'_>) -> Outcome {
+    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let Some(named) = set("COMPOSE_FILE") else {
+        return Ok("those that compose finds; COMPOSE_FILE is not set".to_owned());
+    };
+    // The container of the guard has a variable of its own.
+    let is_agents = set("CLAUDEOPS_GUARD_UIDS").is_none();
+    let is_ignored = |(file, variable): &(&str, &str)| named.contains(file) && set(variable).is_none();
+    let ignored: Vec<_> = COMPOSE_FILES.into_iter().filter(|file| is_agents && is_ignored(file)).collect();
+    if ignored.is_empty() {
+        return Ok(named);
+    }
+    let files = joined(ignored.iter().map(|(file, _)| file));
+    let what = format!("{files} in COMPOSE_FILE of .env is not in use");
+    let remedy = format!(
+        "podman-compose reads the variable only from its environment: run `export COMPOSE_FILE={named}`, and `up` again"
+    );
+    Err(failed(what, remedy))
 }
 
 /// Checks that no key or token is in use that an earlier release could have shown to an agent.

@@ -1,5 +1,6 @@
 //! `opsctl serve`: runs the guard as a process of its own.
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -9,7 +10,7 @@ use crate::guard::process as serve;
 use crate::guard::process::Listeners;
 use crate::machine::environment::Environment;
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::{Failure, OK, print};
+use crate::verbs::terminal::{FAILED, Failure, OK, complain, print};
 
 /// Run the guard as a process of its own
 #[derive(Debug, Args)]
@@ -17,7 +18,8 @@ use crate::verbs::terminal::{Failure, OK, print};
   opsctl serve --socket /guard/opsctl.sock
   opsctl serve --listen 127.0.0.1:8080 --api 0.0.0.0:8081
 
-Hooks and verbs reach it with CLAUDEOPS_GUARD=unix:PATH. It ends on SIGTERM and SIGINT, with exit code 0.")]
+Hooks and verbs reach it with CLAUDEOPS_GUARD=unix:PATH. It ends on SIGTERM and SIGINT, with exit code 0.
+With wrong settings of the API it exits with 1; as the first process of a container, it reports them once and waits for a signal.")]
 #[group(required = true, multiple = true)]
 pub struct ServeArgs {
     /// The Unix socket of hooks and verbs
@@ -31,16 +33,27 @@ pub struct ServeArgs {
     api: Option<SocketAddr>,
 }
 
+/// The id of the process that a container consists of. With wrong settings, it waits for a signal instead of exiting: the engine
+/// would start it again and again.
+const FIRST_PROCESS: u32 = 1;
+
 /// The facts of the verb.
 pub const FACTS: &[Facts] = &[Facts::operator("serve").writes(&["--socket"]).with_state().with_keys()];
 
 /// Runs the verb.
 pub fn run(args: &ServeArgs) -> Result<u8, Failure> {
     let listeners = Listeners { socket: args.socket.clone(), desk: args.listen, api: args.api };
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(serve::run(
-        Environment::of_process(),
-        listeners,
-        &|line| print(&format!("{line}\n")),
-    ))?;
-    Ok(OK)
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let served = runtime.block_on(serve::run(Environment::of_process(), listeners, &|line| {
+        print(&format!("{line}\n"));
+    }));
+    match served {
+        Ok(()) => Ok(OK),
+        Err(error) if error.kind() == ErrorKind::InvalidInput && std::process::id() == FIRST_PROCESS => {
+            complain(format_args!("{error}; then create the container again"));
+            runtime.block_on(serve::until_signal())?;
+            Ok(FAILED)
+        }
+        Err(error) => Err(error.into()),
+    }
 }

@@ -58,6 +58,9 @@ const AGENT: &str = "#CLAUDEOPS_AGENT=nas\n";
 /// Folders that `compose.yaml` mounts.
 const FOLDERS: [&str; 2] = ["repos", "ssh"];
 
+/// The folder of the guard's ssh key, which `guard.yaml` and `compose.fleet.yaml` mount.
+const GUARD_FOLDER: &str = "guard-ssh";
+
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag on the command line")]
 /// Write the files of a new installation: hosts.yaml with its JSON Schema, Dockerfile, compose.yaml and .env
 #[derive(Debug, Args)]
@@ -129,7 +132,7 @@ pub fn run(args: &InitArgs) -> Result<u8, Failure> {
         return Err(Failure::new(format!("{} exists already{remedy}", path.display())));
     }
     let hosts = if from.is_empty() { HOSTS.to_owned() } else { imported(from)? };
-    for name in FOLDERS {
+    for name in FOLDERS.into_iter().chain((*guard || *fleet).then_some(GUARD_FOLDER)) {
         let path = folder.join(name);
         fs::create_dir_all(&path).map_err(|error| cannot_write(&path, &error))?;
     }

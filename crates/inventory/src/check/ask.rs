@@ -10,6 +10,10 @@ use opsctl_policy::model::rights::ask::{Ask, Topic};
 use opsctl_policy::model::rights::rules::Rules;
 use opsctl_policy::rules::never::defaults;
 
+/// What to do without a key. It also works before there is an image of this `hosts.yaml`.
+pub const KEY_REMEDY: &str = "run `opsctl key`, with guard.yaml `docker compose --profile key run --rm key`, and add the line that it \
+                              prints to `policy`: without it, no answer is accepted";
+
 /// Checks what is asked. Questions need a key, because without one no answer is accepted.
 pub fn check(
     wires: Vec<Spanned<TextOrMap<AskWire>>>,
@@ -18,11 +22,7 @@ pub fn check(
     found: &mut Mistakes,
 ) -> Vec<Ask> {
     if let Some(first) = wires.first().filter(|_| !has_key) {
-        found.add(Mistake::at(
-            first.referenced,
-            "`ask` needs `approval_key`",
-            "run `opsctl key`, and add the line that it prints to `policy`: without it, no answer is accepted",
-        ));
+        found.add(Mistake::at(first.referenced, "`ask` needs `approval_key`", KEY_REMEDY));
     }
     let mut asks: Vec<Ask> = Vec::new();
     for wire in wires {

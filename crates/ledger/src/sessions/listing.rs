@@ -35,7 +35,17 @@ const RUNS: &str = "SELECT sum(cost_usd), max(model) FROM client_runs WHERE sess
 const SUBAGENTS: &str = "SELECT agent_id, agent_type, started_at, ended_at FROM hook_subagents
      WHERE session_id = ?1 ORDER BY started_at, agent_id";
 
+/// In the order in which they were last seen.
+const PROCESSES: &str = "SELECT agent, process FROM hook_sessions
+     WHERE last_seen_at >= ?1 AND agent IS NOT NULL AND process IS NOT NULL
+     ORDER BY last_seen_at, started_at, session_id";
+
 impl Ledger {
+    /// The agents and the client's processes of the sessions that were last seen at or after a time, in the order of that time.
+    pub fn processes_since(&self, since: DateTime<Utc>) -> Result<Vec<(String, String)>> {
+        self.query(PROCESSES, params![time::write(since)], |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+
     /// The matching sessions, last seen first.
     pub fn sessions(&self, which: WhichSessions<'_>) -> Result<Vec<Session>> {
         let WhichSessions { id, mission, since, agent } = which;

@@ -66,9 +66,10 @@ pub struct Api {
     under_way: UnderWay,
 }
 
-/// Prepares to serve. Errors are those of the settings, the policy and the prices.
+/// Prepares to serve. Errors are those of the settings, which are invalid input, of the policy and of the prices.
 pub fn prepare(environment: &Environment) -> io::Result<Api> {
-    let settings = Settings::from_variables(variable).map_err(io::Error::other)?;
+    let invalid = |error| io::Error::new(io::ErrorKind::InvalidInput, error);
+    let settings = Settings::from_variables(variable).map_err(invalid)?;
     let prices = prices::built_in().map_err(io::Error::other)?;
     Ok(Api {
         connections: Connections::new(settings.upstream.clone(), settings.proxy.clone()),

@@ -86,6 +86,10 @@ pub async fn serve(
             let environment = Environment { ledger: own.ledger.limited(), ..own.clone() };
             blocking(&limits.quick, move || record::ping(&environment)).await?
         }
+        Call::Survey => {
+            let (environment, rates) = (own.clone(), Arc::clone(&limits.rates));
+            blocking(&limits.slow, move || record::survey(&environment, peer, &rates)).await?
+        }
         Call::Verb { arguments, columns } => {
             if let Some(why) =
                 kind_of(&arguments).and_then(|kind| limits.rates.refusal(peer, kind, Instant::now()))

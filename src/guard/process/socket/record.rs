@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use super::rates::{Kind, Rates};
 use super::stated::{self, Wrong};
-use crate::guard::failures;
+use crate::guard::{failures, survey};
 use crate::machine::environment::Environment;
+use crate::machine::installation;
 use crate::machine::link::message::{RecordCall, Reply};
 use crate::machine::notify::Raised;
 use crate::machine::{notify, records};
@@ -18,13 +19,28 @@ use opsctl_ledger::{Ledger, Result};
 /// The most failures of one request that are recorded.
 const MOST_KEPT: u32 = 200;
 
-/// Whether the ledger is complete, and can be read and written.
+/// Whether the ledger is complete, and can be read and written; the names that several agents share.
 pub fn ping(environment: &Environment) -> Reply {
-    match Ledger::loss_at(&environment.ledger, &environment.state_dir) {
+    let location = &environment.ledger;
+    let shared = || {
+        Ledger::check_writing(location)?;
+        Ok(json!(survey::shared_names(location, Utc::now())?))
+    };
+    match Ledger::loss_at(location, &environment.state_dir) {
         Ok(Some(loss)) => Reply::Failed(loss.to_string()),
-        Ok(None) => reply(Ledger::check_writing(&environment.ledger).map(|()| Value::Null)),
+        Ok(None) => reply(shared()),
         Err(error) => reply(Err(error)),
     }
+}
+
+/// The checks of hosts and services, made on the guard's side.
+pub fn survey(environment: &Environment, peer: u32, rates: &Rates) -> Reply {
+    if let Some(why) = rates.refusal(peer, Kind::Records, Instant::now()) {
+        return Reply::Refused(why);
+    }
+    let inventory = installation::in_force(environment, &mut vec![]).installation.inventory;
+    survey::survey(&inventory)
+        .map_or_else(|error| Reply::Failed(error.to_string()), |looks| Reply::Value(json!(looks)))
 }
 
 /// Records failures that the agent's side has kept: at most as many as its user may record now. The rest is left out, because

@@ -1,5 +1,6 @@
 //! The rules about commands that are always denied.
 
+use crate::check::ask::KEY_REMEDY;
 use crate::check::values::check_name;
 use crate::error::{Checked, Mistake, Mistakes, suggestion};
 use crate::spanned::Spanned;
@@ -53,9 +54,8 @@ pub fn check(
                 rules.off.push(Off { name: name.value.clone(), hosts: vec![], service: vec![] });
             }
             Some(Answer::Ask) => {
-                let remedy = "run `opsctl key`, and add the line that it prints to `policy`: without it, no answer is accepted";
                 let what = "is asked about, which needs `approval_key`";
-                found.keep(Mistake::unless(has_key, &name, what, remedy));
+                found.keep(Mistake::unless(has_key, &name, what, KEY_REMEDY));
                 asked.extend(named.into_iter().map(|rule| Topic::Never(rule.to_owned())));
             }
             Some(Answer::Deny) | None => {}
