@@ -51,7 +51,7 @@ impl Usage {
                 }
             }
         }
-        let is_plain = |word: &&&str| word.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+        let is_plain = |word: &&&str| word.chars().all(|c| c.is_ascii_alphanumeric() || "._-,".contains(c));
         let first = || self.starred.first().and_then(|index| texts.get(*index)).filter(is_plain).copied();
         host.or_else(|| first().filter(|_| self.program.host_words == Some(HostWords::First)))
     }
