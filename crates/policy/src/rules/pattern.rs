@@ -233,7 +233,8 @@ impl<'a> Pattern<'a> {
                 .any(|one| kind(one).map_or_else(|| is_one(one, &word.text), |kind| is(kind, word)))
         };
         let has = |names: &str, value: Option<&str>| {
-            has(&texts, names, value.map(|value| move |own: &str| fits(value, &Word::literal(own))), valued)
+            let own_fits = |own: &str| fits(value.unwrap_or_default(), &Word::literal(own));
+            has(&texts, names, value.is_some().then_some(&own_fits as &dyn Fn(&str) -> bool), valued)
         };
         for condition in &self.conditions {
             match condition {
@@ -420,7 +421,7 @@ fn shown(pattern: &str, text: &str) -> String {
 fn has(
     texts: &[&str],
     names: &str,
-    fits: Option<impl Fn(&str) -> bool>,
+    fits: Option<&dyn Fn(&str) -> bool>,
     valued: Option<&[Options]>,
 ) -> Option<String> {
     let flat: Vec<&str> = valued.into_iter().flatten().flat_map(|options| options.iter().copied()).collect();
@@ -430,7 +431,7 @@ fn has(
         }
         let found = names.split('|').find_map(|name| Some((name, given(text, name, &flat)?)));
         let Some((name, own)) = found else { continue };
-        let Some(fits) = &fits else {
+        let Some(fits) = fits else {
             if !(name.starts_with("--") && matches!(own, "false" | "0" | "no")) {
                 return Some(name.to_owned());
             }
