@@ -147,6 +147,14 @@ fn select(usage: &mut Usage, texts: &[&str], unknown: &dyn Fn(usize) -> bool) {
                 hidden = hidden.or(Some((index, scanner.position())));
             }
             Some(Item::Positional(index)) => words.push((index, scanner.position())),
+            // `--service=restart` is the verb of some programs.
+            Some(Item::Option(_, Some(at)))
+                if texts.get(at.index).is_some_and(|text| {
+                    text.contains('=') && program.ways(text).any(|(_, path)| **path == [*text])
+                }) =>
+            {
+                words.push((at.index, scanner.position()));
+            }
             Some(_) => {}
             None => break,
         }
