@@ -237,3 +237,23 @@ fn an_agent_keeps_its_name_in_a_container_with_another_host_name() {
     passes(&stated.before("t2", "docker restart jellyfin"));
     assert_eq!(stated.sql("SELECT agent FROM hook_actions WHERE tool_use_id = 't2'"), "pi");
 }
+
+#[test]
+fn a_service_that_is_named_on_another_host_counts_against_the_budget_of_that_host() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "hosts.yaml",
+        "hosts:\n  nas: {address: 192.0.2.1, restart: {limit: 2}}\n  ie01: {address: 192.0.2.2}\n\
+         services: {gitea: {host: nas}, jellyfin: {host: ie01}}\n",
+    );
+    for (id, service) in [("t1", "jellyfin"), ("t2", "gitea")] {
+        passes(&sandbox.before(id, &format!("ssh nas docker restart {service}")));
+    }
+    assert_eq!(
+        sandbox.sql("SELECT group_concat(service, ' ') FROM (SELECT service FROM hook_actions ORDER BY id)"),
+        "jellyfin@nas gitea"
+    );
+    let reason = denied(&sandbox.before("t3", "ssh nas docker restart gitea"));
+    assert!(reason.contains("for the services of host nas together: 2/2 restarts"), "{reason}");
+    passes(&sandbox.before("t4", "ssh ie01 docker restart jellyfin"));
+}

@@ -115,6 +115,26 @@ fn the_verifier_prompt_lists_commands_that_show_the_state_of_each_part() {
 }
 
 #[test]
+fn the_prompts_list_what_a_person_is_asked_about() {
+    let sandbox = rendered(
+        "hosts: {nas: {address: 192.0.2.1}}\nservices: {shop: {host: nas}}\n\
+         policy:\n  approval_key: \"ed25519:k6pjVhPAqKGYtDYoJwkEHsUxLi7J53pCkOmGxAbnfG4=\"\n  \
+         ask: [merge]\n  never: {power: ask, database: {ask_on: [nas/shop]}}\n",
+    );
+    let prompt = sandbox.read(FILES[3]);
+    let (denied, asked) = prompt.split_once("A person is asked about these before they run.").unwrap();
+    for rule in ["\n- merge: Only an operator merges changes.", "\n- power: All services of the host stop"] {
+        assert!(asked.contains(rule) && !denied.contains(rule), "{rule}\n{prompt}");
+    }
+    assert!(denied.contains("\n- database: No repair needs to remove data"), "{prompt}");
+    assert!(
+        denied.contains("\n- database: a person is asked on nas for shop. Try the command once"),
+        "{prompt}"
+    );
+    assert!(!asked.contains("\n- database:"), "{prompt}");
+}
+
+#[test]
 fn the_prompts_name_the_engines_of_the_inventory() {
     let (docker, podman) = ("web: {}", "db: {engine: podman}");
     for (services, lines) in [

@@ -49,8 +49,10 @@ pub fn render(tier: Tier, installation: &Installation) -> Result<String, minijin
     let names: Vec<&str> = services.iter().map(|service| service.name.as_str()).collect();
     let destinations: Vec<&str> = hosts.iter().filter_map(|host| host.ssh.as_deref()).collect();
     let is_https = |service: &Service| service.health.iter().any(|health| health.url.starts_with("https:"));
-    let is_asked =
-        |name: &str| policy.ask.iter().any(|ask| matches!(&ask.topic, Topic::Never(asked) if asked == name));
+    let is_asked = |name: &str| {
+        !never::is_asked_on_places(&policy.rules, name)
+            && policy.ask.iter().any(|ask| matches!(&ask.topic, Topic::Never(asked) if asked == name))
+    };
     let rules_where = |asked: bool| {
         let rules = never::in_force(&policy.rules, tier).into_iter();
         let found = rules.filter(|(name, _)| is_asked(name) == asked);
@@ -85,15 +87,20 @@ pub fn render(tier: Tier, installation: &Installation) -> Result<String, minijin
         },
         never => rules_where(false),
         never_asked => rules_where(true),
-        never_off => policy.rules.off.iter().filter_map(|off| allowed_on(off, &installation.inventory)).collect::<Vec<_>>(),
+        never_off => places(&policy.rules.off, &installation.inventory),
+        never_asked_on => places(&policy.rules.ask_on, &installation.inventory),
     })
 }
 
-/// The hosts on which a rule or a class is allowed that is denied elsewhere; `None` if it is allowed everywhere.
-fn allowed_on(off: &Off, inventory: &Inventory) -> Option<Value> {
-    let hosts: Vec<String> =
-        off.hosts.iter().filter(|name| inventory.host(name).is_some()).cloned().collect();
-    (!hosts.is_empty()).then(|| context! { name => off.name.clone(), hosts, service => off.service.first() })
+/// The hosts on which a rule or a class is allowed or asked about that is denied elsewhere.
+fn places(stated: &[Off], inventory: &Inventory) -> Vec<Value> {
+    let place = |off: &Off| {
+        let hosts: Vec<String> =
+            off.hosts.iter().filter(|name| inventory.host(name).is_some()).cloned().collect();
+        (!hosts.is_empty())
+            .then(|| context! { name => off.name.clone(), hosts, service => off.service.first() })
+    };
+    stated.iter().filter_map(place).collect()
 }
 
 /// The budgets of a host.

@@ -18,6 +18,8 @@ pub struct NeverWire {
     pub answer: Option<Answer>,
     /// Hosts on which the commands of a default rule or of a class are allowed. `nas/jellyfin` allows those that run in the container, workload or guest of this service, or name nothing but it.
     pub allow_on: Vec<Spanned<String>>,
+    /// Hosts, and services of hosts, where a person is asked about the commands of a default rule or of a class. Elsewhere, they are denied.
+    pub ask_on: Vec<Spanned<String>>,
     /// Patterns of the commands that a rule of its own denies. A rule with the name of a default rule replaces it.
     pub argv: Option<Spanned<OneOrMore>>,
     /// Why the command is denied and what to do instead; the agent reads it. Required with `argv`.

@@ -72,8 +72,7 @@ fn by_option(usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Option<(Clas
                 let is_off = at.and_then(|at| at.of(texts)) == Some("false");
                 !is_off
                     && (name.is_any(options)
-                        || name.begins(options)
-                        || (any_unlisted && !name.is_any(&listed)))
+                        || !name.is_any(&listed) && (any_unlisted || name.begins(options)))
             }
             _ => false,
         })

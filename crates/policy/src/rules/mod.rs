@@ -56,7 +56,11 @@ mod tests {
                     hosts: vec!["ie01".into()],
                     service: service.clone(),
                 };
-                Rules { off: vec![off("database"), off("guest")], ..Rules::default() }
+                Rules {
+                    off: vec![off("database"), off("guest")],
+                    ask_on: vec![off("power")],
+                    ..Rules::default()
+                }
             }
             "replaced" => {
                 Rules { never: vec![own("prune", "docker volume prune", vec![])], ..Rules::default() }
@@ -92,6 +96,12 @@ mod tests {
                 |reason: &Reason| Some(reason.text.split_once("(rule ")?.1.split_once(')')?.0.to_owned());
             let names: Vec<String> = found.iter().map(|reason| name(reason).unwrap()).collect();
             names.join(" ")
+        });
+        cases.check("a_person_is_asked_where_ask_on_states_it", |[stated, command]| {
+            let script = shell::read(command, Some("/app"));
+            let found = never::objections(&script, &rules(stated), None, &UnknownMachine);
+            let topics = found.iter().map(|reason| reason.topic.as_ref().map_or("denied", Topic::as_str));
+            topics.collect::<Vec<_>>().join(" ")
         });
         let about = |topics: &[&str]| topics.iter().map(|topic| Ask::about(Topic::named(topic))).collect();
         cases.check("a_call_is_asked_about_only_if_every_objection_is", |[topics, key]| {

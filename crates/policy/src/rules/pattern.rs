@@ -8,7 +8,8 @@
 //! | `...` | any number of words |
 //! | `$` | no further word; without it, more may follow |
 //! | `-f\|--force` | one of these options, at any position |
-//! | `-X\|--method=PUT\|POST` | one of these options with one of these values |
+//! | `-X\|--method=PUT\|POST`, `-f={temporary}` | one of these options with one of these values |
+//! | `<{temporary}` | standard input from a file of this kind |
 //! | `!--dry-run`, `!-o=*.crt*` | none of these options, or none with one of these values |
 //! | `{data}` `{contents}` `{folder}` `{store}` `{device}` `{pids}` `{listed}` `{unknown}` `{temporary}` | a word of that kind: see [`Kind`] |
 //! | `{sql}` | SQL that destroys, in any word or on standard input |
@@ -18,9 +19,9 @@
 use opsctl_reader::catalogue::options::{Item, Name, Scanner};
 use opsctl_reader::catalogue::program::{Options, Program};
 use opsctl_reader::catalogue::{Catalogue, base_name};
-use opsctl_reader::shell::Command;
 use opsctl_reader::shell::Word;
 use opsctl_reader::shell::glob;
+use opsctl_reader::shell::{Command, Mode};
 
 use opsctl_reader::languages::sql;
 
@@ -80,6 +81,8 @@ enum Condition<'a> {
         names: &'a str,
         value: Option<&'a str>,
     },
+    /// Standard input from a file of one of these kinds.
+    Reads(&'a str),
     /// SQL that deletes data.
     Sql,
     /// SQL that changes accounts or rights.
@@ -172,18 +175,23 @@ impl<'a> Pattern<'a> {
                 _ if token.starts_with('-') && token.len() > 1 => {
                     let (names, value) = token.split_once('=').map_or((token, None), |(n, v)| (n, Some(v)));
                     options(names)?;
+                    kinds(
+                        value.into_iter().flat_map(|value| value.split('|')).filter(|one| one.ends_with('}')),
+                    )?;
                     pattern.conditions.push(Condition::Has { names, value });
                 }
                 _ => {
-                    for one in token.split('|') {
-                        if one.is_empty() {
-                            return Err(PatternError::EmptyAlternative(token.to_owned()));
-                        }
-                        if one.starts_with('{') && kind(one).is_none() {
-                            return Err(PatternError::Kind(one.to_owned()));
-                        }
+                    let (alternatives, is_input) =
+                        token.strip_prefix('<').map_or((token, false), |token| (token, true));
+                    if alternatives.split('|').any(str::is_empty) {
+                        return Err(PatternError::EmptyAlternative(token.to_owned()));
                     }
-                    pattern.words.push(Token::Word(token));
+                    kinds(alternatives.split('|'))?;
+                    if is_input {
+                        pattern.conditions.push(Condition::Reads(alternatives));
+                    } else {
+                        pattern.words.push(Token::Word(token));
+                    }
                 }
             }
         }
@@ -219,14 +227,26 @@ impl<'a> Pattern<'a> {
         let dashes = texts.iter().position(|text| *text == "--");
         let search = Search { pattern: self, command, texts: &texts, valued, is, dashes };
         evidence.extend(search.run(behind.start)?);
+        let fits = |alternatives: &str, word: &Word| {
+            alternatives
+                .split('|')
+                .any(|one| kind(one).map_or_else(|| is_one(one, &word.text), |kind| is(kind, word)))
+        };
+        let has = |names: &str, value: Option<&str>| {
+            let own_fits = |own: &str| fits(value.unwrap_or_default(), &Word::literal(own));
+            has(&texts, names, value.is_some().then_some(&own_fits as &dyn Fn(&str) -> bool), valued)
+        };
         for condition in &self.conditions {
             match condition {
-                Condition::Has { names, value } => evidence.push(has(&texts, names, *value, valued)?),
+                Condition::Has { names, value } => evidence.push(has(names, *value)?),
+                Condition::Reads(alternatives) => {
+                    let mut read = command.redirections.iter().filter(|one| one.mode == Mode::Read);
+                    evidence.push(format!("< {}", read.find(|one| fits(alternatives, &one.path))?.path.text));
+                }
                 Condition::Lacks { names, value: None }
                     if names.split('|').any(|name| behind.vain.contains(&name))
                         || lacks(&texts, names, valued) => {}
-                Condition::Lacks { names, value }
-                    if value.is_some() && has(&texts, names, *value, valued).is_none() => {}
+                Condition::Lacks { names, value } if value.is_some() && has(names, *value).is_none() => {}
                 Condition::Lacks { .. } => return None,
                 Condition::Sql => evidence.push(stated(command, sql::destroys)?.to_owned()),
                 Condition::Code => {
@@ -263,6 +283,14 @@ pub fn values(program: &Program, catalogue: Catalogue) -> Vec<Options> {
 fn options(names: &str) -> Result<(), PatternError> {
     match names.split('|').find(|name| !name.starts_with('-') || name.len() < 2) {
         Some(name) => Err(PatternError::Option(name.to_owned())),
+        None => Ok(()),
+    }
+}
+
+/// Checks the kinds of words among these alternatives.
+fn kinds<'a>(alternatives: impl Iterator<Item = &'a str>) -> Result<(), PatternError> {
+    match alternatives.filter(|one| one.starts_with('{')).find(|one| kind(one).is_none()) {
+        Some(unknown) => Err(PatternError::Kind(unknown.to_owned())),
         None => Ok(()),
     }
 }
@@ -390,7 +418,12 @@ fn shown(pattern: &str, text: &str) -> String {
 }
 
 /// The option as it was written, if one of the names is among the words and has one of the values.
-fn has(texts: &[&str], names: &str, value: Option<&str>, valued: Option<&[Options]>) -> Option<String> {
+fn has(
+    texts: &[&str],
+    names: &str,
+    fits: Option<&dyn Fn(&str) -> bool>,
+    valued: Option<&[Options]>,
+) -> Option<String> {
     let flat: Vec<&str> = valued.into_iter().flatten().flat_map(|options| options.iter().copied()).collect();
     for (index, text) in texts.iter().enumerate().skip(1).take_while(|(_, text)| **text != "--") {
         if !text.starts_with('-') {
@@ -398,14 +431,14 @@ fn has(texts: &[&str], names: &str, value: Option<&str>, valued: Option<&[Option
         }
         let found = names.split('|').find_map(|name| Some((name, given(text, name, &flat)?)));
         let Some((name, own)) = found else { continue };
-        let Some(wanted) = value else {
+        let Some(fits) = fits else {
             if !(name.starts_with("--") && matches!(own, "false" | "0" | "no")) {
                 return Some(name.to_owned());
             }
             continue;
         };
         let own = if own.is_empty() { texts.get(index + 1).copied() } else { Some(own) };
-        if own.is_some_and(|own| one_of(wanted, own)) {
+        if own.is_some_and(fits) {
             return Some(format!("{name} {}", own.unwrap_or_default()));
         }
     }

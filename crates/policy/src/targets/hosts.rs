@@ -18,7 +18,7 @@ pub fn named(command: &Command, usage: Option<&Usage>, texts: &[&str]) -> Vec<St
     });
     let is_remote = |word: &&str| word.split('/').next().is_some_and(|head| head.contains(':'));
     let addresses: Vec<&str> = match usage.program.host_words {
-        Some(HostWords::First) => words.take(1).collect(),
+        Some(HostWords::First) => words.take(1).flat_map(|list| list.split(',')).collect(),
         Some(HostWords::Remote) => words.filter(is_remote).collect(),
         None => usage.host(texts).into_iter().flat_map(|list| list.split(',')).collect(),
     };

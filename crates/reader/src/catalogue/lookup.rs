@@ -51,7 +51,7 @@ impl Usage {
                 }
             }
         }
-        let is_plain = |word: &&&str| word.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+        let is_plain = |word: &&&str| word.chars().all(|c| c.is_ascii_alphanumeric() || "._-,".contains(c));
         let first = || self.starred.first().and_then(|index| texts.get(*index)).filter(is_plain).copied();
         host.or_else(|| first().filter(|_| self.program.host_words == Some(HostWords::First)))
     }
@@ -147,6 +147,14 @@ fn select(usage: &mut Usage, texts: &[&str], unknown: &dyn Fn(usize) -> bool) {
                 hidden = hidden.or(Some((index, scanner.position())));
             }
             Some(Item::Positional(index)) => words.push((index, scanner.position())),
+            // `--service=restart` is the verb of some programs.
+            Some(Item::Option(_, Some(at)))
+                if texts.get(at.index).is_some_and(|text| {
+                    text.contains('=') && program.ways(text).any(|(_, path)| **path == [*text])
+                }) =>
+            {
+                words.push((at.index, scanner.position()));
+            }
             Some(_) => {}
             None => break,
         }

@@ -30,7 +30,7 @@ pub fn check(
                 None => continue,
             },
         };
-        let is_own = wire.answer.is_none() && wire.allow_on.is_empty();
+        let is_own = wire.answer.is_none() && wire.allow_on.is_empty() && wire.ask_on.is_empty();
         if is_own {
             rules.never.extend(check_own(name, wire, found));
             continue;
@@ -53,19 +53,21 @@ pub fn check(
             Some(Answer::Allow) => {
                 rules.off.push(Off { name: name.value.clone(), hosts: vec![], service: vec![] });
             }
-            Some(Answer::Ask) => {
-                let what = "is asked about, which needs `approval_key`";
-                found.keep(Mistake::unless(has_key, &name, what, KEY_REMEDY));
-                asked.extend(named.into_iter().map(|rule| Topic::Never(rule.to_owned())));
-            }
-            Some(Answer::Deny) | None => {}
+            Some(Answer::Ask | Answer::Deny) | None => {}
         }
-        let places = found.keep_all(wire.allow_on.iter().map(|place| allowed(place, inventory)));
-        rules.off.extend(places.into_iter().map(|(hosts, service)| Off {
-            name: name.value.clone(),
-            hosts,
-            service,
-        }));
+        if wire.answer == Some(Answer::Ask) || !wire.ask_on.is_empty() {
+            let what = "is asked about, which needs `approval_key`";
+            found.keep(Mistake::unless(has_key, &name, what, KEY_REMEDY));
+            asked.extend(named.into_iter().map(|rule| Topic::Never(rule.to_owned())));
+        }
+        for (places, stated) in [(wire.allow_on, &mut rules.off), (wire.ask_on, &mut rules.ask_on)] {
+            let places = found.keep_all(places.iter().map(|place| stated_place(place, inventory)));
+            stated.extend(places.into_iter().map(|(hosts, service)| Off {
+                name: name.value.clone(),
+                hosts,
+                service,
+            }));
+        }
     }
     asked
 }
@@ -84,7 +86,7 @@ fn answer(name: &Spanned<String>, text: &str) -> Checked<Answer> {
 }
 
 /// The ways in which commands name a host, `nas`, and those in which they name a service on it, `nas/jellyfin`.
-fn allowed(place: &Spanned<String>, inventory: &Inventory) -> Checked<(Vec<String>, Vec<String>)> {
+fn stated_place(place: &Spanned<String>, inventory: &Inventory) -> Checked<(Vec<String>, Vec<String>)> {
     let Inventory { hosts, services, .. } = inventory;
     let (name, service) = place
         .value

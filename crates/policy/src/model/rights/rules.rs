@@ -20,6 +20,9 @@ pub struct Rules {
     /// The default rules and classes that are allowed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub off: Vec<Off>,
+    /// Where a person is asked about a default rule or a class; elsewhere it is denied.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ask_on: Vec<Off>,
     /// Data folders, in addition to the default ones.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub data: Vec<String>,
@@ -40,22 +43,22 @@ pub struct Rules {
     pub webhooks: Vec<String>,
 }
 
-/// A default rule, or all rules of a class, that are allowed.
+/// A default rule, or all rules of a class, that are allowed, or that a person is asked about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Off {
     /// The name of the rule or the class.
     pub name: String,
-    /// The hosts on which it is allowed, by all ways in which commands name them; empty for all hosts.
+    /// The only hosts that it holds for, by all ways in which commands name them; empty for all hosts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
-    /// The names of the only service that it is allowed for, first its own; empty for all services.
+    /// The names of the only service that it holds for, first its own; empty for all services.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub service: Vec<String>,
 }
 
 impl Off {
-    /// Whether it is allowed on this host, as a command names it, where `is_of` states whether the command concerns a service
-    /// with these names. `None`: only where it is allowed on all hosts.
+    /// Whether it holds on this host, as a command names it, where `is_of` states whether the command concerns a service
+    /// with these names. `None`: only where it holds on all hosts.
     pub fn holds(&self, host: Option<&str>, is_of: &dyn Fn(&[String]) -> bool) -> bool {
         if !self.service.is_empty() && !is_of(&self.service) {
             return false;

@@ -107,10 +107,19 @@ fn has_rule(word: &str, rules: &Rules, catalogue: Catalogue) -> bool {
 /// Whether a default rule is allowed on this host (`None`: on all hosts), or is replaced by a rule with its name. `is_of` states
 /// whether a service with these names is concerned.
 fn is_off(rules: &Rules, name: &str, host: Option<&str>, is_of: &dyn Fn(&[String]) -> bool) -> bool {
-    let class = defaults().find(|rule| rule.name == name).map(|rule| rule.class);
-    let is_named = |off: &Off| off.name == name || class.is_some_and(|class| off.name == class);
-    rules.off.iter().any(|off| is_named(off) && off.holds(host, is_of))
+    about(&rules.off, name).any(|off| off.holds(host, is_of))
         || rules.never.iter().any(|rule| rule.name == name)
+}
+
+/// Whether a person is asked about a default rule on some hosts or for some services only.
+pub fn is_asked_on_places(rules: &Rules, name: &str) -> bool {
+    about(&rules.ask_on, name).next().is_some()
+}
+
+/// Those that are about a rule: by its name or its class.
+fn about<'a>(places: &'a [Off], name: &'a str) -> impl Iterator<Item = &'a Off> {
+    let class = defaults().find(|rule| rule.name == name).map(|rule| rule.class);
+    places.iter().filter(move |place| place.name == name || class.is_some_and(|class| place.name == class))
 }
 
 /// A command, and what it is judged by.
@@ -127,6 +136,16 @@ impl Judged<'_> {
     /// Whether a default rule does not apply to the command.
     fn is_off(&self, name: &str) -> bool {
         is_off(self.rules, name, self.command.host(), &|names| self.concerns(names))
+    }
+
+    /// The objection of a default rule. A person is asked about it only where `ask_on` states that, if it does.
+    fn objection(&self, rule: (&str, &str), evidence: &str) -> Reason {
+        let mut places = about(&self.rules.ask_on, rule.0).peekable();
+        let holds = |place: &Off| place.holds(self.command.host(), &|names| self.concerns(names));
+        let is_asked = places.peek().is_none() || places.any(holds);
+        let mut reason = objection(rule, evidence, self.command);
+        reason.topic = reason.topic.filter(|_| is_asked);
+        reason
     }
 
     /// Whether the command runs in a part of the service with these names, or all its words behind its verb are such names.
@@ -181,7 +200,7 @@ impl Judged<'_> {
         let Some((class, evidence)) = consequence::of_command(self.command, self.catalogue) else { return };
         let mut rules = defaults().filter(|rule| rule.name == class.as_str());
         if let Some(rule) = rules.next().filter(|rule| !self.is_off(rule.name)) {
-            add(objection((rule.name, rule.reason), &evidence, self.command));
+            add(self.objection((rule.name, rule.reason), &evidence));
         }
     }
 
@@ -220,7 +239,7 @@ impl Judged<'_> {
                 .find_map(|pattern| pattern.find_behind(command, behind, &|kind, word| self.is(kind, word)));
             matches |= found.is_some();
             if let Some(found) = found.filter(|_| !is_off) {
-                add(objection((rule.name, rule.reason), &found, command));
+                add(self.objection((rule.name, rule.reason), &found));
             }
         }
         matches

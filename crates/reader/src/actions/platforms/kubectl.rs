@@ -20,12 +20,7 @@ pub(in crate::actions) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action
         let namespace = namespace(call.usage, &[&call.global, &call.own]);
         let (workload, _) = read(kind, "*", namespace);
         let mut action = call.on_everything(Family::Workload, what);
-        // Those of all namespaces are parts of the cluster, too.
-        if [&call.global, &call.own].iter().any(|given| given.has(&["-A", "--all-namespaces"])) {
-            action.reference.form = Form::Name;
-        } else {
-            action.target = Target::Workload(workload);
-        }
+        action.target = Target::Workload(workload);
         action
     };
     if call.own.has(&call.does.all) {

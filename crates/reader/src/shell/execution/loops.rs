@@ -157,6 +157,13 @@ impl Evaluator {
                 this.rounds_by_line(shell, condition, &body.list)
             });
         }
+        // `docker ps -q | while read name`.
+        if let Some(name) = read_variable(condition).filter(|_| !is_until)
+            && let Some(all) = shell.stdin.clone().filter(|all| self.lists_everything(all))
+        {
+            let each = self.as_variable(name, all);
+            return self.many_rounds(shell, Some((name, &each)), None, &body.list);
+        }
         self.decided_rounds(shell, (condition, !is_until), &body.list)
     }
 
@@ -419,6 +426,29 @@ fn reads(condition: &ast::CompoundList) -> bool {
         .0
         .iter()
         .any(|item| item.0.first.seq.first().is_some_and(|command| command_name(command) == Some("read")))
+}
+
+/// The variable of a condition that is nothing but `read NAME` or `read -r NAME`.
+fn read_variable(condition: &ast::CompoundList) -> Option<&str> {
+    let [item] = condition.0.as_slice() else { return None };
+    let [ast::Command::Simple(simple)] = item.0.first.seq.as_slice() else { return None };
+    let is_read = simple.word_or_name.as_ref().is_some_and(|word| word.value == "read");
+    let words: Vec<&str> = simple
+        .suffix
+        .iter()
+        .flat_map(|suffix| &suffix.0)
+        .map(|item| match item {
+            ast::CommandPrefixOrSuffixItem::Word(word) => word.value.as_str(),
+            _ => "",
+        })
+        .collect();
+    match words.as_slice() {
+        [name] | ["-r", name] if is_read && item.0.additional.is_empty() => {
+            let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            Some(*name).filter(|_| is_name && !name.is_empty())
+        }
+        _ => None,
+    }
 }
 
 fn command_name(command: &ast::Command) -> Option<&str> {
