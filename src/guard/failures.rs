@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::outage;
+use super::outage::{self, Outage};
 use crate::machine::environment::Environment;
 use crate::machine::notify;
 use crate::machine::warning::Warning;
@@ -64,10 +64,10 @@ pub fn report(
     let failure = Failure { at, session: session_id, message, decision };
     let kept = serde_json::to_string(&failure).map(|line| kept_lines(environment).append(&line));
     // The state folder may be what is broken, and stderr has the failure.
-    let notified = notified
-        || !matches!(kept, Ok(Ok(())))
-            && outage::add(&environment.state_dir, session, &failure.message, quiet, now)
-                .is_ok_and(|is_due| !is_due);
+    let is_counted_quiet = !matches!(kept, Ok(Ok(())))
+        && outage::add(&environment.state_dir, session, &failure.message, quiet, now)
+            .is_ok_and(|is_due| !is_due);
+    let notified = notified || is_counted_quiet;
     // The guard, which has not answered, notifies when it gets the kept failure.
     if notified || environment.guard.is_some() {
         None
@@ -111,12 +111,14 @@ pub fn take_kept(environment: &Environment) -> Option<Kept> {
     }
     let mut text = claimed.as_ref().map(|claimed| claimed.text.clone()).unwrap_or_default();
     if let Some(outage) = &outage {
+        // The last line may have been cut off.
+        text.push(b'\n');
         let (at, session, message) = (timestamp(outage.last), outage.session.clone(), outage.text());
         let failure = Failure { at, session, message, decision: None };
         text.extend(serde_json::to_vec(&failure).unwrap_or_default());
         text.push(b'\n');
     }
-    Some(Kept { text, claimed, outage_in: outage.map(|_| state_dir.clone()) })
+    Some(Kept { text, claimed, outage: outage.map(|outage| (state_dir.clone(), outage)) })
 }
 
 /// Kept failures, a line each, of which this process takes care.
@@ -125,8 +127,8 @@ pub struct Kept {
     /// The lines.
     pub text: Vec<u8>,
     claimed: Option<Claimed>,
-    /// The state folder whose counted failures are among them.
-    outage_in: Option<PathBuf>,
+    /// The counted failures among them, and their state folder.
+    outage: Option<(PathBuf, Outage)>,
 }
 
 impl Kept {
@@ -135,8 +137,8 @@ impl Kept {
         if let Some(claimed) = self.claimed {
             claimed.remove();
         }
-        if let Some(folder) = self.outage_in {
-            outage::clear(&folder);
+        if let Some((folder, outage)) = self.outage {
+            outage::clear(&folder, &outage);
         }
     }
 }

@@ -103,12 +103,17 @@ pub fn read(state_dir: &Path) -> Option<Outage> {
     serde_json::from_slice(&text).ok()
 }
 
-/// Forgets the failures, which are recorded.
-pub fn clear(state_dir: &Path) {
-    if let Ok(file) = OpenOptions::new().write(true).open(path(state_dir)) {
-        // If this fails, they are recorded once more.
-        let _ = file.lock().and_then(|()| overwrite(file, ""));
+/// Forgets these failures, which are recorded; later ones stay.
+pub fn clear(state_dir: &Path, recorded: &Outage) {
+    let Ok(file) = OpenOptions::new().write(true).open(path(state_dir)) else { return };
+    if file.lock().is_err() {
+        return;
     }
+    let later = read(state_dir).filter(|now| now.count > recorded.count && now.first == recorded.first);
+    let later = later.map(|now| Outage { first: recorded.last, count: now.count - recorded.count, ..now });
+    let text = later.and_then(|later| serde_json::to_string(&later).ok()).unwrap_or_default();
+    // If this fails, they are recorded once more.
+    let _ = overwrite(file, &text);
 }
 
 /// Writes the text, filled up with blanks.

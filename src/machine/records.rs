@@ -11,7 +11,7 @@ use super::guard_link;
 use super::unreported::{self, Unreported};
 use crate::machine::link::message::RecordCall;
 use opsctl_ledger::sessions::client_runs::WaitingRun;
-use opsctl_ledger::{Ledger, LedgerError, Open, Result, Source};
+use opsctl_ledger::{Ledger, LedgerError, Location, Open, Result, Source};
 use opsctl_policy::model::records::event::NewEvent;
 use opsctl_policy::model::rights::policy::Tier;
 
@@ -67,8 +67,13 @@ pub fn perform(
             })?;
         }
         RecordCall::Reported(session) => Ledger::write(location, |change| change.note_report(&session, now))?,
-        RecordCall::VerifierDue(session) => return Ok(json!(verifier::is_due(location, &session)?)),
-        RecordCall::Verified { session, tier, objection } => {
+        RecordCall::VerifierDue { row } => {
+            let session = session_of(location, row)?;
+            let due = session.map(|session| verifier::is_due(environment, &session)).transpose()?;
+            return Ok(json!(due.unwrap_or(false)));
+        }
+        RecordCall::Verified { row, tier, objection } => {
+            let Some(session) = session_of(location, row)? else { return Ok(Value::Null) };
             let said =
                 Said { session: &session, tier: Tier::from_number(tier), objection: objection.as_deref() };
             return Ok(json!(verifier::settle(environment, &said, now)?));
@@ -153,19 +158,24 @@ pub fn latest_run(
     read(record(environment, call, now)?)
 }
 
-/// Whether the verifier of a model is due for a session.
-pub fn is_verifier_due(environment: &Environment, session: &str, now: DateTime<Utc>) -> Result<bool> {
-    read(record(environment, RecordCall::VerifierDue(session.to_owned()), now)?)
+/// The id of the session of a row.
+fn session_of(location: &Location, row: i64) -> Result<Option<String>> {
+    Ledger::open_existing(location)?.map_or(Ok(None), |ledger| ledger.session_of_run(row))
+}
+
+/// Whether the verifier of a model is due for the session of a row.
+pub fn is_verifier_due(environment: &Environment, row: i64, now: DateTime<Utc>) -> Result<bool> {
+    read(record(environment, RecordCall::VerifierDue { row }, now)?)
 }
 
 /// Records what the verifier of a model found. Returns the prompt if the session goes on.
 pub fn verified(
     environment: &Environment,
-    session: &str,
+    row: i64,
     tier: Tier,
     objection: Option<String>,
     now: DateTime<Utc>,
 ) -> Result<Option<String>> {
-    let call = RecordCall::Verified { session: session.to_owned(), tier: tier.number(), objection };
+    let call = RecordCall::Verified { row, tier: tier.number(), objection };
     read(record(environment, call, now)?)
 }

@@ -34,7 +34,7 @@ pub struct Holder {
 pub enum HoldError {
     /// Another container holds it.
     #[error(
-        "{folder}: {} already works with this state folder; stop it, or give this one a folder of its own, and a server for a ledger that both share (docs/fleet.md)",
+        "{folder}: this state folder is in use by {}; stop it, or give this one a folder of its own, and a server for a ledger that both share (docs/fleet.md)",
         .holder.as_ref().map_or_else(|| "another container".to_owned(), Holder::to_string)
     )]
     Held {

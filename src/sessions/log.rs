@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -37,21 +37,24 @@ impl Log {
         Ok(Self { file: Some(file), path })
     }
 
-    /// Removes logs and copies of hand-overs in `folder` that are older than `keep`, and the oldest of the rest beyond `most` bytes.
+    /// Removes logs and copies of hand-overs in `folder` that are older than `keep`, and the oldest while all of them take more than
+    /// `most` bytes. The newest stays.
     pub fn clean(folder: &Path, keep: TimeDelta, most: u64, now: DateTime<Utc>) {
         let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
         let mut files: Vec<(DateTime<Utc>, u64, PathBuf)> = entries
             .filter(|entry| is_own(&entry.file_name().to_string_lossy()))
             .filter_map(|entry| {
                 let file = entry.path().symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
-                Some((file.modified().ok()?.into(), file.len(), entry.path()))
+                // What it takes on the disk: a file with holes has another length.
+                Some((file.modified().ok()?.into(), file.blocks() * 512, entry.path()))
             })
             .collect();
-        files.sort_unstable_by(|one, other| other.cmp(one));
-        let mut size = 0_u64;
-        for (written, length, path) in files {
-            size = size.saturating_add(length);
+        files.sort_unstable();
+        let mut size: u64 = files.iter().map(|(_, size, _)| size).sum();
+        let newest = files.len().saturating_sub(1);
+        for (written, on_disk, path) in files.into_iter().take(newest) {
             if now - written > keep || size > most {
+                size -= on_disk;
                 // A file that cannot be removed is tried again by the next session.
                 let _ = std::fs::remove_file(path);
             }
@@ -111,10 +114,10 @@ mod tests {
             ("20260301T140000Z-tier1-report.md", 400, 1),
         ] {
             let file = File::create(folder.path().join(name)).unwrap();
-            file.set_len(size).unwrap();
+            std::io::Write::write_all(&mut &file, &vec![1; usize::try_from(size).unwrap()]).unwrap();
             file.set_modified((now - TimeDelta::days(days)).into()).unwrap();
         }
-        Log::clean(folder.path(), TimeDelta::days(90), 2 * mib, now);
+        Log::clean(folder.path(), TimeDelta::days(90), 2 * mib + 8192, now);
         let mut left: Vec<String> = fs::read_dir(folder.path())
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())

@@ -243,8 +243,10 @@ impl Desk<'_> {
         asked: &mut Receiver<Signal>,
     ) -> Next {
         let Session { environment, tier, .. } = self.session;
-        let Some(verifier) = &self.session.verifier else { return Next::End(ended) };
-        if !is_complete(&ended, self.account.as_ref()) || !self.is_verifier_due() {
+        let (Some(verifier), Some(row)) = (&self.session.verifier, self.record.row()) else {
+            return Next::End(ended);
+        };
+        if !is_complete(&ended, self.account.as_ref()) || !self.is_verifier_due(row) {
             return Next::End(ended);
         }
         let words = self.account.as_ref().map(|account| account.words.as_str()).unwrap_or_default();
@@ -263,7 +265,15 @@ impl Desk<'_> {
         let running = start.run(self.session, socket, deadline, asked, |heard| {
             account = self.hear_verifier(heard, Utc::now()).or(account.take());
         });
+        let desk = handoff::desk::Desk::new(&environment.state_dir, &environment.results_dir());
+        let handed_over = std::fs::read_to_string(desk.open_file()).ok();
         let verification = running.await;
+        // A verifier hands nothing over.
+        if std::fs::read_to_string(desk.open_file()).ok() != handed_over {
+            let restored =
+                handed_over.map_or_else(|| std::fs::remove_file(desk.open_file()), |text| desk.put(&text));
+            self.complain_of(restored.err());
+        }
         if matches!(verification, Ok(Ended::Asked)) {
             return Next::End(verification);
         }
@@ -284,17 +294,17 @@ impl Desk<'_> {
             "  verifier: {}",
             objection.as_deref().map_or("ok".to_owned(), progress::short)
         ));
-        let feedback =
-            records::verified(environment, &session, *tier, objection, now).unwrap_or_else(|error| {
-                self.complain_of(Some(error));
-                None
-            });
-        self.earlier = self.account.clone().unwrap_or_default();
-        feedback.map_or(Next::End(ended), Next::GoOn)
+        let feedback = records::verified(environment, row, *tier, objection, now).unwrap_or_else(|error| {
+            self.complain_of(Some(error));
+            None
+        });
+        let Some(feedback) = feedback else { return Next::End(ended) };
+        self.earlier = self.account.take().unwrap_or_default();
+        Next::GoOn(feedback)
     }
 
-    fn is_verifier_due(&self) -> bool {
-        let due = records::is_verifier_due(self.session.environment, self.record.session(), Utc::now());
+    fn is_verifier_due(&self, row: i64) -> bool {
+        let due = records::is_verifier_due(self.session.environment, row, Utc::now());
         due.unwrap_or_else(|error| {
             self.complain_of(Some(error));
             false

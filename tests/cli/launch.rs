@@ -109,7 +109,7 @@ fn a_second_container_does_not_start_with_the_same_state_folder() {
     let second = launch("cellar", "echo it runs").output().unwrap();
     let said = shown(&second);
     assert_eq!(second.status.code(), Some(1), "{said}");
-    for part in ["agent `attic` of container `", "already works with this state folder; stop it, or "] {
+    for part in ["of container `", "this state folder is in use by agent `attic`", "; stop it, or "] {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert!(!said.contains("it runs"), "{said}");

@@ -172,7 +172,38 @@ fn an_agent_hook_objects_at_most_as_often_as_there_are_attempts() {
         let finished = session.run();
         assert_eq!(finished.agent_requests().len(), 1 + requests, "{status}");
         assert_eq!(finished.verifier_requests().len(), requests, "{status}");
-        let given_up = finished.rows("SELECT 1 FROM verifications WHERE outcome = 'given-up'");
-        assert_eq!(given_up.len(), 1);
+        let critical = finished.rows("SELECT 1 FROM events WHERE level = 'critical'");
+        assert_eq!(critical.len(), usize::from(restarts), "of the service that the session acted on");
     }
+}
+
+/// The request for a report blocks a stop, and is no objection.
+#[test]
+fn a_block_of_the_hook_itself_counts_as_no_objection() {
+    let finished = Session::new()
+        .hosts_yaml("{services: {jellyfin: {}}, policy: {verify: {mode: both, grace: 1s, attempts: 1}}}")
+        .env("CLAUDE_SESSION_MODE", "background")
+        .step(bash("docker logs jellyfin"))
+        .step(text("done"))
+        .step(text("[EVENT:info] all is well"))
+        .run();
+    assert_eq!(finished.result(), "[EVENT:info] all is well");
+    assert_eq!(finished.rows("SELECT 1 FROM verifications WHERE outcome = 'objected'").len(), 0);
+}
+
+/// A verifier that hands over, and one that repairs, changes nothing of what the session has left.
+#[test]
+fn a_verifier_hands_nothing_over() {
+    let place = workspace("{mode: both, grace: 1s}", "Up 2 seconds");
+    let handoff = |to: u8| {
+        bash(&format!(
+            "opsctl handoff write <<'JSON'\n{}\nJSON",
+            json!({"schema_version": 1, "recommended_tier": to,
+            "services_affected": ["jellyfin"], "check_results": [{"service": "jellyfin", "check_type": "container",
+            "status": "unhealthy", "error": "it is down"}]})
+        ))
+    };
+    session(&place, 2, [bash(RESTART), handoff(3), text("done")], [handoff(2), verdict(true, "")]);
+    let left: Value = serde_json::from_str(&place.0.read("state/handoff.json")).unwrap();
+    assert_eq!(left["recommended_tier"], 3);
 }

@@ -18,19 +18,35 @@ use opsctl_reader::shell::disk::{Disk as _, Unreadable};
 /// Counts an objection of the agent hook, if it is why the session went on; `None` without an agent hook. Called before the
 /// services are verified again, for a session whose end was blocked before. Returns the limit.
 pub fn count(session: &str, request: &Request) -> Option<Result<u32>> {
-    let verify = installation::in_force(request, &mut vec![]).installation.policy.verify;
-    if verify.mode == Some(Verifier::Command) || !has_agent_hook(request) {
-        return None;
-    }
+    let limit = limit(request)?;
     let counted = Ledger::write(&request.ledger, |change| {
         let state = change.verification_state(session)?;
-        if matches!(state.last, Some(VerificationResult::Unhealthy | VerificationResult::GivenUp)) {
+        let by_us =
+            [VerificationResult::Unhealthy, VerificationResult::GivenUp, VerificationResult::Reminded];
+        if state.last.is_some_and(|last| by_us.contains(&last)) {
             return Ok(());
         }
         let actions = state.settled_actions.unwrap_or_default();
         change.note_verification(session, VerificationResult::Objected, actions, request.now)
     });
-    Some(counted.map(|()| verify.attempts))
+    Some(counted.map(|()| limit))
+}
+
+/// Records that opsctl makes the session go on, which is no objection of the agent hook.
+pub fn note_own(session: &str, request: &Request) {
+    if limit(request).is_none() {
+        return;
+    }
+    // If this fails, one attempt less is left.
+    let _ = Ledger::write(&request.ledger, |change| {
+        change.note_verification(session, VerificationResult::Reminded, 0, request.now)
+    });
+}
+
+/// The limit on attempts; `None` without an agent hook.
+fn limit(request: &Request) -> Option<u32> {
+    let verify = installation::in_force(request, &mut vec![]).installation.policy.verify;
+    (verify.mode != Some(Verifier::Command) && has_agent_hook(request)).then_some(verify.attempts)
 }
 
 /// Ends the session although the agent hook objects, if the attempts are used up or the verification was given up.
@@ -59,13 +75,16 @@ fn give_up(session: &str, limit: u32, request: &Request) -> Result<(bool, Option
         if state.attempts < limit {
             return Ok((false, None));
         }
+        if state.attempts > limit {
+            // The operators were notified before.
+            return Ok((true, None));
+        }
         let acted = change.session_actions(session)?;
         let why = ["the agent hook objects".to_owned()];
         let failed: Vec<_> = acted.services.keys().map(|name| (name.as_str(), why.to_vec())).collect();
         for (service, why) in &failed {
             change.add_event(Some(session), &report::given_up(service, why, limit), request.now)?;
         }
-        change.note_verification(session, VerificationResult::GivenUp, acted.actions, request.now)?;
         if failed.is_empty() {
             return Ok((true, None));
         }

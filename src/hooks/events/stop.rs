@@ -43,8 +43,8 @@ const WORTH_A_TURN: u8 = 80;
 /// then allows it and notifies the operators. A session without actions costs one read of the ledger.
 pub fn handle(call: &HookCall, blocked_before: bool, last_message: &str, request: &Request) -> Answer {
     let began = Instant::now();
-    let session = call.session.as_deref().filter(|_| blocked_before);
-    let objections = session.and_then(|session| Some((session, objections::count(session, request)?)));
+    let blocked = call.session.as_deref().filter(|_| blocked_before);
+    let objections = blocked.and_then(|session| Some((session, objections::count(session, request)?)));
     let answer = verify(call, request);
     // It may have taken a minute.
     let request = &request.at(request.now + began.elapsed());
@@ -55,6 +55,9 @@ pub fn handle(call: &HookCall, blocked_before: bool, last_message: &str, request
     };
     // Context makes the agent continue, too.
     let continues = answer.denial.is_some() || !matches!(answer.output, Output::Nothing);
+    if let Some(session) = call.session.as_deref().filter(|_| continues) {
+        objections::note_own(session, request);
+    }
     let activity = if continues { Activity::StopBlocked } else { Activity::Stopped };
     let model = call.transcript.as_deref().and_then(|path| transcript::last_model(path, &request.agent));
     let details = Details { model: model.as_deref(), ..Details::default() };
@@ -110,7 +113,10 @@ fn verify(call: &HookCall, request: &Request) -> Answer {
     };
     let failed = verified.failed();
     match outcome {
-        VerificationResult::Healthy | VerificationResult::Confirmed | VerificationResult::Objected => {}
+        VerificationResult::Healthy
+        | VerificationResult::Confirmed
+        | VerificationResult::Objected
+        | VerificationResult::Reminded => {}
         VerificationResult::Unhealthy => {
             let unchecked = verified.unchecked();
             let reason = report::still_unhealthy(&failed, &unchecked, attempt, verify.attempts);

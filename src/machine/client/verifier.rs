@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 
 use crate::machine::environment::Environment;
 use crate::machine::{installation, notify};
-use opsctl_ledger::{Ledger, Location, Result, VerificationResult};
+use opsctl_ledger::{Ledger, Result, VerificationResult};
 use opsctl_policy::model::records::event::{Level, NewEvent};
 use opsctl_policy::model::rights::policy::Tier;
 use opsctl_policy::texts::{notices, report};
@@ -24,22 +24,26 @@ pub struct Said<'a> {
     pub objection: Option<&'a str>,
 }
 
-/// Whether the session acted on a service since a verifier last confirmed it, and has not been given up.
-pub fn is_due(location: &Location, session: &str) -> Result<bool> {
-    let Some(ledger) = Ledger::open_existing(location)? else { return Ok(false) };
+/// Whether the session acted on a service since a verifier last confirmed it, the hook has not given it up, and attempts are left.
+pub fn is_due(environment: &Environment, session: &str) -> Result<bool> {
+    let Some(ledger) = Ledger::open_existing(&environment.ledger)? else { return Ok(false) };
     let remedies = ledger.session_actions(session)?;
     if remedies.services.is_empty() {
         return Ok(false);
     }
     let state = ledger.verification_state(session)?;
-    let is_given_up = state.last == Some(VerificationResult::GivenUp);
-    Ok(!is_given_up && state.confirmed_actions != Some(remedies.actions))
+    let is_over = state.last == Some(VerificationResult::GivenUp) || state.attempts > limit(environment);
+    Ok(!is_over && state.confirmed_actions != Some(remedies.actions))
+}
+
+fn limit(environment: &Environment) -> u32 {
+    installation::in_force(environment, &mut vec![]).installation.policy.verify.attempts
 }
 
 /// Counts and records the answer, in one transaction. Returns the prompt if the session goes on; after the last
 /// attempt, the operators are notified instead.
 pub fn settle(environment: &Environment, said: &Said<'_>, now: DateTime<Utc>) -> Result<Option<String>> {
-    let limit = installation::in_force(environment, &mut vec![]).installation.policy.verify.attempts;
+    let limit = limit(environment);
     let &Said { session, tier, objection } = said;
     let (prompt, raised) = Ledger::write(&environment.ledger, |change| {
         let remedies = change.session_actions(session)?;
@@ -49,8 +53,8 @@ pub fn settle(environment: &Environment, said: &Said<'_>, now: DateTime<Utc>) ->
             change.add_event(Some(session), &report::confirmed(), now)?;
             return Ok((None, None));
         };
+        change.note_verification(session, VerificationResult::Objected, remedies.actions, now)?;
         if attempt <= limit {
-            change.note_verification(session, VerificationResult::Objected, remedies.actions, now)?;
             change.add_event(Some(session), &report::objected(&reason, attempt, limit), now)?;
             return Ok((Some(report::objection(&reason, attempt, limit)), None));
         }
@@ -59,8 +63,9 @@ pub fn settle(environment: &Environment, said: &Said<'_>, now: DateTime<Utc>) ->
         for (service, why) in &failed {
             change.add_event(Some(session), &report::given_up(service, why, limit), now)?;
         }
-        change.note_verification(session, VerificationResult::GivenUp, remedies.actions, now)?;
-        let notice = notices::verification_given_up(&failed, limit, Some(session), tier);
+        let mut notice = notices::verification_given_up(&failed, limit, Some(session), tier);
+        // A healthy check does not answer what the model has seen.
+        notice.key = format!("model-{}", notice.key);
         Ok((None, change.raise(Some(session), &notice, notify::has_target(environment), now)?))
     })?;
     // A notice that is not delivered now waits for the next flush.

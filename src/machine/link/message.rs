@@ -117,11 +117,14 @@ pub enum RecordCall {
     /// The session has reported.
     Reported(String),
     /// Whether the verifier of a model is due, after the hook's. The answer is a Boolean.
-    VerifierDue(String),
+    VerifierDue {
+        /// The number of its row.
+        row: i64,
+    },
     /// What the verifier of a model has found. The answer is the text for the agent, or null if the session ends.
     Verified {
-        /// The session.
-        session: String,
+        /// The number of its row.
+        row: i64,
         /// The tier of the session.
         tier: u8,
         /// The reason of an objection.

@@ -142,6 +142,11 @@ impl Record {
         &self.session
     }
 
+    /// The number of the session's row, if it is recorded.
+    pub const fn row(&self) -> Option<i64> {
+        self.row
+    }
+
     /// Records an event.
     pub fn event(&self, source: Source, event: &NewEvent, now: DateTime<Utc>) -> Result<()> {
         if self.row.is_none() {

@@ -20,7 +20,7 @@ use crate::sessions::session::{Session, Voices};
 use crate::sessions::transcript;
 use crate::sessions::verifier::{self, Verifier};
 use crate::setup::render::tier_args::client_arguments;
-use crate::setup::render::{SETTINGS, agent_timeout, prompts};
+use crate::setup::render::{SETTINGS, VERIFIER, agent_timeout, prompts};
 use crate::verbs::facts::Facts;
 use crate::verbs::terminal::{FAILED, Failure, OK, complain, complain_all, print};
 use opsctl_inventory::Installation;
@@ -112,7 +112,8 @@ pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
         transcripts: transcripts(),
         verifier: None,
     };
-    let verifier = if session.hooks.is_none() { verifier(tier, &installation, &runner)? } else { None };
+    let has_agent_hook = session.hooks.as_ref().is_some_and(|hooks| hooks.to_string().contains(VERIFIER));
+    let verifier = if has_agent_hook { None } else { verifier(tier, &installation, &runner)? };
     let session = Session { verifier, ..session };
     let voices = Voices { tell: &|line| print(&format!("{line}\n")), complain: &|line| complain(line) };
     let outcome = run::run(&session, &voices)?;

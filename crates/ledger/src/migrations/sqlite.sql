@@ -135,7 +135,7 @@ CREATE TABLE verifications (
     id         INTEGER PRIMARY KEY,
     session_id TEXT NOT NULL,
     at         TEXT NOT NULL,
-    outcome    TEXT NOT NULL CHECK (outcome IN ('healthy', 'unhealthy', 'given-up', 'confirmed', 'objected')),
+    outcome    TEXT NOT NULL CHECK (outcome IN ('healthy', 'unhealthy', 'given-up', 'confirmed', 'objected', 'reminded')),
     actions    INTEGER NOT NULL,
     agent      TEXT
 );

@@ -69,6 +69,8 @@ opsctl_policy::words! {
         Confirmed = "confirmed",
         /// The verifier of a model objected; the session went on.
         Objected = "objected",
+        /// The stop was blocked for another reason, such as a request for a report.
+        Reminded = "reminded",
     }
 }
 
@@ -138,6 +140,7 @@ impl Connection {
             match state.last {
                 Some(VerificationResult::Healthy) => blocked = 0,
                 Some(VerificationResult::GivenUp) => {}
+                Some(VerificationResult::Reminded) => return Ok(()),
                 Some(VerificationResult::Confirmed) => {
                     state.confirmed_actions = actions;
                     return Ok(());

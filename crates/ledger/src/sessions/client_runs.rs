@@ -185,12 +185,6 @@ impl Change<'_> {
         })
     }
 
-    /// The session of a row.
-    pub fn session_of_run(&self, row: i64) -> Result<Option<String>> {
-        let sql = "SELECT session_id FROM client_runs WHERE id = ?1";
-        self.query_row(sql, params![row], |row| row.get(0)).optional()
-    }
-
     /// Completes the row of a session that has ended at `at`, or waits.
     pub fn end_run(&self, row: i64, end: &RunEnd, at: DateTime<Utc>) -> Result<()> {
         let waiting = end.waiting.as_ref();
@@ -216,6 +210,14 @@ impl Change<'_> {
                 waiting.map(|waiting| &waiting.transcript),
             ],
         )
+    }
+}
+
+impl Connection {
+    /// The session of a row.
+    pub fn session_of_run(&self, row: i64) -> Result<Option<String>> {
+        let sql = "SELECT session_id FROM client_runs WHERE id = ?1";
+        self.query_row(sql, params![row], |row| row.get(0)).optional()
     }
 }
 

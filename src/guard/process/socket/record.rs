@@ -121,19 +121,17 @@ fn checked(mut call: RecordCall) -> Result<RecordCall, Wrong> {
             session_of(session)?;
             stated::event(event)?;
         }
-        RecordCall::Reported(session) | RecordCall::VerifierDue(session) => {
-            stated::name("session", session).map(drop)?;
-        }
-        RecordCall::Verified { session, tier, .. } => {
-            stated::name("session", session)?;
+        RecordCall::Reported(session) => stated::name("session", session).map(drop)?,
+        RecordCall::Verified { tier, objection, .. } => {
             stated::tier(*tier)?;
+            *objection = objection.take().map(|reason| stated::text(&reason));
         }
         RecordCall::LatestRun { tier, stated: session } => {
             stated::tier(*tier)?;
             session_of(session)?;
         }
         RecordCall::Waiting { session } => session_of(session)?,
-        RecordCall::Resume { .. } => {}
+        RecordCall::Resume { .. } | RecordCall::VerifierDue { .. } => {}
     }
     Ok(call)
 }
@@ -146,7 +144,10 @@ fn reply(done: Result<Value>) -> Reply {
 }
 
 fn try_record(call: RecordCall, environment: &Environment, peer: u32) -> Result<Reply> {
-    if let RecordCall::Resume { row } | RecordCall::End { row, .. } = &call
+    if let RecordCall::Resume { row }
+    | RecordCall::End { row, .. }
+    | RecordCall::VerifierDue { row }
+    | RecordCall::Verified { row, .. } = &call
         && !Ledger::open(&environment.ledger)?.is_run_of(*row, peer)?
     {
         let agent = environment.ledger.agent_name();

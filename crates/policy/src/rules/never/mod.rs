@@ -55,14 +55,15 @@ pub fn objections(
         Node::Command(command) | Node::Group(Construct::Through(command), _) => {
             let inside = has_limits.then(|| place_of(command, around, catalogue)).flatten();
             let inside = inside.and_then(|within| within.target.name().map(str::to_owned));
-            Judged { command, rules, catalogue, machine, inside }.judge(tier, &mut add);
+            let project = script.cwd.as_deref();
+            Judged { command, rules, catalogue, machine, inside, project }.judge(tier, &mut add);
         }
         Node::Unread(unread) => {
             let mut count = 0;
             unread.suspect(
                 |word| has_rule(word, rules, catalogue),
                 |command| {
-                    Judged { command: &command, rules, catalogue, machine, inside: None }
+                    Judged { command: &command, rules, catalogue, machine, inside: None, project: None }
                         .judge(tier, &mut add);
                     count += 1;
                     if count < MOST_SUSPECTED { Suspicion::Dropped } else { Suspicion::Enough }
@@ -130,6 +131,8 @@ struct Judged<'a> {
     machine: &'a dyn LocalMachine,
     /// The name of the container, workload or guest that it runs in.
     inside: Option<String>,
+    /// The folder of the session.
+    project: Option<&'a str>,
 }
 
 impl Judged<'_> {
@@ -257,6 +260,15 @@ impl Judged<'_> {
         match kind {
             Kind::Unknown => word.known().is_none(),
             Kind::Temporary => {
+                // Also where the session's own project is in such a folder, as in a test.
+                let is_relative = !word.text.contains(':') && !word.text.starts_with(['/', '~']);
+                if is_relative
+                    && !word.text.contains("..")
+                    && command.cwd.is_some()
+                    && command.cwd.as_deref() == self.project
+                {
+                    return false;
+                }
                 // A name without a folder is one of a package, unless it ends as a file of one does.
                 let text = word.text.strip_prefix("file:").unwrap_or(&word.text);
                 let is_file = text.starts_with(['/', '.', '~'])
