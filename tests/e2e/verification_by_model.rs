@@ -177,9 +177,9 @@ fn an_agent_hook_objects_at_most_as_often_as_there_are_attempts() {
     }
 }
 
-/// The request for a report blocks a stop, and is no objection.
+/// The request for a report blocks a stop, and does not count as an objection.
 #[test]
-fn a_block_of_the_hook_itself_counts_as_no_objection() {
+fn a_block_of_the_hook_itself_does_not_count_as_an_objection() {
     let finished = Session::new()
         .hosts_yaml("{services: {jellyfin: {}}, policy: {verify: {mode: both, grace: 1s, attempts: 1}}}")
         .env("CLAUDE_SESSION_MODE", "background")

@@ -32,7 +32,7 @@ pub fn count(session: &str, request: &Request) -> Option<Result<u32>> {
     Some(counted.map(|()| limit))
 }
 
-/// Records that opsctl makes the session go on, which is no objection of the agent hook.
+/// Records that opsctl makes the session go on, which does not count as an objection of the agent hook.
 pub fn note_own(session: &str, request: &Request) {
     if limit(request).is_none() {
         return;
