@@ -73,10 +73,7 @@ pub fn add(
     now: DateTime<Utc>,
 ) -> io::Result<bool> {
     write_limit::fail_beyond();
-    let mut options = OpenOptions::new();
-    options.write(true).custom_flags((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed());
-    let file = options.open(path(state_dir))?;
-    file.lock()?;
+    let file = locked(state_dir)?;
     let mut outage = read(state_dir).unwrap_or_else(|| Outage {
         first: now,
         last: now,
@@ -105,15 +102,21 @@ pub fn read(state_dir: &Path) -> Option<Outage> {
 
 /// Forgets these failures, which are recorded; later ones stay.
 pub fn clear(state_dir: &Path, recorded: &Outage) {
-    let Ok(file) = OpenOptions::new().write(true).open(path(state_dir)) else { return };
-    if file.lock().is_err() {
-        return;
-    }
+    let Ok(file) = locked(state_dir) else { return };
     let later = read(state_dir).filter(|now| now.count > recorded.count && now.first == recorded.first);
     let later = later.map(|now| Outage { first: recorded.last, count: now.count - recorded.count, ..now });
     let text = later.and_then(|later| serde_json::to_string(&later).ok()).unwrap_or_default();
     // If this fails, they are recorded once more.
     let _ = overwrite(file, &text);
+}
+
+/// The file, locked. A pipe or a link in its place is an error.
+fn locked(state_dir: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).custom_flags((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed());
+    let file = options.open(path(state_dir))?;
+    file.lock()?;
+    Ok(file)
 }
 
 /// Writes the text, filled up with blanks.

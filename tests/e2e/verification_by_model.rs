@@ -191,7 +191,7 @@ fn a_block_of_the_hook_itself_does_not_count_as_an_objection() {
     assert_eq!(finished.rows("SELECT 1 FROM verifications WHERE outcome = 'objected'").len(), 0);
 }
 
-/// A verifier that hands over, and one that repairs, changes nothing of what the session has left.
+/// The hand-over of the session stays, although the verifier writes one.
 #[test]
 fn a_verifier_hands_nothing_over() {
     let place = workspace("{mode: both, grace: 1s}", "Up 2 seconds");
