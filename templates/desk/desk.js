@@ -28,8 +28,8 @@
     if (busy) { wanted = true; return; }
     busy = true;
     try {
-      const agent = new URLSearchParams(location.search).get("agent");
-      const answer = await fetch(agent === null ? "/" : `/?agent=${encodeURIComponent(agent)}`, { cache: "no-store", credentials: "same-origin" });
+      // The address says which agent is shown, and which question was just answered.
+      const answer = await fetch(`/${location.search}`, { cache: "no-store", credentials: "same-origin" });
       if (answer.redirected) { location.reload(); return; }
       if (answer.ok) {
         const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");

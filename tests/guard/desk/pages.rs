@@ -81,6 +81,10 @@ fn a_question_is_approved_on_a_desktop_and_on_a_phone() {
             "{text}"
         );
         browser.screenshot(&format!("answered-{}", look.name));
+        // What comes next does not take the answer off the page.
+        state.ask("docker restart adguard");
+        browser.wait_until("document.body.innerText.includes('One question is open')");
+        assert!(browser.text().contains("Approved, and waits for the session"), "{}", browser.text());
         let foreign: Vec<String> =
             browser.asked_for().into_iter().filter(|address| !address.starts_with(DESK)).collect();
         assert_eq!((foreign, browser.complaints()), (vec![], vec![]), "{}", look.name);
