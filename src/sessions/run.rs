@@ -26,7 +26,7 @@ use super::verifier::{self};
 use crate::machine::client::verifier as verification;
 use crate::machine::notify;
 use crate::machine::records;
-use opsctl_ledger::Source;
+use opsctl_ledger::{Ledger, Source};
 use opsctl_ledger::sessions::client_runs::{NewRun, Waiting};
 use opsctl_policy::model::records::event::{Level, NewEvent};
 use opsctl_policy::model::records::notice::{Body, Notice};
@@ -36,6 +36,9 @@ use opsctl_policy::texts::notices;
 
 /// The maximum number of recorded events from the agent's text per session.
 const MOST_EVENTS: usize = 100;
+
+/// How long the ledger is tidied before a session. What is left is done before the next one.
+const UPKEEP: Duration = Duration::from_secs(10);
 
 /// Runs a session until it ends or times out, and records its outcome.
 pub fn run(session: &Session<'_>, voices: &Voices<'_>) -> io::Result<SessionOutcome> {
@@ -58,6 +61,10 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> io::Resul
     let results = environment.results_dir();
     let (keep, mib) = session.keep;
     Log::clean(&results, keep.delta(), u64::from(mib) * 1024 * 1024, started);
+    if environment.guard.is_none() {
+        // A guard does this for its own ledger. What fails here fails in a hook, too, and is reported there.
+        let _ = Ledger::tidy_at(&environment.ledger, Some(keep.delta()), UPKEEP, started);
+    }
     let log = Log::create(&results, *tier, &id, started)
         .map_err(|error| {
             let folder = results.display();

@@ -20,6 +20,7 @@ mod session_manager;
 mod size_limits;
 mod stdin;
 mod unreported;
+mod years;
 
 /// How often 200 processes ask at once; the tests of the guard do it more often.
 const ROUNDS_AT_ONCE: usize = 5;

@@ -14,6 +14,7 @@ mod location;
 mod pool;
 pub mod records;
 pub mod sessions;
+pub mod upkeep;
 
 pub use call_id::CallId;
 pub use cooldown::leases::Lease;

@@ -13,7 +13,9 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
+use chrono::Utc;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -21,7 +23,12 @@ use tokio::sync::watch;
 use crate::guard::approval::rotation;
 use crate::machine::client::own_files;
 use crate::machine::environment::Environment;
-use opsctl_ledger::Pool;
+use crate::machine::installation;
+use opsctl_ledger::{Ledger, Pool};
+
+/// How often the guard looks after its ledger, and how long it takes at most each time.
+const UPKEEP_EVERY: Duration = Duration::from_hours(1);
+const UPKEEP_WITHIN: Duration = Duration::from_mins(2);
 
 /// Where the guard listens.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -64,8 +71,9 @@ pub async fn run(environment: Environment, listeners: Listeners, tell: &dyn Fn(&
     if let Some(path) = listeners.socket {
         let listener = socket::bind(&path)?;
         tell(&format!("hooks: {}", path.display()));
-        tasks.spawn(socket::serve(Arc::clone(&environment), listener, stop));
+        tasks.spawn(socket::serve(Arc::clone(&environment), listener, stop.clone()));
     }
+    tasks.spawn(upkeep(environment, stop));
     let ended = tokio::select! {
         signalled = until_signal() => signalled.map(|()| None)?,
         ended = tasks.join_next() => ended,
@@ -76,6 +84,25 @@ pub async fn run(environment: Environment, listeners: Listeners, tell: &dyn Fn(&
         Some(Ok(result)) => result,
         Some(Err(error)) => Err(io::Error::other(error)),
         None => Ok(()),
+    }
+}
+
+/// Counts and deletes old rows of the ledger each hour, until `stop` changes.
+async fn upkeep(environment: Arc<Environment>, mut stop: watch::Receiver<bool>) -> io::Result<()> {
+    let mut hours = tokio::time::interval(UPKEEP_EVERY);
+    loop {
+        tokio::select! {
+            _ = stop.changed() => return Ok(()),
+            _ = hours.tick() => {}
+        }
+        let environment = Arc::clone(&environment);
+        let tidied = tokio::task::spawn_blocking(move || {
+            let policy = installation::in_force(&environment, &mut vec![]).installation.policy;
+            let keep = policy.keep.delta().max(policy.longest_window().delta());
+            // A ledger that cannot be used is reported by the next hook.
+            let _ = Ledger::tidy_at(&environment.ledger, Some(keep), UPKEEP_WITHIN, Utc::now());
+        });
+        tidied.await.map_err(io::Error::other)?;
     }
 }
 

@@ -52,6 +52,9 @@ pub fn add_summary(call: &HookCall, since: Option<DateTime<Utc>>, request: &Requ
 }
 
 /// What the summary lists.
+/// The most sessions that are listed.
+const MOST_SESSIONS: usize = 100;
+
 #[derive(Default)]
 struct Summary {
     /// Other active sessions of the session's mission.
@@ -75,11 +78,11 @@ fn gather(own: &str, since: DateTime<Utc>, request: &Request) -> Result<Summary>
     let lately = |at: Option<DateTime<Utc>>| at.is_some_and(|at| at.timestamp() >= since.timestamp());
     if let Some(mission) = request.agent.mission() {
         let which = WhichSessions { mission: Some(&mission), since: Some(since), ..WhichSessions::default() };
-        summary.sessions = ledger.sessions(which)?;
-        summary.sessions.retain(|session| session.id != own);
+        summary.sessions = ledger.sessions(which, MOST_SESSIONS, |session| session.id != own)?;
     }
-    let itself = ledger.sessions(WhichSessions { id: Some(own), ..WhichSessions::default() })?;
-    let subagents = itself.into_iter().filter(|session| session.id == own).flat_map(|it| it.subagents);
+    let itself = WhichSessions { id: Some(own), ..WhichSessions::default() };
+    let itself = ledger.sessions(itself, 1, |session| session.id == own)?;
+    let subagents = itself.into_iter().flat_map(|it| it.subagents);
     summary.subagents = subagents.filter(|subagent| lately(subagent.ended)).collect();
     Ok(summary)
 }

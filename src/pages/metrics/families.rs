@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::format::{Family, Kind, Metric, Sample};
 use super::values::{Values, number};
-use opsctl_ledger::cooldown::counters::{BUCKETS, Counters, Counts};
+use opsctl_ledger::upkeep::counters::{BUCKETS, Counters, Counts};
 
 /// The maximum number of values of a label that the agent or another program can choose. Further ones are counted as `other`.
 const MOST_VALUES: usize = 100;
@@ -18,8 +18,11 @@ pub static METRICS: LazyLock<Vec<Metric>> =
 pub fn of(values: &Values) -> Vec<Family<'static>> {
     let with_samples = |metric: &'static Metric| {
         let samples = match metric.kind {
-            Kind::Counter => samples(&counts(&metric.source, &values.counters), metric),
-            Kind::Histogram => durations(&values.counters),
+            Kind::Counter => {
+                let counts = values.counters.as_ref().map(|counters| counts(&metric.source, counters));
+                counts.map(|counts| samples(&counts, metric)).unwrap_or_default()
+            }
+            Kind::Histogram => values.counters.as_ref().map(durations).unwrap_or_default(),
             Kind::Gauge => values.gauges.get(metric.source.as_str()).cloned().unwrap_or_default(),
         };
         Family { metric, samples }
@@ -139,7 +142,7 @@ mod tests {
     }
 
     fn values<const N: usize>(counters: [(&'static str, Counts); N]) -> Values {
-        Values { counters: Counters::from(counters), ..Values::default() }
+        Values { counters: Some(Counters::from(counters)), ..Values::default() }
     }
 
     fn lines(values: &Values, name: &str) -> Vec<String> {

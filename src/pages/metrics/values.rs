@@ -10,7 +10,7 @@ use crate::guard::budgets::{KindBudget, ServiceBudget, of_agents};
 use crate::guard::failures;
 use crate::machine::environment::Environment;
 use crate::machine::installation;
-use opsctl_ledger::cooldown::counters::Counters;
+use opsctl_ledger::upkeep::counters::Counters;
 use opsctl_ledger::{Ledger, Result};
 use opsctl_policy::model::rights::spend::Usd;
 use opsctl_probe::hosts::{PingedHost, look};
@@ -19,16 +19,19 @@ use opsctl_probe::icmp::Reachability;
 /// The timeout for pinging all hosts.
 const HOSTS_DEADLINE: Duration = Duration::from_secs(1);
 
+/// How long rows are counted that have not been counted yet.
+const UPKEEP: Duration = Duration::from_secs(8);
+
 /// Everything that the metrics state.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Values {
-    /// The counters of the ledger.
-    pub counters: Counters,
+    /// The counters of the ledger; `None`: it cannot be read.
+    pub counters: Option<Counters>,
     /// The samples of each gauge.
     pub gauges: BTreeMap<&'static str, Vec<Sample>>,
 }
 
-/// Reads the values. A ledger that cannot be read is one of them; what it would state is 0 then.
+/// Reads the values. A ledger that cannot be read is one of them; what it would state is left out then.
 pub fn read(environment: &Environment, now: DateTime<Utc>, ping_hosts: bool) -> Values {
     // `opsctl status` shows the warnings.
     let mut warnings = Vec::new();
@@ -46,10 +49,6 @@ pub fn read(environment: &Environment, now: DateTime<Utc>, ping_hosts: bool) -> 
         ("budget_limit", of_budgets(&budgets, |kind| f64::from(kind.limit))),
         ("host_reachable", hosts.iter().filter_map(of_host).collect()),
         ("spend_limit_usd", limits.into_iter().filter_map(limit).collect()),
-        ("sessions_running", one(0.0)),
-        ("questions_open", one(0.0)),
-        ("notifications_undelivered", one(0.0)),
-        ("spent_day_usd", one(0.0)),
     ]);
     let mut values = Values { gauges, ..Values::default() };
     let is_readable = add_ledger(&mut values, environment, now).is_ok();
@@ -58,8 +57,18 @@ pub fn read(environment: &Environment, now: DateTime<Utc>, ping_hosts: bool) -> 
 }
 
 fn add_ledger(values: &mut Values, environment: &Environment, now: DateTime<Utc>) -> Result<()> {
-    let Some(ledger) = Ledger::open_existing(&environment.ledger)? else { return Ok(()) };
-    values.counters = ledger.counters()?;
+    let Some(ledger) = Ledger::open_existing(&environment.ledger)? else {
+        for gauge in ["sessions_running", "questions_open", "notifications_undelivered", "spent_day_usd"] {
+            values.gauges.insert(gauge, one(0.0));
+        }
+        values.counters = Some(Counters::default());
+        return Ok(());
+    };
+    if ledger.counts_are_behind()? {
+        // Where it cannot be written, all rows are counted each time.
+        let _ = Ledger::tidy_at(&environment.ledger, None, UPKEEP, now);
+    }
+    values.counters = Some(ledger.counters()?);
     let mut state = |gauge, value| values.gauges.insert(gauge, one(value));
     state("sessions_running", number(ledger.running_sessions()?));
     state("questions_open", number(ledger.open_questions(now)?));

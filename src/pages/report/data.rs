@@ -117,7 +117,7 @@ impl<'a> ReportData<'a> {
         self.decisions = ledger.decisions_of_period(which, MOST_ROWS)?;
         self.events = ledger.events_of(agent, since, MOST_ROWS)?;
         self.runs = ledger.runs(agent, Some(since), MOST_ROWS)?;
-        self.statistics = ledger.statistics(agent, Some(since))?;
+        self.statistics = ledger.statistics(agent, since)?;
         Ok(())
     }
 

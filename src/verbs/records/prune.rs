@@ -1,5 +1,8 @@
 //! `opsctl prune`: deletes old rows of the ledger.
 
+use std::io::{IsTerminal as _, stderr};
+use std::time::{Duration, Instant};
+
 use chrono::Utc;
 use clap::Args;
 
@@ -7,6 +10,7 @@ use crate::machine::installation;
 use crate::verbs::facts::Facts;
 use crate::verbs::terminal::{Failure, OK, environment_in_force, print, time};
 use opsctl_ledger::Ledger;
+use opsctl_ledger::upkeep::{Tidied, Wanted};
 use opsctl_policy::model::rights::policy::Window;
 
 /// Delete old events, settled actions and other rows of the ledger
@@ -36,13 +40,34 @@ pub fn run(args: &PruneArgs) -> Result<u8, Failure> {
             environment.ledger
         )));
     }
-    let mut ledger = Ledger::open(&environment.ledger)?;
-    let change = ledger.change()?;
-    if let Some(loss) = change.loss(&environment.state_dir)? {
+    if let Some(loss) = Ledger::loss_at(&environment.ledger, &environment.state_dir)? {
         return Err(Failure::new(format!("{loss}; nothing is deleted")));
     }
-    let deleted = change.prune(change.now(Utc::now()) - args.keep.delta())?;
-    change.commit_and_mark(&environment.state_dir, None)?;
-    print(&format!("{deleted} rows deleted\n"));
+    let mut ledger = Ledger::open(&environment.ledger)?;
+    let now = ledger.now(Utc::now())?;
+    let wanted = Wanted { cutoff: Some(now - keep.delta()), within: Duration::MAX };
+    let (is_watched, mut shown) = (stderr().is_terminal(), Instant::now());
+    let done = ledger.tidy(wanted, now, |done| {
+        if is_watched && shown.elapsed() > Duration::from_secs(1) {
+            shown = Instant::now();
+            eprintln!("opsctl: {} rows deleted so far; Ctrl-C stops, and the next prune goes on", done.deleted);
+        }
+        true
+    })?;
+    print(&format!("{}\n", in_words(&done)));
     Ok(OK)
+}
+
+/// What was done, and how long a hook may have waited for it.
+fn in_words(done: &Tidied) -> String {
+    /// Less is not worth a word.
+    const MIB: u64 = 1024 * 1024;
+    let mut text = format!("{} rows deleted", done.deleted);
+    if done.returned >= MIB {
+        text += &format!(", {} MiB given back to the disk", done.returned / MIB);
+    }
+    if done.free >= MIB {
+        text += &format!(", {} MiB of the file are free for later rows", done.free / MIB);
+    }
+    text + &format!("; no step held the ledger for more than {} ms", done.longest.as_millis().max(1))
 }

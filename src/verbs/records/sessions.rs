@@ -1,6 +1,6 @@
 //! `opsctl sessions`: lists sessions and sets their status.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use crate::verbs::facts::Facts;
 use crate::verbs::terminal::{Failure, Listing, OK, text, time};
 use opsctl_ledger::Ledger;
 use opsctl_ledger::sessions::{WhichSessions, Who};
-use opsctl_policy::model::records::session::{Chain, Session, State, plain_id};
+use opsctl_policy::model::records::session::{Chain, Session, plain_id};
 use opsctl_policy::model::rights::policy::{Tier, Window};
 use opsctl_policy::texts::session::{Stale, stale};
 
@@ -110,13 +110,20 @@ pub fn run(args: &SessionsArgs) -> Result<u8, Failure> {
         mission: args.mission.as_deref(),
         since: args.since,
         agent: args.agent.as_deref(),
+        tier: args.tier,
+        is_open: args.active || args.stale,
     };
-    let mut seen = all(&environment, which, args.stale_after.delta(), now)?;
-    seen.retain(|seen| {
-        let of_tier = args.tier.is_none_or(|tier| seen.session.tier == Some(tier));
-        of_tier && (!args.active || seen.is_at_work()) && (!args.stale || seen.stale.is_some())
-    });
-    seen.truncate(args.limit);
+    let stale_after = args.stale_after.delta();
+    let why_stale = |session: &Session| {
+        stale(session, client_process::state(session.process.as_deref()), now, stale_after)
+    };
+    let sessions = Ledger::read_at(&environment.ledger, |ledger| {
+        ledger.sessions(which, args.limit, |session| {
+            !which.is_open || why_stale(session).is_some() == args.stale
+        })
+    })?;
+    let seen = sessions.into_iter().map(|session| Seen { stale: why_stale(&session), session });
+    let seen: Vec<Seen> = seen.collect();
     let listing = Listing {
         what: "sessions",
         titles: TITLES,
@@ -170,11 +177,6 @@ struct Seen {
 }
 
 impl Seen {
-    /// Whether it is neither ended nor stale.
-    fn is_at_work(&self) -> bool {
-        self.stale.is_none() && self.session.state != State::Ended
-    }
-
     fn state(&self) -> &'static str {
         match self.stale {
             Some(Stale::Gone) => "stale (gone)",
@@ -182,22 +184,6 @@ impl Seen {
             None => self.session.state.as_str(),
         }
     }
-}
-
-/// The matching sessions, last seen first; empty without a ledger.
-fn all(
-    environment: &Environment,
-    which: WhichSessions<'_>,
-    stale_after: TimeDelta,
-    now: DateTime<Utc>,
-) -> Result<Vec<Seen>, Failure> {
-    let sessions = Ledger::read_at(&environment.ledger, |ledger| ledger.sessions(which))?;
-    let seen = sessions.into_iter().map(|session| {
-        let process = client_process::state(session.process.as_deref());
-        let stale = stale(&session, process, now, stale_after);
-        Seen { session, stale }
-    });
-    Ok(seen.collect())
 }
 
 const TITLES: [&str; 14] = [

@@ -19,9 +19,9 @@ use opsctl_ledger::records::spend::ModelSpend;
 Durations are those of hooks on commands that act, without the time to record them. Hooks on other commands are \
 not recorded. Requests to the model are those that `opsctl serve --api` forwarded.")]
 pub struct StatsArgs {
-    /// Only hooks since this time: `2h`, `3d`, `2026-03-21T14:00:00Z`
-    #[arg(long, value_name = "WHEN", value_parser = time::since)]
-    since: Option<DateTime<Utc>>,
+    /// Only hooks and requests since this time: `2h`, `3d`, `2026-03-21T14:00:00Z`
+    #[arg(long, value_name = "WHEN", default_value = "30d", value_parser = time::since)]
+    since: DateTime<Utc>,
     /// Print JSON
     #[arg(long)]
     json: bool,

@@ -34,6 +34,15 @@ pub struct Lease {
     pub until: DateTime<Utc>,
 }
 
+/// Goes from name to name in the indexes of agents.
+const AGENTS: &str = "WITH RECURSIVE
+         of_sessions(agent) AS (SELECT min(agent) FROM hook_sessions UNION ALL
+             SELECT (SELECT min(agent) FROM hook_sessions WHERE agent > of_sessions.agent) FROM of_sessions WHERE of_sessions.agent IS NOT NULL),
+         of_runs(agent) AS (SELECT min(agent) FROM client_runs UNION ALL
+             SELECT (SELECT min(agent) FROM client_runs WHERE agent > of_runs.agent) FROM of_runs WHERE of_runs.agent IS NOT NULL)
+     SELECT agent FROM of_sessions WHERE agent IS NOT NULL UNION SELECT agent FROM of_runs WHERE agent IS NOT NULL
+     UNION SELECT agent FROM leases ORDER BY agent";
+
 impl Change<'_> {
     /// Takes or renews the leases of the services of these reservations for the agent that changes the ledger.
     pub fn take_leases(
@@ -68,10 +77,7 @@ impl Change<'_> {
 impl Ledger {
     /// The names of the agents that have had sessions or have leases, sorted.
     pub fn agents(&self) -> Result<Vec<String>> {
-        let sql = "SELECT agent FROM hook_sessions WHERE agent IS NOT NULL
-             UNION SELECT agent FROM client_runs WHERE agent IS NOT NULL
-             UNION SELECT agent FROM leases ORDER BY agent";
-        self.query(sql, &[], |row| row.get(0))
+        self.query(AGENTS, &[], |row| row.get(0))
     }
 
     /// The leases at `now`, by service.

@@ -2,7 +2,6 @@
 
 pub mod cooldown_edit;
 pub mod cooldown_file;
-pub mod counters;
 pub mod grants;
 pub mod leases;
 pub mod resets;

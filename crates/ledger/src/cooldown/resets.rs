@@ -1,4 +1,4 @@
-//! Resets of budgets, and pruning.
+//! Resets of budgets.
 
 use chrono::{DateTime, Utc};
 
@@ -51,47 +51,5 @@ impl Change<'_> {
                      (SELECT coalesce(max(id), 0) FROM hook_actions), (SELECT coalesce(max(id), 0) FROM service_checks), ?4)",
             params![service, time::write(now), why, self.agent()],
         )
-    }
-
-    /// Deletes rows older than `cutoff`, rounded down by up to three days. Returns how many rows were deleted.
-    pub fn prune(&self, cutoff: DateTime<Utc>) -> Result<usize> {
-        let cutoff = time::floor(cutoff);
-        let mut deleted = 0;
-        self.keep_counts(&cutoff)?;
-        for (table, column, which) in [
-            ("events", "created_at", ""),
-            ("cooldown_actions", "timestamp", ""),
-            ("hook_actions", "reserved_at", ""),
-            ("hook_settled", "settled_at", ""),
-            ("hook_decisions", "at", ""),
-            ("hook_times", "at", ""),
-            ("notices", "created_at", ""),
-            ("verifications", "at", ""),
-            ("service_checks", "at", ""),
-            ("allowed_requests", "at", ""),
-            ("session_reminders", "changed_at", ""),
-            ("client_runs", "started_at", ""),
-            ("questions", "asked_at", ""),
-            ("grants", "expires_at", ""),
-            ("api_requests", "at", ""),
-            // The last reset of a service determines which of its rows no longer count.
-            ("budget_resets", "at", " AND id NOT IN (SELECT max(id) FROM budget_resets GROUP BY service)"),
-        ] {
-            deleted +=
-                self.execute(&format!("DELETE FROM {table} WHERE {column} < ?1{which}"), params![&cutoff])?;
-        }
-        for orphans in [
-            "DELETE FROM recorded_actions WHERE action_id NOT IN (SELECT id FROM cooldown_actions)",
-            "DELETE FROM recorded_events WHERE event_id NOT IN (SELECT id FROM events)",
-            "DELETE FROM notice_attempts WHERE notice_id NOT IN (SELECT id FROM notices)",
-            "DELETE FROM notice_deliveries WHERE notice_id NOT IN (SELECT id FROM notices)",
-            "DELETE FROM verified_checks WHERE check_id NOT IN (SELECT id FROM service_checks)",
-            "DELETE FROM question_answers WHERE question_id NOT IN (SELECT id FROM questions)",
-            "DELETE FROM grant_uses WHERE grant_id NOT IN (SELECT id FROM grants)",
-        ] {
-            self.execute(orphans, &[])?;
-        }
-        deleted += self.prune_sessions(&cutoff)?;
-        Ok(deleted)
     }
 }

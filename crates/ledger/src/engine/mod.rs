@@ -8,8 +8,10 @@ pub(super) mod dialect;
 mod error;
 mod failures;
 mod patience;
+mod select;
 mod server;
 mod values;
+mod work;
 
 use std::cell::Cell;
 use std::ops::Deref;
@@ -25,6 +27,7 @@ pub use error::{EngineResult, Error, LedgerError, OptionalExtension};
 pub use failures::LatestFailure;
 pub use patience::Patience;
 pub use rusqlite::{ToSql, params};
+pub(crate) use select::Select;
 pub use server::{Server, TextRows};
 
 /// The result of an operation on the ledger.
@@ -87,7 +90,11 @@ impl Connection {
         let changed = match &self.engine {
             Engine::File(file) => file
                 .prepare_cached(sql)
-                .and_then(|mut statement| statement.execute(rusqlite::params_from_iter(values)))
+                .and_then(|mut statement| {
+                    let changed = statement.execute(rusqlite::params_from_iter(values))?;
+                    work::check(&statement, sql);
+                    Ok(changed)
+                })
                 .map_err(Error::from),
             Engine::Server(server) => server.execute(&dialect::postgresql(sql), values),
         };
@@ -111,6 +118,15 @@ impl Connection {
         mut read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
         self.find(sql, values, usize::MAX, |row| read(row).map(Some))
+    }
+
+    /// Runs a query with the conditions that apply, and reads all of its rows.
+    pub(crate) fn select<T>(
+        &self,
+        select: &Select<'_>,
+        read: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        self.query(select.sql(), select.values(), read)
     }
 
     /// Runs a query, and reads its rows until `read` has accepted `most` of them.
@@ -170,10 +186,14 @@ impl Connection {
                 for (place, (sql, values)) in queries.iter().enumerate() {
                     let mut statement = file.prepare_cached(sql).map_err(fail)?;
                     let mut rows = statement.query(rusqlite::params_from_iter(values)).map_err(fail)?;
-                    while let Some(found) = rows.next().map_err(fail)? {
-                        if read(place, &self.row(EngineRow::File(found)))? {
-                            return Ok(());
-                        }
+                    let mut has_enough = false;
+                    while !has_enough && let Some(found) = rows.next().map_err(fail)? {
+                        has_enough = read(place, &self.row(EngineRow::File(found)))?;
+                    }
+                    drop(rows);
+                    work::check(&statement, sql);
+                    if has_enough {
+                        return Ok(());
                     }
                 }
             }

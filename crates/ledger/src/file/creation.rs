@@ -47,6 +47,8 @@ fn make(new: &Path, path: &Path, mode: &str) -> Result<()> {
     let fail = |cause| LedgerError::new(&place, cause);
     let file = rusqlite::Connection::open(new).map_err(fail)?;
     file.pragma_update(None, "synchronous", "FULL").map_err(fail)?;
+    // So that the space of deleted rows can be given back in small steps.
+    file.pragma_update(None, "auto_vacuum", "INCREMENTAL").map_err(fail)?;
     let connection = Connection::new(place.clone(), Engine::File(file))?;
     migrate::to_latest(&connection)?;
     let Engine::File(file) = connection.engine else { return Ok(()) };

@@ -304,6 +304,12 @@ impl<'a> Change<'a> {
         self.commit_by(Transaction::commit)
     }
 
+    /// Commits the transaction, and leaves its log to [`log::copy`], so that others need not wait for that.
+    pub(crate) fn commit_step(self) -> Result<()> {
+        let Self { transaction, .. } = self;
+        transaction.commit()
+    }
+
     /// Ends the transaction with `commit`, while the folder is still locked.
     pub(crate) fn commit_by<T>(self, commit: impl FnOnce(Transaction<'a>) -> Result<T>) -> Result<T> {
         let Self { transaction, _turn, .. } = self;

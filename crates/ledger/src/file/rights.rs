@@ -21,7 +21,7 @@ const USE: &str = "SELECT, INSERT, UPDATE (used_at)";
 const ALL: &str = "SELECT, INSERT, UPDATE, DELETE";
 
 /// Each table, with the rights of agents and of guards on it.
-const TABLES: [(&str, &str, &str); 33] = [
+const TABLES: [(&str, &str, &str); 34] = [
     ("opsctl_migrations", "SELECT", "SELECT"),
     ("events", ADD, ADD),
     ("cooldown_actions", ADD, ADD),
@@ -59,7 +59,8 @@ const TABLES: [(&str, &str, &str); 33] = [
         "SELECT, INSERT, DELETE, UPDATE (model, input_tokens, output_tokens, cache_write_tokens, cache_write_1h_tokens, cache_read_tokens, \
          web_searches, cost_micros, estimated)",
     ),
-    ("pruned_counts", "SELECT", "SELECT"),
+    ("running_counts", "SELECT", CHANGE),
+    ("counted_rows", "SELECT", CHANGE),
     ("desk_logins", "", "SELECT, INSERT, DELETE"),
     ("desk_check", "SELECT", CHANGE),
     ("leases", ALL, ALL),
@@ -72,10 +73,6 @@ pub(crate) fn tables() -> impl Iterator<Item = &'static str> {
 
 /// Whether a column of a row changes after it was added.
 pub(crate) fn is_changeable(table: &str, column: &str) -> bool {
-    if table == "pruned_counts" {
-        // Only the owner deletes rows, and counts them here.
-        return true;
-    }
     let Some((.., rights)) = TABLES.iter().find(|(known, ..)| *known == table) else { return false };
     let Some((_, rights)) = rights.split_once("UPDATE") else { return false };
     match rights.strip_prefix(" (").and_then(|rights| rights.split_once(')')) {

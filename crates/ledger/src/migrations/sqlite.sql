@@ -75,6 +75,9 @@ CREATE INDEX hook_actions_open ON hook_actions(service, kind, reserved_at) WHERE
 CREATE INDEX hook_actions_overdue ON hook_actions(reserved_at) WHERE state = 'reserved';
 CREATE INDEX hook_actions_unknown ON hook_actions(reserved_at) WHERE state = 'unknown';
 
+-- Reports and Stop: the latest that have run.
+CREATE INDEX hook_actions_settled ON hook_actions(settled_at);
+
 -- Tool calls that have been reported as run. One that is reported again changes nothing, also when it only wrote an event,
 -- such as a pull request.
 CREATE TABLE hook_settled (
@@ -96,6 +99,7 @@ CREATE TABLE allowed_requests (
     digest      TEXT NOT NULL,
     at          TEXT NOT NULL
 ) WITHOUT ROWID;
+CREATE INDEX allowed_requests_by_time ON allowed_requests(at);
 
 -- A service whose counters were cleared: by a person, or by two healthy checks. Earlier rows stay, and no longer count. The
 -- order of rows determines which are earlier: times are whole seconds, and a clock may be set back.
@@ -161,6 +165,11 @@ CREATE TABLE hook_decisions (
     agent       TEXT
 );
 
+-- The audit: the latest decisions, of a session, of a verdict.
+CREATE INDEX hook_decisions_by_time ON hook_decisions(at);
+CREATE INDEX hook_decisions_by_call ON hook_decisions(session_id, tool_use_id);
+CREATE INDEX hook_decisions_by_verdict ON hook_decisions(verdict, at);
+
 -- The durations of the other hooks that write to the ledger.
 CREATE TABLE hook_times (
     id     INTEGER PRIMARY KEY,
@@ -169,6 +178,8 @@ CREATE TABLE hook_times (
     micros INTEGER NOT NULL,
     agent  TEXT
 );
+
+CREATE INDEX hook_times_by_time ON hook_times(at);
 
 -- The sessions of the client. The `_us` columns are microseconds since 1970, from which the state follows. The latest of each
 -- counts, in any order of writing.
@@ -203,6 +214,12 @@ CREATE TABLE hook_sessions (
 -- `opsctl sessions`: the latest.
 CREATE INDEX hook_sessions_by_sign ON hook_sessions(last_seen_at);
 
+-- A session by the client's id, those of a mission, those that have not ended, and the names of agents.
+CREATE INDEX hook_sessions_by_client ON hook_sessions(client_session_id);
+CREATE INDEX hook_sessions_by_mission ON hook_sessions(parent_mission, last_seen_at) WHERE parent_mission IS NOT NULL;
+CREATE INDEX hook_sessions_open ON hook_sessions(last_seen_at) WHERE state <> 'ended';
+CREATE INDEX hook_sessions_by_agent ON hook_sessions(agent, last_seen_at);
+
 -- The tool calls of the current turns. The beginning may be written after the end, so both are kept until the turn is over.
 CREATE TABLE hook_calls (
     session_id  TEXT NOT NULL,
@@ -234,6 +251,7 @@ CREATE TABLE session_reminders (
     changed_at      TEXT NOT NULL,
     record_missing  INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
+CREATE INDEX session_reminders_by_time ON session_reminders(changed_at);
 
 -- The containers that engines have named for IDs. The host is empty for this machine.
 CREATE TABLE engine_containers (
@@ -280,8 +298,12 @@ CREATE TABLE client_runs (
 CREATE INDEX client_runs_by_session ON client_runs(session_id);
 -- The sessions of a chain, for its cost.
 CREATE INDEX client_runs_by_first_session ON client_runs(first_session);
--- Those that wait are looked for before each round, and while the entrypoint sleeps.
-CREATE INDEX client_runs_waiting ON client_runs(outcome) WHERE outcome = 'waiting';
+-- Those that wait are looked for before each round, and while the entrypoint sleeps; those that run, by each session.
+CREATE INDEX client_runs_by_outcome ON client_runs(outcome, tier);
+-- The latest, those of a tier, and the names of agents.
+CREATE INDEX client_runs_by_time ON client_runs(started_at);
+CREATE INDEX client_runs_by_tier ON client_runs(tier);
+CREATE INDEX client_runs_by_agent ON client_runs(agent, started_at);
 
 -- Questions to a person: calls that the policy asks about instead of denying them. `actions` and `reasons` are JSON lists. An
 -- approval is used once: `used_at` is set in the transaction that reserves the budgets of the call. `at_terminal`: the client
@@ -308,6 +330,9 @@ CREATE INDEX questions_by_session ON questions(session_id, tool_use_id);
 -- `opsctl approvals`, and the rate limits.
 CREATE INDEX questions_by_time ON questions(asked_at);
 
+-- The desk and `opsctl approvals`: those that are open.
+CREATE INDEX questions_open ON questions(expires_at) WHERE used_at IS NULL;
+
 -- The answers, at most one each. The signature covers all columns and the question.
 CREATE TABLE question_answers (
     question_id INTEGER PRIMARY KEY,
@@ -333,6 +358,8 @@ CREATE TABLE grants (
 );
 -- Before an action that exceeds its budget.
 CREATE INDEX grants_by_service ON grants(service, kind, expires_at);
+-- `opsctl approvals`: all that hold now.
+CREATE INDEX grants_by_time ON grants(expires_at);
 
 -- The actions that used a grant. The use of a reservation that is released or expires is free again.
 CREATE TABLE grant_uses (
@@ -421,12 +448,16 @@ CREATE TABLE api_requests (
 CREATE INDEX api_requests_by_time ON api_requests(at, cost_micros);
 CREATE INDEX api_requests_by_session ON api_requests(session_id, cost_micros);
 
--- What `opsctl prune` has deleted, so that counters of the metrics never decrease.
-CREATE TABLE pruned_counts (
+-- The counters of the metrics: what the rows up to `counted_rows.up_to` count, whether or not they have been deleted since.
+CREATE TABLE running_counts (
     counter TEXT NOT NULL,
     labels  TEXT NOT NULL,
     count   INTEGER NOT NULL,
     PRIMARY KEY (counter, labels)
+) WITHOUT ROWID;
+CREATE TABLE counted_rows (
+    table_name TEXT PRIMARY KEY,
+    up_to      INTEGER NOT NULL
 ) WITHOUT ROWID;
 
 -- Logins at the desk, the page for people. The cookie itself is not stored, only its SHA-256 in hexadecimal.

@@ -45,8 +45,11 @@ struct Earlier {
     at: Option<DateTime<Utc>>,
 }
 
-const LAST_CHECKS: &str = "SELECT service, healthy, at FROM service_checks
-     WHERE id IN (SELECT max(id) FROM service_checks GROUP BY service)";
+/// Goes from service to service in the index of checks.
+const LAST_CHECKS: &str = "WITH RECURSIVE known(name) AS (SELECT min(service) FROM service_checks UNION ALL
+         SELECT (SELECT min(service) FROM service_checks WHERE service > known.name) FROM known WHERE known.name IS NOT NULL)
+     SELECT service, healthy, at FROM known
+         JOIN service_checks ON id = (SELECT max(id) FROM service_checks AS latest WHERE latest.service = known.name)";
 
 /// The checks of a service since its last reset, the latest first.
 const SINCE_RESET: &str =

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 use super::history::Period;
 use crate::call_id::CallId;
-use crate::engine::{Result, Row, from_row, insert, params};
+use crate::engine::{Result, Row, Select, from_row, insert};
 use crate::file::database::{Change, Ledger};
 use crate::time;
 use opsctl_policy::model::display::percentile::{milliseconds, percentile};
@@ -16,7 +16,10 @@ use opsctl_policy::model::rights::policy::Tier;
 use opsctl_reader::terms::effect::Effect;
 
 /// The maximum number of rows in statistics, the latest ones.
-const SAMPLE: u32 = 100_000;
+const SAMPLE: u32 = 20_000;
+
+/// How many of the latest decisions are searched for a service, a rule or an agent, if no time or session bounds the search.
+const SEARCHED: i64 = 50_000;
 
 /// A decision to record.
 #[derive(Debug, Clone, Copy)]
@@ -157,14 +160,9 @@ pub fn most_first(counts: &BTreeMap<String, u64>) -> Vec<Counted> {
     counts
 }
 
-const MATCHING: &str =
+const COLUMNS: &str =
     "SELECT id, at, session_id, tier, verdict, rule, actions, services, budgets, reason, micros, effect, agent
-     FROM hook_decisions
-     WHERE (instr(' ' || services || ' ', ' ' || ?1 || ' ') > 0 OR ?1 IS NULL)
-         AND (verdict = ?2 OR ?2 IS NULL) AND (instr(' ' || rule || ' ', ' ' || ?3 || ' ') > 0 OR ?3 IS NULL)
-         AND (session_id = ?4 OR ?4 IS NULL) AND (at >= ?5 OR ?5 IS NULL) AND (id > ?7 OR ?7 IS NULL)
-         AND (agent = ?8 OR ?8 IS NULL)
-     ORDER BY id DESC LIMIT ?6";
+     FROM hook_decisions";
 
 impl Change<'_> {
     /// Records a decision, without secrets.
@@ -191,8 +189,23 @@ impl Ledger {
     /// The latest matching decisions, at most `count`, newest first.
     pub fn decisions(&self, which: Which<'_>, count: u32) -> Result<Vec<Decision>> {
         let Which { service, verdict, rule, session, since, after, agent, .. } = which;
-        let wanted = params![service, verdict, rule, session, since.map(time::write), count, after, agent];
-        self.query(MATCHING, wanted, decision)
+        let since = since.map(time::write);
+        // Words have no index.
+        let is_bounded = session.is_some() || since.is_some() || after.is_some();
+        let searched = (!is_bounded && (service.is_some() || rule.is_some() || agent.is_some()))
+            .then_some(SEARCHED);
+        let select = Select::new(COLUMNS)
+            .only("session_id = ?", &session)
+            .only("verdict = ?", &verdict)
+            .only("at >= ?", &since)
+            .only("id > ?", &after)
+            .only("id > (SELECT max(id) FROM hook_decisions) - ?", &searched)
+            .only("agent = ?", &agent)
+            .only("instr(' ' || services || ' ', ' ' || ? || ' ') > 0", &service)
+            .only("instr(' ' || rule || ' ', ' ' || ? || ' ') > 0", &rule)
+            .then(if since.is_some() || verdict.is_some() { " ORDER BY at DESC, id DESC LIMIT ?" } else { " ORDER BY id DESC LIMIT ?" })
+            .with(&count);
+        self.select(&select, decision)
     }
 
     /// The latest matching decisions, at most `most`, newest first, and whether there are more.
@@ -201,13 +214,14 @@ impl Ledger {
     }
 
     /// Statistics of the latest decisions and hooks of an agent (`None`: of all agents) at or after `since`.
-    pub fn statistics(&self, agent: Option<&str>, since: Option<DateTime<Utc>>) -> Result<Statistics> {
+    pub fn statistics(&self, agent: Option<&str>, since: DateTime<Utc>) -> Result<Statistics> {
         let mut found = Statistics::default();
-        let since = since.map_or_else(|| time::BEFORE_ALL.to_owned(), time::write);
-        let decisions =
-            "SELECT verdict, rule, micros FROM hook_decisions WHERE at >= ?1 AND (agent = ?3 OR ?3 IS NULL)
-             ORDER BY id DESC LIMIT ?2";
-        self.query(decisions, params![since, SAMPLE, agent], |row| {
+        let since = Some(time::write(since));
+        let latest = |table: &str| {
+            let of_agent = Select::new(table).only("at >= ?", &since).only("agent = ?", &agent);
+            of_agent.then(" ORDER BY at DESC LIMIT ?").with(&SAMPLE)
+        };
+        self.select(&latest("SELECT verdict, rule, micros FROM hook_decisions"), |row| {
             let (verdict, rules): (String, String) = (row.get(0)?, row.get(1)?);
             for rule in rules.split_whitespace() {
                 *found.rules.entry(rule.to_owned()).or_default() += 1;
@@ -218,9 +232,7 @@ impl Ledger {
             }
             Ok(())
         })?;
-        let times = "SELECT event, micros FROM hook_times WHERE at >= ?1 AND (agent = ?3 OR ?3 IS NULL)
-             ORDER BY id DESC LIMIT ?2";
-        self.query(times, params![since, SAMPLE, agent], |row| {
+        self.select(&latest("SELECT event, micros FROM hook_times"), |row| {
             found.times.entry(row.get(0)?).or_default().push(row.get(1)?);
             Ok(())
         })?;

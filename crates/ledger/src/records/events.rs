@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::decisions::Which;
 use super::history::Period;
-use crate::engine::{Result, Row, insert, params};
+use crate::engine::{Result, Row, Select, insert, params};
 use crate::file::database::{Change, Ledger};
 use crate::file::manager::session_column;
 use crate::file::migrate;
@@ -39,15 +39,8 @@ pub(crate) const OF_SESSION: [&str; 3] = [
     "recorded_events.agent",
 ];
 
-fn matching() -> String {
-    let [session, tables, agent] = OF_SESSION;
-    format!(
-        "SELECT id, created_at, level, service, message, {agent} FROM {tables}
-         WHERE (service = ?1 OR ?1 IS NULL) AND (level = ?2 OR ?2 IS NULL) AND ({session} = ?3 OR ?3 IS NULL)
-             AND (created_at >= ?4 OR ?4 IS NULL) AND (id > ?5 OR ?5 IS NULL)
-             AND ({agent} = ?6 OR ?6 IS NULL) ORDER BY id DESC"
-    )
-}
+/// How many of the latest events are searched, if no time bounds the search.
+const SEARCHED: i64 = 30_000;
 
 pub(crate) const LATEST: &str = "SELECT id, created_at, level, service, message, recorded_events.agent
      FROM events LEFT JOIN recorded_events ON event_id = id WHERE id IN (
@@ -156,9 +149,22 @@ impl Ledger {
             return self.latest_events(count);
         }
         let Which { service, level, session, since, after, agent, .. } = which;
-        let wanted = params![service, level, session, since.map(time::floor), after, agent];
+        let [in_session, tables, of_agent] = OF_SESSION;
+        let floor = since.map(time::floor);
+        let searched = (since.is_none() && after.is_none()).then_some(SEARCHED);
+        let by_time = since.is_some() && migrate::has_index_on(&self.connection, "events", "created_at")?;
+        let select =
+            Select::new(format!("SELECT id, created_at, level, service, message, {of_agent} FROM {tables}"))
+                .only("created_at >= ?", &floor)
+                .only("id > ?", &after)
+                .only("id > (SELECT max(id) FROM events) - ?", &searched)
+                .only("service = ?", &service)
+                .only("level = ?", &level)
+                .only(&format!("{in_session} = ?"), &session)
+                .only(&format!("{of_agent} = ?"), &agent)
+                .then(if by_time { " ORDER BY created_at DESC, id DESC" } else { " ORDER BY id DESC" });
         let most = usize::try_from(count).unwrap_or(usize::MAX);
-        self.find(&matching(), wanted, most, |row| {
+        self.find(select.sql(), select.values(), most, |row| {
             // The comparison of texts is exact to the day only.
             let is_in_time = |at: DateTime<Utc>| since.is_none_or(|since| at >= since);
             Ok(Some(event(row)?).filter(|event| event.at.map_or(since.is_none(), is_in_time)))

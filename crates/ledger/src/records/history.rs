@@ -54,14 +54,16 @@ impl<T> Period<T> {
 }
 
 const BY_HOOKS: &str = "SELECT settled_at, service, kind, verb, host, CASE state WHEN 'unknown' THEN NULL ELSE state = 'done' END, session_id, agent
-     FROM hook_actions WHERE state IN ('done', 'failed', 'unknown') AND settled_at >= ?1 ORDER BY id DESC LIMIT ?2";
+     FROM hook_actions WHERE state IN ('done', 'failed', 'unknown') AND settled_at >= ?1 ORDER BY settled_at DESC, id DESC LIMIT ?2";
 
-/// Rows that no hook settled. The last column: whether another program wrote the row.
+/// Rows that no hook settled, among the latest ones: the table has no index by time. The last column: whether another program
+/// wrote the row.
 const BY_OTHERS: &str =
     "SELECT timestamp, service, action_type, NULL, NULL, success, recorded_actions.session_id,
          recorded_actions.agent, action_id IS NULL
      FROM cooldown_actions LEFT JOIN recorded_actions ON action_id = id
-     WHERE timestamp >= ?1 AND by_hand IS NOT FALSE ORDER BY id DESC LIMIT ?2";
+     WHERE id > (SELECT max(id) FROM cooldown_actions) - 20000 AND timestamp >= ?1 AND by_hand IS NOT FALSE
+     ORDER BY id DESC LIMIT ?2";
 
 impl Ledger {
     /// The latest actions at or after `since`, at most `most`, recorded by hooks, people or other programs.

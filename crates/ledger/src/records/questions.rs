@@ -115,7 +115,7 @@ impl Ledger {
         match which {
             WhichQuestions::Open => self.read_questions(
                 "WHERE NOT at_terminal AND answer IS NULL AND used_at IS NULL AND questions.expires_at > ?1
-                 ORDER BY id LIMIT ?2",
+                 ORDER BY questions.expires_at, id LIMIT ?2",
                 params![now_text, limit],
                 now,
             ),

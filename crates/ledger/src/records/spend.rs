@@ -100,9 +100,8 @@ impl Ledger {
     }
 
     /// The models since then, the most expensive first, at most 100.
-    pub fn spend_by_model(&self, since: Option<DateTime<Utc>>) -> Result<Vec<ModelSpend>> {
-        let since = since.map_or_else(|| time::BEFORE_ALL.to_owned(), time::write);
-        self.query(BY_MODEL, params![since], |row| {
+    pub fn spend_by_model(&self, since: DateTime<Utc>) -> Result<Vec<ModelSpend>> {
+        self.query(BY_MODEL, params![time::write(since)], |row| {
             let usd = Usd(row.count(4)?);
             Ok(from_row!(row => ModelSpend { model, requests: count, input_tokens: count, output_tokens: count; usd }))
         })

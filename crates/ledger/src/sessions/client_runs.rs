@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Connection, OptionalExtension as _, Result, Row, from_row, params};
+use crate::engine::{Connection, OptionalExtension as _, Result, Row, Select, from_row, params};
 use crate::file::database::{Change, Ledger};
 use crate::records::history::Period;
 use crate::records::unreported::OVERDUE;
@@ -133,9 +133,9 @@ const ANSWERED: &str = "WHERE outcome = 'waiting' AND NOT EXISTS (
              AND answer IS NULL AND questions.expires_at > ?1)
      ORDER BY id";
 
-const LATEST: &str =
+const COLUMNS: &str =
     "SELECT session_id, tier, model, started_at, outcome, cost_usd, turns, duration_ms, resumed_at, agent, peer IS NOT NULL
-     FROM client_runs WHERE (started_at >= ?1 OR ?1 IS NULL) AND (agent = ?3 OR ?3 IS NULL) ORDER BY id DESC LIMIT ?2";
+     FROM client_runs";
 
 const RUNNING_SINCE: &str =
     "WHERE outcome = 'running' AND tier = ?1 AND coalesce(resumed_at, started_at) <= ?2";
@@ -254,15 +254,25 @@ impl Ledger {
 
     /// The id of the latest session of this tier; of the one with the id `stated`, if there is such a session.
     pub fn latest_run(&self, tier: Tier, stated: Option<&str>) -> Result<Option<String>> {
-        let query = "SELECT session_id FROM client_runs WHERE tier = ?1
-             ORDER BY session_id = coalesce(?2, '') DESC, id DESC LIMIT 1";
-        self.query_row(query, params![tier.number(), stated], |row| row.get(0)).optional()
+        let latest = |stated: Option<&str>| {
+            let tier = tier.number();
+            let select = Select::new("SELECT session_id FROM client_runs").always("tier = ?").with(&tier);
+            let select = select.only("session_id = ?", &stated).then(" ORDER BY id DESC LIMIT 1");
+            self.query_row(select.sql(), select.values(), |row| row.get(0)).optional()
+        };
+        let of_id = if stated.is_some() { latest(stated)? } else { None };
+        if of_id.is_some() { Ok(of_id) } else { latest(None) }
     }
 
     /// The latest sessions of an agent (`None`: of all agents), at most `most`, that started at or after `since`; newest first.
     pub fn runs(&self, agent: Option<&str>, since: Option<DateTime<Utc>>, most: u32) -> Result<Period<Run>> {
-        let wanted = params![since.map(time::write), i64::from(most) + 1, agent];
-        let mut runs = self.query(LATEST, wanted, run)?;
+        let (since, limit) = (since.map(time::write), i64::from(most) + 1);
+        let select = Select::new(COLUMNS)
+            .only("started_at >= ?", &since)
+            .only("agent = ?", &agent)
+            .then(" ORDER BY started_at DESC, id DESC LIMIT ?")
+            .with(&limit);
+        let mut runs = self.select(&select, run)?;
         for run in &mut runs {
             run.chain = chain(&self.connection, &run.session, None)?;
         }

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::super::engine::{Result, Row, from_row, params};
+use super::super::engine::{Result, Row, Select, from_row, params};
 use super::super::time;
 use super::client_runs;
 use crate::file::database::Ledger;
@@ -19,16 +19,17 @@ pub struct WhichSessions<'a> {
     pub since: Option<DateTime<Utc>>,
     /// Those of this agent.
     pub agent: Option<&'a str>,
+    /// Those of this tier.
+    pub tier: Option<u8>,
+    /// Only those that have not ended, stale ones included.
+    pub is_open: bool,
 }
 
-const MATCHING: &str =
+const COLUMNS: &str =
     "SELECT session_id, client_session_id, tier, mode, role, model, source, cwd, transcript,
          parent_mission, process, started_at, last_seen_at, ended_at, end_reason, status, status_at, tmux_pane,
          agent, state
-     FROM hook_sessions
-     WHERE (session_id = ?1 OR client_session_id = ?1 OR ?1 IS NULL) AND (parent_mission = ?2 OR ?2 IS NULL)
-         AND (last_seen_at >= ?3 OR ?3 IS NULL) AND (agent = ?4 OR ?4 IS NULL)
-     ORDER BY last_seen_at DESC, session_id";
+     FROM hook_sessions";
 
 const RUNS: &str = "SELECT sum(cost_usd), max(model) FROM client_runs WHERE session_id IN (?1, ?2)";
 
@@ -46,11 +47,28 @@ impl Ledger {
         self.query(PROCESSES, params![time::write(since)], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
-    /// The matching sessions, last seen first.
-    pub fn sessions(&self, which: WhichSessions<'_>) -> Result<Vec<Session>> {
-        let WhichSessions { id, mission, since, agent } = which;
-        let wanted = params![id, mission, since.map(time::write), agent];
-        let mut sessions = self.query(MATCHING, wanted, session)?;
+    /// The matching sessions that `accept` accepts, at most `most`, last seen first.
+    pub fn sessions(
+        &self,
+        which: WhichSessions<'_>,
+        most: usize,
+        mut accept: impl FnMut(&Session) -> bool,
+    ) -> Result<Vec<Session>> {
+        let WhichSessions { id, mission, since, agent, tier, is_open } = which;
+        let since = since.map(time::write);
+        let select = Select::new(COLUMNS);
+        let select = if is_open { select.always("state <> 'ended'") } else { select };
+        let select = select
+            .only("(session_id = ? OR client_session_id = ?)", &id)
+            .only("parent_mission = ?", &mission)
+            .only("agent = ?", &agent)
+            .only("tier = ?", &tier)
+            .only("last_seen_at >= ?", &since)
+            .then(" ORDER BY last_seen_at DESC, session_id DESC");
+        let mut sessions = self.find(select.sql(), select.values(), most, |row| {
+            let session = session(row)?;
+            Ok(Some(session).filter(&mut accept))
+        })?;
         for session in &mut sessions {
             self.complete(session)?;
         }

@@ -268,21 +268,4 @@ impl Change<'_> {
             params![session, text.map(opsctl_redact::text), time::write(now)],
         )
     }
-
-    /// Deletes the sessions last seen before `cutoff`, with their subagents and tool calls. Returns how many rows were
-    /// deleted.
-    pub(super) fn prune_sessions(&self, cutoff: &str) -> Result<usize> {
-        let mut deleted = 0;
-        for table in ["hook_calls", "hook_subagents"] {
-            deleted += self.execute(
-                &format!(
-                    "DELETE FROM {table} WHERE session_id IN
-                         (SELECT session_id FROM hook_sessions WHERE last_seen_at < ?1)"
-                ),
-                params![cutoff],
-            )?;
-        }
-        deleted += self.execute("DELETE FROM hook_sessions WHERE last_seen_at < ?1", params![cutoff])?;
-        Ok(deleted)
-    }
 }

@@ -154,7 +154,7 @@ proptest! {
         for (_, nth, at) in written {
             write(&mut ledger, "s", happened.get(nth).unwrap(), at);
         }
-        let session = ledger.sessions(super::WhichSessions::default()).unwrap().remove(0);
+        let session = ledger.sessions(super::WhichSessions::default(), 1, |_| true).unwrap().remove(0);
         prop_assert_eq!(session.state, truth(happened), "{:?}", happened);
     }
 }

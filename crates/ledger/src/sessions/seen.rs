@@ -1,5 +1,7 @@
 //! The names of services and hosts that the ledger contains, for suggestions.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 
 use crate::engine::Result;
@@ -18,31 +20,34 @@ pub struct SeenName {
     pub last: Option<DateTime<Utc>>,
 }
 
-/// A row that a hook settles is in both tables of actions.
-const SERVICES: &str =
-    "SELECT service, NULL, count(*), max(timestamp) FROM cooldown_actions GROUP BY service";
-const OF_EVENTS: &str =
-    "SELECT service, NULL, count(*), max(created_at) FROM events WHERE service IS NOT NULL GROUP BY service";
-const OF_HOOKS: &str =
-    "SELECT service, host, count(*), max(reserved_at) FROM hook_actions GROUP BY service, host";
-const HOSTS: &str =
-    "SELECT host, NULL, count(*), max(reserved_at) FROM hook_actions WHERE host IS NOT NULL GROUP BY host";
+/// How many of the latest rows of each table are read.
+const READ: u32 = 20_000;
+
+/// The names in the latest rows of a table: the columns of the name, the host and the time. A row that a hook settles is in both
+/// tables of actions.
+fn latest(table: &str, name: &str, host: &str, at: &str) -> String {
+    format!(
+        "SELECT name, host, count(*), max(at) FROM
+             (SELECT {name} AS name, {host} AS host, {at} AS at FROM {table} ORDER BY id DESC LIMIT {READ}) AS latest
+         WHERE name IS NOT NULL GROUP BY name, host"
+    )
+}
 
 impl Ledger {
-    /// The names of services in all tables of actions and in events.
+    /// The names of services in the latest actions and events.
     pub fn seen_services(&self) -> Result<Vec<SeenName>> {
-        let mut found = self.seen(OF_HOOKS)?;
-        for seen in [self.seen(SERVICES)?, self.seen(OF_EVENTS)?].into_iter().flatten() {
-            if found.iter().all(|known| known.name != seen.name) {
-                found.push(seen);
-            }
+        let mut found = self.seen(&latest("hook_actions", "service", "host", "reserved_at"))?;
+        let mut known: BTreeSet<String> = found.iter().map(|seen| seen.name.clone()).collect();
+        for (table, at) in [("cooldown_actions", "timestamp"), ("events", "created_at")] {
+            let seen = self.seen(&latest(table, "service", "NULL", at))?;
+            found.extend(seen.into_iter().filter(|seen| known.insert(seen.name.clone())));
         }
         Ok(found)
     }
 
-    /// The hosts of actions.
+    /// The hosts of the latest actions.
     pub fn seen_hosts(&self) -> Result<Vec<SeenName>> {
-        self.seen(HOSTS)
+        self.seen(&latest("hook_actions", "host", "NULL", "reserved_at"))
     }
 
     fn seen(&self, sql: &str) -> Result<Vec<SeenName>> {

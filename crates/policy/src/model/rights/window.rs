@@ -6,7 +6,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 
 /// A duration between one second and ten years, written as `4h`, `1h30m` or `2d`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Window(TimeDelta);
 
 impl Window {
