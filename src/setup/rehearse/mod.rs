@@ -27,10 +27,10 @@ use stage::Props;
 
 /// Rehearses the guarantees that contain one of the texts in `only`, or all if it is empty, with the settings of `project`
 /// in addition to the managed ones, and with `policy`. `hosts` is the `hosts.yaml` from which the settings should be
-/// rendered.
+/// rendered. Temporary files are below `state` if programs cannot run from the folder for temporary files.
 pub fn rehearse(
     client: PathBuf,
-    project: &Path,
+    (project, state): (&Path, &Path),
     hosts: Option<&Path>,
     policy: &Compiled,
     only: &[String],
@@ -48,7 +48,7 @@ pub fn rehearse(
     settings::check_managed()?;
     let settings = settings::of_project(project)?;
     let (project, hosts) = (project.to_owned(), hosts.map(Path::to_owned));
-    let props = Props { client, settings, project, hosts };
+    let props = Props { client, settings, project, hosts, scratch: stage::scratch(state) };
     let guarantees = findings(&props, policy, &selected);
     Ok(Report { client: props.client, version, guarantees })
 }

@@ -5,10 +5,11 @@ use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
+use rustix::fs::{StatVfsMountFlags, statvfs};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tempfile::TempDir;
 
@@ -41,6 +42,15 @@ pub struct Props {
     pub project: PathBuf,
     /// The `hosts.yaml` from which the settings should be rendered.
     pub hosts: Option<PathBuf>,
+    /// The folder for temporary files.
+    pub scratch: PathBuf,
+}
+
+/// The folder for temporary files, or `state` if programs cannot run from it, as in a `tmpfs` of Docker: stubs have to.
+pub fn scratch(state: &Path) -> PathBuf {
+    let temporary = std::env::temp_dir();
+    let is_noexec = statvfs(&temporary).is_ok_and(|disk| disk.f_flag.contains(StatVfsMountFlags::NOEXEC));
+    if is_noexec { state.to_owned() } else { temporary }
 }
 
 /// The folders of one session.
@@ -71,7 +81,7 @@ pub struct Played {
 impl Stage {
     /// Creates the folders, with settings and policy.
     pub fn set(props: &Props, policy: &Compiled) -> io::Result<Self> {
-        let folder = tempfile::Builder::new().prefix(&name()).tempdir()?;
+        let folder = tempfile::Builder::new().prefix(&name()).tempdir_in(&props.scratch)?;
         let stage = Self { folder, variables: vec![], material: Material::built_in()? };
         for folder in ["project", "home", "state", "results", "repos", "bin", "tmp"] {
             fs::create_dir(stage.path(folder))?;

@@ -62,7 +62,8 @@ pub fn run(args: &RehearseArgs) -> Result<u8, Failure> {
     let project = &environment.project_dir;
     let beside = Some(project.join("hosts.yaml")).filter(|file| file.is_file());
     let hosts = installation::hosts_file(environment.hosts.as_deref().or(beside.as_deref()));
-    let report = during(what, || rehearse(client, project, hosts.as_deref(), &policy, &args.only))?;
+    let folders = (project.as_path(), environment.session_state_dir());
+    let report = during(what, || rehearse(client, folders, hosts.as_deref(), &policy, &args.only))?;
     if args.json {
         print_json(&report)?;
     } else {
