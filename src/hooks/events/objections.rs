@@ -5,6 +5,7 @@
 use serde_json::json;
 
 use crate::hooks::answer::{Answer, Output};
+use crate::machine::client::verifier::{self, Said};
 use crate::machine::disk::LocalDisk;
 use crate::machine::request::Request;
 use crate::machine::warning::Warning;
@@ -12,7 +13,6 @@ use crate::machine::{installation, notify};
 use crate::setup::render::{SETTINGS, VERIFIER};
 use opsctl_ledger::{Ledger, Result, VerificationResult};
 use opsctl_policy::model::installation::checks::Verifier;
-use opsctl_policy::texts::{notices, report};
 use opsctl_reader::shell::disk::{Disk as _, Unreadable};
 
 /// Counts an objection of the agent hook, if it is why the session went on; `None` without an agent hook. Called before the
@@ -69,27 +69,16 @@ pub fn bound(answer: Answer, session: &str, limit: Result<u32>, request: &Reques
 fn give_up(session: &str, limit: u32, request: &Request) -> Result<(bool, Option<Warning>)> {
     let (is_over, raised) = Ledger::write(&request.ledger, |change| {
         let state = change.verification_state(session)?;
-        if state.last == Some(VerificationResult::GivenUp) {
-            return Ok((true, None));
-        }
-        if state.attempts < limit {
+        let is_given_up = state.last == Some(VerificationResult::GivenUp);
+        if !is_given_up && state.attempts < limit {
             return Ok((false, None));
         }
-        if state.attempts > limit {
+        if is_given_up || state.attempts > limit {
             // The operators were notified before.
             return Ok((true, None));
         }
-        let acted = change.session_actions(session)?;
-        let why = ["the agent hook objects".to_owned()];
-        let failed: Vec<_> = acted.services.keys().map(|name| (name.as_str(), why.to_vec())).collect();
-        for (service, why) in &failed {
-            change.add_event(Some(session), &report::given_up(service, why, limit), request.now)?;
-        }
-        if failed.is_empty() {
-            return Ok((true, None));
-        }
-        let notice = notices::verification_given_up(&failed, limit, Some(session), request.tier);
-        Ok((true, change.raise(Some(session), &notice, notify::has_target(request), request.now)?))
+        let said = Said { session, tier: request.tier, objection: Some("the agent hook objects") };
+        Ok((true, verifier::give_up(change, said, limit, request, request.now)?))
     })?;
     Ok((is_over, raised.and_then(|id| notify::hand_over(request, id))))
 }

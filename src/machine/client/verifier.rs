@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 
 use crate::machine::environment::Environment;
 use crate::machine::{installation, notify};
-use opsctl_ledger::{Ledger, Result, VerificationResult};
+use opsctl_ledger::{Change, Ledger, Result, VerificationResult};
 use opsctl_policy::model::records::event::{Level, NewEvent};
 use opsctl_policy::model::rights::policy::Tier;
 use opsctl_policy::texts::{notices, report};
@@ -44,7 +44,7 @@ fn limit(environment: &Environment) -> u32 {
 /// attempt, the operators are notified instead.
 pub fn settle(environment: &Environment, said: &Said<'_>, now: DateTime<Utc>) -> Result<Option<String>> {
     let limit = limit(environment);
-    let &Said { session, tier, objection } = said;
+    let &Said { session, objection, .. } = said;
     let (prompt, raised) = Ledger::write(&environment.ledger, |change| {
         let remedies = change.session_actions(session)?;
         let attempt = change.verification_state(session)?.attempts.saturating_add(1);
@@ -58,19 +58,36 @@ pub fn settle(environment: &Environment, said: &Said<'_>, now: DateTime<Utc>) ->
             change.add_event(Some(session), &report::objected(&reason, attempt, limit), now)?;
             return Ok((Some(report::objection(&reason, attempt, limit)), None));
         }
-        let why = [format!("the verifier of a model: {reason}")];
-        let failed: Vec<_> = remedies.services.keys().map(|name| (name.as_str(), why.to_vec())).collect();
-        for (service, why) in &failed {
-            change.add_event(Some(session), &report::given_up(service, why, limit), now)?;
-        }
-        let mut notice = notices::verification_given_up(&failed, limit, Some(session), tier);
-        // A healthy check does not answer what the model has seen.
-        notice.key = format!("model-{}", notice.key);
-        Ok((None, change.raise(Some(session), &notice, notify::has_target(environment), now)?))
+        let said = Said { objection: Some(&format!("the verifier of a model: {reason}")), ..*said };
+        Ok((None, give_up(change, said, limit, environment, now)?))
     })?;
     // A notice that is not delivered now waits for the next flush.
     let _ = raised.and_then(|id| notify::hand_over(environment, id));
     Ok(prompt)
+}
+
+/// Records that a model still objects after the last attempt: an event for each service that the session acted on, and a
+/// notice, which is returned for delivery; `None` without a service.
+pub fn give_up(
+    change: &Change<'_>,
+    Said { session, tier, objection }: Said<'_>,
+    limit: u32,
+    environment: &Environment,
+    now: DateTime<Utc>,
+) -> Result<Option<i64>> {
+    let acted = change.session_actions(session)?;
+    let why: Vec<String> = objection.map(str::to_owned).into_iter().collect();
+    let failed: Vec<_> = acted.services.keys().map(|name| (name.as_str(), why.clone())).collect();
+    if failed.is_empty() {
+        return Ok(None);
+    }
+    for (service, why) in &failed {
+        change.add_event(Some(session), &report::given_up(service, why, limit), now)?;
+    }
+    let mut notice = notices::verification_given_up(&failed, limit, Some(session), tier);
+    // A healthy check does not answer what the model has seen.
+    notice.key = format!("model-{}", notice.key);
+    change.raise(Some(session), &notice, notify::has_target(environment), now)
 }
 
 /// A text of a model in one line, without secrets, of at most [`MOST_CHARS`] characters.
