@@ -227,7 +227,7 @@ fn counters_do_not_decrease_after_a_prune() {
     let before = counters();
     let pruned = sandbox.opsctl(&["prune", "--keep", "2d"], b"");
     assert_eq!(pruned.code, Some(0), "{pruned:?}");
-    assert_ne!(pruned.stdout, "0 rows deleted\n");
+    assert!(!pruned.stdout.starts_with("0 rows"), "{pruned:?}");
     assert_eq!(sandbox.sql("SELECT count(*) FROM client_runs WHERE outcome <> 'running'").trim(), "0");
     assert_eq!(counters(), before);
 }

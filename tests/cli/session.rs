@@ -40,7 +40,7 @@ fn session(sandbox: &Sandbox) -> Run {
 }
 
 fn row(sandbox: &Sandbox, columns: &str) -> String {
-    sandbox.sql(&format!("SELECT {columns} FROM client_runs"))
+    sandbox.sql(&format!("SELECT {columns} FROM client_runs ORDER BY id"))
 }
 
 fn log(sandbox: &Sandbox) -> String {

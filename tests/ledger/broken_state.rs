@@ -16,7 +16,7 @@ struct Trouble {
 }
 
 const ON_A_DISK: &str =
-    "cp -a $state $state.copy; mount -t tmpfs -o size=512k tmpfs $state; cp -a $state.copy/. $state;";
+    "cp -a $state $state.copy; mount -t tmpfs -o size=1m tmpfs $state; cp -a $state.copy/. $state;";
 
 /// Overwrites every page but the first.
 const DAMAGED: &str = "echo 'PRAGMA journal_mode=DELETE;' | sqlite3 $state/claudeops.db > /dev/null

@@ -12,14 +12,15 @@ use crate::sandbox::{Run, Sandbox, call};
 
 const YEARS: &str = include_str!("../fixtures/years.sql");
 
-const HOSTS: &str = "hosts: {nas: {address: 127.0.0.1}}\nservices: {service1: {host: nas}, jellyfin: {host: nas}}\n";
+const HOSTS: &str =
+    "hosts: {nas: {address: 127.0.0.1}}\nservices: {service1: {host: nas}, jellyfin: {host: nas}}\n";
 
 /// The verbs that read the ledger, with the selections that have an index or a limit of their own.
 const READING: &[&str] = &[
     "approvals",
     "approvals --all",
     "audit",
-    "audit --agent nobody",
+    "audit --agent agent9",
     "audit --rule tier",
     "audit --service service1",
     "audit --session s77",
@@ -28,7 +29,7 @@ const READING: &[&str] = &[
     "cooldown",
     "cooldown show service1",
     "events",
-    "events --agent nobody",
+    "events --agent agent9",
     "events --level critical",
     "events --level denied --service service1",
     "events --service service1",
@@ -39,7 +40,7 @@ const READING: &[&str] = &[
     "report --html report.html",
     "sessions",
     "sessions --active",
-    "sessions --agent nobody",
+    "sessions --agent agent9",
     "sessions --mission nothing",
     "sessions --session s77",
     "sessions --since 2d",
@@ -63,7 +64,7 @@ const EVENTS: &[&str] = &[
     "session-end",
 ];
 
-/// A sandbox whose ledger has so many rows in each table.
+/// A sandbox whose ledger has this many rows in each table.
 fn years(rows: usize) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("hosts.yaml", HOSTS);

@@ -18,7 +18,7 @@ pub fn copy_at_commit(connection: &Connection, at_commit: bool) {
     }
 }
 
-/// Copies the WAL into the database as far as nobody reads it, while others write.
+/// Copies the WAL into the database as far as no other connection reads it, while others write.
 pub fn copy(connection: &Connection) {
     if let Some(file) = connection.file() {
         let _ = file.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));

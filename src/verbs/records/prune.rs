@@ -50,7 +50,10 @@ pub fn run(args: &PruneArgs) -> Result<u8, Failure> {
     let done = ledger.tidy(wanted, now, |done| {
         if is_watched && shown.elapsed() > Duration::from_secs(1) {
             shown = Instant::now();
-            eprintln!("opsctl: {} rows deleted so far; Ctrl-C stops, and the next prune goes on", done.deleted);
+            eprintln!(
+                "opsctl: {} rows deleted so far; Ctrl-C stops, and the next prune goes on",
+                done.deleted
+            );
         }
         true
     })?;

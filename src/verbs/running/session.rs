@@ -102,7 +102,10 @@ pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
         },
         settings: &installation.settings,
         hooks: hooks_of(&environment.project_dir),
-        keep: (installation.policy.longest_window().max(installation.policy.keep), installation.policy.keep_mib),
+        keep: (
+            installation.policy.longest_window().max(installation.policy.keep),
+            installation.policy.keep_mib,
+        ),
         deadline: policy.deadline,
         environment: &environment,
         runner: &runner,

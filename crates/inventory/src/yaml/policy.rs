@@ -62,9 +62,9 @@ pub struct PolicyWire {
     pub ask: Option<Vec<Spanned<TextOrMap<AskWire>>>>,
     /// Public key of the answers to questions, as `opsctl key` prints it: `ed25519:` and 32 bytes in base64. Without it, no answer and no grant is accepted.
     pub approval_key: Option<PublicKey>,
-    /// How long logs of sessions and copies of hand-overs are kept in the results folder. Default: `90d`.
+    /// How long rows of a ledger in a file are kept, at least for the longest window of a budget, and logs of sessions and copies of hand-overs in the results folder. Default: `90d`.
     pub keep: Option<Window>,
-    /// The maximum size of these files together, in MiB; the oldest are removed first. Default: 1024.
+    /// The maximum size of these logs and copies together, in MiB; the oldest are removed first. Default: 1024.
     pub keep_mib: Option<u32>,
     /// Limits on spending for requests to the model: a map, or the maximum within any 24 hours, in US dollars. Default: no limit.
     pub spend: Option<NumberOrMap<SpendWire>>,

@@ -1,6 +1,6 @@
 //! Queries of which some conditions apply: each has its own plan, and so its own index.
 
-use super::ToSql;
+use rusqlite::ToSql;
 
 /// A query whose conditions are added one by one. A `?` stands for the value that is added with it.
 pub struct Select<'a> {

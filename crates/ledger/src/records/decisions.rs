@@ -192,8 +192,8 @@ impl Ledger {
         let since = since.map(time::write);
         // Words have no index.
         let is_bounded = session.is_some() || since.is_some() || after.is_some();
-        let searched = (!is_bounded && (service.is_some() || rule.is_some() || agent.is_some()))
-            .then_some(SEARCHED);
+        let searched =
+            (!is_bounded && (service.is_some() || rule.is_some() || agent.is_some())).then_some(SEARCHED);
         let select = Select::new(COLUMNS)
             .only("session_id = ?", &session)
             .only("verdict = ?", &verdict)
@@ -203,7 +203,11 @@ impl Ledger {
             .only("agent = ?", &agent)
             .only("instr(' ' || services || ' ', ' ' || ? || ' ') > 0", &service)
             .only("instr(' ' || rule || ' ', ' ' || ? || ' ') > 0", &rule)
-            .then(if since.is_some() || verdict.is_some() { " ORDER BY at DESC, id DESC LIMIT ?" } else { " ORDER BY id DESC LIMIT ?" })
+            .then(if since.is_some() || verdict.is_some() {
+                " ORDER BY at DESC, id DESC LIMIT ?"
+            } else {
+                " ORDER BY id DESC LIMIT ?"
+            })
             .with(&count);
         self.select(&select, decision)
     }

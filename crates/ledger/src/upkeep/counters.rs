@@ -30,7 +30,8 @@ impl<const N: usize> From<[(&str, Counts); N]> for Counters {
 const SEPARATOR: char = '\u{1f}';
 
 /// The tables whose rows are counted.
-pub(super) const TABLES: [&str; 5] = ["hook_decisions", "hook_times", "client_runs", "events", "api_requests"];
+pub(super) const TABLES: [&str; 5] =
+    ["hook_decisions", "hook_times", "client_runs", "events", "api_requests"];
 
 /// The counters of a table's rows behind ?1 up to ?2: their names, and queries of labels and count.
 ///
@@ -71,7 +72,10 @@ fn queries(table: &str) -> Vec<(&'static str, String)> {
             let cost = "CAST(round(sum(cost_usd) * 1000000) AS BIGINT)";
             vec![
                 ("sessions", of(&with("tier", "outcome"), "count(*)", ended)),
-                ("session_cost", of("CAST(tier AS TEXT)", cost, &format!("{ended} AND cost_usd IS NOT NULL"))),
+                (
+                    "session_cost",
+                    of("CAST(tier AS TEXT)", cost, &format!("{ended} AND cost_usd IS NOT NULL")),
+                ),
             ]
         }
         "events" => vec![("events", of("level", "count(*)", ""))],
@@ -80,8 +84,10 @@ fn queries(table: &str) -> Vec<(&'static str, String)> {
             let tokens = tokens.map(|kind| {
                 ("api_tokens", of(&with("model", &format!("'{kind}'")), &sum(&format!("{kind}_tokens")), ""))
             });
-            let own =
-                [("api_requests", of("model", "count(*)", "")), ("api_cost", of("model", &sum("cost_micros"), ""))];
+            let own = [
+                ("api_requests", of("model", "count(*)", "")),
+                ("api_cost", of("model", &sum("cost_micros"), "")),
+            ];
             own.into_iter().chain(tokens).collect()
         }
     }
@@ -124,7 +130,7 @@ impl Ledger {
 
     /// Whether counting all rows would take long, because many are not counted yet.
     pub fn counts_are_behind(&self) -> Result<bool> {
-        /// So many rows are counted in some milliseconds.
+        /// Rows that are counted in some milliseconds.
         const FEW: i64 = 20_000;
         for table in TABLES {
             let counted = self.counted_up_to(table)?;
@@ -172,7 +178,7 @@ pub(super) struct Slice {
 }
 
 impl Ledger {
-    /// Counts the next rows of a table before a time, at most so many that it takes some milliseconds; `None`: there are none.
+    /// Counts the next rows of a table before a time, at most as many as take some milliseconds; `None`: there are none.
     pub(super) fn count_next(&self, table: &'static str, before: &str) -> Result<Option<Slice>> {
         /// No lock is held.
         const MOST: u32 = 20_000;
@@ -191,7 +197,9 @@ impl Ledger {
         let last = format!(
             "SELECT max(id) FROM (SELECT id FROM {table} WHERE id > ?1 AND {at} < ?2{ended} ORDER BY id LIMIT {MOST}) AS slice"
         );
-        let Some(to) = self.query_row(&last, params![from, before], |row| row.get(0))? else { return Ok(None) };
+        let Some(to) = self.query_row(&last, params![from, before], |row| row.get(0))? else {
+            return Ok(None);
+        };
         let mut counts = Vec::new();
         for (name, sql) in queries(table) {
             self.query(&sql, params![from, to], |row| {
@@ -207,7 +215,9 @@ impl Change<'_> {
     /// Adds counts to the running counts, unless another process has done so meanwhile.
     pub(super) fn add_counts(&self, slice: Slice) -> Result<()> {
         let Slice { table, from, to, counts } = slice;
-        let once = format!("ON CONFLICT (table_name) DO UPDATE SET up_to = excluded.up_to WHERE counted_rows.up_to = {from}");
+        let once = format!(
+            "ON CONFLICT (table_name) DO UPDATE SET up_to = excluded.up_to WHERE counted_rows.up_to = {from}"
+        );
         let moved = insert!(self.execute into counted_rows { table_name: table, up_to: to }, once)?;
         for (name, labels, count) in counts.into_iter().filter(|_| moved == 1) {
             insert!(self.run into running_counts {
@@ -225,9 +235,9 @@ mod tests {
     use super::*;
     use crate::CallId;
     use crate::fixture;
-    use crate::upkeep::Wanted;
     use crate::records::decisions::NewDecision;
     use crate::records::spend::ApiRequest;
+    use crate::upkeep::Wanted;
     use opsctl_policy::model::records::event::{Level, NewEvent};
     use opsctl_policy::model::rights::spend::{Tokens, Usage, Usd};
     use opsctl_reader::terms::effect::Effect;

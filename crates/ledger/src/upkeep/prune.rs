@@ -64,8 +64,7 @@ pub(super) struct Deleted {
 }
 
 impl Change<'_> {
-    /// Deletes the rows before `cutoff` among the next `most` rows after the row `after`. What is not counted yet stays, and so does
-    /// the last row of each table: ids go on from it.
+    /// Deletes the rows before `cutoff` among the next `most` rows after the row `after`. What is not counted yet stays.
     pub(super) fn delete_old(&self, old: &Old, cutoff: &str, after: i64, most: u32) -> Result<Deleted> {
         let Old { table, key, at, parts } = old;
         if *key != "id" {
@@ -74,7 +73,8 @@ impl Change<'_> {
             for (part, column) in *parts {
                 self.execute(&format!("DELETE FROM {part} WHERE {column} IN {chosen}"), params![cutoff])?;
             }
-            let rows = self.execute(&format!("DELETE FROM {table} WHERE {key} IN {chosen}"), params![cutoff])?;
+            let rows =
+                self.execute(&format!("DELETE FROM {table} WHERE {key} IN {chosen}"), params![cutoff])?;
             return Ok(Deleted { rows, last: (rows > 0).then_some(0) });
         }
         // Old rows of the end of a table may follow newer ones: a writer's clock may be wrong.
@@ -84,7 +84,9 @@ impl Change<'_> {
         );
         let (last, first): (Option<i64>, Option<i64>) =
             self.query_row(&slice, params![after, cutoff], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let Some(last) = last.filter(|_| first == Some(1)) else { return Ok(Deleted { rows: 0, last: None }) };
+        let Some(last) = last.filter(|_| first == Some(1)) else {
+            return Ok(Deleted { rows: 0, last: None });
+        };
         let end = counters::TABLES
             .contains(table)
             .then(|| self.counted_up_to(table))
@@ -96,9 +98,14 @@ impl Change<'_> {
         } else {
             ""
         };
-        let which = format!(
-            "WHERE id > ?1 AND id <= ?2 AND {at} < ?3 AND id < (SELECT max(id) FROM {table}){kept}"
-        );
+        // SQLite counts the ids of these tables itself. Those of the others, and the mark of the ledger, go on from the last row.
+        let last_row = if ["events", "service_checks", "questions", "grants", "api_requests"].contains(table)
+        {
+            String::new()
+        } else {
+            format!(" AND id < (SELECT max(id) FROM {table})")
+        };
+        let which = format!("WHERE id > ?1 AND id <= ?2 AND {at} < ?3{last_row}{kept}");
         let values = params![after, end, cutoff];
         for (part, column) in *parts {
             let sql = format!("DELETE FROM {part} WHERE {column} IN (SELECT id FROM {table} {which})");

@@ -127,7 +127,7 @@ impl Ledger {
         }
         if let Some(cutoff) = wanted.cutoff.map(time::floor) {
             for old in &prune::TABLES {
-                let mut after = Some(0);
+                let mut after = Some(i64::MIN);
                 while let Some(last) = after.filter(|_| !done.is_unfinished) {
                     let most = pace.rows;
                     let deleted =
