@@ -1,6 +1,5 @@
 //! Which policy is in force: the rendered one, else `hosts.yaml`, else the defaults.
 
-use std::fs::File;
 use std::io::{self, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -8,8 +7,9 @@ use super::environment::Environment;
 use super::warning::Warning;
 use opsctl_inventory::compiled::{Compiled, read_header, read_windows};
 use opsctl_inventory::load;
+use opsctl_machine::plain_file;
 use opsctl_policy::model::rights::header::PolicyHeader;
-use opsctl_policy::model::rights::policy::Tier;
+use opsctl_policy::model::rights::policy::{OnFailure, Tier};
 
 /// The compiled policy that `opsctl render` writes, relative to the folder it renders to.
 pub const COMPILED_POLICY: &str = ".claude/opsctl/policy.json";
@@ -21,7 +21,7 @@ const USUAL_PATHS: [&str; 2] = ["/app/hosts.yaml", "hosts.yaml"];
 /// defaults.
 pub fn in_force(environment: &Environment, warnings: &mut Vec<Warning>) -> Compiled {
     if let Some(path) = compiled_policy(environment) {
-        match std::fs::read(&path) {
+        match plain_file::bytes(&path) {
             Ok(text) => match Compiled::from_json(&text) {
                 Ok(compiled) => return compiled,
                 Err(error) => warnings.push(Warning::CompiledPolicy { path, error }),
@@ -35,7 +35,10 @@ pub fn in_force(environment: &Environment, warnings: &mut Vec<Warning>) -> Compi
         Ok(installation) => Compiled { installation, tier: None },
         Err(error) => {
             warnings.push(Warning::Inventory(error));
-            Compiled::default()
+            // It may have said so: what cannot be read must not loosen anything.
+            let mut compiled = Compiled::default();
+            compiled.installation.policy.on_failure = OnFailure::Closed;
+            compiled
         }
     }
 }
@@ -53,8 +56,8 @@ fn is_missing(error: &io::Error) -> bool {
 ///
 /// A source that cannot be used adds no warning here: [`in_force`] warns, which a command with an action calls.
 pub fn header_in_force(environment: &Environment) -> PolicyHeader {
-    match compiled_policy(environment).map(File::open) {
-        Some(Ok(file)) => {
+    match compiled_policy(environment).map(|path| plain_file::open(&path)) {
+        Some(Ok((file, _))) => {
             if let Some(head) = read_header(BufReader::with_capacity(4096, file)) {
                 return head;
             }
@@ -62,11 +65,12 @@ pub fn header_in_force(environment: &Environment) -> PolicyHeader {
         Some(Err(error)) if !is_missing(&error) => {}
         None | Some(Err(_)) => {
             // Without a compiled policy the inventory may have rules of its own; few have.
-            let text = hosts_file(environment.hosts.as_deref()).map(std::fs::read_to_string);
+            let text = hosts_file(environment.hosts.as_deref()).map(|path| plain_file::text(&path));
             match text {
                 Some(Ok(text)) if RULE_KEYS.iter().any(|key| text.contains(key)) => {}
                 Some(Ok(_)) => return PolicyHeader::of_plain_inventory(),
-                None | Some(Err(_)) => return PolicyHeader::default(),
+                None => return PolicyHeader::default(),
+                Some(Err(_)) => {}
             }
         }
     }
@@ -80,10 +84,10 @@ pub fn tier_in_force(environment: &Environment) -> Option<Tier> {
 
 /// The context windows of models in tokens, as `hosts.yaml` states them. A source that cannot be used adds no warning.
 pub fn windows_in_force(environment: &Environment) -> Vec<(String, u32)> {
-    if let Some(Ok(file)) = compiled_policy(environment).map(File::open) {
+    if let Some(Ok((file, _))) = compiled_policy(environment).map(|path| plain_file::open(&path)) {
         return read_windows(BufReader::with_capacity(4096, file));
     }
-    let text = hosts_file(environment.hosts.as_deref()).map(std::fs::read_to_string);
+    let text = hosts_file(environment.hosts.as_deref()).map(|path| plain_file::text(&path));
     if text.is_some_and(|text| text.is_ok_and(|text| text.contains("windows"))) {
         in_force(environment, &mut vec![]).installation.context.windows
     } else {
@@ -109,5 +113,7 @@ const RULE_KEYS: [&str; 12] = [
 
 /// The inventory file: `named`, else the first usual path that exists.
 pub fn hosts_file(named: Option<&Path>) -> Option<PathBuf> {
-    named.map(Path::to_owned).or_else(|| USUAL_PATHS.iter().map(PathBuf::from).find(|path| path.is_file()))
+    named
+        .map(Path::to_owned)
+        .or_else(|| USUAL_PATHS.iter().map(PathBuf::from).find(|path| path.symlink_metadata().is_ok()))
 }

@@ -28,6 +28,7 @@ use crate::machine::notify;
 use crate::machine::records;
 use opsctl_ledger::sessions::client_runs::{NewRun, Waiting};
 use opsctl_ledger::{Ledger, Source};
+use opsctl_machine::plain_file;
 use opsctl_policy::model::records::event::{Level, NewEvent};
 use opsctl_policy::model::records::notice::{Body, Notice};
 use opsctl_policy::model::rights::policy::Tier;
@@ -273,10 +274,10 @@ impl Desk<'_> {
             account = self.hear_verifier(heard, Utc::now()).or(account.take());
         });
         let desk = handoff::desk::Desk::new(&environment.state_dir, &environment.results_dir());
-        let handed_over = std::fs::read_to_string(desk.open_file()).ok();
+        let handed_over = plain_file::text(&desk.open_file()).ok();
         let verification = running.await;
         // A verifier hands nothing over.
-        if std::fs::read_to_string(desk.open_file()).ok() != handed_over {
+        if plain_file::text(&desk.open_file()).ok() != handed_over {
             let restored =
                 handed_over.map_or_else(|| std::fs::remove_file(desk.open_file()), |text| desk.put(&text));
             self.complain_of(restored.err());

@@ -67,7 +67,7 @@ use guarding::{approvals, explain, guarded, hook, notify, serve};
 use records::{audit, cooldown, db, events, grant, metrics, prune, report, sessions, stats, status, verify};
 use running::{context, handoff, launch, mcp, session, tier};
 use setup::{demo, doctor, hosts, init, key, manual, rehearse, render, suggest};
-use terminal::{FAILED, Failure, OK, complain, complain_as_is, mistakes};
+use terminal::{FAILED, Failure, OK, check_written, complain, complain_as_is, mistakes};
 
 use crate::machine::environment::Environment;
 use crate::machine::link::SERVED;
@@ -182,7 +182,7 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
     // tree of verbs first.
     let code = match hook::fast_path(arguments) {
         Some(args) => hook::run(&args),
-        None => match call(arguments) {
+        None => match call(arguments).and_then(|code| check_written().map(|()| code)) {
             Ok(code) => code,
             Err(failure) => report(&failure),
         },
@@ -194,9 +194,11 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
 fn report(failure: &Failure) -> u8 {
     match (failure.0.downcast_ref::<clap::Error>(), failure.0.downcast_ref()) {
         (Some(usage), _) if !usage.use_stderr() => {
-            // Help and version contain no data. Errors of the terminal are ignored.
-            let _ = usage.print();
-            return OK;
+            // Help and version contain no data.
+            return match usage.print() {
+                Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => FAILED,
+                _ => OK,
+            };
         }
         (Some(usage), _) => complain_as_is(usage.render().to_string().trim_end()),
         (None, Some(inventory)) => mistakes::complain(inventory),

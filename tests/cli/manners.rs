@@ -170,3 +170,38 @@ fn json_is_an_object_with_the_documented_list() {
         assert_eq!(run.stdout.lines().count(), 1, "{words}");
     }
 }
+
+/// Verbs that print what they find, on an empty ledger.
+const PRINTING: &[&[&str]] = &[
+    &["approvals", "--json"],
+    &["audit", "--json"],
+    &["cooldown", "--json"],
+    &["events", "--json"],
+    &["explain", "docker restart jellyfin"],
+    &["--help"],
+    &["metrics", "--no-hosts"],
+    &["report", "--html", "-"],
+    &["sessions", "--json"],
+    &["stats", "--json"],
+    &["status", "--no-hosts", "--json"],
+    &["tier", "1"],
+];
+
+#[test]
+fn output_that_cannot_be_written_is_an_error_and_a_closed_pipe_is_none() {
+    let sandbox = Sandbox::new();
+    for arguments in PRINTING {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let run = sandbox.command(arguments).stdout(full).stderr(Stdio::piped()).output().unwrap();
+        let said = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert_eq!(run.status.code(), Some(1), "{arguments:?}: {said}");
+        assert!(
+            arguments == &["--help"] || said.contains("stdout cannot be written"),
+            "{arguments:?}: {said}"
+        );
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let run = sandbox.command(arguments).stdout(writer).stderr(Stdio::piped()).output().unwrap();
+        assert_eq!(run.status.code(), Some(0), "{arguments:?}: {run:?}");
+    }
+}

@@ -214,3 +214,26 @@ fn a_ledger_of_a_development_version_is_refused_with_the_remedy() {
         }
     }
 }
+
+#[test]
+fn an_inventory_that_is_no_file_is_reported_in_time_and_loosens_nothing() {
+    for make in
+        ["mkfifo hosts.yaml", "ln -s hosts.yaml hosts.yaml", "ln -s /dev/zero hosts.yaml", "mkdir hosts.yaml"]
+    {
+        let sandbox = Sandbox::new();
+        let script = format!("{make}; mkdir claudeops.db; exec timeout -s KILL 5 \"$@\"");
+        let input = call("t1", "docker restart jellyfin").to_string();
+        let run = sandbox.in_own_mounts(&script, &["hook", "pre-tool-use"], &input);
+        assert_eq!(run.code, Some(2), "{make}: {run:?}");
+        for verb in
+            [&["status", "--no-hosts"][..], &["render"], &["explain", "docker restart jellyfin"], &["doctor"]]
+        {
+            let mut arguments = vec!["-s", "KILL", "8", env!("CARGO_BIN_EXE_opsctl")];
+            arguments.extend(verb);
+            let run = sandbox.in_place_of(Path::new("/usr/bin/timeout"), &arguments, b"");
+            assert!(run.code.is_some() && run.code != Some(137), "{make}: {verb:?} {run:?}");
+            let says = format!("{}{}", run.stdout, run.stderr).contains("cannot read the inventory");
+            assert!(says, "{make}: {verb:?} {run:?}");
+        }
+    }
+}

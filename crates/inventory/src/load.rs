@@ -11,6 +11,7 @@ use super::read::usual;
 use super::read::{keys_of, read};
 use super::spanned::Location;
 use super::yaml::file::HostsFileWire;
+use opsctl_machine::plain_file::{self, Content};
 use opsctl_policy::targets::nearest::nearest;
 
 /// The maximum size of the file in bytes; an inventory of 10,000 services is well below it.
@@ -24,13 +25,16 @@ pub fn load(file: &Path) -> Result<Installation, HostsError> {
         mistakes: vec![Mistake { location: None, what, remedy: remedy.to_owned() }],
     };
     let unread = |error: io::Error, remedy| fail(format!("cannot read the inventory ({error})"), remedy);
-    let size = std::fs::metadata(file)
-        .map_err(|error| unread(error, "name the file with --hosts or CLAUDEOPS_HOSTS"))?
-        .len();
-    if size > MAX_BYTES {
-        return Err(fail(format!("the inventory of {size} bytes is too large"), "the maximum is 16 MiB"));
-    }
-    let bytes = std::fs::read(file).map_err(|error| unread(error, "make it a file that opsctl may read"))?;
+    let bytes = match plain_file::read(file, MAX_BYTES) {
+        Ok(Content::Bytes(bytes)) => bytes,
+        Ok(Content::TooLarge(size)) => {
+            return Err(fail(format!("the inventory of {size} bytes is too large"), "the maximum is 16 MiB"));
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(unread(error, "name the file with --hosts or CLAUDEOPS_HOSTS"));
+        }
+        Err(error) => return Err(unread(error, "make it a file that opsctl may read")),
+    };
     let text = String::from_utf8(bytes).map_err(|error| {
         let valid = error.as_bytes().iter().take(error.utf8_error().valid_up_to());
         let line = valid.filter(|byte| **byte == b'\n').count() + 1;

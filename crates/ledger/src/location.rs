@@ -1,13 +1,14 @@
 //! A ledger, and how a process uses it.
 
 use std::fmt;
-use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use super::engine::{Patience, Place};
 use super::pool::Pool;
+use opsctl_machine::plain_file::{self, Content};
 
 /// A ledger, the agent that uses it, and what its connections share.
 #[derive(Debug, Clone)]
@@ -92,8 +93,8 @@ const LONGEST_NAME: u64 = 1024;
 
 /// The name in a file.
 fn name_in(file: &Path) -> Option<String> {
-    let mut name = String::new();
-    File::open(file).ok()?.take(LONGEST_NAME).read_to_string(&mut name).ok()?;
+    let Ok(Content::Bytes(name)) = plain_file::read(file, LONGEST_NAME) else { return None };
+    let name = String::from_utf8(name).ok()?;
     let name = name.trim();
     (!name.is_empty() && !name.contains(char::is_control)).then(|| name.to_owned())
 }

@@ -22,6 +22,25 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Content> {
     open_and_read(path, OFlags::empty(), limit)
 }
 
+/// The largest file that a person or a program writes for opsctl: an inventory of 10,000 services is well below it.
+const MOST_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Reads a regular file of at most 16 MiB, and follows symbolic links.
+pub fn bytes(path: &Path) -> io::Result<Vec<u8>> {
+    match read(path, MOST_BYTES)? {
+        Content::Bytes(bytes) => Ok(bytes),
+        Content::TooLarge(size) => {
+            let why = format!("{size} bytes, and the maximum is 16 MiB");
+            Err(io::Error::new(ErrorKind::FileTooLarge, why))
+        }
+    }
+}
+
+/// Reads a regular text file of at most 16 MiB, and follows symbolic links.
+pub fn text(path: &Path) -> io::Result<String> {
+    String::from_utf8(bytes(path)?).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
+}
+
 /// Reads a regular file of at most `limit` bytes. A symbolic link is an error: it could point to a file that
 /// its creator cannot read.
 pub fn read_no_link(path: &Path, limit: u64) -> io::Result<Content> {

@@ -11,6 +11,7 @@ use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
 use super::desk_key::{self, encoded};
+use opsctl_machine::plain_file;
 
 /// The file in the state folder.
 const FILE: &str = "keys-before.json";
@@ -46,7 +47,7 @@ pub fn note(state_dir: &Path, files: &[PathBuf]) -> io::Result<()> {
 
 /// The keys and tokens that an earlier release could have shown.
 pub fn outdated(state_dir: &Path, files: &[PathBuf]) -> Vec<PathBuf> {
-    let before = std::fs::read(state_dir.join(FILE)).ok();
+    let before = plain_file::bytes(&state_dir.join(FILE)).ok();
     let before: Option<Before> = before.and_then(|text| serde_json::from_slice(&text).ok());
     let is_outdated = |file: &&PathBuf| {
         // This release creates no key without the list.

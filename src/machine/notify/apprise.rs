@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use crate::machine::environment::Environment;
 use crate::machine::programs::ended_within;
 use opsctl_machine::held_variables::inherited_pipe;
+use opsctl_machine::plain_file;
 use opsctl_policy::model::records::event::Level;
 use opsctl_policy::model::records::notice::Body;
 
@@ -109,8 +110,7 @@ pub fn send(target: &Target, message: Message<'_>, deadline: Duration) -> Result
         }
         Target::Config(path) => {
             // `apprise` ignores a missing file and reports that it has no URL.
-            std::fs::File::open(path)
-                .map_err(|error| NotifyError::Config(path.display().to_string(), error))?;
+            plain_file::open(path).map_err(|error| NotifyError::Config(path.display().to_string(), error))?;
             let config = path.display().to_string();
             let tags = tags(message);
             match run(target, &config, message, &tags, deadline)? {

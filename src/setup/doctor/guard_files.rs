@@ -18,6 +18,7 @@ use crate::setup::render::{
 };
 use opsctl_inventory::compiled::Compiled;
 use opsctl_inventory::load;
+use opsctl_machine::plain_file;
 
 /// The remedy where this user cannot write the rendered files.
 const REBUILD: &str = "build the image again with this hosts.yaml, or run `opsctl render` as root";
@@ -48,7 +49,7 @@ fn differing(environment: &Environment, opsctl: &Path, hosts: &Path) -> Result<V
     let out = &environment.project_dir;
     let installation = load::load(hosts)?;
     // The tier is stored in the rendered policy only.
-    let rendered = std::fs::read(out.join(COMPILED_POLICY)).ok();
+    let rendered = plain_file::bytes(&out.join(COMPILED_POLICY)).ok();
     let tier = rendered.and_then(|text| Compiled::from_json(&text).ok()).and_then(|compiled| compiled.tier);
     let rendered = expected(&Compiled { installation, tier }, out, opsctl)?;
     Ok(output::differing(out, &rendered)?)
@@ -71,7 +72,7 @@ pub fn expected(compiled: &Compiled, out: &Path, opsctl: &Path) -> Result<Vec<Re
 pub fn managed() -> Outcome {
     const RENDER: &str = "run `opsctl render --managed /etc/claude-code/managed-settings.json` as root";
     let path = Path::new(MANAGED);
-    let text = std::fs::read_to_string(path)
+    let text = plain_file::text(path)
         .map_err(|_| warning(format!("there is no {MANAGED}: a project can disable the hooks"), RENDER))?;
     let settings: Value = serde_json::from_str(&text)
         .map_err(|error| failed(format!("{MANAGED} is not JSON ({error})"), RENDER))?;

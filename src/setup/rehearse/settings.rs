@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::report::RehearsalError;
 use crate::setup::render::{MANAGED, SETTINGS};
+use opsctl_machine::plain_file;
 
 /// The keys of the project's settings that a rehearsal uses. Keys and URLs of real models are left out.
 const REHEARSED: [&str; 4] = ["hooks", "permissions", "disableAllHooks", "allowManagedHooksOnly"];
@@ -26,7 +27,7 @@ const SELECTS_MODEL: [&str; 7] = [
 /// handle it.
 pub fn of_project(project: &Path) -> Result<Option<String>, RehearsalError> {
     let path = project.join(SETTINGS);
-    match std::fs::read_to_string(&path) {
+    match plain_file::text(&path) {
         Ok(text) => Ok(Some(rehearsed(&text))),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(RehearsalError::Settings(path.display().to_string(), error)),
@@ -45,7 +46,7 @@ fn rehearsed(text: &str) -> String {
 
 /// Checks that managed settings, which the client reads itself, do not select a real model.
 pub fn check_managed() -> Result<(), RehearsalError> {
-    let Ok(text) = std::fs::read_to_string(MANAGED) else { return Ok(()) };
+    let Ok(text) = plain_file::text(Path::new(MANAGED)) else { return Ok(()) };
     match selects_model(&text) {
         Some(key) => Err(RehearsalError::RealModel(MANAGED, key)),
         None => Ok(()),

@@ -7,6 +7,7 @@ use tempfile::NamedTempFile;
 
 use super::settings::{Existing, ExistingError};
 use super::{LOCAL_SETTINGS, Rendered, SETTINGS, Weakening};
+use opsctl_machine::plain_file;
 use opsctl_policy::model::installation::client_setting::ClientSetting;
 
 /// A file that could not be read or written.
@@ -28,7 +29,7 @@ impl FileError {
 
 /// Reads existing settings; empty if the file does not exist.
 pub fn existing_settings(path: &Path) -> Result<Existing, FileError> {
-    match std::fs::read_to_string(path) {
+    match plain_file::text(path) {
         Ok(text) => {
             Existing::parse(&text).map_err(|error| FileError::Existing(path.display().to_string(), error))
         }
@@ -79,7 +80,7 @@ pub fn differing(out: &Path, files: &[Rendered]) -> Result<Vec<PathBuf>, FileErr
     let mut differing = Vec::new();
     for file in files {
         let path = out.join(&file.path);
-        match std::fs::read(&path) {
+        match plain_file::bytes(&path) {
             Ok(found) if found == file.text.as_bytes() => {}
             Ok(_) => differing.push(path),
             Err(error) if error.kind() == ErrorKind::NotFound => differing.push(path),
@@ -95,7 +96,7 @@ pub fn write(out: &Path, files: &[Rendered]) -> Result<(), FileError> {
     let mut ready = Vec::new();
     for file in files {
         let path = out.join(&file.path);
-        if std::fs::read(&path).is_ok_and(|found| found == file.text.as_bytes()) {
+        if plain_file::bytes(&path).is_ok_and(|found| found == file.text.as_bytes()) {
             continue;
         }
         ready.push((prepare(&path, &file.text).map_err(|error| FileError::io(&path, error))?, path));

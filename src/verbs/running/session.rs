@@ -25,6 +25,7 @@ use crate::verbs::facts::Facts;
 use crate::verbs::terminal::{FAILED, Failure, OK, complain, complain_all, print};
 use opsctl_inventory::Installation;
 use opsctl_ledger::sessions::client_runs::WaitingRun;
+use opsctl_machine::plain_file;
 use opsctl_policy::model::installation::checks::Verifier as Mode;
 use opsctl_policy::model::rights::policy::Tier;
 
@@ -182,6 +183,6 @@ fn transcripts() -> PathBuf {
 
 /// The hooks of the project's settings; `None` if there are none, as where they are in managed settings.
 fn hooks_of(project: &Path) -> Option<Value> {
-    let text = std::fs::read(project.join(SETTINGS)).ok()?;
+    let text = plain_file::bytes(&project.join(SETTINGS)).ok()?;
     serde_json::from_slice::<Value>(&text).ok()?.get_mut("hooks").map(Value::take)
 }

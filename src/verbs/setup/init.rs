@@ -16,6 +16,7 @@ use crate::verbs::facts::Facts;
 use crate::verbs::terminal::{Failure, OK, Text, complain, print, screen};
 use opsctl_inventory::error::HostsError;
 use opsctl_inventory::{Installation, load};
+use opsctl_machine::plain_file;
 
 /// The `hosts.yaml` of an installation that imports nothing.
 const HOSTS: &str = include_str!("../../../templates/starter/hosts.yaml");
@@ -201,7 +202,7 @@ fn imported(from: &[Source]) -> Result<String, Failure> {
 fn show_diff(file: &Path, from: &[Source]) -> Result<u8, Failure> {
     let is_new = !file.exists();
     let installation = if is_new { Installation::default() } else { load::load(file)? };
-    let before = if is_new { String::new() } else { fs::read_to_string(file)? };
+    let before = if is_new { String::new() } else { plain_file::text(file)? };
     let mut draft = import::read(from)?;
     draft.complete(&installation.inventory);
     let after =

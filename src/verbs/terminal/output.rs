@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{self, Write as _};
+use std::sync::OnceLock;
 
 use chrono::{DateTime, Utc};
 use minijinja::value::{Serde, Value};
@@ -39,22 +40,38 @@ pub fn complain_in_colours(text: &Text) {
     let _ = anstream::stderr().lock().write_all(text.as_str().as_bytes());
 }
 
-/// Prints text on stdout. Errors, such as a closed pipe, are ignored.
+/// Why stdout has not taken all output.
+static UNWRITTEN: OnceLock<String> = OnceLock::new();
+
+/// A failure if stdout has not taken all output. A reader that closed the pipe has read enough.
+pub fn check_written() -> Result<(), Failure> {
+    let Some(why) = UNWRITTEN.get() else { return Ok(()) };
+    Err(Failure::new(format!(
+        "the output is not complete: stdout cannot be written ({why}); write it elsewhere"
+    )))
+}
+
+/// Prints text on stdout. [`check_written`] reports errors at the end.
 pub fn print(text: impl Into<Text>) {
     let _ = try_print(text);
 }
 
-/// Prints text on stdout, or states that it cannot: the reader may have closed the pipe.
+/// Prints text on stdout, or states that it cannot.
 #[expect(clippy::disallowed_methods, reason = "the only place that writes to stdout")]
 pub fn try_print(text: impl Into<Text>) -> io::Result<()> {
     let text = text.into();
-    if text.has_colours() {
+    let written = if text.has_colours() {
         let mut stdout = anstream::stdout().lock();
         stdout.write_all(text.as_str().as_bytes()).and_then(|()| stdout.flush())
     } else {
         let mut stdout = io::stdout().lock();
         stdout.write_all(text.as_str().as_bytes()).and_then(|()| stdout.flush())
-    }
+    };
+    written.inspect_err(|error| {
+        if error.kind() != io::ErrorKind::BrokenPipe {
+            let _ = UNWRITTEN.set(error.to_string());
+        }
+    })
 }
 
 /// Prints a view with a template, which has the filters of the report and those of text. Relative times are as of `now`.

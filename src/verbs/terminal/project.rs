@@ -6,6 +6,7 @@ use crate::machine::installation::{COMPILED_POLICY, hosts_file, in_force};
 use crate::machine::warning::Warning;
 use opsctl_inventory::compiled::Compiled;
 use opsctl_inventory::{Installation, load};
+use opsctl_machine::plain_file;
 
 /// The environment of the process, with a warning if the rendered policy is out of date with `hosts.yaml`.
 pub fn environment_in_force() -> Environment {
@@ -24,7 +25,7 @@ pub fn installation_in_force(environment: &Environment) -> Installation {
 
 fn outdated(environment: &Environment) -> Option<EnvironmentWarning> {
     let policy = environment.project_dir.join(COMPILED_POLICY);
-    let in_force = Compiled::from_json(&std::fs::read(&policy).ok()?).ok()?;
+    let in_force = Compiled::from_json(&plain_file::bytes(&policy).ok()?).ok()?;
     let hosts = hosts_file(environment.hosts.as_deref())?;
     let wanted = load::load(&hosts).ok()?;
     (in_force.installation != wanted).then_some(EnvironmentWarning::OutdatedPolicy { policy, hosts })

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr as _;
 use std::sync::Arc;
 
+use opsctl_machine::plain_file;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, ConfigBuilder, NamedGroup, RootCertStore, WantsVerifier};
@@ -121,7 +122,7 @@ impl ServerAddress {
             if config.get_password().is_none()
                 && let Some(file) = &self.password_file
             {
-                let password = std::fs::read_to_string(file).map_err(|error| {
+                let password = plain_file::text(file).map_err(|error| {
                     format!("the password file {} cannot be read: {error}", file.display())
                 })?;
                 config.password(password.trim_end_matches(['\r', '\n']));

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::engine::{EngineResult as Result, Error, LatestFailure};
 use crate::file::folder_lock;
+use opsctl_machine::plain_file;
 
 /// How long to wait for a turn, which takes some milliseconds. A process that has been stopped in its turn delays the others.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -43,7 +44,7 @@ pub fn in_turn<T>(state_dir: Option<&Path>, connect: impl FnOnce() -> Result<T>)
 
 /// The place in the URL of the host that the last process has connected to: others may be away.
 pub fn last_host(state_dir: Option<&Path>) -> usize {
-    let text = state_dir.map(|folder| std::fs::read_to_string(folder.join(HOST)));
+    let text = state_dir.map(|folder| plain_file::text(&folder.join(HOST)));
     text.and_then(|text| text.ok()?.trim().parse().ok()).unwrap_or(0)
 }
 
@@ -63,7 +64,7 @@ fn failed_since(failure: &Path, began: SystemTime) -> Option<String> {
     if at < began {
         return None;
     }
-    std::fs::read_to_string(failure).ok()
+    plain_file::text(failure).ok()
 }
 
 #[cfg(test)]

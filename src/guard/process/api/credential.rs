@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use axum::http::HeaderValue;
+use opsctl_machine::plain_file;
 
 /// A credential, as the value of its header. Its debug format does not show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +73,7 @@ impl Source {
         match self {
             Self::Variable(credential) => Ok(credential.clone()),
             Self::File(path) => {
-                let text = std::fs::read_to_string(path)
+                let text = plain_file::text(path)
                     .map_err(|error| CredentialError::File { path: path.clone(), error })?;
                 credential(&text).ok_or_else(|| CredentialError::Form(path.display().to_string()))
             }

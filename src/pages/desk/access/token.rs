@@ -1,11 +1,11 @@
 //! The tokens of the desk: one for login, one for programs that read `/metrics` and `/healthz`.
 
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::guard::approval::desk_key::{DeskKey, SecretFileError, encoded, private_file, random};
 use crate::pages::desk::settings::Settings;
+use opsctl_machine::plain_file;
 
 /// The name of the file that is created if no token is chosen.
 const FILE: &str = "desk-token";
@@ -116,9 +116,7 @@ fn token(text: &str, path: &Path) -> Result<Token, TokenError> {
 }
 
 fn read(path: &Path, variable: &'static str) -> Result<String, TokenError> {
-    let mut text = String::new();
-    let read = File::open(path).and_then(|file| file.take(4096).read_to_string(&mut text));
-    read.map(|_| text).map_err(|error| TokenError::Unreadable { variable, path: path.to_owned(), error })
+    plain_file::text(path).map_err(|error| TokenError::Unreadable { variable, path: path.to_owned(), error })
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::setup::render::{GUARDING, LOCAL_SETTINGS, SETTINGS, first_unreadable};
+use opsctl_machine::plain_file;
 
 /// The scope of a file, highest precedence first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,7 +146,7 @@ pub fn read(locations: &Locations) -> Vec<Source> {
 
 /// Reads a file; `None` if it does not exist.
 fn source(scope: Scope, file: PathBuf) -> Option<Source> {
-    let read = match std::fs::read_to_string(&file) {
+    let read = match plain_file::text(&file) {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return None,
         Err(error) => Err(format!("it cannot be read ({error})")),
         Ok(text) => serde_json::from_str(&text).map_err(|error| format!("it is not JSON ({error})")),
@@ -155,7 +156,7 @@ fn source(scope: Scope, file: PathBuf) -> Option<Source> {
 
 /// The content of a file; `null` if it cannot be read or is not JSON.
 pub fn json_file(path: &Path) -> Value {
-    serde_json::from_slice(&std::fs::read(path).unwrap_or_default()).unwrap_or_default()
+    serde_json::from_slice(&plain_file::bytes(path).unwrap_or_default()).unwrap_or_default()
 }
 
 /// The matching entries of a folder, by name.
