@@ -18,8 +18,9 @@ pub const COMPILED_POLICY: &str = ".claude/opsctl/policy.json";
 const USUAL_PATHS: [&str; 2] = ["/app/hosts.yaml", "hosts.yaml"];
 
 /// The policy in force. A file that cannot be used adds a warning, and the next source is used; the last one is the
-/// defaults.
+/// defaults. Where a file was left out for them, actions need a ledger: it may have said so, and must not be loosened.
 pub fn in_force(environment: &Environment, warnings: &mut Vec<Warning>) -> Compiled {
+    let before = warnings.len();
     if let Some(path) = compiled_policy(environment) {
         match plain_file::bytes(&path) {
             Ok(text) => match Compiled::from_json(&text) {
@@ -30,17 +31,16 @@ pub fn in_force(environment: &Environment, warnings: &mut Vec<Warning>) -> Compi
             Err(error) => warnings.push(Warning::UnreadablePolicy { path, error }),
         }
     }
-    let Some(hosts) = hosts_file(environment.hosts.as_deref()) else { return Compiled::default() };
-    match load::load(&hosts) {
-        Ok(installation) => Compiled { installation, tier: None },
-        Err(error) => {
-            warnings.push(Warning::Inventory(error));
-            // It may have said so: what cannot be read must not loosen anything.
-            let mut compiled = Compiled::default();
-            compiled.installation.policy.on_failure = OnFailure::Closed;
-            compiled
-        }
+    match hosts_file(environment.hosts.as_deref()).map(|hosts| load::load(&hosts)) {
+        Some(Ok(installation)) => return Compiled { installation, tier: None },
+        Some(Err(error)) => warnings.push(Warning::Inventory(error)),
+        None => {}
     }
+    let mut compiled = Compiled::default();
+    if warnings.len() > before {
+        compiled.installation.policy.on_failure = OnFailure::Closed;
+    }
+    compiled
 }
 
 /// The compiled policy, whether it exists or not; `None` if it is ignored.
