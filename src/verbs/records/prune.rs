@@ -1,6 +1,5 @@
 //! `opsctl prune`: deletes old rows of the ledger.
 
-use std::io::{IsTerminal as _, stderr};
 use std::time::{Duration, Instant};
 
 use chrono::Utc;
@@ -8,7 +7,7 @@ use clap::Args;
 
 use crate::machine::installation;
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::{Failure, OK, environment_in_force, print, time};
+use crate::verbs::terminal::{Failure, OK, complain, environment_in_force, print, screen, time};
 use opsctl_ledger::Ledger;
 use opsctl_ledger::upkeep::{Tidied, Wanted};
 use opsctl_policy::model::rights::policy::Window;
@@ -46,14 +45,14 @@ pub fn run(args: &PruneArgs) -> Result<u8, Failure> {
     let mut ledger = Ledger::open(&environment.ledger)?;
     let now = ledger.now(Utc::now())?;
     let wanted = Wanted { cutoff: Some(now - keep.delta()), within: Duration::MAX };
-    let (is_watched, mut shown) = (stderr().is_terminal(), Instant::now());
+    let (is_watched, mut shown) = (screen::shows_progress(), Instant::now());
     let done = ledger.tidy(wanted, now, |done| {
         if is_watched && shown.elapsed() > Duration::from_secs(1) {
             shown = Instant::now();
-            eprintln!(
-                "opsctl: {} rows deleted so far; Ctrl-C stops, and the next prune goes on",
+            complain(format_args!(
+                "{} rows deleted so far; Ctrl-C stops, and the next prune goes on",
                 done.deleted
-            );
+            ));
         }
         true
     })?;

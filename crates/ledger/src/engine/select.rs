@@ -16,7 +16,7 @@ impl<'a> Select<'a> {
     }
 
     /// Adds a condition on a value, if there is one.
-    pub fn only(self, condition: &str, value: &'a Option<impl ToSql>) -> Self {
+    pub fn only(self, condition: &str, value: Option<&'a impl ToSql>) -> Self {
         let Some(value) = value else { return self };
         self.always(condition).with(value)
     }

@@ -195,14 +195,14 @@ impl Ledger {
         let searched =
             (!is_bounded && (service.is_some() || rule.is_some() || agent.is_some())).then_some(SEARCHED);
         let select = Select::new(COLUMNS)
-            .only("session_id = ?", &session)
-            .only("verdict = ?", &verdict)
-            .only("at >= ?", &since)
-            .only("id > ?", &after)
-            .only("id > (SELECT max(id) FROM hook_decisions) - ?", &searched)
-            .only("agent = ?", &agent)
-            .only("instr(' ' || services || ' ', ' ' || ? || ' ') > 0", &service)
-            .only("instr(' ' || rule || ' ', ' ' || ? || ' ') > 0", &rule)
+            .only("session_id = ?", session.as_ref())
+            .only("verdict = ?", verdict.as_ref())
+            .only("at >= ?", since.as_ref())
+            .only("id > ?", after.as_ref())
+            .only("id > (SELECT max(id) FROM hook_decisions) - ?", searched.as_ref())
+            .only("agent = ?", agent.as_ref())
+            .only("instr(' ' || services || ' ', ' ' || ? || ' ') > 0", service.as_ref())
+            .only("instr(' ' || rule || ' ', ' ' || ? || ' ') > 0", rule.as_ref())
             .then(if since.is_some() || verdict.is_some() {
                 " ORDER BY at DESC, id DESC LIMIT ?"
             } else {
@@ -222,7 +222,8 @@ impl Ledger {
         let mut found = Statistics::default();
         let since = Some(time::write(since));
         let latest = |table: &str| {
-            let of_agent = Select::new(table).only("at >= ?", &since).only("agent = ?", &agent);
+            let of_agent =
+                Select::new(table).only("at >= ?", since.as_ref()).only("agent = ?", agent.as_ref());
             of_agent.then(" ORDER BY at DESC LIMIT ?").with(&SAMPLE)
         };
         self.select(&latest("SELECT verdict, rule, micros FROM hook_decisions"), |row| {

@@ -155,13 +155,13 @@ impl Ledger {
         let by_time = since.is_some() && migrate::has_index_on(&self.connection, "events", "created_at")?;
         let select =
             Select::new(format!("SELECT id, created_at, level, service, message, {of_agent} FROM {tables}"))
-                .only("created_at >= ?", &floor)
-                .only("id > ?", &after)
-                .only("id > (SELECT max(id) FROM events) - ?", &searched)
-                .only("service = ?", &service)
-                .only("level = ?", &level)
-                .only(&format!("{in_session} = ?"), &session)
-                .only(&format!("{of_agent} = ?"), &agent)
+                .only("created_at >= ?", floor.as_ref())
+                .only("id > ?", after.as_ref())
+                .only("id > (SELECT max(id) FROM events) - ?", searched.as_ref())
+                .only("service = ?", service.as_ref())
+                .only("level = ?", level.as_ref())
+                .only(&format!("{in_session} = ?"), session.as_ref())
+                .only(&format!("{of_agent} = ?"), agent.as_ref())
                 .then(if by_time { " ORDER BY created_at DESC, id DESC" } else { " ORDER BY id DESC" });
         let most = usize::try_from(count).unwrap_or(usize::MAX);
         self.find(select.sql(), select.values(), most, |row| {

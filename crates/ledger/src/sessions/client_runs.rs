@@ -257,7 +257,7 @@ impl Ledger {
         let latest = |stated: Option<&str>| {
             let tier = tier.number();
             let select = Select::new("SELECT session_id FROM client_runs").always("tier = ?").with(&tier);
-            let select = select.only("session_id = ?", &stated).then(" ORDER BY id DESC LIMIT 1");
+            let select = select.only("session_id = ?", stated.as_ref()).then(" ORDER BY id DESC LIMIT 1");
             self.query_row(select.sql(), select.values(), |row| row.get(0)).optional()
         };
         let of_id = if stated.is_some() { latest(stated)? } else { None };
@@ -268,8 +268,8 @@ impl Ledger {
     pub fn runs(&self, agent: Option<&str>, since: Option<DateTime<Utc>>, most: u32) -> Result<Period<Run>> {
         let (since, limit) = (since.map(time::write), i64::from(most) + 1);
         let select = Select::new(COLUMNS)
-            .only("started_at >= ?", &since)
-            .only("agent = ?", &agent)
+            .only("started_at >= ?", since.as_ref())
+            .only("agent = ?", agent.as_ref())
             .then(" ORDER BY started_at DESC, id DESC LIMIT ?")
             .with(&limit);
         let mut runs = self.select(&select, run)?;

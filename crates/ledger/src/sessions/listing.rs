@@ -59,11 +59,11 @@ impl Ledger {
         let select = Select::new(COLUMNS);
         let select = if is_open { select.always("state <> 'ended'") } else { select };
         let select = select
-            .only("(session_id = ? OR client_session_id = ?)", &id)
-            .only("parent_mission = ?", &mission)
-            .only("agent = ?", &agent)
-            .only("tier = ?", &tier)
-            .only("last_seen_at >= ?", &since)
+            .only("(session_id = ? OR client_session_id = ?)", id.as_ref())
+            .only("parent_mission = ?", mission.as_ref())
+            .only("agent = ?", agent.as_ref())
+            .only("tier = ?", tier.as_ref())
+            .only("last_seen_at >= ?", since.as_ref())
             .then(" ORDER BY last_seen_at DESC, session_id DESC");
         let mut sessions = self.find(select.sql(), select.values(), most, |row| {
             let session = session(row)?;
