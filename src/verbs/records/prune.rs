@@ -44,7 +44,7 @@ pub fn run(args: &PruneArgs) -> Result<u8, Failure> {
     }
     let mut ledger = Ledger::open(&environment.ledger)?;
     let now = ledger.now(Utc::now())?;
-    let wanted = Wanted { cutoff: Some(now - keep.delta()), within: Duration::MAX };
+    let wanted = Wanted { cutoff: Some(now - keep.delta()), within: Duration::MAX, is_thorough: true };
     let (is_watched, mut shown) = (screen::shows_progress(), Instant::now());
     let done = ledger.tidy(wanted, now, |done| {
         if is_watched && shown.elapsed() > Duration::from_secs(1) {

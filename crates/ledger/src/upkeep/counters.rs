@@ -291,7 +291,8 @@ mod tests {
             assert_eq!(before.of(counter).get(&labels), Some(&count), "{counter} {labels:?}");
         }
         for cutoff in ["2026-01-15T00:00:00Z", "2026-02-15T00:00:00Z"] {
-            let wanted = Wanted { cutoff: Some(cutoff.parse().unwrap()), within: Duration::MAX };
+            let wanted =
+                Wanted { cutoff: Some(cutoff.parse().unwrap()), within: Duration::MAX, is_thorough: true };
             assert!(ledger.tidy(wanted, chrono::Utc::now(), |_| true).unwrap().deleted >= 3);
             assert_eq!(ledger.counters().unwrap(), before, "{cutoff}");
         }

@@ -59,8 +59,10 @@ pub(super) const TABLES: [Old; 17] = [
 pub(super) struct Deleted {
     /// The number of rows of the table itself.
     pub rows: usize,
-    /// The last row that was looked at; `None`: the table has no more old rows.
+    /// The last row that was looked at; `None`: the table has no more rows that can be deleted.
     pub last: Option<i64>,
+    /// Whether one of these rows was old.
+    pub has_old: bool,
 }
 
 impl Change<'_> {
@@ -75,17 +77,17 @@ impl Change<'_> {
             }
             let rows =
                 self.execute(&format!("DELETE FROM {table} WHERE {key} IN {chosen}"), params![cutoff])?;
-            return Ok(Deleted { rows, last: (rows > 0).then_some(0) });
+            return Ok(Deleted { rows, last: (rows > 0).then_some(0), has_old: rows > 0 });
         }
-        // Old rows of the end of a table may follow newer ones: a writer's clock may be wrong.
         let slice = format!(
             "SELECT max(id), min(CASE WHEN {at} < ?2 THEN 1 ELSE 2 END) FROM
                  (SELECT id, {at} FROM {table} WHERE id > ?1 ORDER BY id LIMIT {most}) AS slice"
         );
         let (last, first): (Option<i64>, Option<i64>) =
             self.query_row(&slice, params![after, cutoff], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let Some(last) = last.filter(|_| first == Some(1)) else {
-            return Ok(Deleted { rows: 0, last: None });
+        let has_old = first == Some(1);
+        let Some(last) = last.filter(|_| has_old) else {
+            return Ok(Deleted { rows: 0, last, has_old });
         };
         let end = counters::TABLES
             .contains(table)
@@ -112,6 +114,6 @@ impl Change<'_> {
             self.execute(&sql, values)?;
         }
         let rows = self.execute(&format!("DELETE FROM {table} {which}"), values)?;
-        Ok(Deleted { rows, last: (end == last).then_some(last) })
+        Ok(Deleted { rows, last: (end == last).then_some(last), has_old })
     }
 }

@@ -29,6 +29,8 @@ pub struct Wanted {
     pub cutoff: Option<DateTime<Utc>>,
     /// How long it may take. What is left is done the next time.
     pub within: Duration,
+    /// Whether old rows are also looked for behind newer ones, where a writer's clock was wrong.
+    pub is_thorough: bool,
 }
 
 /// What was done.
@@ -83,7 +85,7 @@ impl Ledger {
         let mut ledger = Self::open(location)?;
         let now = ledger.now(here)?;
         let cutoff = keep.filter(|_| !ledger.is_server()).map(|keep| now - keep);
-        match ledger.tidy(Wanted { cutoff, within }, now, |_| true) {
+        match ledger.tidy(Wanted { cutoff, within, is_thorough: false }, now, |_| true) {
             // A role without the right to count reads the rows each time.
             Err(error) if matches!(error.engine(), Some(Error::Refused(_))) => Ok(Tidied::default()),
             done => done,
@@ -133,7 +135,7 @@ impl Ledger {
                     let deleted =
                         self.step(&mut pace, |change| change.delete_old(old, &cutoff, last, most))?;
                     done.deleted += deleted.rows;
-                    after = deleted.last;
+                    after = deleted.last.filter(|_| deleted.has_old || wanted.is_thorough);
                     done.is_unfinished = after.is_some() && !goes_on(&done);
                 }
             }
