@@ -39,7 +39,7 @@ use opsctl_policy::texts::notices;
 const MOST_EVENTS: usize = 100;
 
 /// How long the ledger is tidied before a session. What is left is done before the next one.
-const UPKEEP: Duration = Duration::from_secs(10);
+const UPKEEP: Duration = Duration::from_secs(3);
 
 /// Runs a session until it ends or times out, and records its outcome.
 pub fn run(session: &Session<'_>, voices: &Voices<'_>) -> io::Result<SessionOutcome> {
@@ -64,7 +64,7 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> io::Resul
     Log::clean(&results, keep.delta(), u64::from(mib) * 1024 * 1024, started);
     if environment.guard.is_none() {
         // A guard does this for its own ledger. What fails here fails in a hook, too, and is reported there.
-        let _ = Ledger::tidy_at(&environment.ledger, Some(keep.delta()), UPKEEP, started);
+        let _ = Ledger::tidy_at(&environment.ledger, Some(keep.delta()), UPKEEP, started, |_| true);
     }
     let log = Log::create(&results, *tier, &id, started)
         .map_err(|error| {

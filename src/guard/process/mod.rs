@@ -95,14 +95,17 @@ async fn upkeep(environment: Arc<Environment>, mut stop: watch::Receiver<bool>) 
             _ = stop.changed() => return Ok(()),
             _ = hours.tick() => {}
         }
-        let environment = Arc::clone(&environment);
+        let (environment, ends) = (Arc::clone(&environment), stop.clone());
         let tidied = tokio::task::spawn_blocking(move || {
             let policy = installation::in_force(&environment, &mut vec![]).installation.policy;
             let keep = policy.keep.delta().max(policy.longest_window().delta());
             // A ledger that cannot be used is reported by the next hook.
-            let _ = Ledger::tidy_at(&environment.ledger, Some(keep), UPKEEP_WITHIN, Utc::now());
+            let _ = Ledger::tidy_at(&environment.ledger, Some(keep), UPKEEP_WITHIN, Utc::now(), |_| {
+                !*ends.borrow()
+            });
         });
-        tidied.await.map_err(io::Error::other)?;
+        // The guard serves on, also if the upkeep fails.
+        let _ = tidied.await;
     }
 }
 

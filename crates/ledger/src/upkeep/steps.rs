@@ -78,6 +78,7 @@ impl Ledger {
         keep: Option<TimeDelta>,
         within: Duration,
         here: DateTime<Utc>,
+        progress: impl FnMut(&Tidied) -> bool,
     ) -> Result<Tidied> {
         if !Self::exists(location)? {
             return Ok(Tidied::default());
@@ -85,7 +86,7 @@ impl Ledger {
         let mut ledger = Self::open(location)?;
         let now = ledger.now(here)?;
         let cutoff = keep.filter(|_| !ledger.is_server()).map(|keep| now - keep);
-        match ledger.tidy(Wanted { cutoff, within, is_thorough: false }, now, |_| true) {
+        match ledger.tidy(Wanted { cutoff, within, is_thorough: false }, now, progress) {
             // A role without the right to count reads the rows each time.
             Err(error) if matches!(error.engine(), Some(Error::Refused(_))) => Ok(Tidied::default()),
             done => done,
