@@ -74,7 +74,8 @@ fn remedy(place: &Place, error: &Error) -> &'static str {
             }
         };
     }
-    if matches!(error, Error::Unreleased(_)) {
+    // A development version of the first release has created fewer tables.
+    if matches!(error, Error::Unreleased(_)) || error.to_string().contains("no such table") {
         return "move the file away; opsctl creates a new ledger";
     }
     match error.file_code() {
