@@ -231,3 +231,28 @@ fn counters_do_not_decrease_after_a_prune() {
     assert_eq!(sandbox.sql("SELECT count(*) FROM client_runs WHERE outcome <> 'running'").trim(), "0");
     assert_eq!(counters(), before);
 }
+
+#[test]
+fn invented_names_have_neither_budgets_nor_series_without_end() {
+    let sandbox = Sandbox::new();
+    sandbox.write("hosts.yaml", "services: {jellyfin: {}}\n");
+    passes(&sandbox.before("t1", "docker restart jellyfin"));
+    let row =
+        |number| format!("('invented{number}', 'restart', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), 1, 2)");
+    let rows = (0..100).map(row).collect::<Vec<_>>().join(", ");
+    sandbox.sql(&format!(
+        "INSERT INTO cooldown_actions (service, action_type, timestamp, success, tier) VALUES {rows}"
+    ));
+
+    passes(&sandbox.before("t2", "docker restart jellyfin invented7"));
+    let reason = denied(&sandbox.before("t3", "docker restart invented100"));
+    let shown = "`invented100` is not listed in hosts.yaml, and 101 names have used a budget in the last 24h";
+    assert!(reason.contains(shown), "{reason}");
+    denied(&sandbox.before("t4", "docker restart invented7 invented101"));
+
+    let families = parse(&printed(&sandbox, &["--no-hosts"]), false);
+    let used = |service| value(&families, "opsctl_budget_used", &[("service", service), ("kind", "restart")]);
+    // The row of another writer and the restart of opsctl in these two minutes are one.
+    assert!((used("unlisted") - 1.0).abs() < f64::EPSILON);
+    assert_eq!(families["opsctl_budget_used"].samples.len(), 4, "two services, two kinds");
+}

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use crate::budgets::budget::{Holder, fit, wanted_in_words};
 use crate::budgets::hosts;
 pub use crate::budgets::keys::{BudgetKey, Budgets, Draw, Reservation, Snapshot, UNLISTED, UNRESOLVED};
-use crate::budgets::unidentified::{is_unlisted, unlisted_objection, unresolved_objection};
+use crate::budgets::unidentified::{
+    is_unlisted, names_key, names_objection, unlisted_objection, unresolved_objection,
+};
 use crate::model::display::relative_time::timestamp;
 use crate::model::records::verdict::{Reason, ResolvedAction, Verdict, each_once};
 use crate::model::rights::ask::Topic;
@@ -76,6 +78,7 @@ fn by_history(actions: &[ResolvedAction], budgets: Budgets<'_>) -> (Vec<Reason>,
     let mut reasons = exclusive_objections(&reservations, budgets);
     reasons.extend(budget_objections(&reservations, &notes(actions, budgets.policy), budgets));
     reasons.extend(hosts::objections(&reservations, budgets));
+    reasons.extend(names_objection(actions, budgets));
     (reasons, reservations)
 }
 
@@ -107,6 +110,9 @@ fn notes(actions: &[ResolvedAction], policy: &Policy) -> BTreeMap<BudgetKey, Str
 pub fn budget_keys(actions: &[ResolvedAction], policy: &Policy) -> Vec<BudgetKey> {
     let mut keys: Vec<BudgetKey> = actions.iter().filter_map(|action| key(action, policy)).collect();
     keys.extend(hosts::keys_beside(&keys, policy));
+    if policy.unlisted == Unlisted::Own && actions.iter().any(|action| is_unlisted(action, policy)) {
+        keys.push(names_key());
+    }
     keys.sort();
     keys.dedup();
     keys

@@ -12,6 +12,7 @@ use crate::machine::environment::Environment;
 use crate::machine::installation;
 use opsctl_ledger::upkeep::counters::Counters;
 use opsctl_ledger::{Ledger, Result};
+use opsctl_policy::decide::UNLISTED;
 use opsctl_policy::model::rights::spend::Usd;
 use opsctl_probe::hosts::{PingedHost, look};
 use opsctl_probe::icmp::Reachability;
@@ -91,15 +92,23 @@ pub const fn number(count: u64) -> f64 {
     count as f64
 }
 
+/// A sample for each listed service and kind, and one for the highest value of all other names: a session that invents names
+/// shall not invent series.
 fn of_budgets(budgets: &[ServiceBudget], value: impl Fn(&KindBudget) -> f64) -> Vec<Sample> {
-    let of_service = |budget: &ServiceBudget| {
-        [("restart", &budget.restart), ("redeployment", &budget.redeployment)].map(|(kind, found)| {
-            let mut labels = vec![("service", budget.service.clone()), ("kind", kind.to_owned())];
-            labels.extend(budget.agent.clone().map(|agent| ("agent", agent)));
-            Sample::new(labels, value(found))
-        })
+    let mut highest: BTreeMap<(&str, &str, Option<&str>), f64> = BTreeMap::new();
+    for budget in budgets {
+        let service = if budget.listed { &budget.service } else { UNLISTED };
+        for (kind, found) in [("restart", &budget.restart), ("redeployment", &budget.redeployment)] {
+            let known = highest.entry((service, kind, budget.agent.as_deref())).or_default();
+            *known = known.max(value(found));
+        }
+    }
+    let sample = |((service, kind, agent), value): ((&str, &str, Option<&str>), f64)| {
+        let mut labels = vec![("service", service.to_owned()), ("kind", kind.to_owned())];
+        labels.extend(agent.map(|agent| ("agent", agent.to_owned())));
+        Sample::new(labels, value)
     };
-    budgets.iter().flat_map(of_service).collect()
+    highest.into_iter().map(sample).collect()
 }
 
 fn of_host(PingedHost { name, reachability, .. }: &PingedHost) -> Option<Sample> {

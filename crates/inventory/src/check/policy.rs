@@ -42,6 +42,7 @@ pub fn check(
         host_budgets: vec![],
         unresolved: wire.unresolved.unwrap_or(defaults.unresolved),
         unlisted: wire.unlisted.unwrap_or(defaults.unlisted),
+        most_names: inventory.services.len() + defaults.most_names,
         resolve: wire.resolve.map_or(defaults.resolve, |places| Resolve {
             local: places.contains(&ResolveWire::Local),
             ssh: places.contains(&ResolveWire::Ssh),

@@ -10,8 +10,9 @@ use crate::file::database::{Change, Ledger};
 use crate::file::migrate;
 use crate::time;
 use opsctl_policy::budgets::budget::Usage;
+use opsctl_policy::budgets::unidentified::names_key;
 use opsctl_policy::decide::{BudgetKey, Snapshot};
-use opsctl_policy::model::rights::policy::{Per, Policy};
+use opsctl_policy::model::rights::policy::{Per, Policy, Unlisted};
 
 /// The last column: whether opsctl wrote the row. Rows of the agent `?4`, and of unknown ones; `NULL`: of all agents.
 pub(crate) const ACTIONS: &str =
@@ -137,19 +138,29 @@ impl<'a> Reader<'a> {
         Ok(keys.into_iter().collect())
     }
 
-    /// The usage of these budgets, and of all that the budget of a host counts which counts one of them.
+    /// The usage of these budgets, and of all that the budget of a host counts which counts one of them. The usage of
+    /// [`names_key`] has an entry for each name.
     fn usage_with_hosts(&self, keys: &[BudgetKey]) -> Result<Snapshot> {
         let hosts = self.policy.host_budgets.iter();
         let concerned: Vec<_> =
             hosts.filter(|host| keys.iter().any(|key| host.counts(key, key.kind))).collect();
         let mut keys = keys.to_vec();
+        let counts_names = self.policy.unlisted == Unlisted::Own && keys.contains(&names_key());
+        let known = if concerned.is_empty() && !counts_names { vec![] } else { self.keys()? };
+        let names: BTreeSet<_> = known.iter().map(|key| key.service.clone()).collect();
         if !concerned.is_empty() {
-            let known = self.keys()?.into_iter();
-            keys.extend(known.filter(|key| concerned.iter().any(|host| host.counts(key, key.kind))));
+            keys.extend(
+                known.into_iter().filter(|key| concerned.iter().any(|host| host.counts(key, key.kind))),
+            );
             keys.sort();
             keys.dedup();
         }
-        self.usage_of(&keys)
+        let mut usage = self.usage_of(&keys)?;
+        if counts_names {
+            let entries = vec![self.now; names.len()];
+            usage.insert(names_key(), Usage { entries, ..Usage::default() });
+        }
+        Ok(usage)
     }
 
     fn usage_of(&self, keys: &[BudgetKey]) -> Result<Snapshot> {

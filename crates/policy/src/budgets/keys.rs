@@ -15,7 +15,7 @@ use opsctl_reader::terms::action::{ActionKind, Verb};
 pub const UNRESOLVED: &str = "unresolved";
 
 /// The service name in the ledger of names that the inventory does not list, where these share a budget; `@HOST` follows
-/// for a remote one.
+/// for a remote one. Where each has its own, its usage has an entry for each name that has used a budget.
 pub const UNLISTED: &str = "unlisted";
 
 /// A budget: a service and a kind of action.

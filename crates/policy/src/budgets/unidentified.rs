@@ -1,8 +1,10 @@
 //! Actions on targets that the inventory does not list, or that cannot be determined.
 
+use super::keys::{BudgetKey, Budgets, UNLISTED};
 use crate::model::records::verdict::{Reason, ResolvedAction};
-use crate::model::rights::policy::{Policy, Unlisted, Unresolved};
+use crate::model::rights::policy::{MOST_UNLISTED, Policy, Unlisted, Unresolved};
 use crate::rules::tier;
+use opsctl_reader::terms::action::ActionKind;
 use opsctl_reader::terms::plain_text::capitalised;
 
 /// The objection to an action whose target service cannot be determined.
@@ -29,6 +31,30 @@ pub fn unlisted_objection(action: &ResolvedAction, policy: &Policy) -> Option<Re
         );
         Reason::of("unlisted", text)
     })
+}
+
+/// The key of the names that have used a budget, where each unlisted one has its own.
+pub fn names_key() -> BudgetKey {
+    BudgetKey { service: UNLISTED.to_owned(), kind: ActionKind::Restart.as_str() }
+}
+
+/// The objection to an action on one more name that the inventory does not list, where too many have used a budget.
+pub fn names_objection(actions: &[ResolvedAction], budgets: Budgets<'_>) -> Option<Reason> {
+    let Budgets { policy, usage, .. } = budgets;
+    let known = usage.get(&names_key()).filter(|_| policy.unlisted == Unlisted::Own)?.entries.len();
+    let is_known =
+        |name: &str| usage.iter().any(|(key, usage)| key.service == name && !usage.entries.is_empty());
+    let unlisted = actions.iter().filter(|action| is_unlisted(action, policy));
+    let mut new: Vec<_> = unlisted.filter_map(|action| action.service.as_deref()).collect();
+    new.retain(|name| !is_known(name));
+    new.sort_unstable();
+    new.dedup();
+    let name = new.first().filter(|_| known + new.len() > policy.most_names)?;
+    let window = policy.longest_window();
+    let text = format!(
+        "`{name}` is not listed in hosts.yaml, and {known} names have used a budget in the last {window}: at most {MOST_UNLISTED} more than hosts.yaml lists may (policy.unlisted: own). Report what is needed: an operator can list the service."
+    );
+    Some(Reason::of("unlisted", text))
 }
 
 /// Whether an action draws on the budget of a name that the inventory does not list.

@@ -17,6 +17,10 @@ use opsctl_reader::terms::action::ActionKind;
 use opsctl_reader::terms::effect::Effect;
 use opsctl_reader::terms::message::{Contact, Modes};
 
+/// How many names that `hosts.yaml` does not list may have a budget of their own at a time: a session that invents names shall
+/// not invent budgets without end.
+pub const MOST_UNLISTED: usize = 100;
+
 /// The policy of an installation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
@@ -30,6 +34,9 @@ pub struct Policy {
     pub unresolved: Unresolved,
     /// How names are handled that `hosts.yaml` does not list.
     pub unlisted: Unlisted,
+    /// With [`Unlisted::Own`], this many names may have used a budget in the longest window: those of `hosts.yaml`, and
+    /// [`MOST_UNLISTED`] others.
+    pub most_names: usize,
     /// Which engines are asked what a container ID names.
     pub resolve: Resolve,
     /// Hosts that commands may change.
@@ -74,6 +81,7 @@ impl Default for Policy {
             host_budgets: vec![],
             unresolved: Unresolved::Budget,
             unlisted: Unlisted::Own,
+            most_names: MOST_UNLISTED,
             resolve: Resolve::default(),
             hosts: HostsAllowed::Inventory,
             on_failure: OnFailure::Open,
