@@ -17,6 +17,9 @@ pub const COMPILED_POLICY: &str = ".claude/opsctl/policy.json";
 /// Where `hosts.yaml` is searched if `CLAUDEOPS_HOSTS` is not set.
 const USUAL_PATHS: [&str; 2] = ["/app/hosts.yaml", "hosts.yaml"];
 
+/// With more services, a hook that reads `hosts.yaml` takes more than 20 ms.
+const MANY_SERVICES: usize = 1000;
+
 /// The policy in force. A file that cannot be used adds a warning, and the next source is used; the last one is the
 /// defaults. Where a file was left out for them, actions need a ledger: it may have said so, and must not be loosened.
 pub fn in_force(environment: &Environment, warnings: &mut Vec<Warning>) -> Compiled {
@@ -31,9 +34,15 @@ pub fn in_force(environment: &Environment, warnings: &mut Vec<Warning>) -> Compi
             Err(error) => warnings.push(Warning::UnreadablePolicy { path, error }),
         }
     }
-    match hosts_file(environment.hosts.as_deref()).map(|hosts| load::load(&hosts)) {
-        Some(Ok(installation)) => return Compiled { installation, tier: None },
-        Some(Err(error)) => warnings.push(Warning::Inventory(error)),
+    match hosts_file(environment.hosts.as_deref()).map(|path| (load::load(&path), path)) {
+        Some((Ok(installation), path)) => {
+            let services = installation.inventory.services.len();
+            if services > MANY_SERVICES && !environment.ignore_compiled {
+                warnings.push(Warning::Unrendered { path, services });
+            }
+            return Compiled { installation, tier: None };
+        }
+        Some((Err(error), _)) => warnings.push(Warning::Inventory(error)),
         None => {}
     }
     let mut compiled = Compiled::default();

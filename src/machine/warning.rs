@@ -35,6 +35,8 @@ pub enum Warning {
     UnreadablePolicy { path: PathBuf, error: io::Error },
     #[error("{0}; using the default limits")]
     Inventory(HostsError),
+    #[error("{} lists {services} services, and every command that acts reads it anew; render it with `opsctl render`", path.display())]
+    Unrendered { path: PathBuf, services: usize },
 
     #[error("{0}; the hook has no effect")]
     Unserved(LinkError),

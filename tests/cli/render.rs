@@ -455,3 +455,18 @@ fn every_command_of_a_prompt_is_allowed_at_its_tier() {
         }
     }
 }
+
+#[test]
+fn an_inventory_that_is_slow_to_read_should_be_rendered() {
+    let services: String = (0..1001).map(|number| format!("  service{number}: {{}}\n")).collect();
+    let sandbox = Sandbox::new();
+    sandbox.write("hosts.yaml", &format!("services:\n{services}"));
+    let warned = |what: &str| {
+        let run = sandbox.before(what, "docker restart service7");
+        assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "{run:?}");
+        run.stderr.contains("hosts.yaml lists 1001 services, and every command that acts reads it anew; render it with `opsctl render`")
+    };
+    assert!(warned("t1"), "unrendered");
+    sandbox.opsctl(&["render", "--empty"], b"");
+    assert!(!warned("t2"));
+}

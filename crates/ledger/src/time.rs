@@ -25,12 +25,11 @@ pub fn serialize<S: Serializer>(at: &Option<DateTime<Utc>>, serializer: S) -> Re
     at.map(write).serialize(serializer)
 }
 
-/// A text that sorts before every timestamp at or after `time`, in any format and with any offset: the date two days
-/// before.
+/// A text that sorts before every timestamp at or after `time`, in any format and with any offset: the date one day before.
 ///
-/// The formats differ after the date (` ` sorts before `T`), and an offset can move the date by one day.
+/// The formats differ after the date (` ` sorts before `T`), and an offset of less than a day moves the date by at most one.
 pub fn floor(time: DateTime<Utc>) -> String {
-    (time - TimeDelta::days(2)).format("%Y-%m-%d").to_string()
+    (time - TimeDelta::days(1)).format("%Y-%m-%d").to_string()
 }
 
 #[cfg(test)]
@@ -44,6 +43,8 @@ mod tests {
             "2026-03-21T14:22:00Z",
             "2026-03-21T14:22:00.000Z",
             "2026-03-21T15:22:00+01:00",
+            "2026-03-22T14:21:00+23:59",
+            "2026-03-20T14:23:00-23:59",
             "2026-03-21 14:22:00",
             "2026-03-21T14:22:00",
             " 2026-03-21T14:22:00Z ",

@@ -9,7 +9,7 @@ use crate::engine::{Connection, Result, Row, ToSql, params};
 use crate::file::database::{Change, Ledger};
 use crate::file::migrate;
 use crate::time;
-use opsctl_policy::budgets::budget::Usage;
+use opsctl_policy::budgets::budget::{SAME_ACTION, Usage};
 use opsctl_policy::budgets::unidentified::names_key;
 use opsctl_policy::decide::{BudgetKey, Snapshot};
 use opsctl_policy::model::rights::policy::{Per, Policy, Unlisted};
@@ -165,22 +165,25 @@ impl<'a> Reader<'a> {
 
     fn usage_of(&self, keys: &[BudgetKey]) -> Result<Snapshot> {
         let (now, since) = (time::write(self.now), time::floor(self.since));
-        let of: Vec<_> = keys.iter().map(|key| (key, self.only(key))).collect();
+        // A row of another writer within the window may be the action of a row of opsctl shortly before it.
+        let window =
+            |key: &BudgetKey| time::floor(self.now - self.policy.window_of(key.kind).delta() - SAME_ACTION);
+        let of: Vec<_> = keys.iter().map(|key| (key, self.only(key), window(key))).collect();
         let mut queries: Vec<(&str, Vec<&dyn ToSql>)> = Vec::new();
         let mut parts = Vec::new();
-        for (place, (key, only)) in of.iter().enumerate() {
+        for (place, (key, only, window)) in of.iter().enumerate() {
             let mut add = |part, sql, values| {
                 parts.push((place, part));
                 queries.push((sql, values));
             };
             add(UsageQuery::Reset, LAST_RESET, vec![&key.service]);
-            add(UsageQuery::Reserved, OPEN_RESERVATIONS, vec![&key.service, &key.kind, &since, only]);
+            add(UsageQuery::Reserved, OPEN_RESERVATIONS, vec![&key.service, &key.kind, window, only]);
             add(UsageQuery::Uncounted, UNCOUNTED, vec![&key.service, &key.kind, only]);
             add(UsageQuery::LastVerb, LAST_VERB, vec![&key.service, &key.kind, &since]);
             if self.policy.exclusive.is_some() {
                 add(UsageQuery::Holder, leases::OF_OTHERS, vec![&key.service, &self.agent, &now]);
             }
-            add(UsageQuery::Action, ACTIONS, vec![&key.service, &key.kind, &since, only]);
+            add(UsageQuery::Action, ACTIONS, vec![&key.service, &key.kind, window, only]);
         }
         let mut found: Vec<BudgetRows> = keys.iter().map(|_| BudgetRows::default()).collect();
         self.connection.read_all(&queries, |query, row| {

@@ -165,7 +165,7 @@ CREATE TABLE client_runs (
 CREATE INDEX client_runs_by_session ON client_runs (session_id);
 CREATE INDEX client_runs_by_first_session ON client_runs (first_session);
 CREATE INDEX client_runs_by_outcome ON client_runs (outcome, tier);
-CREATE INDEX client_runs_by_time ON client_runs (started_at);
+CREATE INDEX client_runs_by_time ON client_runs (started_at, cost_usd);
 CREATE INDEX client_runs_by_tier ON client_runs (tier, id);
 CREATE INDEX client_runs_by_agent ON client_runs (agent, started_at);
 

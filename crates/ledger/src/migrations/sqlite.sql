@@ -301,7 +301,7 @@ CREATE INDEX client_runs_by_first_session ON client_runs(first_session);
 -- Those that wait are looked for before each round, and while the entrypoint sleeps; those that run, by each session.
 CREATE INDEX client_runs_by_outcome ON client_runs(outcome, tier);
 -- The latest, those of a tier, and the names of agents.
-CREATE INDEX client_runs_by_time ON client_runs(started_at);
+CREATE INDEX client_runs_by_time ON client_runs(started_at, cost_usd);
 CREATE INDEX client_runs_by_tier ON client_runs(tier);
 CREATE INDEX client_runs_by_agent ON client_runs(agent, started_at);
 

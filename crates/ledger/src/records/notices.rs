@@ -21,11 +21,13 @@ const STILL_NEWS: TimeDelta = TimeDelta::hours(24);
 
 pub(crate) const SUPPRESSED: &str = "SELECT 1 FROM notices WHERE key = ?1 AND quiet_until > ?2 LIMIT 1";
 
-pub(crate) const UNDELIVERED: &str = "SELECT count(*) FROM notices
-     WHERE state IN ('pending', 'sending', 'failed') AND created_at >= ?1
-         AND NOT EXISTS (SELECT 1 FROM notice_deliveries AS result WHERE result.notice_id = notices.id)
+/// Looks only at the latest 1,000.
+pub(crate) const UNDELIVERED: &str = "SELECT count(*) FROM (
+         SELECT id FROM notices WHERE state IN ('pending', 'sending', 'failed') AND created_at >= ?1
+         ORDER BY created_at DESC LIMIT 1000) AS latest
+     WHERE NOT EXISTS (SELECT 1 FROM notice_deliveries AS result WHERE result.notice_id = latest.id)
          AND NOT EXISTS (SELECT 1 FROM notice_attempts AS attempt
-             WHERE attempt.notice_id = notices.id AND attempt.state IN ('sent', 'no_target'))";
+             WHERE attempt.notice_id = latest.id AND attempt.state IN ('sent', 'no_target'))";
 
 /// Reads only the latest 500 rows, backwards from the last one.
 pub(crate) const PROBLEMS: &str = "SELECT title, created_at, agent, key, tags FROM (
@@ -205,7 +207,7 @@ impl Ledger {
         self.exists(UNDER_WAY, params![time::write(now)])
     }
 
-    /// The number of notices of the last day that are not delivered.
+    /// The number of notices of the last day that are not delivered, among the latest 1,000.
     pub fn undelivered_notices(&self, now: DateTime<Utc>) -> Result<u32> {
         self.query_row(UNDELIVERED, params![time::write(now - STILL_NEWS)], |row| row.get(0))
     }

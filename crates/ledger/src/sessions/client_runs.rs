@@ -278,6 +278,17 @@ impl Ledger {
         }
         Ok(Period::of(runs, most))
     }
+
+    /// The number of sessions of an agent (`None`: of all agents) that started at or after `since`, and their cost together
+    /// in US dollars.
+    pub fn runs_since(&self, agent: Option<&str>, since: DateTime<Utc>) -> Result<(u32, f64)> {
+        let since = time::write(since);
+        let select = Select::new("SELECT count(*), coalesce(sum(cost_usd), 0.0) FROM client_runs")
+            .always("started_at >= ?")
+            .with(&since)
+            .only("agent = ?", agent.as_ref());
+        self.query_row(select.sql(), select.values(), |row| Ok((row.get(0)?, row.get(1)?)))
+    }
 }
 
 fn waiting_run(row: &Row<'_>) -> Result<WaitingRun> {

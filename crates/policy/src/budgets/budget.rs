@@ -7,7 +7,7 @@ use crate::model::rights::policy::Budget;
 
 /// The tolerance for merging histories: an entry of `cooldown.json`, or another writer's row of the ledger, this close to a
 /// row of opsctl of its service and kind is the action of that row.
-const SAME_ACTION: TimeDelta = TimeDelta::seconds(120);
+pub const SAME_ACTION: TimeDelta = TimeDelta::seconds(120);
 
 /// The history of one service and one kind of action.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -30,8 +30,8 @@ const SESSIONS: u32 = 5;
 /// The maximum number of open questions that are shown.
 const QUESTIONS: u32 = 100;
 
-/// The maximum number of sessions or decisions that are read for a day.
-const SESSIONS_OF_A_DAY: u32 = 10_000;
+/// The maximum number of decisions that are read for a day.
+const DECISIONS_OF_A_DAY: u32 = 10_000;
 
 /// The timeout for pinging all hosts.
 const HOSTS_DEADLINE: Duration = Duration::from_secs(1);
@@ -57,7 +57,7 @@ pub struct Status {
     pub hosts: Option<Vec<PingedHost>>,
     /// The latest sessions, newest first.
     pub sessions: Vec<Run>,
-    pub sessions_last_day: usize,
+    pub sessions_last_day: u32,
     pub cost_usd_last_day: f64,
     pub spend: Spending,
     pub events: Vec<Event>,
@@ -113,7 +113,7 @@ impl Status {
         let is_of_agent = |of: &Option<String>| agent.is_none_or(|agent| of.as_deref() == Some(agent));
         let failed = |verdict| {
             let which = Which { verdict: Some(verdict), since: Some(since), agent, ..Which::default() };
-            ledger.decisions(which, SESSIONS_OF_A_DAY).map(|found| found.len())
+            ledger.decisions(which, DECISIONS_OF_A_DAY).map(|found| found.len())
         };
         self.several = ledger.agents()?.len() > 1;
         self.questions = ledger.questions(WhichQuestions::Open, QUESTIONS, now)?;
@@ -125,9 +125,8 @@ impl Status {
         self.guard_failures_last_day = failed("fail-open")? + failed("fail-closed")?;
         self.undelivered_notifications = ledger.undelivered_notices(now)?;
         self.sessions = ledger.runs(agent, None, SESSIONS)?.rows;
-        let of_the_day = ledger.runs(agent, Some(since), SESSIONS_OF_A_DAY)?.rows;
-        self.sessions_last_day = of_the_day.len();
-        let cost = of_the_day.iter().filter_map(|run| run.cost_usd).fold(0.0, |sum, cost| sum + cost);
+        let cost;
+        (self.sessions_last_day, cost) = ledger.runs_since(agent, since)?;
         // Rounded to hundredths of a cent.
         self.cost_usd_last_day = (cost * 1e4).round() / 1e4;
         self.events = ledger.events(Which { agent, ..Which::default() }, EVENTS)?;

@@ -114,9 +114,17 @@ impl Policy {
 
     /// The longest window of a budget.
     pub fn longest_window(&self) -> Window {
-        let of_hosts = self.host_budgets.iter().flat_map(|host| [&host.restart, &host.redeployment]);
-        let budgets = [&self.restart, &self.redeployment].into_iter().chain(of_hosts.flatten());
-        budgets.map(|budget| budget.window).max_by_key(|window| window.delta()).unwrap_or(self.restart.window)
+        let restart = self.window_of(ActionKind::Restart.as_str());
+        restart.max(self.window_of(ActionKind::Redeployment.as_str()))
+    }
+
+    /// The longest window of a budget for this kind of action, of services or hosts.
+    pub fn window_of(&self, kind: &str) -> Window {
+        let is_restart = kind == ActionKind::Restart.as_str();
+        let own = if is_restart { &self.restart } else { &self.redeployment };
+        let of_host = |host: &HostBudget| if is_restart { host.restart } else { host.redeployment };
+        let windows = self.host_budgets.iter().filter_map(of_host).map(|budget| budget.window);
+        windows.fold(own.window, Window::max)
     }
 
     /// The rights of a tier.
