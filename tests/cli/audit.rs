@@ -82,6 +82,42 @@ fn decisions_are_found_by_service_verdict_rule_session_and_time() {
 }
 
 #[test]
+fn all_records_are_printed_oldest_first_whatever_their_number() {
+    let sandbox = incident();
+    // 12,000 more, with an event behind every third.
+    sandbox.sql(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
+         INSERT INTO hook_decisions (at, verdict, rule, actions, services, budgets, reason)
+         SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now', i || ' seconds'), 'deny', 'tier', '', '', '', 'number ' || i FROM n;
+         INSERT INTO events (level, service, message, created_at)
+         SELECT 'info', 'adguard', 'event ' || reason, at FROM hook_decisions WHERE rule = 'tier' AND id % 3 = 0",
+    );
+    let all = |verb, options: &[&str]| -> Vec<String> {
+        let run = sandbox.opsctl(&[&[verb, "--all"], options].concat(), b"");
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+        run.stdout.lines().map(str::to_owned).collect()
+    };
+    let ids = all("audit", &["--json"]).into_iter().map(|line| {
+        let decision: Value = serde_json::from_str(&line).unwrap();
+        decision["id"].as_i64().unwrap()
+    });
+    assert!(ids.eq(1..=12_005));
+    assert_eq!(all("audit", &["--verdict", "allow"]).len(), 3);
+    assert_eq!(all("audit", &["--since", "2099-01-01T00:00:00Z"]), [""; 0]);
+
+    let events = all("events", &[]);
+    let invented: Vec<&String> = events.iter().filter(|line| line.contains("number ")).collect();
+    assert_eq!(invented.len(), 16_000);
+    assert!(invented.is_sorted_by_key(|line| line.split(" | ").next().unwrap().to_owned()));
+    assert_eq!(all("events", &["--level", "denied"]).len(), 12_002);
+
+    let run = sandbox.opsctl(&["audit", "--limit", "10001"], b"");
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stderr.contains("10001 is not in 0..=10000"), "{run:?}");
+    assert_eq!(sandbox.opsctl(&["audit", "--all", "--follow"], b"").code, Some(1));
+}
+
+#[test]
 fn a_guard_that_failed_is_in_the_audit_once_the_ledger_is_back() {
     let sandbox = Sandbox::new();
     std::fs::create_dir(sandbox.path("claudeops.db")).unwrap();

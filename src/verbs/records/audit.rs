@@ -7,12 +7,13 @@ use crate::machine::environment::Environment;
 use crate::machine::installation;
 use crate::verbs::facts::Facts;
 use crate::verbs::setup::services;
-use crate::verbs::terminal::{Failure, Listing, environment_in_force, time};
+use crate::verbs::terminal::{Failure, Listing, OK, Pages, environment_in_force, limit, time};
 use opsctl_inventory::error::suggestion;
 use opsctl_ledger::Ledger;
 use opsctl_ledger::records::decisions::{Decision, Which};
 use opsctl_policy::model::records::verdict::RULES;
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag on the command line")]
 /// List decisions on commands that act, with the actions, the rule and the budgets at that time
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -20,7 +21,7 @@ use opsctl_policy::model::records::verdict::RULES;
   opsctl audit --verdict deny --since 24h
   opsctl audit --service jellyfin --rule budget
   opsctl audit --follow                     # Ctrl-C ends it
-  opsctl audit --limit 100000 --json > audit.json")]
+  opsctl audit --all --json > audit.jsonl")]
 pub struct AuditArgs {
     /// Only decisions on this service, by any of its names in hosts.yaml
     #[arg(long, value_name = "NAME")]
@@ -41,21 +42,24 @@ pub struct AuditArgs {
     #[arg(long, value_name = "WHEN", value_parser = time::since)]
     since: Option<DateTime<Utc>>,
     /// Maximum number of decisions
-    #[arg(long, value_name = "N", default_value_t = 50)]
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = limit())]
     limit: u32,
+    /// Print all decisions, oldest first, one in a line
+    #[arg(long, conflicts_with_all = ["limit", "follow"])]
+    all: bool,
     /// Print oldest first, then wait for new decisions
     #[arg(long)]
     follow: bool,
     /// Print relative times
     #[arg(long)]
     relative: bool,
-    /// Print JSON; with `--follow` one object per line
+    /// Print JSON; with `--follow` and `--all` one object per line
     #[arg(long)]
     json: bool,
 }
 
 /// The facts of the verb.
-pub const FACTS: &[Facts] = &[Facts::reads("audit").in_guard(&["--follow"]).with_ledger()];
+pub const FACTS: &[Facts] = &[Facts::reads("audit").in_guard(&["--follow", "--all"]).with_ledger()];
 
 /// Runs the verb.
 pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
@@ -91,6 +95,14 @@ pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
             after = Some(found.first().map_or(after.unwrap_or(0), |decision| decision.id));
             Ok(found)
         });
+    }
+    if args.all {
+        let Some(ledger) = Ledger::open_existing(&environment.ledger)? else { return Ok(OK) };
+        let page = |after, through| {
+            let page = Which { after: Some(after), through: Some(through), ..which };
+            Ok(ledger.decisions(page, u32::MAX)?)
+        };
+        return listing.all(&environment, Pages::up_to(ledger.last_decision()?, page));
     }
     listing.print(&matching(which, args.limit)?, &environment)
 }

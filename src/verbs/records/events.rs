@@ -1,5 +1,7 @@
 //! `opsctl events`: lists events.
 
+use std::iter;
+
 use chrono::{DateTime, Utc};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
@@ -8,11 +10,12 @@ use crate::machine::environment::Environment;
 use crate::machine::installation;
 use crate::verbs::facts::Facts;
 use crate::verbs::setup::services;
-use crate::verbs::terminal::{Failure, Listing, environment_in_force, time};
+use crate::verbs::terminal::{Failure, Listing, OK, Pages, environment_in_force, limit, time};
 use opsctl_ledger::records::decisions::{Decision, Which};
 use opsctl_ledger::{Event, Ledger};
 use opsctl_policy::model::records::event::Level;
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag on the command line")]
 /// List the latest events and denials, newest first, or follow them
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -37,21 +40,24 @@ pub struct EventsArgs {
     #[arg(long, value_name = "WHEN", value_parser = time::since)]
     since: Option<DateTime<Utc>>,
     /// Maximum number of events
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = limit())]
     limit: u32,
+    /// Print all events and denials, oldest first, one in a line
+    #[arg(long, conflicts_with_all = ["limit", "follow"])]
+    all: bool,
     /// Print oldest first, then wait for new events
     #[arg(long)]
     follow: bool,
     /// Print relative times
     #[arg(long)]
     relative: bool,
-    /// Print JSON; with `--follow` one object per line
+    /// Print JSON; with `--follow` and `--all` one object per line
     #[arg(long)]
     json: bool,
 }
 
 /// The facts of the verb.
-pub const FACTS: &[Facts] = &[Facts::reads("events").in_guard(&["--follow"]).with_ledger()];
+pub const FACTS: &[Facts] = &[Facts::reads("events").in_guard(&["--follow", "--all"]).with_ledger()];
 
 /// The level of denied commands.
 const DENIED: &str = "denied";
@@ -91,6 +97,10 @@ pub fn run(args: &EventsArgs) -> Result<u8, Failure> {
     if args.follow {
         return listing.follow(args.limit, &environment, |limit| source.next(limit));
     }
+    if args.all {
+        let Some(ledger) = Ledger::open_existing(&environment.ledger)? else { return Ok(OK) };
+        return listing.all(&environment, source.all(&ledger)?);
+    }
     listing.print(&source.next(args.limit)?, &environment)
 }
 
@@ -120,6 +130,28 @@ impl Source<'_> {
         found.sort_by_key(|event| std::cmp::Reverse(event.at));
         found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         Ok(found)
+    }
+
+    /// All events, oldest first.
+    fn all(&self, ledger: &Ledger) -> Result<impl Iterator<Item = Result<Event, Failure>>, Failure> {
+        let which = self.which;
+        let with_denials = which.level.is_none_or(|level| level == DENIED);
+        let last_denial = if with_denials { ledger.last_decision()? } else { 0 };
+        let denials = Pages::up_to(last_denial, move |after, through| {
+            let which = Which { verdict: Some("deny"), after: Some(after), through: Some(through), ..which };
+            Ok(ledger.decisions(which, u32::MAX)?.into_iter().map(denied).collect())
+        });
+        let events = Pages::up_to(ledger.last_event()?, move |after, through| {
+            Ok(ledger.events(Which { after: Some(after), through: Some(through), ..which }, u32::MAX)?)
+        });
+        // An error has no time and comes first. Of two in one second, the denial is the newer one.
+        let at = |event: &Result<Event, Failure>| event.as_ref().ok().and_then(|event| event.at);
+        let (mut events, mut denials) = (events.peekable(), denials.peekable());
+        Ok(iter::from_fn(move || match (events.peek(), denials.peek()) {
+            (Some(event), Some(denial)) if at(event) > at(denial) => denials.next(),
+            (None, _) => denials.next(),
+            _ => events.next(),
+        }))
     }
 }
 

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::thread::sleep;
 use std::time::Duration;
 
+use clap::builder::RangedI64ValueParser;
+use clap::value_parser;
 use serde::Serialize;
 
 use super::exit_code::OK;
 use super::failure::Failure;
-use super::output::{print_json, try_print};
+use super::output::{print, print_json, try_print};
 use super::table::print_rows;
 use super::text::{Text, line};
 use crate::machine::environment::Environment;
@@ -16,6 +18,11 @@ use opsctl_ledger::Ledger;
 
 /// The polling interval of `--follow`.
 const INTERVAL: Duration = Duration::from_millis(500);
+
+/// The values of `--limit`: the records of a list are all in memory.
+pub fn limit() -> RangedI64ValueParser<u32> {
+    value_parser!(u32).range(..=10_000)
+}
 
 /// The names of the agents of the ledger.
 pub struct Agents(Vec<String>);
@@ -103,13 +110,7 @@ impl<T: Serialize, const N: usize> Listing<'_, T, N> {
         records.truncate(usize::try_from(latest).unwrap_or(usize::MAX));
         loop {
             for record in records.iter().rev() {
-                let mut text = if self.json {
-                    Text::json(record)?
-                } else {
-                    Text::from(&line(&self.row(record, &agents).join(" | ")))
-                };
-                text += "\n";
-                if try_print(text).is_err() {
+                if try_print(self.line(record, &agents)?).is_err() {
                     return Ok(OK);
                 }
             }
@@ -119,7 +120,75 @@ impl<T: Serialize, const N: usize> Listing<'_, T, N> {
         }
     }
 
+    /// Prints records as they come, one in a line, until the reader closes the pipe.
+    pub fn all(
+        &self,
+        environment: &Environment,
+        records: impl Iterator<Item = Result<T, Failure>>,
+    ) -> Result<u8, Failure> {
+        let agents = Agents::of(environment)?;
+        for record in records {
+            print(self.line(&record?, &agents)?);
+        }
+        Ok(OK)
+    }
+
+    fn line(&self, record: &T, agents: &Agents) -> Result<Text, Failure> {
+        let mut text = if self.json {
+            Text::json(record)?
+        } else {
+            Text::from(&line(&self.row(record, agents).join(" | ")))
+        };
+        text += "\n";
+        Ok(text)
+    }
+
     fn row(&self, record: &T, agents: &Agents) -> Vec<String> {
         agents.named((self.cells)(record), (self.agent_of)(record))
+    }
+}
+
+/// The number of row ids of a page.
+const PAGE: i64 = 5000;
+
+/// All records up to a row id, oldest first, read page by page: a ledger of years needs no memory for all of them.
+pub struct Pages<T, F> {
+    /// Reads the records behind one row id up to another, newest first.
+    read: F,
+    after: i64,
+    last: i64,
+    page: std::vec::IntoIter<T>,
+}
+
+impl<T, F: FnMut(i64, i64) -> Result<Vec<T>, Failure>> Pages<T, F> {
+    /// Those up to the row id `last`.
+    pub fn up_to(last: i64, read: F) -> Self {
+        Self { read, after: 0, last, page: vec![].into_iter() }
+    }
+}
+
+impl<T, F: FnMut(i64, i64) -> Result<Vec<T>, Failure>> Iterator for Pages<T, F> {
+    type Item = Result<T, Failure>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(record) = self.page.next() {
+                return Some(Ok(record));
+            }
+            if self.after >= self.last {
+                return None;
+            }
+            let through = (self.after + PAGE).min(self.last);
+            match (self.read)(self.after, through) {
+                Ok(mut records) => {
+                    records.reverse();
+                    (self.page, self.after) = (records.into_iter(), through);
+                }
+                Err(error) => {
+                    self.after = self.last;
+                    return Some(Err(error));
+                }
+            }
+        }
     }
 }

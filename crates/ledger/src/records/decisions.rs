@@ -101,6 +101,8 @@ pub struct Which<'a> {
     pub since: Option<DateTime<Utc>>,
     /// Those after this row id.
     pub after: Option<i64>,
+    /// Those up to this row id.
+    pub through: Option<i64>,
     /// Those of this agent.
     pub agent: Option<&'a str>,
 }
@@ -188,7 +190,7 @@ impl Change<'_> {
 impl Ledger {
     /// The latest matching decisions, at most `count`, newest first.
     pub fn decisions(&self, which: Which<'_>, count: u32) -> Result<Vec<Decision>> {
-        let Which { service, verdict, rule, session, since, after, agent, .. } = which;
+        let Which { service, verdict, rule, session, since, after, through, agent, .. } = which;
         let since = since.map(time::write);
         // Words have no index.
         let is_bounded = session.is_some() || since.is_some() || after.is_some();
@@ -199,17 +201,23 @@ impl Ledger {
             .only("verdict = ?", verdict.as_ref())
             .only("at >= ?", since.as_ref())
             .only("id > ?", after.as_ref())
+            .only("id <= ?", through.as_ref())
             .only("id > (SELECT max(id) FROM hook_decisions) - ?", searched.as_ref())
             .only("agent = ?", agent.as_ref())
             .only("instr(' ' || services || ' ', ' ' || ? || ' ') > 0", service.as_ref())
             .only("instr(' ' || rule || ' ', ' ' || ? || ' ') > 0", rule.as_ref())
-            .then(if since.is_some() || verdict.is_some() {
+            .then(if through.is_none() && (since.is_some() || verdict.is_some()) {
                 " ORDER BY at DESC, id DESC LIMIT ?"
             } else {
                 " ORDER BY id DESC LIMIT ?"
             })
             .with(&count);
         self.select(&select, decision)
+    }
+
+    /// The row id of the last decision; 0 if there is none.
+    pub fn last_decision(&self) -> Result<i64> {
+        self.query_row("SELECT coalesce(max(id), 0) FROM hook_decisions", &[], |row| row.get(0))
     }
 
     /// The latest matching decisions, at most `most`, newest first, and whether there are more.

@@ -148,15 +148,18 @@ impl Ledger {
         if which == Which::default() {
             return self.latest_events(count);
         }
-        let Which { service, level, session, since, after, agent, .. } = which;
+        let Which { service, level, session, since, after, through, agent, .. } = which;
         let [in_session, tables, of_agent] = OF_SESSION;
         let floor = since.map(time::floor);
         let searched = (since.is_none() && after.is_none()).then_some(SEARCHED);
-        let by_time = since.is_some() && migrate::has_index_on(&self.connection, "events", "created_at")?;
+        let by_time = since.is_some()
+            && through.is_none()
+            && migrate::has_index_on(&self.connection, "events", "created_at")?;
         let select =
             Select::new(format!("SELECT id, created_at, level, service, message, {of_agent} FROM {tables}"))
                 .only("created_at >= ?", floor.as_ref())
                 .only("id > ?", after.as_ref())
+                .only("id <= ?", through.as_ref())
                 .only("id > (SELECT max(id) FROM events) - ?", searched.as_ref())
                 .only("service = ?", service.as_ref())
                 .only("level = ?", level.as_ref())
@@ -169,6 +172,11 @@ impl Ledger {
             let is_in_time = |at: DateTime<Utc>| since.is_none_or(|since| at >= since);
             Ok(Some(event(row)?).filter(|event| event.at.map_or(since.is_none(), is_in_time)))
         })
+    }
+
+    /// The row id of the last event; 0 if there is none.
+    pub fn last_event(&self) -> Result<i64> {
+        self.query_row("SELECT coalesce(max(id), 0) FROM events", &[], |row| row.get(0))
     }
 
     /// The latest events of an agent (`None`: of all agents) at or after `since`, at most `most`, newest first.
