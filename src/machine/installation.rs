@@ -40,7 +40,7 @@ pub fn in_force(environment: &Environment, warnings: &mut Vec<Warning>) -> Compi
             if services > MANY_SERVICES && !environment.ignore_compiled {
                 warnings.push(Warning::Unrendered { path, services });
             }
-            return Compiled { installation, tier: None };
+            return Compiled { tier: installation.policy.tier, installation };
         }
         Some((Err(error), _)) => warnings.push(Warning::Inventory(error)),
         None => {}
@@ -105,7 +105,8 @@ pub fn windows_in_force(environment: &Environment) -> Vec<(String, u32)> {
 }
 
 /// The keys of `hosts.yaml` that the header has.
-const RULE_KEYS: [&str; 12] = [
+const RULE_KEYS: [&str; 13] = [
+    "tier",
     "programs",
     "effects",
     "never",
@@ -119,6 +120,17 @@ const RULE_KEYS: [&str; 12] = [
     "role",
     "redact_output",
 ];
+
+/// The only folder below the project's that was rendered, if the project's was not.
+pub fn rendered_below(environment: &Environment) -> Option<PathBuf> {
+    let is_rendered = |folder: &Path| folder.join(COMPILED_POLICY).is_file();
+    if is_rendered(&environment.project_dir) {
+        return None;
+    }
+    let below = std::fs::read_dir(&environment.project_dir).ok()?.flatten().map(|entry| entry.path());
+    let mut rendered = below.filter(|folder| is_rendered(folder));
+    rendered.next().filter(|_| rendered.next().is_none())
+}
 
 /// The inventory file: `named`, else the first usual path that exists.
 pub fn hosts_file(named: Option<&Path>) -> Option<PathBuf> {

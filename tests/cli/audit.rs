@@ -82,7 +82,7 @@ fn decisions_are_found_by_service_verdict_rule_session_and_time() {
 }
 
 #[test]
-fn all_records_are_printed_oldest_first_whatever_their_number() {
+fn all_records_of_a_large_ledger_are_printed_oldest_first() {
     let sandbox = incident();
     // 12,000 more, with an event behind every third.
     sandbox.sql(

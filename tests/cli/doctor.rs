@@ -480,3 +480,23 @@ fn a_compose_file_that_is_not_in_use_fails_in_the_agents_container() {
         assert_eq!((run.code, finding(&run, "compose files").0.as_str()), (Some(0), "ok"), "{run:?}");
     }
 }
+
+#[test]
+fn the_project_that_was_rendered_below_is_found() {
+    let sandbox = Sandbox::new();
+    sandbox.opsctl(&["init", "lab"], b"");
+    for file in ["hosts.yaml", "hosts.schema.json"] {
+        std::fs::copy(sandbox.path("lab").join(file), sandbox.path(file)).unwrap();
+    }
+    let settings = |arguments: &[&str]| {
+        let run = sandbox.opsctl(&[&["doctor", "--quick", "--only", "settings"], arguments].concat(), b"");
+        (run.code, run.stdout)
+    };
+    assert_eq!(settings(&[]).0, Some(1), "nothing is rendered");
+    sandbox.opsctl(&["render", "--out", "one"], b"");
+    let found = (Some(0), "ok       settings: up to date with hosts.yaml\n".to_owned());
+    assert_eq!(settings(&[]), found);
+    sandbox.opsctl(&["render", "--out", "two"], b"");
+    assert_eq!(settings(&[]).0, Some(1), "one of two");
+    assert_eq!(settings(&["--project", "two"]), found);
+}

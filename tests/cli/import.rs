@@ -357,7 +357,8 @@ fn an_existing_file_is_kept_and_the_diff_applies() {
         .stdin(std::fs::File::open(sandbox.write("lab.diff", &diff.stdout)).unwrap())
         .status();
     assert!(patch.unwrap().success());
-    let render = sandbox.opsctl(&["render", "--hosts", "lab/hosts.yaml", "--out", "project"], b"");
+    let render =
+        sandbox.opsctl(&["render", "--hosts", "lab/hosts.yaml", "--out", "project", "--tier", "none"], b"");
     let others =
         render.stderr.lines().filter(|line| !line.contains("a mod of the client can silence the hooks"));
     assert_eq!((render.code, others.count()), (Some(0), 0), "{render:?}");

@@ -28,16 +28,47 @@ fn a_starter_renders_and_checks() {
     }
 }
 
+/// What init prints on a terminal where a person types these lines.
+fn on_a_terminal(sandbox: &Sandbox, lines: &str) -> String {
+    let line = format!("printf {lines:?} | {} init lab", env!("CARGO_BIN_EXE_opsctl"));
+    let line = line.replacen("| ", "| script -qec '", 1) + "' /dev/null";
+    let output =
+        std::process::Command::new("sh").args(["-c", &line]).current_dir(sandbox.path(".")).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().replace('\r', "")
+}
+
+#[test]
+fn a_person_is_asked_for_the_tier_and_for_sources() {
+    let sandbox = Sandbox::new();
+    sandbox.write("stack/compose.yaml", "services: {sonarr: {image: sonarr}}\n");
+    let printed = on_a_terminal(&sandbox, "5\n2\nstack\n");
+    assert!(printed.contains("`5` is no tier; write 1, 2, 3 or none"), "{printed}");
+    let hosts = sandbox.read("lab/hosts.yaml");
+    assert!(hosts.contains("\n  tier: 2 ") && hosts.contains("sonarr:"), "{hosts}");
+}
+
+#[test]
+fn the_tier_is_that_of_the_rendered_sessions() {
+    for (choice, tier) in [(&[][..], 1), (&["--tier", "3"], 3), (&["--tier", "none"], 0)] {
+        let sandbox = Sandbox::new();
+        sandbox.opsctl(&[&["init"], choice, &["lab"]].concat(), b"");
+        std::fs::copy(sandbox.path("lab/hosts.yaml"), sandbox.path("hosts.yaml")).unwrap();
+        let status = |when| {
+            let run = sandbox.opsctl(&["status", "--no-hosts", "--json"], b"");
+            let status: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+            assert_eq!(status["tier"].as_u64().unwrap_or(0), tier, "{choice:?}, {when}");
+        };
+        status("before it is rendered");
+        let rendered = sandbox.opsctl(&["render"], b"");
+        assert_eq!(rendered.stderr.contains("no tier: in sessions"), tier == 0, "{rendered:?}");
+        status("rendered");
+    }
+}
+
 #[test]
 fn the_next_steps_are_printed_on_a_terminal() {
     let sandbox = Sandbox::new();
-    let line = format!("{} init lab", env!("CARGO_BIN_EXE_opsctl"));
-    let output = std::process::Command::new("script")
-        .args(["-qec", &line, "/dev/null"])
-        .current_dir(sandbox.path("."))
-        .output()
-        .unwrap();
-    let printed = String::from_utf8(output.stdout).unwrap().replace('\r', "");
+    let printed = on_a_terminal(&sandbox, "\n\n");
     let next = "next: edit hosts.yaml and .env in lab, then run there\n  docker compose up -d --build\n\
                 or, without a container,\n  opsctl render --out project\n";
     assert!(printed.ends_with(&format!("lab/.env\n{next}")), "{printed}");

@@ -20,7 +20,7 @@ const NOTICE: &str = "opsctl: a mod of the client can silence the hooks in ./.cl
 fn rendered(hosts: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("hosts.yaml", hosts);
-    let run = sandbox.opsctl(&["render", "--empty"], b"");
+    let run = sandbox.opsctl(&["render", "--empty", "--tier", "none"], b"");
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), NOTICE), "{run:?}");
     assert_eq!(run.stdout, FILES.map(|file| format!("./{file}\n")).concat());
     sandbox
@@ -215,7 +215,7 @@ fn harmless_keys_are_kept_and_hooks_of_others_are_removed() {
     let lint = json!({"matcher": "Write", "hooks": [{"type": "command", "command": "lint"}]});
     let theirs = json!({"model": "opus", "hooks": {"PostToolUse": [lint]}, "env": {"TZ": "UTC"}});
     sandbox.write(FILES[0], &theirs.to_string());
-    let run = sandbox.opsctl(&["render", "--empty"], b"");
+    let run = sandbox.opsctl(&["render", "--empty", "--tier", "none"], b"");
     assert_eq!(
         (run.code, run.stderr.replace(NOTICE, "").as_str()),
         (
@@ -250,7 +250,7 @@ fn settings_that_weaken_the_guard_are_removed_and_reported_a_line_each() {
             };
             assert_eq!(check.stderr.lines().filter(reported).count(), 1, "{key}: {}", check.stderr);
         }
-        let run = sandbox.opsctl(&["render", "--empty"], b"");
+        let run = sandbox.opsctl(&["render", "--empty", "--tier", "none"], b"");
         assert_eq!((run.code, run.stderr.lines().count()), (Some(0), keys.len() + 1), "{run:?}");
         let left: Value = serde_json::from_str(&sandbox.read(file)).unwrap();
         assert_eq!((&left["env"], &left["permissions"]), (&json!({"TZ": "UTC"}), &json!({"deny": ["Read"]})));
@@ -408,9 +408,11 @@ fn hooks_of_hosts_yaml_follow_ours_and_are_removed_with_their_entry() {
     let sandbox = Sandbox::new();
     let settings = |hosts_yaml: &str| -> serde_json::Value {
         sandbox.write("hosts.yaml", hosts_yaml);
-        for arguments in
-            [&["render", "--empty"][..], &["render", "--empty"], &["render", "--empty", "--check"]]
-        {
+        for arguments in [
+            &["render", "--empty", "--tier", "none"][..],
+            &["render", "--empty", "--tier", "none"],
+            &["render", "--empty", "--tier", "none", "--check"],
+        ] {
             let run = sandbox.opsctl(arguments, b"");
             assert_eq!((run.code, run.stderr.replace(NOTICE, "").as_str()), (Some(0), ""), "{run:?}");
         }

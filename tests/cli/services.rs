@@ -280,7 +280,7 @@ programs:
         "{render:?}"
     );
     sandbox.write("hosts.yaml", &together.replace("effect: unknown", "effect: reads"));
-    let render = sandbox.opsctl(&["render", "--out", "project"], b"");
+    let render = sandbox.opsctl(&["render", "--out", "project", "--tier", "none"], b"");
     let others =
         render.stderr.lines().filter(|line| !line.contains("a mod of the client can silence the hooks"));
     assert_eq!((render.code, others.count()), (Some(0), 0), "{render:?}");

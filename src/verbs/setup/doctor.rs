@@ -19,12 +19,17 @@ use crate::verbs::terminal::{FAILED, Failure, OK, print, print_json};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl doctor
+  opsctl doctor --project project
   opsctl doctor --quick     # without hosts, services and other programs
   opsctl doctor --hooks     # every hook, and why one does not run
   opsctl doctor --json
 
 Each finding comes with its remedy. Exit code 1 if something failed; warnings do not count.")]
 pub struct DoctorArgs {
+    /// The folder with .claude/settings.json; default: `CLAUDE_PROJECT_DIR`, else the current folder, else the one below it that was
+    /// rendered
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
     /// Skip slow checks
     #[arg(long)]
     quick: bool,
@@ -50,7 +55,10 @@ pub const FACTS: &[Facts] = &[Facts::reads("doctor").with_keys()];
 
 /// Runs the verb.
 pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
-    let environment = Environment::of_process();
+    let mut environment = Environment::of_process();
+    if let Some(project) = args.project.clone().or_else(|| installation::rendered_below(&environment)) {
+        environment.project_dir = project;
+    }
     let opsctl = std::env::current_exe()?;
     let mut locations =
         Locations { settings: args.settings.clone(), ..client::locations(&environment.project_dir) };

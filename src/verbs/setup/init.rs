@@ -1,14 +1,16 @@
 //! `opsctl init`: writes the files of a new installation.
 
+use std::fmt::Display;
 use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write as _};
+use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum as _};
 use data_encoding::BASE64URL_NOPAD;
 use ring::rand::{SecureRandom as _, SystemRandom};
 
+use super::render::TierChoice;
 use crate::guard::approval::{ApprovalError, KeyError};
 use crate::setup::import;
 use crate::setup::import::Source;
@@ -50,6 +52,9 @@ const FLEET: [(&str, &str, u32); 3] = [
 /// The password of the ledger. The users of three containers read it.
 const FLEET_PASSWORD: (&str, u32) = ("ledger/password", 0o644);
 
+/// The line of `hosts.yaml` with the tier.
+const TIER: &str = "  tier: 1    ";
+
 /// The line of `.env` that names the files of compose.
 const COMPOSE_FILE: &str = "#COMPOSE_FILE=compose.yaml:egress.yaml\n";
 
@@ -86,6 +91,9 @@ See docs/import.md for what is read, and which values are guesses.")]
 pub struct InitArgs {
     /// The folder; created if it does not exist
     folder: PathBuf,
+    /// The tier of sessions without `CLAUDEOPS_TIER`, as `policy.tier` of hosts.yaml [default: 1; on a terminal, init asks]
+    #[arg(long, value_name = "TIER", hide_default_value = true)]
+    tier: Option<TierChoice>,
     /// Overwrite existing files
     #[arg(long, conflicts_with = "from")]
     force: bool,
@@ -111,7 +119,7 @@ pub const FACTS: &[Facts] = &[Facts::operator("init").quiet(&["--diff"]).writes(
 
 /// Runs the verb.
 pub fn run(args: &InitArgs) -> Result<u8, Failure> {
-    let InitArgs { folder, force, from, diff, egress, guard, fleet } = args;
+    let InitArgs { folder, tier, force, from, diff, egress, guard, fleet } = args;
     if *diff {
         return show_diff(&folder.join(HOSTS_FILE), from);
     }
@@ -132,7 +140,27 @@ pub fn run(args: &InitArgs) -> Result<u8, Failure> {
         };
         return Err(Failure::new(format!("{} exists already{remedy}", path.display())));
     }
-    let hosts = if from.is_empty() { HOSTS.to_owned() } else { imported(from)? };
+    let asks = screen::is_terminal() && io::stdin().is_terminal();
+    let tier = match tier {
+        None if asks => ask(
+            "Tier of sessions: 1 observes, 2 also restarts services, 3 also redeploys them, none",
+            "1",
+            |answer| {
+                TierChoice::from_str(answer, false)
+                    .map_err(|_| format!("`{answer}` is no tier; write 1, 2, 3 or none"))
+            },
+        )?,
+        tier => tier.unwrap_or(TierChoice::Observe),
+    };
+    let from = if from.is_empty() && asks {
+        ask("Import from a compose file, an inventory, a folder, ssh://HOST, …", "nothing", |answer| {
+            if answer == "nothing" { Ok(vec![]) } else { answer.split_whitespace().map(str::parse).collect() }
+        })?
+    } else {
+        from.clone()
+    };
+    let hosts = if from.is_empty() { HOSTS.to_owned() } else { imported(&from)? };
+    let hosts = hosts.replace(TIER, &of_tier(tier));
     for name in FOLDERS.into_iter().chain((*guard || *fleet).then_some(GUARD_FOLDER)) {
         let path = folder.join(name);
         fs::create_dir_all(&path).map_err(|error| cannot_write(&path, &error))?;
@@ -161,6 +189,28 @@ pub fn run(args: &InitArgs) -> Result<u8, Failure> {
         print(&next_steps(folder));
     }
     Ok(OK)
+}
+
+/// The beginning of the line of `hosts.yaml` with this tier.
+fn of_tier(choice: TierChoice) -> String {
+    choice
+        .tier()
+        .map_or_else(|| "# tier: 1    ".to_owned(), |tier| TIER.replace('1', &tier.number().to_string()))
+}
+
+/// Asks the person at the terminal until the answer can be read; an empty one, and the end of the input, is `default`.
+fn ask<T, E: Display>(what: &str, default: &str, read: impl Fn(&str) -> Result<T, E>) -> Result<T, Failure> {
+    loop {
+        print(&format!("{what} [{default}]: "));
+        io::stdout().flush()?;
+        let mut line = String::new();
+        io::stdin().read_line(&mut line)?;
+        let answer = Some(line.trim()).filter(|line| !line.is_empty()).unwrap_or(default);
+        match read(answer) {
+            Ok(value) => return Ok(value),
+            Err(why) => complain(format_args!("{why}")),
+        }
+    }
 }
 
 /// What to do with the files.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use crate::machine::environment::Environment;
 use crate::machine::installation::hosts_file;
@@ -19,14 +19,15 @@ use opsctl_policy::model::rights::policy::Tier;
 #[command(after_help = "Examples:
   opsctl render                               # into the current folder
   opsctl render --hosts lab.yaml --out /app   # /app/.claude/settings.json etc.
+  opsctl render --tier 1 --out project        # sessions in project observe
   opsctl render --out /app --managed /etc/claude-code/managed-settings.json
   opsctl render --out /app --check            # exit code 1 if anything differs
 
 Without --hosts, the file is CLAUDEOPS_HOSTS, else /app/hosts.yaml, else ./hosts.yaml.")]
 pub struct RenderArgs {
-    /// The default tier of sessions with these files; `CLAUDEOPS_TIER` overrides it
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
-    tier: Option<u8>,
+    /// The tier of sessions with these files, unless `CLAUDEOPS_TIER` states one; default: `policy.tier` of hosts.yaml
+    #[arg(long, value_name = "TIER")]
+    tier: Option<TierChoice>,
     /// The hosts.yaml file
     #[arg(long, value_name = "FILE")]
     hosts: Option<PathBuf>,
@@ -51,6 +52,35 @@ pub struct RenderArgs {
     check: bool,
 }
 
+/// A tier of sessions, or the choice of none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TierChoice {
+    /// Sessions observe
+    #[value(name = "1")]
+    Observe,
+    /// They also restart services, and make changes that can be undone
+    #[value(name = "2")]
+    Remediate,
+    /// They also redeploy services
+    #[value(name = "3")]
+    Full,
+    /// Only budgets and rules apply, unless `CLAUDEOPS_TIER` states a tier
+    #[value(name = "none")]
+    None,
+}
+
+impl TierChoice {
+    /// The tier, if one was chosen.
+    pub const fn tier(self) -> Option<Tier> {
+        match self {
+            Self::Observe => Some(Tier::Observe),
+            Self::Remediate => Some(Tier::Remediate),
+            Self::Full => Some(Tier::Full),
+            Self::None => None,
+        }
+    }
+}
+
 /// The facts of the verb.
 pub const FACTS: &[Facts] =
     &[Facts::operator("render").quiet(&["--check"]).writes(&["--out", "--managed", "--egress"]).with_state()];
@@ -69,7 +99,8 @@ pub fn run(args: &RenderArgs) -> Result<u8, Failure> {
             hosts.display()
         )));
     }
-    let compiled = Compiled { installation, tier: args.tier.and_then(Tier::from_number) };
+    let tier = args.tier.map_or(installation.policy.tier, TierChoice::tier);
+    let compiled = Compiled { installation, tier };
     let opsctl = match &args.opsctl {
         Some(path) => path.clone(),
         None => std::env::current_exe().map_err(|error| {
@@ -114,6 +145,11 @@ pub fn run(args: &RenderArgs) -> Result<u8, Failure> {
             "a mod of the client can silence the hooks in {}; to prevent that, run `opsctl render --managed {MANAGED}` as root",
             args.out.join(SETTINGS).display()
         ));
+    }
+    if tier.is_none() && args.tier.is_none() && managed_file.is_none() {
+        complain(
+            "no tier: in sessions without CLAUDEOPS_TIER, budgets and rules apply, but the limits of no tier; state one with `--tier 1` or `policy.tier`, or choose this with `--tier none`",
+        );
     }
     for file in &rendered {
         print(&format!("{}\n", args.out.join(&file.path).display()));

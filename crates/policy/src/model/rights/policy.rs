@@ -45,6 +45,8 @@ pub struct Policy {
     pub on_failure: OnFailure,
     /// Whether secrets in the output of tools are replaced before the model reads them.
     pub redact_output: bool,
+    /// The tier of sessions for which nothing else states one.
+    pub tier: Option<Tier>,
     /// The rights of tiers 1, 2 and 3, in this order.
     pub tiers: [TierPolicy; 3],
     /// The verification before a session ends.
@@ -86,6 +88,7 @@ impl Default for Policy {
             hosts: HostsAllowed::Inventory,
             on_failure: OnFailure::Open,
             redact_output: true,
+            tier: None,
             tiers: Tier::ALL.map(TierPolicy::default_of),
             verify: Verification::default(),
             rules: Rules::default(),
