@@ -14,10 +14,16 @@ use opsctl_policy::budgets::unidentified::names_key;
 use opsctl_policy::decide::{BudgetKey, Snapshot};
 use opsctl_policy::model::rights::policy::{Per, Policy, Unlisted};
 
-/// The last column: whether opsctl wrote the row. Rows of the agent `?4`, and of unknown ones; `NULL`: of all agents.
+/// The latest ones, at most `?5`. The last column: whether opsctl wrote the row. Rows of the agent `?4`, and of unknown ones; `NULL`:
+/// of all agents.
 pub(crate) const ACTIONS: &str =
     "SELECT timestamp, id, action_id IS NOT NULL FROM cooldown_actions LEFT JOIN recorded_actions ON action_id = id
-     WHERE service = ?1 AND action_type = ?2 AND timestamp >= ?3 AND (recorded_actions.agent = ?4 OR recorded_actions.agent IS NULL OR ?4 IS NULL)";
+     WHERE service = ?1 AND action_type = ?2 AND timestamp >= ?3 AND (recorded_actions.agent = ?4 OR recorded_actions.agent IS NULL OR ?4 IS NULL)
+     ORDER BY timestamp DESC LIMIT ?5";
+
+/// This many more actions of a service than twice the highest limit are read: some may not count, because they were cleared or are
+/// recorded twice.
+const MORE_THAN_LIMITS: i64 = 100;
 
 /// The latest starts that closed a cycle, which have no row in `cooldown_actions`.
 pub(crate) const UNCOUNTED: &str = "SELECT settled_at FROM (
@@ -165,6 +171,7 @@ impl<'a> Reader<'a> {
 
     fn usage_of(&self, keys: &[BudgetKey]) -> Result<Snapshot> {
         let (now, since) = (time::write(self.now), time::floor(self.since));
+        let most = MORE_THAN_LIMITS + 2 * i64::from(self.policy.highest_limit());
         // A row of another writer within the window may be the action of a row of opsctl shortly before it.
         let window =
             |key: &BudgetKey| time::floor(self.now - self.policy.window_of(key.kind).delta() - SAME_ACTION);
@@ -183,7 +190,7 @@ impl<'a> Reader<'a> {
             if self.policy.exclusive.is_some() {
                 add(UsageQuery::Holder, leases::OF_OTHERS, vec![&key.service, &self.agent, &now]);
             }
-            add(UsageQuery::Action, ACTIONS, vec![&key.service, &key.kind, window, only]);
+            add(UsageQuery::Action, ACTIONS, vec![&key.service, &key.kind, window, only, &most]);
         }
         let mut found: Vec<BudgetRows> = keys.iter().map(|_| BudgetRows::default()).collect();
         self.connection.read_all(&queries, |query, row| {

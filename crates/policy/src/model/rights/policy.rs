@@ -130,6 +130,12 @@ impl Policy {
         windows.fold(own.window, Window::max)
     }
 
+    /// The highest limit of a budget, of services or hosts.
+    pub fn highest_limit(&self) -> u32 {
+        let of_hosts = self.host_budgets.iter().flat_map(|host| [host.restart, host.redeployment]).flatten();
+        of_hosts.map(|budget| budget.limit).fold(self.restart.limit.max(self.redeployment.limit), u32::max)
+    }
+
     /// The rights of a tier.
     pub fn tier(&self, tier: Tier) -> &TierPolicy {
         tier.of(&self.tiers)
