@@ -67,7 +67,7 @@ use guarding::{approvals, explain, guarded, hook, notify, serve};
 use records::{audit, cooldown, db, events, grant, metrics, prune, report, sessions, stats, status, verify};
 use running::{context, handoff, launch, mcp, session, tier};
 use setup::{demo, doctor, hosts, init, key, manual, rehearse, render, suggest};
-use terminal::{FAILED, Failure, OK, check_written, complain, complain_as_is, mistakes};
+use terminal::{FAILED, Failure, OK, check_written, complain, complain_as_is, mistakes, screen};
 
 use crate::machine::environment::Environment;
 use crate::machine::link::SERVED;
@@ -93,6 +93,9 @@ struct Cli {
     verb: Verb,
 }
 
+/// The width of the help on a wide terminal, as clap has it.
+const HELP_WIDTH: usize = 100;
+
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Colors {
     Auto,
@@ -111,64 +114,97 @@ impl Colors {
     }
 }
 
-/// The verbs: each with the module of its facts, its arguments, and what runs it.
+/// The verbs in groups: each with the module of its facts, its arguments, and what runs it.
 macro_rules! verbs {
-    ($($verb:ident: $module:ident, $arguments:ident, $run:expr;)*) => {
+    ($($group:literal { $($verb:ident: $module:ident, $arguments:ident, $run:expr;)* })*) => {
         #[derive(Debug, Subcommand)]
         enum Verb {
-            $($verb($module::$arguments),)*
+            $($($verb($module::$arguments),)*)*
         }
 
         impl Verb {
             fn run(&self) -> Result<u8, Failure> {
                 match self {
-                    $(Self::$verb(arguments) => $run(arguments),)*
+                    $($(Self::$verb(arguments) => $run(arguments),)*)*
                 }
             }
         }
 
         /// The facts of all verbs.
-        const FACTS: &[&[Facts]] = &[$($module::FACTS),*];
+        const FACTS: &[&[Facts]] = &[$($($module::FACTS),*),*];
+
+        /// The groups of the help, with their verbs.
+        const GROUPS: &[(&str, &[&str])] = &[$(($group, &[$(stringify!($verb)),*])),*];
     };
 }
 
 verbs! {
-    Hook: hook, HookArgs, |args| Ok(hook::run(args));
-    Render: render, RenderArgs, render::run;
-    Explain: explain, ExplainArgs, explain::run;
-    Hosts: hosts, HostsArgs, hosts::run;
-    Verify: verify, VerifyArgs, verify::run;
-    Cooldown: cooldown, CooldownArgs, cooldown::run;
-    Events: events, EventsArgs, events::run;
-    Status: status, StatusArgs, status::run;
-    Report: report, ReportArgs, report::run;
-    Tier: tier, TierArgs, tier::run;
-    Context: context, ContextArgs, context::run;
-    Notify: notify, NotifyArgs, notify::run;
-    Launch: launch, LaunchArgs, launch::run;
-    Serve: serve, ServeArgs, serve::run;
-    Session: session, SessionArgs, session::run;
-    Sessions: sessions, SessionsArgs, sessions::run;
-    Handoff: handoff, HandoffArgs, handoff::run;
-    Mcp: mcp, McpArgs, mcp::run;
-    Approvals: approvals, ApprovalsArgs, approvals::list;
-    Approve: approvals, ApproveArgs, approvals::approve;
-    Refuse: approvals, RefuseArgs, approvals::refuse;
-    Grant: grant, GrantArgs, grant::run;
-    Key: key, KeyArgs, key::run;
-    Metrics: metrics, MetricsArgs, metrics::run;
-    Audit: audit, AuditArgs, audit::run;
-    Stats: stats, StatsArgs, stats::run;
-    Suggest: suggest, SuggestArgs, suggest::run;
-    Prune: prune, PruneArgs, prune::run;
-    Db: db, DbArgs, db::run;
-    Demo: demo, DemoArgs, demo::run;
-    Doctor: doctor, DoctorArgs, doctor::run;
-    Init: init, InitArgs, init::run;
-    Rehearse: rehearse, RehearseArgs, rehearse::run;
-    Completions: manual, CompletionsArgs, |args| Ok(manual::completions(args, Cli::command()));
-    // `help` has no page of its own.
-    Man: manual, ManArgs, |args| manual::man(args, Cli::command().disable_help_subcommand(true));
+    "Daily use" {
+        Status: status, StatusArgs, status::run;
+        Report: report, ReportArgs, report::run;
+        Hosts: hosts, HostsArgs, hosts::run;
+        Verify: verify, VerifyArgs, verify::run;
+        Cooldown: cooldown, CooldownArgs, cooldown::run;
+        Explain: explain, ExplainArgs, explain::run;
+    }
+    "Set-up" {
+        Demo: demo, DemoArgs, demo::run;
+        Init: init, InitArgs, init::run;
+        Render: render, RenderArgs, render::run;
+        Doctor: doctor, DoctorArgs, doctor::run;
+        Rehearse: rehearse, RehearseArgs, rehearse::run;
+        Suggest: suggest, SuggestArgs, suggest::run;
+        Key: key, KeyArgs, key::run;
+        Db: db, DbArgs, db::run;
+    }
+    "Answers of a person" {
+        Approvals: approvals, ApprovalsArgs, approvals::list;
+        Approve: approvals, ApproveArgs, approvals::approve;
+        Refuse: approvals, RefuseArgs, approvals::refuse;
+        Grant: grant, GrantArgs, grant::run;
+    }
+    "Records" {
+        Audit: audit, AuditArgs, audit::run;
+        Events: events, EventsArgs, events::run;
+        Sessions: sessions, SessionsArgs, sessions::run;
+        Notify: notify, NotifyArgs, notify::run;
+        Stats: stats, StatsArgs, stats::run;
+        Metrics: metrics, MetricsArgs, metrics::run;
+        Prune: prune, PruneArgs, prune::run;
+    }
+    "For the client, the entrypoint and the shell" {
+        Hook: hook, HookArgs, |args| Ok(hook::run(args));
+        Session: session, SessionArgs, session::run;
+        Tier: tier, TierArgs, tier::run;
+        Context: context, ContextArgs, context::run;
+        Handoff: handoff, HandoffArgs, handoff::run;
+        Mcp: mcp, McpArgs, mcp::run;
+        Launch: launch, LaunchArgs, launch::run;
+        Serve: serve, ServeArgs, serve::run;
+        Completions: manual, CompletionsArgs, |args| Ok(manual::completions(args, Cli::command()));
+        // `help` has no page of its own.
+        Man: manual, ManArgs, |args| manual::man(args, Cli::command().disable_help_subcommand(true));
+    }
+}
+
+/// The command line, with its verbs in groups where help lists them.
+fn command_line() -> clap::Command {
+    let program = Cli::command();
+    let mut listed = String::new();
+    for (group, verbs) in GROUPS {
+        listed += &format!("{group}:\n");
+        for verb in *verbs {
+            let name = verb.to_lowercase();
+            let about = program.find_subcommand(&name).and_then(clap::Command::get_about);
+            let line = format!("  {name:<11} {}", about.map(ToString::to_string).unwrap_or_default());
+            listed +=
+                &(screen::hanging(&line, 14, screen::width().unwrap_or(HELP_WIDTH).min(HELP_WIDTH)) + "\n");
+        }
+        listed.push('\n');
+    }
+    program.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{listed}Options:\n{{options}}{{after-help}}"
+    ))
 }
 
 /// The facts of a verb by its words.
@@ -216,7 +252,7 @@ fn call(arguments: &[OsString]) -> Result<u8, Failure> {
         }
         _ => (false, arguments.to_vec()),
     };
-    let program = Cli::command();
+    let program = command_line();
     let matches = program.clone().try_get_matches_from(&arguments)?;
     let Cli { color, verb } = Cli::from_arg_matches(&matches)?;
     match color {

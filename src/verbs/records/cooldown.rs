@@ -33,13 +33,15 @@ const CLOCK_DIFFERENCE: TimeDelta = TimeDelta::minutes(1);
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl cooldown                      # all services
-  opsctl cooldown show jellyfin --json
+  opsctl cooldown jellyfin --json      # one service
   opsctl cooldown record jellyfin --kind redeployment
   opsctl cooldown healthy jellyfin     # a statement; `opsctl verify` checks
   opsctl cooldown checked              # sets last_run of cooldown.json
   opsctl cooldown reset jellyfin       # clears the counters
   opsctl cooldown forget old-wiki      # no longer in hosts.yaml")]
 pub struct CooldownArgs {
+    /// The service to show; default: all
+    service: Option<String>,
     #[command(subcommand)]
     verb: Option<CooldownVerb>,
     /// Print JSON
@@ -136,13 +138,18 @@ pub fn run(args: &CooldownArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
     let installation = installation_in_force(&environment);
     let budgets = Budgets { environment, installation, now: Utc::now() };
+    let show = |service: Option<&str>| {
+        let service = services::asked(&budgets.environment, &budgets.installation.inventory, service)?;
+        budgets.show(service.as_deref(), args.json)
+    };
+    if let (Some(service), Some(_)) = (&args.service, &args.verb) {
+        return Err(Failure::new(format!(
+            "`{service}` is not a verb of cooldown; `opsctl cooldown --help` lists them"
+        )));
+    }
     let service = match &args.verb {
-        None => return budgets.show(None, args.json),
-        Some(CooldownVerb::Show { service }) => {
-            let service =
-                services::asked(&budgets.environment, &budgets.installation.inventory, service.as_deref())?;
-            return budgets.show(service.as_deref(), args.json);
-        }
+        None => return show(args.service.as_deref()),
+        Some(CooldownVerb::Show { service }) => return show(service.as_deref()),
         Some(CooldownVerb::Record { service, kind, failed, at }) => {
             budgets.record(service, kind.as_deref(), *failed, *at)?
         }

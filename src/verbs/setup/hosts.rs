@@ -8,7 +8,8 @@ use crate::machine::installation;
 use crate::machine::warning::Warning;
 use crate::verbs::facts::Facts;
 use crate::verbs::terminal::{
-    Failure, OK, complain_all, environment_in_force, print_json, print_table, screen::shows_progress, time,
+    FAILED, Failure, OK, complain_all, environment_in_force, print_json, print_table, screen::shows_progress,
+    time,
 };
 use opsctl_policy::model::installation::inventory::{Host, Inventory};
 use opsctl_policy::model::rights::policy::Window;
@@ -25,7 +26,7 @@ use opsctl_probe::icmp::{Effort, PROBES, Reachability};
   opsctl hosts --deadline 5s --probes 3 --json
 
 States: reachable, unreachable, unresolved (its name has no address), unknown (this process may not send ICMP). \
-A name with several addresses is reachable if one of them answers.")]
+A name with several addresses is reachable if one of them answers. Exit code 1 if a host is unreachable or unresolved.")]
 pub struct HostsArgs {
     /// Names of hosts in hosts.yaml; default: all
     #[arg(value_name = "HOST")]
@@ -62,10 +63,14 @@ pub fn run(args: &HostsArgs) -> Result<u8, Failure> {
         warnings.push(PingWarning::NotPermitted.into());
     }
     complain_all(warnings);
+    let is_down =
+        |found: &Reachability| matches!(found, Reachability::Unreachable | Reachability::Unresolved);
+    let code = if found.iter().any(is_down) { FAILED } else { OK };
     let hosts: Vec<PingedHost> =
         asked.into_iter().zip(found).map(|(host, found)| PingedHost::new(host, found)).collect();
     if args.json {
-        return print_json(&json!({ "hosts": hosts }));
+        print_json(&json!({ "hosts": hosts }))?;
+        return Ok(code);
     }
     let cells = |PingedHost { name, address, reachability }: &PingedHost| {
         let rtt = match reachability {
@@ -75,7 +80,7 @@ pub fn run(args: &HostsArgs) -> Result<u8, Failure> {
         [name.clone(), address.clone(), reachability.as_str().to_owned(), rtt]
     };
     print_table(["HOST", "ADDRESS", "STATE", "RTT"], hosts.iter().map(cells), "hosts.yaml lists no hosts");
-    Ok(OK)
+    Ok(code)
 }
 
 /// The hosts with these names in the order of the inventory; all without names.

@@ -52,20 +52,34 @@ pub fn cut(line: &str, width: Option<usize>) -> String {
 pub fn wrap(line: &str, width: Option<usize>) -> Vec<String> {
     let Some(width) = width else { return vec![line.to_owned()] };
     let indent = line.len() - line.trim_start().len();
-    let (first, next) = (" ".repeat(indent), " ".repeat(indent + 4));
+    folded(line.split_whitespace(), " ".repeat(indent), indent + 4, width)
+}
+
+/// Wraps a line whose first words end at the column `next`, where its further lines begin.
+pub fn hanging(line: &str, next: usize, width: usize) -> String {
+    let (first, rest) = line.split_at_checked(next).unwrap_or((line, ""));
+    folded(rest.split_whitespace(), first.to_owned(), next, width).join("\n")
+}
+
+/// The lines of words: the first one behind `current`, the others behind blanks.
+fn folded<'a>(
+    words: impl Iterator<Item = &'a str>,
+    mut current: String,
+    next: usize,
+    width: usize,
+) -> Vec<String> {
     let mut lines = Vec::new();
-    let mut current = first;
-    let mut words = 0;
-    for word in line.split_whitespace() {
-        if words > 0 && current.width() + 1 + word.width() > width {
-            lines.push(std::mem::replace(&mut current, next.clone()));
-            words = 0;
+    let mut has_words = false;
+    for word in words {
+        if has_words && current.width() + 1 + word.width() > width {
+            lines.push(std::mem::replace(&mut current, " ".repeat(next)));
+            has_words = false;
         }
-        if words > 0 {
+        if has_words {
             current.push(' ');
         }
         current += word;
-        words += 1;
+        has_words = true;
     }
     lines.push(current);
     lines
