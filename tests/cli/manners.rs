@@ -88,6 +88,20 @@ fn a_mistyped_verb_or_option_gets_the_nearest_one_and_exit_code_1() {
 }
 
 #[test]
+fn cooldown_with_a_service_shows_it() {
+    let sandbox = Sandbox::new();
+    sandbox.write("hosts.yaml", "services: {sonarr: {}, radarr: {}}\n");
+    let shown = sandbox.opsctl(&["cooldown", "sonarr", "--json"], b"");
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    assert_eq!(shown.stdout, sandbox.opsctl(&["cooldown", "show", "sonarr", "--json"], b"").stdout);
+    let mistyped = sandbox.opsctl(&["cooldown", "rset"], b"");
+    assert_eq!(mistyped.code, Some(1), "{mistyped:?}");
+    let two = sandbox.opsctl(&["cooldown", "sonarr", "reset", "radarr"], b"");
+    assert_eq!(two.code, Some(1), "{two:?}");
+    assert!(two.stderr.contains("`sonarr` is not a verb of cooldown"), "{two:?}");
+}
+
+#[test]
 fn the_help_says_what_the_exit_codes_mean() {
     let help = Sandbox::new().opsctl(&["--help"], b"").stdout;
     for code in ["0  done", "1  not done", "2  a hook denies"] {

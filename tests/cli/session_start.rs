@@ -185,6 +185,11 @@ fn hosts_are_listed_with_their_state_and_round_trip() {
     let sandbox = Sandbox::new();
     sandbox.write("hosts.yaml", "hosts: {here: {address: 127.0.0.1}, lost: {address: lost.invalid}}\n");
     let run = sandbox.opsctl(&["hosts", "--json"], b"");
+    assert_eq!(
+        (run.code, sandbox.opsctl(&["hosts", "here"], b"").code),
+        (Some(1), Some(0)),
+        "a host is down"
+    );
     let json: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(
         json["hosts"][1],

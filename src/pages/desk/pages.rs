@@ -19,8 +19,8 @@ use super::views::{path_part, view};
 use crate::guard::approval::link;
 use crate::machine::installation;
 use crate::pages::report;
-use crate::pages::report::ReportData;
 use crate::pages::report::format::{plain, shown};
+use crate::pages::report::{Extent, ReportData};
 use opsctl_ledger::records::questions::WhichQuestions;
 use opsctl_policy::model::records::question::{Question, QuestionState};
 use opsctl_probe::hosts::PingedHost;
@@ -75,7 +75,7 @@ fn desk_page(
     let agents = ledger.agents()?;
     let agent = query.agent.filter(|agent| agents.contains(agent));
     let answered = query.answered.and_then(|id| id.parse().ok());
-    let period = (now - SPAN, now);
+    let period = (now - SPAN, now, Extent::PAGE);
     let mut data =
         ReportData::read(environment, &compiled, Some(&ledger), agent.as_deref(), period, &mut warnings)?;
     let hosts = compiled.installation.inventory.hosts.iter().map(|host| {

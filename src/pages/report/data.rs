@@ -17,12 +17,28 @@ use opsctl_ledger::{Event, Lease, Ledger, Result};
 use opsctl_policy::model::rights::policy::Tier;
 use opsctl_probe::hosts::PingedHost;
 
-/// The maximum number of rows of one kind that are read for a report.
-pub(crate) const MOST_ROWS: u32 = 20_000;
+/// How much of the history is read and shown.
+#[derive(Debug, Clone, Copy)]
+pub struct Extent {
+    /// The maximum number of rows of one kind that are read.
+    pub rows: u32,
+    /// The maximum number of rows in the table of a service; further ones are counted.
+    pub of_service: usize,
+}
+
+impl Extent {
+    /// That of a report, which is written once.
+    pub const REPORT: Self = Self { rows: 20_000, of_service: 25 };
+
+    /// That of a page, which is made for each look at it.
+    pub const PAGE: Self = Self { rows: 2_000, of_service: 8 };
+}
 
 /// The data of a report.
 #[derive(Debug)]
 pub struct ReportData<'a> {
+    /// How much of the history it has.
+    pub extent: Extent,
     /// The creation time, from which relative times are computed.
     pub now: DateTime<Utc>,
     /// The start of the period.
@@ -71,11 +87,12 @@ impl<'a> ReportData<'a> {
         compiled: &'a Compiled,
         ledger: Option<&Ledger>,
         agent: Option<&str>,
-        (since, now): (DateTime<Utc>, DateTime<Utc>),
+        (since, now, extent): (DateTime<Utc>, DateTime<Utc>, Extent),
         warnings: &mut Vec<Warning>,
     ) -> Result<Self> {
         let installation = &compiled.installation;
         let mut data = Self {
+            extent,
             now,
             since,
             tier: environment.tier.or(compiled.tier),
@@ -105,18 +122,18 @@ impl<'a> ReportData<'a> {
     }
 
     fn read_history(&mut self, ledger: &Ledger) -> Result<()> {
-        let Self { now, since, .. } = *self;
+        let Self { now, since, extent: Extent { rows, .. }, .. } = *self;
         let agent = self.agent.as_deref();
         let is_of_agent = |of: &Option<String>| agent.is_none_or(|agent| of.as_deref() == Some(agent));
         self.problems = ledger.problems(now)?;
         self.problems.retain(|problem| is_of_agent(&problem.agent));
         self.undelivered = ledger.undelivered_notices(now)?;
-        self.actions = ledger.actions_since(since, MOST_ROWS)?;
+        self.actions = ledger.actions_since(since, rows)?;
         self.actions.rows.retain(|action| is_of_agent(&action.agent));
         let which = Which { since: Some(since), agent, ..Which::default() };
-        self.decisions = ledger.decisions_of_period(which, MOST_ROWS)?;
-        self.events = ledger.events_of(agent, since, MOST_ROWS)?;
-        self.runs = ledger.runs(agent, Some(since), MOST_ROWS)?;
+        self.decisions = ledger.decisions_of_period(which, rows)?;
+        self.events = ledger.events_of(agent, since, rows)?;
+        self.runs = ledger.runs(agent, Some(since), rows)?;
         self.statistics = ledger.statistics(agent, since)?;
         Ok(())
     }

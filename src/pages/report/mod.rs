@@ -18,8 +18,7 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use serde_json::{Value as Json, json};
 
 use attention::AttentionView;
-use data::MOST_ROWS;
-pub use data::ReportData;
+pub use data::{Extent, ReportData};
 use format::{dollars, grouped, shown};
 use opsctl_ledger::records::decisions::{Decision, most_first};
 use opsctl_policy::model::rights::policy::Tier;
@@ -84,7 +83,7 @@ fn view(data: &ReportData<'_>, attention: &AttentionView) -> Json {
         "dry_run": data.dry_run,
         "attention": attention,
         "figures": figures(&entries, data),
-        "timeline": timeline::timeline(entries, since, now),
+        "timeline": timeline::timeline(entries, since, now, data.extent.of_service),
         "budgets": budgets::budgets(data),
         "hosts": data.hosts.as_deref().filter(|hosts| !hosts.is_empty()).map(hosts),
         "sessions": sessions::sessions(data),
@@ -156,7 +155,7 @@ fn left_out(data: &ReportData<'_>) -> Json {
         (data.runs.cut, "sessions"),
     ];
     let cut = cut.into_iter().filter(|(cut, _)| *cut).map(|(_, what)| what);
-    json!({ "most": MOST_ROWS, "kinds": cut.collect::<Vec<_>>() })
+    json!({ "most": data.extent.rows, "kinds": cut.collect::<Vec<_>>() })
 }
 
 /// A template engine that fails on undefined values. Relative times are as of `now`.

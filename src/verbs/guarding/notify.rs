@@ -14,7 +14,7 @@ use crate::machine::notify::apprise;
 use crate::machine::notify::apprise::{DEADLINE, Message, Sent, Target};
 use crate::machine::notify::{deliver, hand_over, has_target};
 use crate::machine::warning::Warning;
-use crate::pages::report::{ReportData, digest};
+use crate::pages::report::{Extent, ReportData, digest};
 use crate::verbs::facts::Facts;
 use crate::verbs::terminal::{
     FAILED, Failure, OK, complain, complain_all, limit, print, print_json, print_table, time, time::shown,
@@ -148,7 +148,14 @@ fn digest(environment: &Environment, now: DateTime<Utc>) -> Result<u8, Failure> 
         return Ok(OK);
     }
     let since = last.unwrap_or(now - TimeDelta::days(1));
-    let data = ReportData::read(environment, &compiled, Some(&ledger), None, (since, now), &mut warnings)?;
+    let data = ReportData::read(
+        environment,
+        &compiled,
+        Some(&ledger),
+        None,
+        (since, now, Extent::REPORT),
+        &mut warnings,
+    )?;
     let notice = digest::notice(&data, &ledger.last_checks()?)?;
     let change = ledger.change()?;
     let raised = change.raise(None, &notice, has_target(environment), now)?;

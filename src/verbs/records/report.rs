@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::machine::installation;
 use crate::machine::warning::Warning;
-use crate::pages::report::{ReportData, file, page};
+use crate::pages::report::{Extent, ReportData, file, page};
 use crate::verbs::facts::Facts;
 use crate::verbs::terminal::{Failure, OK, complain, complain_all, environment_in_force, print, time};
 use opsctl_ledger::Ledger;
@@ -62,8 +62,14 @@ pub fn run(args: &ReportArgs) -> Result<u8, Failure> {
     let compiled = installation::in_force(&environment, &mut warnings);
     let ledger = Ledger::open_existing(&environment.ledger)?;
     let agent = args.agent.as_deref();
-    let mut data =
-        ReportData::read(&environment, &compiled, ledger.as_ref(), agent, (since, now), &mut warnings)?;
+    let mut data = ReportData::read(
+        &environment,
+        &compiled,
+        ledger.as_ref(),
+        agent,
+        (since, now, Extent::REPORT),
+        &mut warnings,
+    )?;
     if !args.no_hosts {
         let (found, warning) = hosts::look(&compiled.installation.inventory.hosts, HOSTS_DEADLINE);
         data.hosts = Some(found);

@@ -11,9 +11,6 @@ use super::entries::{Entry, Kind};
 /// Marks of one kind that are closer than this, in per cent of the lane's width, are merged.
 const SLOT: f64 = 0.8;
 
-/// The maximum number of rows in a lane's table; further ones are counted.
-const MOST_ROWS: usize = 25;
-
 /// The name of the lane for entries that concern no single service.
 const NO_SERVICE: &str = "no single service";
 
@@ -34,15 +31,15 @@ pub fn by_service(entries: Vec<Entry>) -> Vec<Group> {
     groups
 }
 
-/// A lane: its service, the counts per kind, marks, the rows of its table, and the number of further ones.
-pub fn lane((service, entries): &Group, scale: Scale) -> Value {
+/// A lane: its service, the counts per kind, marks, at most `rows` rows of its table, and the number of further ones.
+pub fn lane((service, entries): &Group, scale: Scale, rows: usize) -> Value {
     json!({
         "service": service.as_deref().unwrap_or(NO_SERVICE),
         "no_service": service.is_none(),
         "counts": counts(entries),
         "marks": marks(entries, scale),
-        "rows": entries.iter().take(MOST_ROWS).collect::<Vec<_>>(),
-        "more": entries.len().saturating_sub(MOST_ROWS),
+        "rows": entries.iter().take(rows).collect::<Vec<_>>(),
+        "more": entries.len().saturating_sub(rows),
     })
 }
 
@@ -114,7 +111,7 @@ mod tests {
     fn a_long_history_has_a_limited_number_of_marks() {
         let at = |n| scale().now - chrono::TimeDelta::minutes(n);
         let entries = (0..10_000).map(|n| Entry { at: at(n), ..entry("20T00:00", "a", Kind::Done) });
-        let lane = lane(&(None, entries.collect()), scale());
+        let lane = lane(&(None, entries.collect()), scale(), 25);
         let length = |key: &str| lane[key].as_array().unwrap().len();
         assert!(length("marks") <= 126);
         assert_eq!(
@@ -128,7 +125,8 @@ mod tests {
         let quiet = || entry("20T12:00", "quiet", Kind::Denied);
         let failed = |service| entry("20T12:00", service, Kind::Failed);
         let groups = by_service(vec![quiet(), quiet(), failed(""), failed("ill")]);
-        let shown: Vec<Value> = groups.iter().map(|group| lane(group, scale())["service"].take()).collect();
+        let shown: Vec<Value> =
+            groups.iter().map(|group| lane(group, scale(), 25)["service"].take()).collect();
         assert_eq!(shown, ["ill", "quiet", NO_SERVICE]);
     }
 }

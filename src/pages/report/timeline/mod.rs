@@ -13,14 +13,15 @@ pub use entries::{Entry, Kind, entries};
 /// The maximum number of lanes; services with problems come first.
 const MOST_LANES: usize = 30;
 
-/// The data of the section: the ticks of the axis, the lanes, and the services without a lane.
-pub fn timeline(entries: Vec<Entry>, since: DateTime<Utc>, now: DateTime<Utc>) -> Value {
+/// The data of the section: the ticks of the axis, the lanes with at most `rows` rows in their tables, and the services without a
+/// lane.
+pub fn timeline(entries: Vec<Entry>, since: DateTime<Utc>, now: DateTime<Utc>, rows: usize) -> Value {
     let scale = Scale { since, now };
     let mut groups = lanes::by_service(entries);
     let rest = groups.split_off(groups.len().min(MOST_LANES));
     json!({
         "ticks": axis::ticks(scale),
-        "lanes": groups.iter().map(|group| lanes::lane(group, scale)).collect::<Vec<_>>(),
+        "lanes": groups.iter().map(|group| lanes::lane(group, scale, rows)).collect::<Vec<_>>(),
         "rest": rest.iter().map(lanes::rest).collect::<Vec<_>>(),
     })
 }
