@@ -73,7 +73,11 @@ fn the_page_goes_to_the_standard_output_and_into_pipes() {
 fn without_a_ledger_a_page_and_a_warning_are_printed_and_no_ledger_is_created() {
     let sandbox = Sandbox::new();
     let run = report(&sandbox, "-");
-    assert!(run.stdout.contains("Nothing needs attention"), "{run:?}");
+    assert!(
+        run.stdout.contains("<h1 class=\"unseen\">")
+            && run.stdout.contains("Nothing known needs attention: no ledger yet"),
+        "{run:?}"
+    );
     assert_eq!(run.code, Some(0));
     assert!(run.stderr.contains("no ledger at") && run.stderr.lines().count() == 1, "{run:?}");
     assert!(!sandbox.path("claudeops.db").exists());

@@ -74,7 +74,8 @@ fn open_and_read(path: &Path, flags: OFlags, limit: u64) -> io::Result<Content> 
     if size > limit {
         return Ok(Content::TooLarge(size));
     }
-    let mut bytes = Vec::new();
+    // With room for the end, the file is read at once.
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
     file.take(limit).read_to_end(&mut bytes)?;
     Ok(Content::Bytes(bytes))
 }

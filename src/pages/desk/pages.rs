@@ -102,7 +102,7 @@ fn desk_page(
         "warnings": warnings,
         "filter": filter("/", &agents, agent.as_deref()),
         "headline": report.headline,
-        "calm": report.is_calm,
+        "look": report.look,
     });
     let raw = json!({ "version": version, "sections": report.html });
     let domain = compiled.installation.inventory.domain.as_deref();

@@ -15,7 +15,8 @@ const MOST: usize = 12;
 #[derive(Serialize)]
 pub struct AttentionView {
     pub headline: String,
-    pub calm: bool,
+    /// `calm`, `alert`, or `unseen`: nothing needs attention as far as is known.
+    pub look: &'static str,
     items: Vec<Item>,
     more: usize,
 }
@@ -38,14 +39,30 @@ impl AttentionView {
         let mut items = urgent(data);
         items.extend(less_urgent(data));
         let more = items.len().saturating_sub(MOST);
+        let unseen = unseen(data);
         let headline = match items.len() {
+            0 if !unseen.is_empty() => format!("Nothing known needs attention: {}", unseen.join(", ")),
             0 => "Nothing needs attention".to_owned(),
             1 => "One thing needs attention".to_owned(),
             number => format!("{number} things need attention"),
         };
+        let look = if !items.is_empty() {
+            "alert"
+        } else if unseen.is_empty() {
+            "calm"
+        } else {
+            "unseen"
+        };
         items.truncate(MOST);
-        Self { headline, calm: items.is_empty(), items, more }
+        Self { headline, look, items, more }
     }
+}
+
+/// What was not looked at.
+fn unseen(data: &ReportData<'_>) -> Vec<&'static str> {
+    let hosts_unseen = data.hosts.is_none() && !data.installation.inventory.hosts.is_empty();
+    let ledger = (!data.has_ledger).then_some("no ledger yet");
+    ledger.into_iter().chain(hosts_unseen.then_some("hosts not checked")).collect()
 }
 
 fn urgent(data: &ReportData<'_>) -> Vec<Item> {

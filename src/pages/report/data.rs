@@ -51,6 +51,8 @@ pub struct ReportData<'a> {
     pub installation: &'a Installation,
     /// The usage of budgets, most important first.
     pub budgets: Vec<ServiceBudget>,
+    /// Whether there is a ledger.
+    pub has_ledger: bool,
     /// The reachability of hosts; `None` if it was not checked.
     pub hosts: Option<Vec<PingedHost>>,
     /// The critical notices of the last day.
@@ -99,6 +101,7 @@ impl<'a> ReportData<'a> {
             dry_run: environment.dry_run,
             installation,
             budgets: budgets::of_agents(environment, installation, agent, now, warnings),
+            has_ledger: ledger.is_some(),
             hosts: None,
             problems: vec![],
             undelivered: 0,

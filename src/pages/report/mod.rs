@@ -36,8 +36,8 @@ pub const STYLE: &str = include_str!("../../../templates/report/style.css");
 pub struct Sections {
     /// How much needs attention, as a heading.
     pub headline: String,
-    /// Whether nothing needs attention.
-    pub is_calm: bool,
+    /// `calm`, `alert`, or `unseen`: nothing needs attention as far as is known.
+    pub look: &'static str,
     /// The sections as HTML, in which all values are escaped.
     pub html: String,
 }
@@ -57,7 +57,7 @@ pub fn page(data: &ReportData<'_>) -> Result<String, minijinja::Error> {
 pub fn sections(data: &ReportData<'_>) -> Result<Sections, minijinja::Error> {
     let attention = AttentionView::of(data);
     let html = plain_lines(&render("sections.html", view(data, &attention), data.now)?);
-    Ok(Sections { headline: attention.headline, is_calm: attention.calm, html })
+    Ok(Sections { headline: attention.headline, look: attention.look, html })
 }
 
 /// Renders a template with a view, without secrets. An error is a bug in the template.
