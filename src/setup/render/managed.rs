@@ -7,12 +7,12 @@ use opsctl_inventory::compiled::Compiled;
 use opsctl_policy::model::rights::policy::Tier;
 use opsctl_policy::rules::prefixes;
 
-/// Prefixes of commands that the settings deny to every session: those that the rendered tier denies, or without a tier
-/// those that all tiers deny.
+/// Prefixes of commands that the settings deny to every session: those that all tiers deny, or those of the tier for which they
+/// are rendered. The tier of `policy.tier` is only that of sessions for which nothing else states one.
 pub fn denied(compiled: &Compiled) -> Vec<String> {
     let policy = &compiled.installation.policy;
     let of = |tier| prefixes::denied(policy.tier(tier), policy.rules.catalogue);
-    if let Some(tier) = compiled.tier {
+    if let Some(tier) = compiled.tier.filter(|tier| policy.tier != Some(*tier)) {
         return of(tier);
     }
     let [first, others @ ..] = Tier::ALL.map(of);
