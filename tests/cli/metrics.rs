@@ -239,16 +239,16 @@ fn invented_names_have_neither_budgets_nor_series_without_end() {
     passes(&sandbox.before("t1", "docker restart jellyfin"));
     let row =
         |number| format!("('invented{number}', 'restart', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), 1, 2)");
-    let rows = (0..100).map(row).collect::<Vec<_>>().join(", ");
+    let rows = (0..1000).map(row).collect::<Vec<_>>().join(", ");
     sandbox.sql(&format!(
         "INSERT INTO cooldown_actions (service, action_type, timestamp, success, tier) VALUES {rows}"
     ));
 
     passes(&sandbox.before("t2", "docker restart jellyfin invented7"));
-    let reason = denied(&sandbox.before("t3", "docker restart invented100"));
-    let shown = "`invented100` is not listed in hosts.yaml, and 101 names have used a budget in the last 24h";
+    let reason = denied(&sandbox.before("t3", "docker restart invented1000"));
+    let shown = "`invented1000` is not listed in hosts.yaml, and 1001 names have used a budget in the last 24h";
     assert!(reason.contains(shown), "{reason}");
-    denied(&sandbox.before("t4", "docker restart invented7 invented101"));
+    denied(&sandbox.before("t4", "docker restart invented7 invented1001"));
 
     let families = parse(&printed(&sandbox, &["--no-hosts"]), false);
     let used = |service| value(&families, "opsctl_budget_used", &[("service", service), ("kind", "restart")]);

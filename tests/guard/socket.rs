@@ -23,8 +23,11 @@ const PROCESSES: usize = 200;
 /// How many calls the test of the memory makes; `GUARD_CALLS` states another number.
 const CALLS: usize = 100_000;
 
-/// The most memory that a guard may ever have used, in KiB.
-const MOST_MEMORY: u64 = 40 * 1024;
+/// The most memory that a guard may ever have used, in KiB. Of a build for tests, the code alone takes about 30 MiB.
+const MOST_MEMORY: u64 = 48 * 1024;
+
+/// How much of it may be taken after the first tenth of the calls, in KiB.
+const MOST_GROWTH: u64 = 4 * 1024;
 
 /// The most memory that requests over the usual size may take in addition, in KiB.
 const MOST_LARGE: u64 = 24 * 1024;
@@ -209,7 +212,8 @@ fn a_hundred_thousand_calls_need_constant_memory() {
     let allowed = count(&guarded, "SELECT count(*) FROM hook_actions");
     println!("{calls} calls in {:?}, {allowed} allowed; peaks in KiB: {peaks:?}", began.elapsed());
     assert_eq!(allowed, 100);
-    assert!(*peaks.last().unwrap() < MOST_MEMORY, "{peaks:?}");
+    let (first, last) = (peaks[0], *peaks.last().unwrap());
+    assert!(last < MOST_MEMORY && last - first < MOST_GROWTH, "{peaks:?}");
 }
 
 /// Silent peers have their connections for a few seconds, and large requests a bounded memory.

@@ -19,7 +19,7 @@ use opsctl_reader::terms::message::{Contact, Modes};
 
 /// How many names that `hosts.yaml` does not list may have a budget of their own at a time: a session that invents names shall
 /// not invent budgets without end.
-pub const MOST_UNLISTED: usize = 100;
+pub const MOST_UNLISTED: usize = 1000;
 
 /// The policy of an installation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
