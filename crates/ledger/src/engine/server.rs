@@ -2,6 +2,7 @@
 //! has a runtime of its own, on the thread that uses it. No call waits longer than its limit.
 
 use std::cell::{Cell, RefCell};
+use std::error::Error as _;
 use std::io::{self, ErrorKind};
 use std::pin::pin;
 use std::thread;
@@ -326,22 +327,54 @@ fn state(error: &tokio_postgres::Error) -> Away {
 
 /// Whether nothing listens there now, or the connection was closed.
 fn is_away(error: &tokio_postgres::Error) -> bool {
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(next) = cause {
-        if let Some(error) = next.downcast_ref::<io::Error>() {
-            return matches!(
-                error.kind(),
-                ErrorKind::ConnectionRefused
-                    | ErrorKind::ConnectionReset
-                    | ErrorKind::ConnectionAborted
-                    | ErrorKind::BrokenPipe
-                    | ErrorKind::UnexpectedEof
-                    | ErrorKind::NotFound
-            );
+    io_causes(error).any(|error| {
+        matches!(
+            error.kind(),
+            ErrorKind::ConnectionRefused
+                | ErrorKind::ConnectionReset
+                | ErrorKind::ConnectionAborted
+                | ErrorKind::BrokenPipe
+                | ErrorKind::UnexpectedEof
+                | ErrorKind::NotFound
+        )
+    })
+}
+
+/// The failures of input and output among the causes of an error.
+fn io_causes(error: &tokio_postgres::Error) -> impl Iterator<Item = &io::Error> {
+    let mut next = error.source();
+    let causes = std::iter::from_fn(move || {
+        let cause = next?;
+        next = cause.source();
+        Some(cause)
+    });
+    causes.filter_map(|cause| cause.downcast_ref::<io::Error>())
+}
+
+/// Why the certificate of a server is not accepted, if that is the failure.
+fn of_certificate(error: &tokio_postgres::Error) -> Option<Error> {
+    use rustls::CertificateError as Fault;
+    let tls = io_causes(error).find_map(|error| error.get_ref()?.downcast_ref::<rustls::Error>());
+    let Some(rustls::Error::InvalidCertificate(fault)) = tls else { return None };
+    let (why, remedy) = match fault {
+        Fault::UnknownIssuer | Fault::BadSignature => (
+            "its certificate is signed by itself, or by an authority that is not known here",
+            "name the file with the certificate of its authority as `sslrootcert=FILE` in CLAUDEOPS_DB_URL",
+        ),
+        Fault::NotValidForName | Fault::NotValidForNameContext { .. } => (
+            "its certificate is not valid for this host name",
+            "use a name of the certificate in CLAUDEOPS_DB_URL",
+        ),
+        Fault::Expired | Fault::ExpiredContext { .. } => {
+            ("its certificate has expired", "renew the certificate, or check the clocks")
         }
-        cause = next.source();
-    }
-    false
+        Fault::Other(_) if fault.to_string().contains("CaUsedAsEndEntity") => (
+            "its certificate is that of an authority, which is not accepted for a server",
+            "give the server a certificate that this authority has signed; docs/fleet.md shows how",
+        ),
+        _ => return None,
+    };
+    Some(Error::Certificate(why, remedy))
 }
 
 /// Does `work` on this thread; inside of another runtime, which must not wait for this one, on a thread of its own.
@@ -366,7 +399,9 @@ async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> (Option<T>
 }
 
 fn of_server(error: &tokio_postgres::Error) -> Error {
-    let Some(database) = error.as_db_error() else { return Error::Server(whole_text(error)) };
+    let Some(database) = error.as_db_error() else {
+        return of_certificate(error).unwrap_or_else(|| Error::Server(whole_text(error)));
+    };
     let text = format!("{} (SQLSTATE {})", database.message(), database.code().code());
     match *database.code() {
         SqlState::INSUFFICIENT_PRIVILEGE
