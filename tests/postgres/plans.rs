@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
@@ -69,9 +69,10 @@ impl Plans {
 
     /// The objections to the plans of a database so far, of scans that read more than `most` rows.
     pub fn objections(&self, server: &DatabaseServer, database: &str, most: f64) -> Vec<String> {
+        // One after the other, so that none reads the end of another one.
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let end = format!("no more plans of {database}");
         server.psql("postgres", &format!("DO $$ BEGIN RAISE LOG '{end}'; END $$"));
-        let mut read = self.read.lock().unwrap();
         let (log, found) = &mut *read;
         let log = log.get_or_insert_with(|| BufReader::new(File::open(&self.path).unwrap()));
         let mut line = String::new();

@@ -4,6 +4,7 @@
 //! differently. Each engine has its own migrations.
 
 pub mod address;
+mod backend;
 pub(super) mod dialect;
 mod error;
 mod failures;

@@ -2,6 +2,7 @@
 //! has a runtime of its own, on the thread that uses it. No call waits longer than its limit.
 
 use std::cell::{Cell, RefCell};
+use std::collections::{BTreeSet, HashMap};
 use std::error::Error as _;
 use std::io::{self, ErrorKind};
 use std::pin::pin;
@@ -15,14 +16,18 @@ use tokio::runtime::{self, Handle, Runtime};
 use tokio::task::{JoinHandle, yield_now};
 use tokio::time::{sleep, timeout};
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, Row, SimpleQueryMessage};
+use tokio_postgres::{Client, Row, SimpleQueryMessage, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::address::{Access, ServerAddress, whole_text};
+use super::backend;
 use super::error::{EngineResult as Result, Error};
 use super::failures::LatestFailure;
 use super::patience::{ANSWER, Patience};
-use super::values::{Text, texts, typed};
+use super::values::{Text, plain, texts, typed};
+
+/// The most statements that a server keeps for a connection. Others have values in their texts.
+const MOST_KEPT: usize = 64;
 
 /// How long to wait for a free connection.
 const BUSY: Duration = Duration::from_secs(5);
@@ -52,8 +57,35 @@ pub struct Server {
     pub patience: Patience,
     /// Statements that are sent with the next one.
     later: RefCell<Vec<(String, Vec<Text>)>>,
+    /// Whether the connection is used for many requests.
+    is_kept: Cell<bool>,
+    /// What the server keeps for this connection, by the text of the statement; `None`: nothing.
+    prepared: RefCell<Option<HashMap<String, Statement>>>,
     /// The time of the server, and when it was that.
     pub clock: Cell<Option<(DateTime<Utc>, Instant)>>,
+}
+
+/// A statement with its values.
+struct Sent {
+    sql: String,
+    values: Vec<Text>,
+    prepared: Option<Statement>,
+}
+
+impl Sent {
+    async fn rows(&self, client: &Client) -> Answer<Vec<Row>> {
+        match &self.prepared {
+            Some(statement) => client.query(statement, &plain(&self.values)).await,
+            None => client.query_typed(&self.sql, &typed(&self.values)).await,
+        }
+    }
+
+    async fn changed(&self, client: &Client) -> Answer<u64> {
+        match &self.prepared {
+            Some(statement) => client.execute(statement, &plain(&self.values)).await,
+            None => client.execute_typed(&self.sql, &typed(&self.values)).await,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -114,22 +146,48 @@ impl Server {
         for (sql, values) in queries {
             all.push((sql.clone(), texts(values)?));
         }
-        let all: Vec<_> = all.iter().map(|(sql, values)| (sql, typed(values))).collect();
-        let mut found = self.ask(async |client| {
-            try_join_all(all.iter().map(|(sql, values)| client.query_typed(sql, values))).await
-        })?;
+        let all = self.statements(all)?;
+        let mut found =
+            self.ask(async |client| try_join_all(all.iter().map(|one| one.rows(client))).await)?;
         Ok(found.split_off(earlier))
     }
 
     /// Runs a statement. Returns how many rows it has changed.
     pub fn execute(&self, sql: &str, values: &[&dyn ToSql]) -> Result<usize> {
-        let (earlier, values) = (self.later.take(), texts(values)?);
-        let earlier: Vec<_> = earlier.iter().map(|(sql, values)| (sql, typed(values))).collect();
+        let mut all = self.later.take();
+        all.push((sql.to_owned(), texts(values)?));
+        let all = self.statements(all)?;
         let changed = self.ask(async |client| {
-            let earlier = try_join_all(earlier.iter().map(|(sql, values)| client.query_typed(sql, values)));
-            Ok(try_join(earlier, client.execute_typed(sql, &typed(&values))).await?.1)
+            let Some((last, earlier)) = all.split_last() else { return Ok(0) };
+            let earlier = try_join_all(earlier.iter().map(|one| one.rows(client)));
+            Ok(try_join(earlier, last.changed(client)).await?.1)
         })?;
         Ok(usize::try_from(changed).unwrap_or(usize::MAX))
+    }
+
+    /// Lets the server keep the statements of this connection, which is used for many requests, unless a pooler is in between.
+    pub fn keep_statements(&self) {
+        if !self.is_kept.replace(true) {
+            let is_direct = self.ask(async |client| Ok(backend::is_direct(client).await));
+            self.prepared.replace(is_direct.is_ok_and(|direct| direct).then(HashMap::new));
+        }
+    }
+
+    /// Statements with their values, prepared if the server keeps them.
+    fn statements(&self, all: Vec<(String, Vec<Text>)>) -> Result<Vec<Sent>> {
+        let mut prepared = self.prepared.borrow_mut();
+        if let Some(known) = &mut *prepared {
+            let new: BTreeSet<&String> =
+                all.iter().map(|(sql, _)| sql).filter(|sql| !known.contains_key(*sql)).collect();
+            let new: Vec<&String> = new.into_iter().take(MOST_KEPT - known.len()).collect();
+            if !new.is_empty() {
+                let made =
+                    self.ask(async |client| try_join_all(new.iter().map(|sql| client.prepare(sql))).await)?;
+                known.extend(new.into_iter().cloned().zip(made));
+            }
+        }
+        let known = |sql: &String| prepared.as_ref()?.get(sql).cloned();
+        Ok(all.into_iter().map(|(sql, values)| Sent { prepared: known(&sql), sql, values }).collect())
     }
 
     /// Runs a statement with the next one, which reports its errors: the way to the server and back costs more than most.
