@@ -8,8 +8,7 @@ use super::{Run, Sandbox};
 
 const YEARS: &str = include_str!("../fixtures/years.sql");
 
-const HOSTS: &str =
-    "hosts: {nas: {address: 127.0.0.1}}\nservices: {service1: {host: nas}, jellyfin: {host: nas}}\n";
+const HOSTS: &str = "hosts: {nas: {address: 127.0.0.1}}\nservices: {service1: {host: nas}, jellyfin: {host: nas}}\npolicy: {digest: '00:00'}\n";
 
 /// The verbs that read the ledger, with the selections that have an index or a limit of their own.
 const READING: &[&str] = &[
@@ -33,6 +32,7 @@ const READING: &[&str] = &[
     "events --since 2d",
     "metrics --no-hosts",
     "notify",
+    "notify --digest",
     "report --html report.html",
     "sessions",
     "sessions --active",

@@ -16,6 +16,14 @@ use tokio_postgres::{Client, SimpleQueryMessage};
 /// The code with which a client asks for TLS.
 const TLS_REQUEST: [u8; 4] = 80_877_103_u32.to_be_bytes();
 
+/// The largest number of a process.
+const LARGEST: u32 = 1 << 22;
+
+/// Whether the stated process cannot be one of a server: a pooler states a random number.
+pub async fn is_pooled(client: &Client) -> bool {
+    stated(client).await.is_ok_and(|number| number > LARGEST)
+}
+
 /// Whether the process that answers is the one that was stated when the connection began: a pooler states another number.
 pub async fn is_direct(client: &Client) -> bool {
     let Ok(messages) = client.simple_query("SELECT pg_backend_pid()").await else { return false };

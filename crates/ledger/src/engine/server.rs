@@ -53,6 +53,8 @@ pub struct Server {
     open: RefCell<Option<Open>>,
     /// The place of its host in the URL.
     pub host: usize,
+    /// Whether a pooler is in between: who waits for one of its connections waits for other agents, and not for the server.
+    is_pooled: bool,
     /// How long the request waits that uses it.
     pub patience: Patience,
     /// Statements that are sent with the next one.
@@ -126,6 +128,7 @@ impl Server {
             Ok((host, client, exchange)) => {
                 let mut server = Self::default();
                 (server.host, server.patience) = (host, patience.clone());
+                server.is_pooled = here(&runtime, |runtime| runtime.block_on(backend::is_pooled(&client)));
                 server.open.replace(Some(Open { client, exchange, runtime }));
                 Ok(server)
             }
@@ -167,7 +170,7 @@ impl Server {
 
     /// Lets the server keep the statements of this connection, which is used for many requests, unless a pooler is in between.
     pub fn keep_statements(&self) {
-        if !self.is_kept.replace(true) {
+        if !self.is_kept.replace(true) && !self.is_pooled {
             let is_direct = self.ask(async |client| Ok(backend::is_direct(client).await));
             self.prepared.replace(is_direct.is_ok_and(|direct| direct).then(HashMap::new));
         }
@@ -226,7 +229,7 @@ impl Server {
     /// Runs statements that may wait for the locks of others, after which the server cancels them within `limit`.
     pub fn batch_with_locks(&self, sql: &str, limit: Duration) -> Result<TextRows> {
         self.patience.check()?;
-        let left = self.patience.for_statement().min(ANSWER);
+        let left = if self.is_pooled { BUSY } else { self.patience.for_statement().min(ANSWER) };
         // A server that answers nothing is away: it is not waited for as long as the locks are.
         let open = self.open.borrow();
         let Some(Open { client, runtime, .. }) = &*open else { return Err(ended()) };
@@ -272,8 +275,12 @@ impl Server {
 
     fn ask<T: Send>(&self, work: impl AsyncFnOnce(&Client) -> Answer<T> + Send) -> Result<T> {
         self.patience.check()?;
-        let (result, waited) = self.run(self.patience.for_statement(), work);
-        self.patience.spend(waited);
+        let limit = self.patience.for_statement();
+        let limit = if self.is_pooled { limit.max(BUSY) } else { limit };
+        let (result, waited) = self.run(limit, work);
+        if !self.is_pooled || result.is_err() {
+            self.patience.spend(waited);
+        }
         result.inspect_err(|why| self.patience.remember(why))
     }
 

@@ -222,16 +222,20 @@ pub fn copy(
     to: &Location,
     progress: &mut dyn FnMut(&str, usize),
 ) -> Result<Vec<Copied>, TransferError> {
-    let Some(path) = to.file().filter(|_| to.is_missing()) else { return copy_into(from, to, progress) };
+    let Some(path) = to.file().filter(|_| to.is_missing()) else {
+        return copy_into(from, to, true, progress);
+    };
     let unfinished = creation::beside(path, UNFINISHED);
-    let copied = copy_into(from, &Location::from(&unfinished), progress)?;
+    let copied = copy_into(from, &Location::from(&unfinished), false, progress)?;
     creation::publish(&unfinished, path)?;
     Ok(copied)
 }
 
+/// Copies a ledger into one that exists or is created. `is_shared`: others may use a file meanwhile.
 fn copy_into(
     from: &Location,
     to: &Location,
+    is_shared: bool,
     progress: &mut dyn FnMut(&str, usize),
 ) -> Result<Vec<Copied>, TransferError> {
     let source = Ledger::open(from)?;
@@ -259,15 +263,20 @@ fn copy_into(
         return Ok(all);
     }
     // Nothing is copied into a file with another history.
-    pages.each(&mut |_, _| (), |table, rows, _| pages.changed(table, rows, &schema, false).map(|_| ()))?;
+    if pages.has_rows(&schema)? {
+        pages
+            .each(&mut |_, _| (), |table, rows, _| pages.changed(table, rows, &schema, false).map(|_| ()))?;
+    }
     drop(schema);
     let all = pages.each(progress, |table, rows, copied| {
         let change = target.change()?;
         let began = Instant::now();
         pages.write(table, rows, &change, copied)?;
         change.commit()?;
-        // As much time for others.
-        sleep(began.elapsed());
+        if is_shared {
+            // As much time for others.
+            sleep(began.elapsed());
+        }
         Ok(())
     })?;
     if let Some(file) = target.connection.file() {
@@ -287,6 +296,16 @@ struct Pages<'a> {
 }
 
 impl Pages<'_> {
+    /// Whether the target has a row.
+    fn has_rows(&self, target: &Connection) -> Result<bool> {
+        for table in &self.tables {
+            if target.exists(&format!("SELECT 1 FROM {} LIMIT 1", table.name), &[])? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Gives the rows of all tables to `work`, page by page. Returns what was copied.
     fn each(
         &self,
