@@ -1,6 +1,6 @@
 //! A ledger on PostgreSQL: whole hook processes, over TLS on loopback. What a restart costs more than with a file, what the
 //! start of a session costs with 10,000,000 events, and how many decisions per second 1, 10 and 100 agents get on this machine,
-//! directly, through PgBouncer and through guards, with the CPU time of each part. Fails when a limit is exceeded.
+//! directly, through a pooler (`PgBouncer`) and through guards, with the CPU time of each part. Fails when a limit is exceeded.
 //! `FLEET_EVENTS` states another number of events; with `FLEET_THROUGHPUT_ONLY`, only the decisions per second are measured.
 #![allow(
     clippy::unwrap_used,
@@ -143,7 +143,7 @@ fn measure(what: &str, agents: &[Sandbox], parts: &Parts) {
 /// Prints the table of decisions per second.
 fn throughput(server: &DatabaseServer) {
     let pooler = Pooler::of(server, 20);
-    let [direct, pooled] = [server.url("postgres", PASSWORD, "fleet"), pooler.url(server, "fleet")];
+    let [direct, through_pooler] = [server.url("postgres", PASSWORD, "fleet"), pooler.url(server, "fleet")];
     let agent =
         |url: &str, name: &str| Sandbox::new().with("CLAUDEOPS_DB_URL", url).with("CLAUDEOPS_AGENT", name);
     println!(
@@ -151,13 +151,13 @@ fn throughput(server: &DatabaseServer) {
     );
     println!("|--:|---|--:|--:|--:|--:|--:|--:|--:|");
     for count in [1, 10, 100] {
-        for (what, url) in [("direct", &direct), ("PgBouncer", &pooled)] {
+        for (what, url) in [("direct", &direct), ("PgBouncer", &through_pooler)] {
             let agents: Vec<Sandbox> =
                 (0..count).map(|number| agent(url, &format!("agent{number}"))).collect();
             let pooler = (what == "PgBouncer").then(|| pooler.pid());
             measure(what, &agents, &Parts { pooler, server: server.pid(), ..Parts::default() });
         }
-        for (what, url) in [("guard", &direct), ("guard, PgBouncer", &pooled)] {
+        for (what, url) in [("guard", &direct), ("guard, PgBouncer", &through_pooler)] {
             // One for each group of machines.
             let groups = usize::div_ceil(count, GROUP);
             let guards: Vec<Guarded> =
@@ -168,7 +168,7 @@ fn throughput(server: &DatabaseServer) {
                     Sandbox::new().with("CLAUDEOPS_GUARD", &address)
                 })
                 .collect();
-            let pooler = (url == &pooled).then(|| pooler.pid());
+            let pooler = (url == &through_pooler).then(|| pooler.pid());
             measure(what, &agents, &Parts { guards, pooler, server: server.pid() });
         }
     }

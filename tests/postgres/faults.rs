@@ -41,7 +41,7 @@ const FAULTS: [Fault; 9] = [
         name: "a certificate of another authority",
         sql: "",
         url: |url| url.split('?').next().unwrap().to_owned(),
-        said: "signed by itself, or by an authority that is not known here (name the file with the certificate of its authority as `sslrootcert=FILE`",
+        said: "self-signed, or signed by an authority that is not known here (name the file with the certificate of its authority as `sslrootcert=FILE`",
     },
     Fault {
         name: "a role without rights",
@@ -185,11 +185,11 @@ fn a_server_that_has_lost_rows_is_reported_and_the_policy_applies() {
 
 #[test]
 fn a_self_signed_certificate_is_refused_with_its_remedy() {
-    let mut server = DatabaseServer::created();
     const UNKNOWN: &str =
         "name the file with the certificate of its authority as `sslrootcert=FILE` in CLAUDEOPS_DB_URL";
     const OF_AUTHORITY: &str =
         "give the server a certificate that this authority has signed; docs/fleet.md shows how";
+    let mut server = DatabaseServer::created();
     for (is_authority, remedy) in [(false, UNKNOWN), (true, OF_AUTHORITY)] {
         let own = server.certify_itself(is_authority);
         server.start();

@@ -15,8 +15,8 @@ use crate::shared_server::server;
 #[path = "../support/years.rs"]
 mod ledger_of_years;
 
-/// Lets a server log the plan of each statement. It reads a whole table only where no index could serve: what the few rows of a test
-/// do not show, so many rows do.
+/// Lets a server log the plan of each statement. It reads a whole table only where no index could serve, also if the table has the few
+/// rows of a test.
 pub const CONFIGURATION: &str = "
 session_preload_libraries = 'auto_explain'
 auto_explain.log_min_duration = 0
@@ -58,7 +58,14 @@ const OPEN: [&str; 5] = [
 /// The plans that a server has logged.
 pub struct Plans {
     path: PathBuf,
-    read: Mutex<(Option<BufReader<File>>, HashMap<String, Vec<String>>)>,
+    read: Mutex<Read>,
+}
+
+/// The log, as far as it is read, and the objections that it led to, by database.
+#[derive(Default)]
+struct Read {
+    log: Option<BufReader<File>>,
+    found: HashMap<String, Vec<String>>,
 }
 
 impl Plans {
@@ -73,7 +80,7 @@ impl Plans {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let end = format!("no more plans of {database}");
         server.psql("postgres", &format!("DO $$ BEGIN RAISE LOG '{end}'; END $$"));
-        let (log, found) = &mut *read;
+        let Read { log, found } = &mut *read;
         let log = log.get_or_insert_with(|| BufReader::new(File::open(&self.path).unwrap()));
         let mut line = String::new();
         loop {
@@ -133,7 +140,7 @@ fn object(plan: &Value, is_limited: bool, most: f64, objections: &mut Vec<String
 #[test]
 fn no_verb_and_no_hook_reads_a_table_that_grows_as_a_whole() {
     const ROWS: usize = 60_000;
-    /// Words have no index: verbs look for them in so many of the latest rows.
+    /// Words have no index: verbs look for them in this number of the latest rows.
     const MOST: f64 = 50_001.0;
     let mut server = DatabaseServer::created();
     server.configure("fsync = off\n");

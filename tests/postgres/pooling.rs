@@ -1,4 +1,4 @@
-//! Agents and guards that connect through PgBouncer in transaction mode: a transaction gets any of a few connections of the server.
+//! Agents and guards that connect through `PgBouncer` in transaction mode: a transaction gets any of a few connections of the server.
 
 use std::collections::BTreeMap;
 

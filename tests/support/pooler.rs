@@ -1,4 +1,4 @@
-//! PgBouncer before a server of the tests, as docs/fleet.md configures it.
+//! `PgBouncer` before a server of the tests, as docs/fleet.md configures it.
 #![allow(dead_code, reason = "each test crate uses its own part of it")]
 
 use std::net::{TcpListener, TcpStream};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::database_server::{DatabaseServer, PASSWORD, own, program};
 
-/// A running PgBouncer.
+/// A running `PgBouncer`.
 pub struct Pooler {
     settings: PathBuf,
     process: Option<Child>,

@@ -423,7 +423,7 @@ fn of_certificate(error: &tokio_postgres::Error) -> Option<Error> {
     let Some(rustls::Error::InvalidCertificate(fault)) = tls else { return None };
     let (why, remedy) = match fault {
         Fault::UnknownIssuer | Fault::BadSignature => (
-            "its certificate is signed by itself, or by an authority that is not known here",
+            "its certificate is self-signed, or signed by an authority that is not known here",
             "name the file with the certificate of its authority as `sslrootcert=FILE` in CLAUDEOPS_DB_URL",
         ),
         Fault::NotValidForName | Fault::NotValidForNameContext { .. } => (
