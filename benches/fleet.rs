@@ -1,6 +1,7 @@
 //! A ledger on PostgreSQL: whole hook processes, over TLS on loopback. What a restart costs more than with a file, what the
-//! start of a session costs with 10,000,000 events, and how many decisions per second 1, 10 and 100 agents get on this machine.
-//! Fails when a limit is exceeded. `FLEET_EVENTS` states another number of events.
+//! start of a session costs with 10,000,000 events, and how many decisions per second 1, 10 and 100 agents get on this machine,
+//! directly, through a pooler (`PgBouncer`) and through guards, with the CPU time of each part. Fails when a limit is exceeded.
+//! `FLEET_EVENTS` states another number of events; with `FLEET_THROUGHPUT_ONLY`, only the decisions per second are measured.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -13,14 +14,17 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use database_server::DatabaseServer;
+use database_server::{DatabaseServer, PASSWORD};
 use guard_process::Guarded;
+use pooler::Pooler;
 use sandbox::{Sandbox, call};
 
 #[path = "../tests/support/database_server.rs"]
 mod database_server;
 #[path = "../tests/support/guard_process.rs"]
 mod guard_process;
+#[path = "../tests/support/pooler.rs"]
+mod pooler;
 #[path = "../tests/support/sandbox.rs"]
 mod sandbox;
 
@@ -29,6 +33,8 @@ const ROUNDS: usize = 60;
 const MORE: Duration = Duration::from_millis(12);
 /// What the start of a session may take.
 const START: Duration = Duration::from_millis(100);
+/// How many agents have a guard.
+const GROUP: usize = 50;
 /// How long the agents work.
 const WORK: Duration = Duration::from_secs(8);
 
@@ -55,9 +61,61 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-/// Decisions per second of agents that each ask about one restart after another, of services of their own.
-fn per_second(agents: &[Sandbox], name: &str) -> f64 {
-    let (done, began) = (AtomicUsize::new(0), Instant::now());
+/// The CPU time of a process in seconds, and that of its children that have ended.
+fn cpu_time(pid: u32) -> (f64, f64) {
+    const TICKS_PER_SECOND: f64 = 100.0;
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name of the program, in parentheses, may contain anything.
+    let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
+    let fields: Vec<f64> = fields
+        .split(' ')
+        .skip(11)
+        .take(4)
+        .map(|field| field.parse::<f64>().unwrap() / TICKS_PER_SECOND)
+        .collect();
+    match fields[..] {
+        [user, system, user_of_children, system_of_children] => {
+            (user + system, user_of_children + system_of_children)
+        }
+        _ => (0.0, 0.0),
+    }
+}
+
+/// The CPU time of a server: of its main process, and of its backends, past and present.
+fn cpu_time_of_server(pid: u32) -> f64 {
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    let backends: f64 = children.split_whitespace().map(|child| cpu_time(child.parse().unwrap()).0).sum();
+    let (own, ended) = cpu_time(pid);
+    own + ended + backends
+}
+
+/// The parts of a fleet, beside the client processes.
+#[derive(Default)]
+struct Parts {
+    guards: Vec<Guarded>,
+    pooler: Option<u32>,
+    server: u32,
+}
+
+impl Parts {
+    /// The CPU time of the client processes, the guards, the pooler and the server so far, and of this process, which starts the
+    /// clients.
+    fn cpu_times(&self) -> [f64; 5] {
+        let (bench, clients) = cpu_time(std::process::id());
+        let guards = self.guards.iter().map(|guard| cpu_time(guard.pid()).0).sum();
+        let pooler = self.pooler.map_or(0.0, |pid| cpu_time(pid).0);
+        [clients, guards, pooler, cpu_time_of_server(self.server), bench]
+    }
+}
+
+/// Prints the decisions per second of agents that each ask about one restart after another, of services of their own, and the CPU
+/// time of a decision by part.
+fn measure(what: &str, agents: &[Sandbox], parts: &Parts) {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let run = NUMBER.fetch_add(1, Ordering::Relaxed);
+    // Connections are opened, and tables created.
+    hook(&agents[0], "pre-tool-use", "first", &format!("docker restart first{run}"));
+    let (done, before, began) = (AtomicUsize::new(0), parts.cpu_times(), Instant::now());
     std::thread::scope(|scope| {
         for (number, agent) in agents.iter().enumerate() {
             let done = &done;
@@ -66,15 +124,54 @@ fn per_second(agents: &[Sandbox], name: &str) -> f64 {
                     if began.elapsed() > WORK {
                         break;
                     }
-                    let service = format!("{name}{number}-{round}");
+                    let service = format!("run{run}x{number}-{round}");
                     hook(agent, "pre-tool-use", &service, &format!("docker restart {service}"));
                     done.fetch_add(1, Ordering::Relaxed);
                 }
             });
         }
     });
-    let seconds = began.elapsed().as_secs_f64();
-    f64::from(u32::try_from(done.into_inner()).unwrap()) / seconds
+    let (seconds, after) = (began.elapsed().as_secs_f64(), parts.cpu_times());
+    let done = f64::from(u32::try_from(done.into_inner()).unwrap());
+    let each: Vec<f64> =
+        before.iter().zip(after).map(|(before, after)| (after - before) * 1000.0 / done).collect();
+    let columns: Vec<String> = each.iter().map(|time| format!("{time:.2}")).collect();
+    let all: f64 = each.iter().sum();
+    println!("| {} | {what} | {:.0} | {} | {all:.2} |", agents.len(), done / seconds, columns.join(" | "));
+}
+
+/// Prints the table of decisions per second.
+fn throughput(server: &DatabaseServer) {
+    let pooler = Pooler::of(server, 20);
+    let [direct, through_pooler] = [server.url("postgres", PASSWORD, "fleet"), pooler.url(server, "fleet")];
+    let agent =
+        |url: &str, name: &str| Sandbox::new().with("CLAUDEOPS_DB_URL", url).with("CLAUDEOPS_AGENT", name);
+    println!(
+        "| agents | way | decisions per second | client: ms | guard | PgBouncer | server | starting clients | all |"
+    );
+    println!("|--:|---|--:|--:|--:|--:|--:|--:|--:|");
+    for count in [1, 10, 100] {
+        for (what, url) in [("direct", &direct), ("PgBouncer", &through_pooler)] {
+            let agents: Vec<Sandbox> =
+                (0..count).map(|number| agent(url, &format!("agent{number}"))).collect();
+            let pooler = (what == "PgBouncer").then(|| pooler.pid());
+            measure(what, &agents, &Parts { pooler, server: server.pid(), ..Parts::default() });
+        }
+        for (what, url) in [("guard", &direct), ("guard, PgBouncer", &through_pooler)] {
+            // One for each group of machines.
+            let groups = usize::div_ceil(count, GROUP);
+            let guards: Vec<Guarded> =
+                (0..groups).map(|_| Guarded::with(agent(url, "guard"), |agent| agent)).collect();
+            let agents: Vec<Sandbox> = (0..count)
+                .map(|number| {
+                    let address = format!("unix:{}", guards[number % groups].socket().display());
+                    Sandbox::new().with("CLAUDEOPS_GUARD", &address)
+                })
+                .collect();
+            let pooler = (url == &through_pooler).then(|| pooler.pid());
+            measure(what, &agents, &Parts { guards, pooler, server: server.pid() });
+        }
+    }
 }
 
 fn main() -> ExitCode {
@@ -83,6 +180,10 @@ fn main() -> ExitCode {
     let url = server.database("fleet");
     let agent = |name: &str| Sandbox::new().with("CLAUDEOPS_DB_URL", &url).with("CLAUDEOPS_AGENT", name);
     let (file, shared) = (Sandbox::new(), agent("one"));
+    if std::env::var_os("FLEET_THROUGHPUT_ONLY").is_some() {
+        throughput(&server);
+        return ExitCode::SUCCESS;
+    }
     let mut met = true;
 
     let more = |file: &Sandbox, shared: &Sandbox, what: &str| {
@@ -131,17 +232,6 @@ fn main() -> ExitCode {
     println!("the start of a session with {events} events: {start:.2?} (allowed {START:?})");
     met &= start <= START;
 
-    println!("| agents | decisions per second, each hook connects | through one guard |");
-    println!("|--:|--:|--:|");
-    for count in [1, 10, 100] {
-        let agents: Vec<Sandbox> = (0..count).map(|number| agent(&format!("agent{number}"))).collect();
-        let direct = per_second(&agents, &format!("direct{count}x"));
-        let guarded = Guarded::with(agent("guard"), |agent| agent);
-        let address = format!("unix:{}", guarded.socket().display());
-        let agents: Vec<Sandbox> =
-            (0..count).map(|_| Sandbox::new().with("CLAUDEOPS_GUARD", &address)).collect();
-        let through = per_second(&agents, &format!("guarded{count}x"));
-        println!("| {count} | {direct:.0} | {through:.0} |");
-    }
+    throughput(&server);
     if met { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -5,74 +5,12 @@
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
 use crate::random::Random;
-use crate::sandbox::{Run, Sandbox, call};
+use crate::sandbox::{Run, Sandbox};
 
-const YEARS: &str = include_str!("../fixtures/years.sql");
-
-const HOSTS: &str =
-    "hosts: {nas: {address: 127.0.0.1}}\nservices: {service1: {host: nas}, jellyfin: {host: nas}}\n";
-
-/// The verbs that read the ledger, with the selections that have an index or a limit of their own.
-const READING: &[&str] = &[
-    "approvals",
-    "approvals --all",
-    "audit",
-    "audit --agent agent9",
-    "audit --rule tier",
-    "audit --service service1",
-    "audit --session s77",
-    "audit --since 2d",
-    "audit --verdict fail-open",
-    "cooldown",
-    "cooldown show service1",
-    "events",
-    "events --agent agent9",
-    "events --level critical",
-    "events --level denied --service service1",
-    "events --service service1",
-    "events --session s77",
-    "events --since 2d",
-    "metrics --no-hosts",
-    "notify",
-    "report --html report.html",
-    "sessions",
-    "sessions --active",
-    "sessions --agent agent9",
-    "sessions --mission nothing",
-    "sessions --session s77",
-    "sessions --since 2d",
-    "sessions --stale",
-    "sessions --tier 2",
-    "stats",
-    "status --no-hosts",
-    "suggest",
-];
-
-const EVENTS: &[&str] = &[
-    "session-start",
-    "user-prompt-submit",
-    "pre-tool-use",
-    "post-tool-use",
-    "post-tool-batch",
-    "subagent-start",
-    "subagent-stop",
-    "notification",
-    "stop",
-    "session-end",
-];
-
-/// A sandbox whose ledger has this many rows in each table.
-fn years(rows: usize) -> Sandbox {
-    let sandbox = Sandbox::new();
-    sandbox.write("hosts.yaml", HOSTS);
-    sandbox.before("t", "docker restart service3");
-    let apart = format!("* {} ", 7_700_000 / rows);
-    sandbox.sql(&YEARS.replace("100000", &rows.to_string()).replace("* 77 ", &apart));
-    sandbox
-}
+#[path = "../support/years.rs"]
+mod ledger_of_years;
+use ledger_of_years::{use_all, years};
 
 #[test]
 fn no_verb_and_no_hook_reads_a_table_that_grows_as_a_whole() {
@@ -80,16 +18,7 @@ fn no_verb_and_no_hook_reads_a_table_that_grows_as_a_whole() {
     let check = |what: &str, Run { code, stderr, .. }: Run| {
         assert!(code == Some(0) && !stderr.contains("steps"), "{what}: {code:?} {stderr}");
     };
-    for words in READING {
-        let arguments: Vec<&str> = words.split(' ').collect();
-        check(words, sandbox.opsctl(&arguments, b""));
-    }
-    for event in EVENTS {
-        let mut input = call("t1", "ssh nas docker restart jellyfin");
-        // A session that acted would ask the host.
-        input["session_id"] = json!(if *event == "stop" { "quiet" } else { "s4998" });
-        check(event, sandbox.hook(event, &input));
-    }
+    use_all(&sandbox, check);
 }
 
 fn prune(sandbox: &Sandbox) -> Child {

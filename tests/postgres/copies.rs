@@ -1,10 +1,12 @@
 //! Copies of a ledger from a file to a server, and back.
 
 use std::fmt::Write as _;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use crate::database_server::DatabaseServer;
 use crate::sandbox::on_file::{Sandbox, sqlite3};
-use crate::sandbox::{Run, passes};
+use crate::sandbox::{Run, call, passes};
 
 /// A file with the history of an agent.
 fn with_history() -> Sandbox {
@@ -150,4 +152,61 @@ fn a_copy_that_is_interrupted_leaves_nothing() {
     assert_eq!(server.psql("ops", "SELECT count(*) FROM events"), "0");
     assert_eq!(migrate(&agent, &url, "--from", &file).code, Some(0));
     assert_eq!(server.psql("ops", "SELECT count(*) FROM events WHERE message LIKE 'event %'"), "50000");
+}
+
+/// A server with 15,000 events, and the file that they come from.
+fn with_many_events(server: &DatabaseServer) -> (Sandbox, String) {
+    let (agent, url) = (with_history(), server.database("ops"));
+    agent.sql(
+        "WITH RECURSIVE n(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM n WHERE x < 15000)
+         INSERT INTO events (level, message, created_at) SELECT 'info', 'event ' || x, '2026-03-21T14:22:00Z' FROM n",
+    );
+    assert_eq!(migrate(&agent, &url, "--from", &agent.path("claudeops.db")).code, Some(0));
+    (agent, url)
+}
+
+#[test]
+fn a_copy_to_a_file_goes_on_where_it_was_killed() {
+    let server = DatabaseServer::new();
+    let (agent, url) = with_many_events(&server);
+    let copy = agent.path("copy.db");
+    let mut kills = 0;
+    for pause in (50..).step_by(100) {
+        let mut command = agent.command(&["db", "migrate", "--to", copy.to_str().unwrap()]);
+        let mut child = command.env("CLAUDEOPS_DB_URL", &url).stdout(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(pause));
+        // It may have ended.
+        let _ = child.kill();
+        if child.wait().unwrap().success() {
+            break;
+        }
+        kills += 1;
+        assert!(!copy.exists(), "a file that is not complete has its name");
+    }
+    assert!(kills > 1);
+    assert_eq!(rows(|query| sqlite3(&copy, query)), rows(|query| agent.sql(query)));
+    assert!(!agent.path("copy.db.partial").exists());
+}
+
+#[test]
+fn hooks_that_use_a_file_do_not_wait_for_a_copy_into_it() {
+    let server = DatabaseServer::new();
+    let (agent, url) = with_many_events(&server);
+    // The file has less than the server: its events, but for the first ones.
+    agent.sql("DELETE FROM recorded_events; DELETE FROM events WHERE id > 100");
+    let file = agent.path("claudeops.db");
+    let mut command = agent.command(&["db", "migrate", "--to", file.to_str().unwrap()]);
+    let mut copying = command.env("CLAUDEOPS_DB_URL", &url).stdout(Stdio::null()).spawn().unwrap();
+    let (mut hooks, mut longest) = (0, Duration::ZERO);
+    while copying.try_wait().unwrap().is_none() {
+        let began = Instant::now();
+        // Rows of tables whose ids are not those of the server.
+        passes(&agent.hook("user-prompt-submit", &call("t", "")));
+        longest = longest.max(began.elapsed());
+        hooks += 1;
+    }
+    eprintln!("the longest of {hooks} hooks beside a copy took {longest:?}");
+    assert!(copying.wait().unwrap().success() && hooks > 2, "{hooks}");
+    assert!(longest < Duration::from_secs(1), "{longest:?}");
+    assert_eq!(agent.sql("SELECT count(*) FROM events WHERE message LIKE 'event %'"), "15000");
 }

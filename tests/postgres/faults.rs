@@ -4,7 +4,8 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
 use std::time::Instant;
 
-use crate::sandbox::{Run, Sandbox, call, denied, passes};
+use crate::database_server::DatabaseServer;
+use crate::sandbox::{Run, Sandbox, call, denied, on_file, passes};
 
 const RESTART: &str = "docker restart jellyfin";
 
@@ -40,7 +41,7 @@ const FAULTS: [Fault; 9] = [
         name: "a certificate of another authority",
         sql: "",
         url: |url| url.split('?').next().unwrap().to_owned(),
-        said: "certificate",
+        said: "self-signed, or signed by an authority that is not known here (name the file with the certificate of its authority as `sslrootcert=FILE`",
     },
     Fault {
         name: "a role without rights",
@@ -179,5 +180,28 @@ fn a_server_that_has_lost_rows_is_reported_and_the_policy_applies() {
         assert_eq!(report(&run).len(), 0, "{name}: reported twice: {run:?}");
         let events = "SELECT count(*) FROM events WHERE message LIKE 'Actions lost: %'";
         assert_eq!(sandbox.sql(events), "1", "{name}");
+    }
+}
+
+#[test]
+fn a_self_signed_certificate_is_refused_with_its_remedy() {
+    const UNKNOWN: &str =
+        "name the file with the certificate of its authority as `sslrootcert=FILE` in CLAUDEOPS_DB_URL";
+    const OF_AUTHORITY: &str =
+        "give the server a certificate that this authority has signed; docs/fleet.md shows how";
+    let mut server = DatabaseServer::created();
+    for (is_authority, remedy) in [(false, UNKNOWN), (true, OF_AUTHORITY)] {
+        let own = server.certify_itself(is_authority);
+        server.start();
+        let url = server.database(&format!("ops{}", usize::from(is_authority)));
+        let (place, _) = url.split_once('?').unwrap();
+        let agent = |url: &str| on_file::Sandbox::new().with("CLAUDEOPS_DB_URL", url);
+        let refused = agent(place).opsctl(&["doctor", "--only", "ledger"], b"");
+        assert!(refused.stdout.contains(remedy), "{refused:?}");
+        // A certificate of its own is accepted if it is named, unless it is one of an authority.
+        let named = agent(&format!("{place}?sslrootcert={}", own.display()));
+        let run = named.before("t1", RESTART);
+        assert_eq!(run.stderr.contains(remedy), is_authority, "{run:?}");
+        server.end(rustix::process::Signal::INT);
     }
 }

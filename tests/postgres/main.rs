@@ -24,6 +24,8 @@ mod commands;
 #[path = "../ledger/cooldown_json.rs"]
 mod cooldown_json;
 mod copies;
+#[path = "../support/guard_process.rs"]
+mod guard_process;
 #[path = "../ledger/input.rs"]
 mod input;
 #[path = "../ledger/kills.rs"]
@@ -33,6 +35,10 @@ mod leases;
 mod life_cycle;
 mod networks;
 mod outages;
+mod plans;
+#[path = "../support/pooler.rs"]
+mod pooler;
+mod pooling;
 #[path = "../ledger/random.rs"]
 mod random;
 mod roles;

@@ -39,6 +39,11 @@ impl Sandbox {
         Self { files: self.files.with(name, value), database: self.database }
     }
 
+    /// The name of the database.
+    pub fn database(&self) -> &str {
+        &self.database.name
+    }
+
     /// A query answered by the server itself, in the form of sqlite3.
     pub fn sql(&self, query: &str) -> String {
         self.database.sql(query)

@@ -7,9 +7,13 @@ use tokio::runtime::Runtime;
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
 use crate::database_server::{DatabaseServer, PASSWORD};
+use crate::plans::{self, Plans};
 
 /// The server.
-pub struct SharedServer(DatabaseServer);
+pub struct SharedServer {
+    server: DatabaseServer,
+    plans: Plans,
+}
 
 /// What SQLite has and the tests use, for their own queries; and a clock that a test sets, which hides that of the server.
 const PATTERN: &str = "
@@ -39,6 +43,7 @@ pub fn server() -> &'static SharedServer {
             let mut server = DatabaseServer::created();
             server
                 .configure("fsync = off\nmax_connections = 700\nsearch_path = 'public, test, pg_catalog'\n");
+            server.configure(plans::CONFIGURATION);
             server.start();
             remove_at_the_end(&server);
             server.psql("postgres", "CREATE DATABASE pattern");
@@ -48,7 +53,9 @@ pub fn server() -> &'static SharedServer {
                 std::thread::park();
             }
         });
-        SharedServer(started.recv().unwrap())
+        let server = started.recv().unwrap();
+        let plans = Plans::of(&server);
+        SharedServer { server, plans }
     })
 }
 
@@ -70,12 +77,17 @@ fn remove_at_the_end(server: &DatabaseServer) {
 impl SharedServer {
     /// The URL of a database.
     pub fn url(&self, database: &str) -> String {
-        self.0.url("postgres", PASSWORD, database)
+        self.server.url("postgres", PASSWORD, database)
+    }
+
+    /// The objections to the plans of statements that opsctl has sent to a database since the last call.
+    pub fn objections(&self, database: &str) -> Vec<String> {
+        self.plans.objections(&self.server, database, f64::MAX)
     }
 
     /// An interactive psql.
     pub fn psql_command(&self, database: &str) -> Command {
-        self.0.psql_command(database)
+        self.server.psql_command(database)
     }
 }
 
@@ -89,7 +101,7 @@ fn connected(database: &str) -> (Runtime, Client) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let client = runtime.block_on(async {
         let mut config = tokio_postgres::Config::new();
-        let server = &server().0;
+        let server = &server().server;
         config.host_path(server.data().parent().unwrap()).port(server.port);
         config.user("postgres").password(PASSWORD).dbname(database);
         config.options("-c search_path=public,sqlite,test -c TimeZone=UTC");
@@ -105,7 +117,7 @@ impl Database {
     pub fn new(name: &str) -> Self {
         static CREATION: Mutex<()> = Mutex::new(());
         let turn = CREATION.lock().unwrap();
-        server().0.psql("postgres", &format!("CREATE DATABASE {name} TEMPLATE pattern"));
+        server().server.psql("postgres", &format!("CREATE DATABASE {name} TEMPLATE pattern"));
         drop(turn);
         Self { name: name.to_owned(), connection: Mutex::new(connected(name)) }
     }
@@ -141,9 +153,11 @@ fn as_in_a_file(value: &str) -> String {
 
 impl Drop for Database {
     fn drop(&mut self) {
+        let objections = server().objections(&self.name);
         let (runtime, client) = connected("postgres");
         let drop = format!("DROP DATABASE {} WITH (FORCE)", self.name);
         // A test that has failed reports its own cause.
         let _ = runtime.block_on(client.simple_query(&drop));
+        assert!(objections.is_empty() || std::thread::panicking(), "{objections:#?}");
     }
 }

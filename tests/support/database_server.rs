@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use tempfile::TempDir;
 
 /// The password of the role `postgres`.
@@ -42,14 +42,15 @@ fn owner() -> Option<(u32, u32)> {
     Some((id("-u"), id("-g")))
 }
 
-fn own(path: &Path) {
+/// Gives a file to the user that the server runs as.
+pub fn own(path: &Path) {
     if let Some((user, group)) = owner() {
         chown(path, Some(user), Some(group)).unwrap();
     }
 }
 
-/// A program of the server. It ends with the test.
-fn program(name: &str) -> Command {
+/// A program of the server, or one at a path. It ends with the test.
+pub fn program(name: &str) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL"]);
     if let Some((user, group)) = owner() {
@@ -154,6 +155,8 @@ impl DatabaseServer {
     fn certify(&self) {
         let mut params = CertificateParams::new(vec![]).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        // A name of its own: OpenSSL takes a certificate of the same name for one that has signed itself.
+        params.distinguished_name.push(DnType::CommonName, "the authority of a test");
         let key = KeyPair::generate().unwrap();
         std::fs::write(self.authority(), params.self_signed(&key).unwrap().pem()).unwrap();
         let authority = Issuer::new(params, key);
@@ -161,7 +164,24 @@ impl DatabaseServer {
         let names = ["localhost", "127.0.0.1", "10.0.1.1", "10.0.2.1"].map(str::to_owned);
         let names = CertificateParams::new(names).unwrap();
         let certificate = names.signed_by(&key, &authority).unwrap();
-        for (name, text) in [("server.crt", certificate.pem()), ("server.key", key.serialize_pem())] {
+        self.keep_certificate(&certificate.pem(), &key);
+    }
+
+    /// Gives it a certificate for `localhost` that it has signed itself. Returns the file.
+    pub fn certify_itself(&self, is_authority: bool) -> PathBuf {
+        let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        params.is_ca =
+            if is_authority { IsCa::Ca(BasicConstraints::Unconstrained) } else { IsCa::ExplicitNoCa };
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.self_signed(&key).unwrap().pem();
+        self.keep_certificate(&certificate, &key);
+        let path = self.folder.path().join("own.pem");
+        std::fs::write(&path, certificate).unwrap();
+        path
+    }
+
+    fn keep_certificate(&self, certificate: &str, key: &KeyPair) {
+        for (name, text) in [("server.crt", certificate), ("server.key", &key.serialize_pem())] {
             let path = self.data().join(name);
             std::fs::write(&path, text).unwrap();
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
@@ -213,6 +233,11 @@ impl DatabaseServer {
         let line = text.lines().find_map(|line| line.strip_prefix("average connection time = "));
         let line = line.unwrap_or_else(|| panic!("{}", String::from_utf8_lossy(&output.stderr)));
         Duration::from_secs_f64(line.trim_end_matches(" ms").parse::<f64>().unwrap() / 1000.0)
+    }
+
+    /// The id of its main process.
+    pub fn pid(&self) -> u32 {
+        self.process.as_ref().unwrap().id()
     }
 
     /// Sends a signal to all processes of the server.

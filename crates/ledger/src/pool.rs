@@ -76,6 +76,9 @@ impl Pool {
 
     /// Keeps a connection that is not in use any more.
     pub fn put(&self, connection: Connection, identity: Identity, read_only: bool) {
+        if let Engine::Server(server) = &connection.engine {
+            server.keep_statements();
+        }
         let cache = connection.file().map(|file| file.pragma_update(None, "cache_size", -CACHE_KIB));
         if cache.is_none_or(|result| result.is_ok()) {
             let (place, used) = (connection.place.clone(), Instant::now());

@@ -52,8 +52,9 @@ struct GrantArgs {
   opsctl db migrate --from /state/claudeops.db
   opsctl db migrate --to /state/claudeops.db
 
-Rows keep their ids. A second run adds only what is new. Rows with unreadable times are counted and skipped. The tables of the \
-session manager of Claude Ops are not copied.")]
+Rows keep their ids. A second run adds only what is new. A copy to the server is one transaction: if it is stopped, nothing is \
+copied. A copy to a file goes on where it was stopped; a new file is complete when it has its name. Rows with unreadable times are \
+counted and skipped. The tables of the session manager of Claude Ops are not copied.")]
 #[command(group = clap::ArgGroup::new("file").required(true))]
 struct MigrateArgs {
     /// The file that is copied to the server
@@ -100,8 +101,13 @@ fn migrate(args: &MigrateArgs, server: &Location) -> Result<u8, Failure> {
     if !Ledger::exists(&from)? {
         return Err(Failure::new(format!("no ledger at {from}; nothing is copied")));
     }
-    let copied =
-        progress::steps(|show| copy(&from, &to, &mut |table, rows| show(format!("{table}: {rows} rows"))))?;
+    let after_a_stop = match to.file() {
+        Some(_) => "Ctrl-C stops, and the next copy goes on",
+        None => "Ctrl-C stops, and leaves the server as it was",
+    };
+    let copied = progress::steps(|show| {
+        copy(&from, &to, &mut |table, rows| show(format!("{table}: {rows} rows; {after_a_stop}")))
+    })?;
     print(&summary(&copied));
     for Copied { table, skipped, named, .. } in copied.iter().filter(|copied| copied.skipped > 0) {
         let more = if *skipped > named.len() { ", …" } else { "" };

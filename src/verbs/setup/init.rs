@@ -43,9 +43,10 @@ const EGRESS: (&str, &str, u32) =
 const GUARD: (&str, &str, u32) = ("guard.yaml", include_str!("../../../templates/starter/guard.yaml"), 0o644);
 
 /// The files of two agents that share a ledger on PostgreSQL.
-const FLEET: [(&str, &str, u32); 3] = [
+const FLEET: [(&str, &str, u32); 4] = [
     ("compose.fleet.yaml", include_str!("../../../templates/starter/compose.fleet.yaml"), 0o644),
     ("ledger/Dockerfile", include_str!("../../../templates/starter/ledger/Dockerfile"), 0o644),
+    ("ledger/pooler", include_str!("../../../templates/starter/ledger/pooler"), 0o755),
     ("ledger/start", include_str!("../../../templates/starter/ledger/start"), 0o755),
 ];
 

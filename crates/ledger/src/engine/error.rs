@@ -69,6 +69,7 @@ fn remedy(place: &Place, error: &Error) -> &'static str {
             Error::Refused(_) => "`opsctl db grant` prints the rights that each role needs",
             Error::Locked => "wait for them; if one has stopped, the server ends its transaction",
             Error::Unreleased(_) => "name an empty database in CLAUDEOPS_DB_URL",
+            Error::Certificate(_, remedy) => remedy,
             Error::File(_) | Error::NoRow | Error::Server(_) => {
                 "check CLAUDEOPS_DB_URL and the server; `opsctl doctor` measures both"
             }
@@ -108,6 +109,9 @@ pub enum Error {
     /// A server, or the connection to it. The text has no secrets.
     #[error("{0}")]
     Server(String),
+    /// The certificate of a server is not accepted, with the remedy.
+    #[error("{0}")]
+    Certificate(&'static str, &'static str),
     /// A server refuses an operation for lack of rights, or because its tables are not those of this release.
     #[error("{0}")]
     Refused(String),

@@ -4,6 +4,7 @@
 //! differently. Each engine has its own migrations.
 
 pub mod address;
+mod backend;
 pub(super) mod dialect;
 mod error;
 mod failures;
@@ -92,7 +93,7 @@ impl Connection {
                 .prepare_cached(sql)
                 .and_then(|mut statement| {
                     let changed = statement.execute(rusqlite::params_from_iter(values))?;
-                    work::check(&statement, sql);
+                    work::check(file, &statement, sql);
                     Ok(changed)
                 })
                 .map_err(Error::from),
@@ -145,6 +146,30 @@ impl Connection {
         Ok(found)
     }
 
+    /// Runs a query that has no limit, and reads its rows until `read` has accepted `most` of them. It asks for more rows as long as
+    /// there are not enough: a server sends all rows of its answer.
+    pub(crate) fn find_first<T>(
+        &self,
+        select: &Select<'_>,
+        most: usize,
+        mut read: impl FnMut(&Row<'_>) -> Result<Option<T>>,
+    ) -> Result<Vec<T>> {
+        /// The largest limit that a server accepts.
+        const LARGEST: usize = usize::MAX >> 1;
+        let mut limit = most.min(LARGEST);
+        loop {
+            let (sql, mut rows) = (format!("{} LIMIT {limit}", select.sql()), 0);
+            let found = self.find(&sql, select.values(), most, |row| {
+                rows += 1;
+                read(row)
+            })?;
+            if found.len() >= most || rows < limit {
+                return Ok(found);
+            }
+            limit = limit.saturating_mul(10).min(LARGEST);
+        }
+    }
+
     /// The first row of a query.
     pub(crate) fn query_row<T>(
         &self,
@@ -191,7 +216,7 @@ impl Connection {
                         has_enough = read(place, &self.row(EngineRow::File(found)))?;
                     }
                     drop(rows);
-                    work::check(&statement, sql);
+                    work::check(file, &statement, sql);
                     if has_enough {
                         return Ok(());
                     }

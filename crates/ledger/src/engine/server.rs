@@ -2,6 +2,8 @@
 //! has a runtime of its own, on the thread that uses it. No call waits longer than its limit.
 
 use std::cell::{Cell, RefCell};
+use std::collections::{BTreeSet, HashMap};
+use std::error::Error as _;
 use std::io::{self, ErrorKind};
 use std::pin::pin;
 use std::thread;
@@ -14,14 +16,18 @@ use tokio::runtime::{self, Handle, Runtime};
 use tokio::task::{JoinHandle, yield_now};
 use tokio::time::{sleep, timeout};
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, Row, SimpleQueryMessage};
+use tokio_postgres::{Client, Row, SimpleQueryMessage, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::address::{Access, ServerAddress, whole_text};
+use super::backend;
 use super::error::{EngineResult as Result, Error};
 use super::failures::LatestFailure;
 use super::patience::{ANSWER, Patience};
-use super::values::{Text, texts, typed};
+use super::values::{Text, plain, texts, typed};
+
+/// The most statements that a server keeps for a connection. Others have values in their texts.
+const MOST_KEPT: usize = 64;
 
 /// How long to wait for a free connection.
 const BUSY: Duration = Duration::from_secs(5);
@@ -47,12 +53,41 @@ pub struct Server {
     open: RefCell<Option<Open>>,
     /// The place of its host in the URL.
     pub host: usize,
+    /// Whether a pooler is in between: who waits for one of its connections waits for other agents, and not for the server.
+    is_pooled: bool,
     /// How long the request waits that uses it.
     pub patience: Patience,
     /// Statements that are sent with the next one.
     later: RefCell<Vec<(String, Vec<Text>)>>,
+    /// Whether the connection is used for many requests.
+    is_kept: Cell<bool>,
+    /// What the server keeps for this connection, by the text of the statement; `None`: nothing.
+    prepared: RefCell<Option<HashMap<String, Statement>>>,
     /// The time of the server, and when it was that.
     pub clock: Cell<Option<(DateTime<Utc>, Instant)>>,
+}
+
+/// A statement with its values.
+struct Sent {
+    sql: String,
+    values: Vec<Text>,
+    prepared: Option<Statement>,
+}
+
+impl Sent {
+    async fn rows(&self, client: &Client) -> Answer<Vec<Row>> {
+        match &self.prepared {
+            Some(statement) => client.query(statement, &plain(&self.values)).await,
+            None => client.query_typed(&self.sql, &typed(&self.values)).await,
+        }
+    }
+
+    async fn changed(&self, client: &Client) -> Answer<u64> {
+        match &self.prepared {
+            Some(statement) => client.execute(statement, &plain(&self.values)).await,
+            None => client.execute_typed(&self.sql, &typed(&self.values)).await,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -93,6 +128,7 @@ impl Server {
             Ok((host, client, exchange)) => {
                 let mut server = Self::default();
                 (server.host, server.patience) = (host, patience.clone());
+                server.is_pooled = here(&runtime, |runtime| runtime.block_on(backend::is_pooled(&client)));
                 server.open.replace(Some(Open { client, exchange, runtime }));
                 Ok(server)
             }
@@ -113,22 +149,48 @@ impl Server {
         for (sql, values) in queries {
             all.push((sql.clone(), texts(values)?));
         }
-        let all: Vec<_> = all.iter().map(|(sql, values)| (sql, typed(values))).collect();
-        let mut found = self.ask(async |client| {
-            try_join_all(all.iter().map(|(sql, values)| client.query_typed(sql, values))).await
-        })?;
+        let all = self.statements(all)?;
+        let mut found =
+            self.ask(async |client| try_join_all(all.iter().map(|one| one.rows(client))).await)?;
         Ok(found.split_off(earlier))
     }
 
     /// Runs a statement. Returns how many rows it has changed.
     pub fn execute(&self, sql: &str, values: &[&dyn ToSql]) -> Result<usize> {
-        let (earlier, values) = (self.later.take(), texts(values)?);
-        let earlier: Vec<_> = earlier.iter().map(|(sql, values)| (sql, typed(values))).collect();
+        let mut all = self.later.take();
+        all.push((sql.to_owned(), texts(values)?));
+        let all = self.statements(all)?;
         let changed = self.ask(async |client| {
-            let earlier = try_join_all(earlier.iter().map(|(sql, values)| client.query_typed(sql, values)));
-            Ok(try_join(earlier, client.execute_typed(sql, &typed(&values))).await?.1)
+            let Some((last, earlier)) = all.split_last() else { return Ok(0) };
+            let earlier = try_join_all(earlier.iter().map(|one| one.rows(client)));
+            Ok(try_join(earlier, last.changed(client)).await?.1)
         })?;
         Ok(usize::try_from(changed).unwrap_or(usize::MAX))
+    }
+
+    /// Lets the server keep the statements of this connection, which is used for many requests, unless a pooler is in between.
+    pub fn keep_statements(&self) {
+        if !self.is_kept.replace(true) && !self.is_pooled {
+            let is_direct = self.ask(async |client| Ok(backend::is_direct(client).await));
+            self.prepared.replace(is_direct.is_ok_and(|direct| direct).then(HashMap::new));
+        }
+    }
+
+    /// Statements with their values, prepared if the server keeps them.
+    fn statements(&self, all: Vec<(String, Vec<Text>)>) -> Result<Vec<Sent>> {
+        let mut prepared = self.prepared.borrow_mut();
+        if let Some(known) = &mut *prepared {
+            let new: BTreeSet<&String> =
+                all.iter().map(|(sql, _)| sql).filter(|sql| !known.contains_key(*sql)).collect();
+            let new: Vec<&String> = new.into_iter().take(MOST_KEPT - known.len()).collect();
+            if !new.is_empty() {
+                let made =
+                    self.ask(async |client| try_join_all(new.iter().map(|sql| client.prepare(sql))).await)?;
+                known.extend(new.into_iter().cloned().zip(made));
+            }
+        }
+        let known = |sql: &String| prepared.as_ref()?.get(sql).cloned();
+        Ok(all.into_iter().map(|(sql, values)| Sent { prepared: known(&sql), sql, values }).collect())
     }
 
     /// Runs a statement with the next one, which reports its errors: the way to the server and back costs more than most.
@@ -167,7 +229,7 @@ impl Server {
     /// Runs statements that may wait for the locks of others, after which the server cancels them within `limit`.
     pub fn batch_with_locks(&self, sql: &str, limit: Duration) -> Result<TextRows> {
         self.patience.check()?;
-        let left = self.patience.for_statement().min(ANSWER);
+        let left = if self.is_pooled { BUSY } else { self.patience.for_statement().min(ANSWER) };
         // A server that answers nothing is away: it is not waited for as long as the locks are.
         let open = self.open.borrow();
         let Some(Open { client, runtime, .. }) = &*open else { return Err(ended()) };
@@ -213,8 +275,12 @@ impl Server {
 
     fn ask<T: Send>(&self, work: impl AsyncFnOnce(&Client) -> Answer<T> + Send) -> Result<T> {
         self.patience.check()?;
-        let (result, waited) = self.run(self.patience.for_statement(), work);
-        self.patience.spend(waited);
+        let limit = self.patience.for_statement();
+        let limit = if self.is_pooled { limit.max(BUSY) } else { limit };
+        let (result, waited) = self.run(limit, work);
+        if !self.is_pooled || result.is_err() {
+            self.patience.spend(waited);
+        }
         result.inspect_err(|why| self.patience.remember(why))
     }
 
@@ -326,22 +392,54 @@ fn state(error: &tokio_postgres::Error) -> Away {
 
 /// Whether nothing listens there now, or the connection was closed.
 fn is_away(error: &tokio_postgres::Error) -> bool {
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(next) = cause {
-        if let Some(error) = next.downcast_ref::<io::Error>() {
-            return matches!(
-                error.kind(),
-                ErrorKind::ConnectionRefused
-                    | ErrorKind::ConnectionReset
-                    | ErrorKind::ConnectionAborted
-                    | ErrorKind::BrokenPipe
-                    | ErrorKind::UnexpectedEof
-                    | ErrorKind::NotFound
-            );
+    io_causes(error).any(|error| {
+        matches!(
+            error.kind(),
+            ErrorKind::ConnectionRefused
+                | ErrorKind::ConnectionReset
+                | ErrorKind::ConnectionAborted
+                | ErrorKind::BrokenPipe
+                | ErrorKind::UnexpectedEof
+                | ErrorKind::NotFound
+        )
+    })
+}
+
+/// The failures of input and output among the causes of an error.
+fn io_causes(error: &tokio_postgres::Error) -> impl Iterator<Item = &io::Error> {
+    let mut next = error.source();
+    let causes = std::iter::from_fn(move || {
+        let cause = next?;
+        next = cause.source();
+        Some(cause)
+    });
+    causes.filter_map(|cause| cause.downcast_ref::<io::Error>())
+}
+
+/// Why the certificate of a server is not accepted, if that is the failure.
+fn of_certificate(error: &tokio_postgres::Error) -> Option<Error> {
+    use rustls::CertificateError as Fault;
+    let tls = io_causes(error).find_map(|error| error.get_ref()?.downcast_ref::<rustls::Error>());
+    let Some(rustls::Error::InvalidCertificate(fault)) = tls else { return None };
+    let (why, remedy) = match fault {
+        Fault::UnknownIssuer | Fault::BadSignature => (
+            "its certificate is self-signed, or signed by an authority that is not known here",
+            "name the file with the certificate of its authority as `sslrootcert=FILE` in CLAUDEOPS_DB_URL",
+        ),
+        Fault::NotValidForName | Fault::NotValidForNameContext { .. } => (
+            "its certificate is not valid for this host name",
+            "use a name of the certificate in CLAUDEOPS_DB_URL",
+        ),
+        Fault::Expired | Fault::ExpiredContext { .. } => {
+            ("its certificate has expired", "renew the certificate, or check the clocks")
         }
-        cause = next.source();
-    }
-    false
+        Fault::Other(_) if fault.to_string().contains("CaUsedAsEndEntity") => (
+            "its certificate is that of an authority, which is not accepted for a server",
+            "give the server a certificate that this authority has signed; docs/fleet.md shows how",
+        ),
+        _ => return None,
+    };
+    Some(Error::Certificate(why, remedy))
 }
 
 /// Does `work` on this thread; inside of another runtime, which must not wait for this one, on a thread of its own.
@@ -366,7 +464,9 @@ async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> (Option<T>
 }
 
 fn of_server(error: &tokio_postgres::Error) -> Error {
-    let Some(database) = error.as_db_error() else { return Error::Server(whole_text(error)) };
+    let Some(database) = error.as_db_error() else {
+        return of_certificate(error).unwrap_or_else(|| Error::Server(whole_text(error)));
+    };
     let text = format!("{} (SQLSTATE {})", database.message(), database.code().code());
     match *database.code() {
         SqlState::INSUFFICIENT_PRIVILEGE

@@ -42,6 +42,11 @@ pub fn typed(values: &[Text]) -> Vec<(&(dyn ServerToSql + Sync), Type)> {
     values.iter().map(|value| (value as &(dyn ServerToSql + Sync), Type::UNKNOWN)).collect()
 }
 
+/// Parameters of a statement whose types the server has determined.
+pub fn plain(values: &[Text]) -> Vec<&(dyn ServerToSql + Sync)> {
+    values.iter().map(|value| value as &(dyn ServerToSql + Sync)).collect()
+}
+
 impl ServerToSql for Text {
     fn to_sql(
         &self,

@@ -34,10 +34,28 @@ pub fn create(path: &Path) -> Result<()> {
         let cannot_open = error.engine().and_then(Error::file_code) == Some(ErrorCode::CannotOpen);
         return if cannot_open { Ok(()) } else { Err(error) };
     }
-    if renameat_with(CWD, &new.0, CWD, path, RenameFlags::NOREPLACE).is_ok() {
-        // The rename has to survive a power cut, as the content does. Not every file system can sync a folder.
-        let _ = File::open(folder_lock::folder_of(path)).and_then(|folder| folder.sync_all());
-    }
+    // Another program may have created it meanwhile.
+    let _ = publish_as(&new.0, path);
+    Ok(())
+}
+
+/// Gives a complete file, which is not in use, the name of a ledger that does not exist.
+pub fn publish(complete: &Path, path: &Path) -> Result<()> {
+    publish_as(complete, path).map_err(|error| {
+        let why = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
+        let text = format!("{} cannot be renamed: {error}", complete.display());
+        let cause = rusqlite::Error::SqliteFailure(why, Some(text));
+        LedgerError::new(&Place::File(path.to_owned()), cause)
+    })?;
+    // What remains of its write-ahead log is empty.
+    Unfinished(complete.to_owned()).remove();
+    Ok(())
+}
+
+fn publish_as(complete: &Path, path: &Path) -> rustix::io::Result<()> {
+    renameat_with(CWD, complete, CWD, path, RenameFlags::NOREPLACE)?;
+    // The rename has to survive a power cut, as the content does. Not every file system can sync a folder.
+    let _ = File::open(folder_lock::folder_of(path)).and_then(|folder| folder.sync_all());
     Ok(())
 }
 
@@ -58,7 +76,8 @@ fn make(new: &Path, path: &Path, mode: &str) -> Result<()> {
     file.close().map_err(|(_, error)| fail(error))
 }
 
-fn beside(path: &Path, ending: &str) -> PathBuf {
+/// The path of a file beside another one, with this ending.
+pub fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(ending);
     name.into()

@@ -175,14 +175,19 @@ impl Ledger {
     /// For records that no decision depends on.
     #[must_use]
     pub fn for_the_record(self) -> Self {
-        if let Some(file) = self.file() {
-            let journal = file.query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0));
-            if journal.is_ok_and(|mode| mode == "wal") {
-                // If this fails, changes are only slower.
-                let _ = file.pragma_update(None, "synchronous", "NORMAL");
-            }
+        if let Some(file) = self.file().filter(|_| self.is_in_wal_mode()) {
+            // If this fails, changes are only slower.
+            let _ = file.pragma_update(None, "synchronous", "NORMAL");
         }
         self
+    }
+
+    /// Whether this is a file with a write-ahead log, whose readers and writers do not wait for each other.
+    pub(crate) fn is_in_wal_mode(&self) -> bool {
+        let journal = |file: &rusqlite::Connection| {
+            file.query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0))
+        };
+        self.file().is_some_and(|file| journal(file).is_ok_and(|mode| mode == "wal"))
     }
 
     /// Begins an exclusive transaction: no other process can write until it ends.

@@ -2,17 +2,22 @@
 //! adds only what is new. The tables of the session manager stay where they are.
 
 use std::collections::BTreeMap;
+use std::thread::sleep;
+use std::time::Instant;
 
 use rusqlite::types::Value;
 
 use super::database::{Change, Ledger};
-use super::rights;
+use super::{creation, rights};
 use crate::engine::{Connection, LedgerError, Result, Row, ToSql, params};
 use crate::location::Location;
 use crate::time;
 
 /// The rows of one statement.
 const BATCH: usize = 300;
+
+/// The end of the name of a file that is not complete yet.
+const UNFINISHED: &str = ".partial";
 
 /// How many skipped rows are named.
 const NAMED: usize = 5;
@@ -209,13 +214,32 @@ impl Column {
 
 /// Copies a ledger. One of both is a file, and the other is on a server. `progress` gets a table, and how many of its rows are
 /// copied.
+///
+/// A copy to a server is one transaction: one that was ended leaves nothing. A copy to a file is made in steps, beside hooks that use
+/// the file, and continues one that was ended; a new file has its name when it is complete.
 pub fn copy(
     from: &Location,
     to: &Location,
     progress: &mut dyn FnMut(&str, usize),
 ) -> Result<Vec<Copied>, TransferError> {
+    let Some(path) = to.file().filter(|_| to.is_missing()) else {
+        return copy_into(from, to, true, progress);
+    };
+    let unfinished = creation::beside(path, UNFINISHED);
+    let copied = copy_into(from, &Location::from(&unfinished), false, progress)?;
+    creation::publish(&unfinished, path)?;
+    Ok(copied)
+}
+
+/// Copies a ledger into one that exists or is created. `is_shared`: others may use a file meanwhile.
+fn copy_into(
+    from: &Location,
+    to: &Location,
+    is_shared: bool,
+    progress: &mut dyn FnMut(&str, usize),
+) -> Result<Vec<Copied>, TransferError> {
     let source = Ledger::open(from)?;
-    let mut target = Ledger::open(to)?;
+    let mut target = Ledger::open(to)?.for_the_record();
     // A connection of its own, which is not in a transaction.
     let schema = Ledger::open(to)?;
     let mut tables = Vec::new();
@@ -227,36 +251,138 @@ pub fn copy(
         };
         tables.push(Table::of(name, server, file)?);
     }
+    // In other journal modes, writers would wait for the reader of a file.
+    let is_one_moment = source.connection.is_server() || source.is_in_wal_mode();
+    let _reading = if is_one_moment { Some(source.connection.reading()?) } else { None };
+    let pages = Pages { tables, source: &source.connection, names: (from, to) };
+    if target.is_server() {
+        let change = target.change()?;
+        let all = pages.each(progress, |table, rows, copied| pages.write(table, rows, &change, copied))?;
+        advance(&change, &pages.tables)?;
+        change.commit()?;
+        return Ok(all);
+    }
+    // Nothing is copied into a file with another history.
+    if pages.has_rows(&schema)? {
+        pages
+            .each(&mut |_, _| (), |table, rows, _| pages.changed(table, rows, &schema, false).map(|_| ()))?;
+    }
     drop(schema);
-    let reading = source.connection.reading()?;
-    let change = target.change()?;
-    let mut all = Vec::new();
-    for table in &tables {
-        let mut copied = Copied { table: table.name, ..Copied::default() };
-        let mut after = None;
-        loop {
-            let page = table.page(&reading, after)?;
-            let Some(last) = page.last() else { break };
-            after = Some(table.key_of(last));
-            let rows = readable(table, page, &mut copied);
-            if !rows.is_empty() {
-                write(table, &rows, (from, to), &change, &mut copied)?;
-            }
-            progress(table.name, copied.new + copied.changed + copied.same + copied.skipped);
+    let all = pages.each(progress, |table, rows, copied| {
+        let change = target.change()?;
+        let began = Instant::now();
+        pages.write(table, rows, &change, copied)?;
+        change.commit()?;
+        if is_shared {
+            // As much time for others.
+            sleep(began.elapsed());
         }
-        all.push(copied);
-    }
-    if change.is_server() {
-        advance(&change, &tables)?;
-    }
-    change.commit()?;
-    drop(reading);
+        Ok(())
+    })?;
     if let Some(file) = target.connection.file() {
         // The file is complete without its write-ahead log.
         let whole = file.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         whole.map_err(|cause| target.connection.failure(cause))?;
     }
     Ok(all)
+}
+
+/// The rows of a ledger that is copied, some at a time.
+struct Pages<'a> {
+    tables: Vec<Table>,
+    source: &'a Connection,
+    /// The source and the target.
+    names: (&'a Location, &'a Location),
+}
+
+impl Pages<'_> {
+    /// Whether the target has a row.
+    fn has_rows(&self, target: &Connection) -> Result<bool> {
+        for table in &self.tables {
+            if target.exists(&format!("SELECT 1 FROM {} LIMIT 1", table.name), &[])? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Gives the rows of all tables to `work`, page by page. Returns what was copied.
+    fn each(
+        &self,
+        progress: &mut dyn FnMut(&str, usize),
+        mut work: impl FnMut(&Table, &[Vec<Value>], &mut Copied) -> Result<(), TransferError>,
+    ) -> Result<Vec<Copied>, TransferError> {
+        let mut all = Vec::new();
+        for table in &self.tables {
+            let mut copied = Copied { table: table.name, ..Copied::default() };
+            let mut after = None;
+            loop {
+                let page = table.page(self.source, after)?;
+                let Some(last) = page.last() else { break };
+                after = Some(table.key_of(last));
+                let rows = readable(table, page, &mut copied);
+                if !rows.is_empty() {
+                    work(table, &rows, &mut copied)?;
+                }
+                progress(table.name, copied.new + copied.changed + copied.same + copied.skipped);
+            }
+            all.push(copied);
+        }
+        Ok(all)
+    }
+
+    /// Adds rows to the target, and changes those that have changed.
+    fn write(
+        &self,
+        table: &Table,
+        rows: &[Vec<Value>],
+        change: &Change<'_>,
+        copied: &mut Copied,
+    ) -> Result<(), TransferError> {
+        let new = table.add(&change.transaction, rows)?;
+        copied.new += new;
+        if new == rows.len() {
+            return Ok(());
+        }
+        let changed = self.changed(table, rows, &change.transaction, true)?;
+        for row in &changed {
+            table.change(&change.transaction, row)?;
+        }
+        copied.changed += changed.len();
+        copied.same += rows.len() - new - changed.len();
+        Ok(())
+    }
+
+    /// The rows that the target has in an earlier state. An error if it has another row in the place of one of them, or, of `all`, lacks
+    /// one.
+    fn changed<'a>(
+        &self,
+        table: &Table,
+        rows: &'a [Vec<Value>],
+        target: &Connection,
+        all: bool,
+    ) -> Result<Vec<&'a Vec<Value>>, TransferError> {
+        let keys: Vec<Vec<Value>> = rows.iter().map(|row| table.key_of(row)).collect();
+        let there = table.there(target, &keys)?.into_iter().map(|row| {
+            let row: Vec<Value> = table.read(row).map(|value| value.unwrap_or(Value::Null)).collect();
+            (shown(&table.key_of(&row)), row)
+        });
+        let there: BTreeMap<String, Vec<Value>> = there.collect();
+        let mut changed = Vec::new();
+        for row in rows {
+            let key = shown(&table.key_of(row));
+            match there.get(&key).map(|theirs| table.is_changed(row, theirs)) {
+                Some(Some(true)) => changed.push(row),
+                Some(Some(false)) => {}
+                None if !all => {}
+                None | Some(None) => {
+                    let (source_, target) = (self.names.0.to_string(), self.names.1.to_string());
+                    return Err(TransferError::Differs { source_, target, table: table.name, key });
+                }
+            }
+        }
+        Ok(changed)
+    }
 }
 
 /// The rows that the target can have.
@@ -274,45 +400,6 @@ fn readable(table: &Table, page: Vec<Vec<Value>>, copied: &mut Copied) -> Vec<Ve
         }
     }
     rows
-}
-
-fn write(
-    table: &Table,
-    rows: &[Vec<Value>],
-    (from, to): (&Location, &Location),
-    change: &Change<'_>,
-    copied: &mut Copied,
-) -> Result<(), TransferError> {
-    let new = table.add(&change.transaction, rows)?;
-    copied.new += new;
-    if new == rows.len() {
-        return Ok(());
-    }
-    let keys: Vec<Vec<Value>> = rows.iter().map(|row| table.key_of(row)).collect();
-    let there = table.there(&change.transaction, &keys)?;
-    let there = there.into_iter().map(|row| {
-        let row: Vec<Value> = table.read(row).map(|value| value.unwrap_or(Value::Null)).collect();
-        (shown(&table.key_of(&row)), row)
-    });
-    let there: BTreeMap<String, Vec<Value>> = there.collect();
-    let mut changed = 0;
-    for row in rows {
-        let key = shown(&table.key_of(row));
-        match there.get(&key).and_then(|theirs| table.is_changed(row, theirs)) {
-            Some(false) => {}
-            Some(true) => {
-                table.change(&change.transaction, row)?;
-                changed += 1;
-            }
-            None => {
-                let (source_, target) = (from.to_string(), to.to_string());
-                return Err(TransferError::Differs { source_, target, table: table.name, key });
-            }
-        }
-    }
-    copied.changed += changed;
-    copied.same += rows.len() - new - changed;
-    Ok(())
 }
 
 /// Lets new rows of a server have ids after those that were copied.

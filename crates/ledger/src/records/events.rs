@@ -161,13 +161,14 @@ impl Ledger {
                 .only("id > ?", after.as_ref())
                 .only("id <= ?", through.as_ref())
                 .only("id > (SELECT max(id) FROM events) - ?", searched.as_ref())
+                .only("event_id > (SELECT max(id) FROM events) - ?", agent.and(searched.as_ref()))
                 .only("service = ?", service.as_ref())
                 .only("level = ?", level.as_ref())
                 .only(&format!("{in_session} = ?"), session.as_ref())
                 .only(&format!("{of_agent} = ?"), agent.as_ref())
                 .then(if by_time { " ORDER BY created_at DESC, id DESC" } else { " ORDER BY id DESC" });
         let most = usize::try_from(count).unwrap_or(usize::MAX);
-        self.find(select.sql(), select.values(), most, |row| {
+        self.find_first(&select, most, |row| {
             // The comparison of texts is exact to the day only.
             let is_in_time = |at: DateTime<Utc>| since.is_none_or(|since| at >= since);
             Ok(Some(event(row)?).filter(|event| event.at.map_or(since.is_none(), is_in_time)))

@@ -73,9 +73,10 @@ pub(crate) const OF_SESSION: &str =
 
 const COSTS: &str = "SELECT at, cost_micros FROM api_requests WHERE at > ?1 ORDER BY at DESC";
 
-const BY_SESSION: &str = "SELECT session_id, count(*), CAST(sum(cost_micros) AS BIGINT) FROM api_requests
-     WHERE session_id IN (SELECT session_id FROM api_requests WHERE at > ?1)
-     GROUP BY session_id ORDER BY 3 DESC LIMIT ?2";
+const BY_SESSION: &str =
+    "SELECT session_id, (SELECT count(*) FROM api_requests WHERE session_id = recent.session_id),
+         (SELECT CAST(sum(cost_micros) AS BIGINT) FROM api_requests WHERE session_id = recent.session_id)
+     FROM (SELECT DISTINCT session_id FROM api_requests WHERE at > ?1) AS recent ORDER BY 3 DESC LIMIT ?2";
 
 impl Ledger {
     /// What was spent in the last 24 hours, and by this session.

@@ -65,7 +65,7 @@ impl Ledger {
             .only("tier = ?", tier.as_ref())
             .only("last_seen_at >= ?", since.as_ref())
             .then(" ORDER BY last_seen_at DESC, session_id DESC");
-        let mut sessions = self.find(select.sql(), select.values(), most, |row| {
+        let mut sessions = self.find_first(&select, most, |row| {
             let session = session(row)?;
             Ok(Some(session).filter(&mut accept))
         })?;

@@ -152,7 +152,7 @@ impl Ledger {
     pub fn open_questions(&self, now: DateTime<Utc>) -> Result<u64> {
         let sql =
             "SELECT count(*) FROM questions WHERE expires_at > ?1 AND used_at IS NULL AND NOT at_terminal
-             AND id NOT IN (SELECT question_id FROM question_answers)";
+             AND NOT EXISTS (SELECT 1 FROM question_answers WHERE question_id = questions.id)";
         self.count(sql, &time::write(now))
     }
 

@@ -73,10 +73,13 @@ impl Change<'_> {
             let chosen =
                 format!("(SELECT {key} FROM {table} WHERE {at} < ?1 ORDER BY {at}, {key} LIMIT {most})");
             for (part, column) in *parts {
-                self.execute(&format!("DELETE FROM {part} WHERE {column} IN {chosen}"), params![cutoff])?;
+                self.execute(
+                    &format!("DELETE FROM {part} WHERE {}", self.among(column, &chosen)),
+                    params![cutoff],
+                )?;
             }
-            let rows =
-                self.execute(&format!("DELETE FROM {table} WHERE {key} IN {chosen}"), params![cutoff])?;
+            let sql = format!("DELETE FROM {table} WHERE {}", self.among(key, &chosen));
+            let rows = self.execute(&sql, params![cutoff])?;
             return Ok(Deleted { rows, last: (rows > 0).then_some(0), has_old: rows > 0 });
         }
         let slice = format!(
@@ -110,10 +113,20 @@ impl Change<'_> {
         let which = format!("WHERE id > ?1 AND id <= ?2 AND {at} < ?3{last_row}{kept}");
         let values = params![after, end, cutoff];
         for (part, column) in *parts {
-            let sql = format!("DELETE FROM {part} WHERE {column} IN (SELECT id FROM {table} {which})");
-            self.execute(&sql, values)?;
+            let chosen = self.among(column, &format!("(SELECT id FROM {table} {which})"));
+            self.execute(&format!("DELETE FROM {part} WHERE {chosen}"), values)?;
         }
         let rows = self.execute(&format!("DELETE FROM {table} {which}"), values)?;
         Ok(Deleted { rows, last: (end == last).then_some(last), has_old })
+    }
+
+    /// The condition that a column has one of the few values that a query finds first. A server could otherwise look for the values of
+    /// all rows among them.
+    fn among(&self, column: &str, chosen: &str) -> String {
+        if self.is_server() {
+            format!("{column} = ANY (ARRAY {chosen})")
+        } else {
+            format!("{column} IN {chosen}")
+        }
     }
 }
