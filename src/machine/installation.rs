@@ -34,6 +34,7 @@ pub fn in_force(environment: &Environment, warnings: &mut Vec<Warning>) -> Compi
     match hosts_file(environment.hosts.as_deref()).map(|hosts| load::load(&hosts)) {
         Some(Ok(installation)) => return Compiled { installation, tier: None },
         Some(Err(error)) => warnings.push(Warning::Inventory(error)),
+        None if warnings.len() > before => warnings.push(Warning::NoPolicy),
         None => {}
     }
     let mut compiled = Compiled::default();

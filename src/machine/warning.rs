@@ -33,8 +33,10 @@ pub enum Warning {
     CompiledPolicy { path: PathBuf, error: CompiledError },
     #[error("{} cannot be read ({error})", path.display())]
     UnreadablePolicy { path: PathBuf, error: io::Error },
-    #[error("{0}; using the default limits")]
+    #[error("{0}; the default limits apply, and policy.on_failure is closed")]
     Inventory(HostsError),
+    #[error("no other policy is found; the default limits apply, and policy.on_failure is closed")]
+    NoPolicy,
 
     #[error("{0}; the hook has no effect")]
     Unserved(LinkError),
@@ -58,6 +60,8 @@ pub enum Warning {
     CooldownFileNotCreated(EditError),
     #[error("{error}; `{actions}` runs without being counted, because policy.on_failure is open")]
     RunsUncounted { error: LedgerError, actions: String },
+    #[error("{error}; `{actions}` runs and is recorded later, because policy.on_failure is open")]
+    RunsKept { error: LedgerError, actions: String },
     #[error("{error}; `{actions}` has run and is not recorded")]
     RanUnrecorded { error: LedgerError, actions: String },
     #[error("{0}; the report of a finished call is kept, and recorded later")]

@@ -24,6 +24,8 @@ mod commands;
 #[path = "../ledger/cooldown_json.rs"]
 mod cooldown_json;
 mod copies;
+#[path = "../ledger/fault_rows.rs"]
+mod fault_rows;
 #[path = "../ledger/input.rs"]
 mod input;
 #[path = "../ledger/kills.rs"]

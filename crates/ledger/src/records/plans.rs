@@ -89,6 +89,7 @@ const HOT: [(&str, &[&str]); 20] = [
     (actions::RESERVED_FOR_CALL, &["s7", "t7"]),
     (actions::RESERVED_FOR_ACTION, &["s7", "service7", "restart", "restart", "host"]),
     (actions::ALREADY_SETTLED, &["s7", "t7", "restart"]),
+    (actions::OF_CALL, &["s7", "t7"]),
     (unreported::OPEN_OF_CALL, &["s7", "t7"]),
     (unreported::OPEN_OF_SESSION, &["s7"]),
     (unreported::OVERDUE, &["since"]),
