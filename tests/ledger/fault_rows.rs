@@ -17,7 +17,8 @@ const SCRIPT: &str = include_str!("fault_rows.sh");
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fault {
-    fault: String,
+    #[serde(rename = "fault")]
+    name: String,
     #[serde(default)]
     fresh: bool,
     #[serde(default)]
@@ -109,7 +110,7 @@ impl Scene {
         let output = command.stdin(Stdio::null()).output().expect("a tool is missing: run tests/setup");
         let printed = String::from_utf8(output.stdout).unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{}: the script failed: {stderr}\n{printed}", fault.fault);
+        assert!(output.status.success(), "{}: the script failed: {stderr}\n{printed}", fault.name);
         Self { sandbox, printed }
     }
 
@@ -138,7 +139,7 @@ fn wrong(fault: &Fault, on_failure: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut check = |holds: bool, what: String| {
         if !holds {
-            wrong.push(format!("{}, {on_failure}: {what}", fault.fault));
+            wrong.push(format!("{}, {on_failure}: {what}", fault.name));
         }
     };
     let is_closed = on_failure == "closed";

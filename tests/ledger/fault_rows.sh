@@ -33,10 +33,13 @@ if [ -z "$fresh" ]; then
     hook start "$plain" session-start start
     hook before1 "$plain" pre-tool-use t1
     hook after1 "$plain" post-tool-use t1
-    # Ten minutes earlier: records within two minutes could be of one action.
-    at=$(date -u -d '-10 minutes' +%FT%TZ)
-    [ ! -f "$db" ] || sqlite3 -cmd '.dbconfig no_ckpt_on_close on' "$db" "UPDATE cooldown_actions SET timestamp = '$at'; UPDATE hook_actions SET reserved_at = '$at'" >/dev/null
-    sed -i 's/"timestamp": ".*"/"timestamp": "'"$at"'"/' "$state/cooldown.json"
+    if [ -f "$db" ]; then
+        # Ten minutes earlier: records within two minutes could be of one action.
+        at=$(date -u -d '-10 minutes' +%FT%TZ)
+        sqlite3 -cmd '.dbconfig no_ckpt_on_close on' "$db" \
+            "UPDATE cooldown_actions SET timestamp = '$at'; UPDATE hook_actions SET reserved_at = '$at'" >/dev/null
+        sed -i 's/"timestamp": ".*"/"timestamp": "'"$at"'"/' "$state/cooldown.json"
+    fi
 fi
 eval "$do"
 hook before2 "$with" pre-tool-use t2 >second

@@ -89,7 +89,7 @@ impl KeptLines {
         let created = options.create(true).write(true).truncate(true).mode(0o600).open(&self.reserve);
         // Without it, lines are kept as long as files can grow.
         let _ = created.and_then(|mut file| {
-            file.write_all(&[b'\n'; RESERVE])?;
+            file.write_all(&vec![b'\n'; RESERVE])?;
             // The blocks of a new file exist once they are written.
             file.sync_data()
         });
