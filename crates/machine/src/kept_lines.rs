@@ -300,7 +300,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let kept = KeptLines::new(folder.path(), "kept");
         let waiting = folder.path().join("kept.jsonl");
-        std::fs::create_dir(&waiting).unwrap();
+        std::os::unix::fs::symlink("nowhere/kept.jsonl", &waiting).unwrap();
         assert!(kept.append("a").is_err(), "there is no reserve");
         kept.prepare();
         for line in ["a", "b"] {
@@ -309,7 +309,7 @@ mod tests {
         assert!(kept.append(&"x".repeat(RESERVE)).is_err() && kept.exists());
         assert!(kept.all().starts_with(b"a\nb\n\n"));
         assert!(kept.claim().is_none());
-        std::fs::remove_dir(&waiting).unwrap();
+        std::fs::remove_file(&waiting).unwrap();
         kept.append("c").unwrap();
         assert_eq!(kept.claim().unwrap().text, b"c\na\nb\n");
         kept.claim().unwrap().remove();

@@ -78,7 +78,7 @@ const A_BIG_FLEET: &str = include_str!("../../../../tests/fixtures/big-fleet.sql
 
 /// The queries of `PreToolUse`, `PostToolUse`, `PostToolBatch`, `SessionStart`, `Stop` and `SessionEnd`, and of forwarded requests, with values as hooks have
 /// them. `now` and `since` stand for these times.
-const HOT: [(&str, &[&str]); 20] = [
+const HOT: [(&str, &[&str]); 21] = [
     (usage::ACTIONS, &["service7", "restart", "since", "nas"]),
     (usage::UNCOUNTED, &["service7", "restart", "nas"]),
     (usage::OPEN_RESERVATIONS, &["service7", "restart", "since", "nas"]),
