@@ -1,12 +1,15 @@
 //! The budgets of all services at one time, for verbs and the session context; hooks read only those of a call.
 
+use std::borrow::Cow;
+
 use chrono::{DateTime, Utc};
 use serde::{Serialize, Serializer};
 
+use crate::hooks::kept::Beside;
 use crate::machine::environment::Environment;
 use crate::machine::warning::Warning;
 use opsctl_inventory::Installation;
-use opsctl_ledger::cooldown::cooldown_file::{CooldownFile, CooldownFileError};
+use opsctl_ledger::cooldown::cooldown_file::CooldownFileError;
 use opsctl_ledger::time as ledger_time;
 use opsctl_ledger::time::write as time;
 use opsctl_ledger::{Ledger, LedgerError};
@@ -150,25 +153,25 @@ pub fn snapshot(
     warnings: &mut Vec<Warning>,
 ) -> Option<(Snapshot, DateTime<Utc>)> {
     let policy = &installation.policy;
+    let (beside, file_error) = Beside::read(environment, &installation.inventory);
     let read = || {
-        let Some(ledger) = Ledger::open_existing(&environment.ledger)? else { return Ok((None, now)) };
+        let Some(ledger) = Ledger::open_existing(&environment.ledger)? else {
+            return Ok((None, now, Cow::Borrowed(&beside)));
+        };
         let now = ledger.now(now)?;
-        Ok((ledger.usage_of_all(policy, None, now)?, now))
+        let unknown = beside.without(|call| ledger.has_call(call))?;
+        Ok((ledger.usage_of_all(policy, None, now)?, now, unknown))
     };
-    let (usage, now) = read().unwrap_or_else(|error: LedgerError| {
+    let (usage, now, beside) = read().unwrap_or_else(|error: LedgerError| {
         warnings.push(error.into());
-        (None, now)
+        (None, now, Cow::Borrowed(&beside))
     });
-    let file = match CooldownFile::read(&environment.cooldown_file()) {
-        Ok(file) => Some(file.by_service(&installation.inventory)),
-        // A missing file is not a problem.
-        Err(CooldownFileError::Missing(_)) => None,
-        Err(error) => {
-            warnings.push(error.into());
-            None
-        }
-    };
-    if usage.is_none() && file.is_none() {
+    let has_file = file_error.is_none();
+    // A missing file is not a problem.
+    let is_problem = |error: &CooldownFileError| !matches!(error, CooldownFileError::Missing(_));
+    warnings.extend(file_error.filter(is_problem).map(Warning::from));
+    let keys = beside.keys();
+    if usage.is_none() && !has_file && keys.is_empty() {
         return None;
     }
     let mut usage = usage.unwrap_or_default();
@@ -178,12 +181,7 @@ pub fn snapshot(
         names().any(|name| *name == key.service) || !usage.counted(key.budget(policy), now).is_empty()
     });
     // Every service of the file is listed, used or not: operators look for them here.
-    for (service, file) in file.iter().flat_map(|file| file.services().map(move |service| (service, file))) {
-        for kind in ["restart", "redeployment"] {
-            let key = BudgetKey { service: service.to_owned(), kind };
-            usage.entry(key).or_default().merge_file(file.times(service, kind));
-        }
-    }
+    beside.merge(&mut usage, &keys);
     Some((usage, now))
 }
 

@@ -6,10 +6,10 @@ use chrono::{DateTime, Utc};
 
 use super::acting::ActingCall;
 use super::asking::{AfterDenial, approved, grants};
+use crate::hooks::kept::Beside;
 use crate::machine::request::Request;
-use opsctl_ledger::cooldown::cooldown_file::CooldownFile;
 use opsctl_ledger::file::mark::LedgerLoss;
-use opsctl_ledger::{Change, Ledger, Location, Result};
+use opsctl_ledger::{CallId, Change, Ledger, Location, Result};
 use opsctl_policy::budgets::hosts;
 use opsctl_policy::decide::{BudgetKey, Reservation, Snapshot};
 use opsctl_policy::model::records::question::Grant;
@@ -22,6 +22,9 @@ pub trait Book {
     /// The usage of these budgets.
     fn usage(&self, keys: &[BudgetKey], policy: &Policy, now: DateTime<Utc>) -> Result<Snapshot>;
 
+    /// Whether a call has a reservation in it, or had one.
+    fn knows(&self, call: CallId<'_>) -> Result<bool>;
+
     /// What the ledger has lost; `None` if it is complete.
     fn loss(&self, state_dir: &Path) -> Result<Option<LedgerLoss>>;
 
@@ -32,6 +35,10 @@ pub trait Book {
 impl Book for Change<'_> {
     fn usage(&self, keys: &[BudgetKey], policy: &Policy, now: DateTime<Utc>) -> Result<Snapshot> {
         Change::usage(self, keys, policy, now)
+    }
+
+    fn knows(&self, call: CallId<'_>) -> Result<bool> {
+        self.has_call(call)
     }
 
     fn loss(&self, state_dir: &Path) -> Result<Option<LedgerLoss>> {
@@ -63,6 +70,10 @@ impl Book for Existing<'_> {
         self.1.as_ref().map_or(Ok(Snapshot::new()), |ledger| ledger.usage(keys, policy, now))
     }
 
+    fn knows(&self, call: CallId<'_>) -> Result<bool> {
+        self.1.as_ref().map_or(Ok(false), |ledger| ledger.has_call(call))
+    }
+
     fn loss(&self, state_dir: &Path) -> Result<Option<LedgerLoss>> {
         Ledger::loss_at(self.0, state_dir)
     }
@@ -74,21 +85,28 @@ impl Book for Existing<'_> {
     }
 }
 
-/// What a decision knows of the history besides the ledger.
+/// The budgets on which a call draws, and what is known of them besides the ledger.
 #[derive(Clone, Copy)]
 pub struct History<'a> {
-    /// The budgets on which the call draws.
+    /// The budgets.
     pub keys: &'a [BudgetKey],
-    /// `cooldown.json`, by service.
-    pub file: &'a CooldownFile,
+    /// What the ledger does not contain.
+    pub beside: &'a Beside,
 }
 
 impl History<'_> {
-    /// Adds the usage that `cooldown.json` has and the ledger has not.
-    pub fn merge_file(&self, snapshot: &mut Snapshot) {
-        for key in self.keys {
-            snapshot.entry(key.clone()).or_default().merge_file(self.file.times(&key.service, key.kind));
-        }
+    /// The usage of the budgets with this ledger.
+    pub fn usage(&self, book: &dyn Book, policy: &Policy, now: DateTime<Utc>) -> Result<Snapshot> {
+        let mut snapshot = book.usage(self.keys, policy, now)?;
+        self.beside.without(|call| book.knows(call))?.merge(&mut snapshot, self.keys);
+        Ok(snapshot)
+    }
+
+    /// The usage that is known without the ledger.
+    pub fn alone(&self) -> Snapshot {
+        let mut snapshot = Snapshot::new();
+        self.beside.merge(&mut snapshot, self.keys);
+        snapshot
     }
 }
 
@@ -136,8 +154,7 @@ pub fn decided(
 ) -> Result<Decided> {
     let policy = &acting.installation.policy;
     let lost = book.loss(&request.state_dir)?;
-    let mut snapshot = book.usage(history.keys, policy, acting.now)?;
-    history.merge_file(&mut snapshot);
+    let snapshot = history.usage(book, policy, acting.now)?;
     let by_rules = acting.by_rules(&snapshot, acting.now);
     // A denial that depends on no budget needs no usage.
     let by_budget = acting.objections.is_empty() && !history.keys.is_empty();

@@ -65,8 +65,7 @@ pub fn report(
     let kept = serde_json::to_string(&failure).map(|line| kept_lines(environment).append(&line));
     // The state folder may be what is broken, and stderr has the failure.
     let is_counted_quiet = !matches!(kept, Ok(Ok(())))
-        && outage::add(&environment.state_dir, session, &failure.message, quiet, now)
-            .is_ok_and(|is_due| !is_due);
+        && !outage::add(&environment.state_dir, session, &failure.message, quiet, now);
     let notified = notified || is_counted_quiet;
     // The guard, which has not answered, notifies when it gets the kept failure.
     if notified || environment.guard.is_some() {

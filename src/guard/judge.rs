@@ -10,15 +10,17 @@ use chrono::{DateTime, Utc};
 use super::acting::ActingCall;
 use super::asking::{self, AfterDenial, ClientCall, grants};
 use super::audit;
-use super::decision::{Book as _, Decided, Existing, History, Rest, decided};
+use super::decision::{Decided, Existing, History, Rest, decided};
 use super::failures::{self, UnrecordedDecision};
 use super::lost;
+use crate::hooks::finished::Finished;
+use crate::hooks::kept::{self, Beside};
 use crate::machine::notify;
 use crate::machine::request::Request;
 use crate::machine::warning::Warning;
-use opsctl_ledger::cooldown::cooldown_file::{CooldownFile, CooldownFileError};
+use opsctl_ledger::cooldown::cooldown_file::CooldownFileError;
 use opsctl_ledger::{HookRequest, Ledger, LedgerError, Result, Scope};
-use opsctl_policy::decide::{BudgetKey, Snapshot, budget_keys};
+use opsctl_policy::decide::{Snapshot, budget_keys};
 use opsctl_policy::model::records::verdict::{Reason, Verdict};
 use opsctl_policy::model::rights::policy::OnFailure;
 use opsctl_reader::terms::mode::Mode;
@@ -111,8 +113,8 @@ pub fn judge(
             return Judgement::of(verdict, Unrecorded::Decision);
         }
     }
-    let (file, file_error) = cooldown_file(acting, request);
-    let history = History { keys: &keys, file: &file };
+    let (beside, file_error) = Beside::read(request, &acting.installation.inventory);
+    let history = History { keys: &keys, beside: &beside };
     let failure = match file_error {
         Some(error) if needs_history && spoils_history(&error, acting) => Failure::File(error),
         file_error => match with_ledger(acting, history, client, request, warnings) {
@@ -129,16 +131,15 @@ pub fn judge(
         },
     };
     // The rules that need no ledger apply, and the budgets as far as they can be read. A preview has just tried to.
-    let nothing = (Snapshot::new(), acting.now);
-    let ((mut snapshot, now), failure) = match (failure, client) {
-        (Failure::Ledger(error), None) => (nothing, Failure::Ledger(error)),
-        (failure, _) => match (usage(acting, &keys, request), failure) {
+    let nothing = || (history.alone(), acting.now);
+    let ((snapshot, now), failure) = match (failure, client) {
+        (Failure::Ledger(error), None) => (nothing(), Failure::Ledger(error)),
+        (failure, _) => match (usage(acting, history, request), failure) {
             (Ok(usage), failure) => (usage, failure),
-            (Err(error), Failure::File(_)) => (nothing, Failure::Ledger(error)),
-            (Err(_), failure) => (nothing, failure),
+            (Err(error), Failure::File(_)) => (nothing(), Failure::Ledger(error)),
+            (Err(_), failure) => (nothing(), failure),
         },
     };
-    history.merge_file(&mut snapshot);
     let verdict = acting.by_rules(&snapshot, now).verdict;
     failed(acting, verdict, failure, client.map(|_| request), warnings)
 }
@@ -160,7 +161,13 @@ fn failed(
             Judgement::of(verdict, if is_locked { Unrecorded::Decision } else { Unrecorded::Nothing })
         }
         (OnFailure::Open, Failure::Ledger(error)) => {
-            let warning = Warning::RunsUncounted { error, actions: acting.evidence() };
+            let actions = acting.evidence();
+            let is_kept = reported.is_some_and(|request| keep(acting, request));
+            let warning = if is_kept {
+                Warning::RunsKept { error, actions }
+            } else {
+                Warning::RunsUncounted { error, actions }
+            };
             let unsent = reported.and_then(|request| report(acting, "open", &warning, request));
             warnings.push(warning);
             warnings.extend(unsent);
@@ -169,6 +176,13 @@ fn failed(
         (_, Failure::Ledger(error)) => Judgement::fail_closed(acting, &error),
         (_, Failure::File(error)) => Judgement::fail_closed(acting, &error),
     }
+}
+
+/// Keeps a call that is allowed without the ledger, so that it counts whether or not its report follows. A call without an id
+/// cannot be recognised when it is reported, and is kept then. Returns whether it is kept.
+fn keep(acting: &ActingCall<'_>, request: &Request) -> bool {
+    let can_be_kept = request.guard.is_none() && acting.id.tool_use.is_some();
+    can_be_kept && kept::keep_finished(&Finished::of(acting, None), request).is_ok()
 }
 
 /// The judgement with the ledger. The last words of the agent are read outside of the transaction, which then begins anew.
@@ -294,18 +308,10 @@ fn spoils_history(error: &CooldownFileError, acting: &ActingCall<'_>) -> bool {
 /// The usage in the ledger, read without writing to it, and the time of the ledger; empty if there is no ledger yet.
 fn usage(
     acting: &ActingCall<'_>,
-    keys: &[BudgetKey],
+    history: History<'_>,
     request: &Request,
 ) -> Result<(Snapshot, DateTime<Utc>)> {
     let book = Existing::open(&request.ledger)?;
     let now = book.now(acting.now)?;
-    Ok((book.usage(keys, &acting.installation.policy, now)?, now))
-}
-
-/// `cooldown.json` by service; empty with an error if it cannot be read.
-fn cooldown_file(acting: &ActingCall<'_>, request: &Request) -> (CooldownFile, Option<CooldownFileError>) {
-    match CooldownFile::read(&request.cooldown_file()) {
-        Ok(file) => (file.by_service(&acting.installation.inventory), None),
-        Err(error) => (CooldownFile::default(), Some(error)),
-    }
+    Ok((history.usage(&book, &acting.installation.policy, now)?, now))
 }

@@ -5,6 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Seek as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use rustix::fs::OFlags;
@@ -64,6 +65,13 @@ pub fn prepare(state_dir: &Path) {
     let _ = created.and_then(|file| overwrite(file, ""));
 }
 
+/// Failures of this process that the file cannot take, and their state folder: a guard serves many hooks.
+static UNWRITTEN: Mutex<Option<(PathBuf, Outage)>> = Mutex::new(None);
+
+fn unwritten() -> MutexGuard<'static, Option<(PathBuf, Outage)>> {
+    UNWRITTEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Counts a failure. Returns whether the operators are to be notified: they were not within `quiet`.
 pub fn add(
     state_dir: &Path,
@@ -71,9 +79,9 @@ pub fn add(
     message: &str,
     quiet: TimeDelta,
     now: DateTime<Utc>,
-) -> io::Result<bool> {
+) -> bool {
     write_limit::fail_beyond();
-    let file = locked(state_dir)?;
+    let file = locked(state_dir);
     let mut outage = read(state_dir).unwrap_or_else(|| Outage {
         first: now,
         last: now,
@@ -88,26 +96,32 @@ pub fn add(
     if is_due {
         outage.notified = now;
     }
-    overwrite(file, &serde_json::to_string(&outage)?)?;
-    Ok(is_due)
+    let written = file.and_then(|file| overwrite(file, &serde_json::to_string(&outage)?));
+    *unwritten() = written.err().map(|_| (state_dir.to_owned(), outage));
+    is_due
 }
 
 /// The failures, if there are any.
 pub fn read(state_dir: &Path) -> Option<Outage> {
-    let Ok(Content::Bytes(text)) = plain_file::read_no_link(&path(state_dir), 2 * SIZE as u64) else {
-        return None;
-    };
-    serde_json::from_slice(&text).ok()
+    let here =
+        unwritten().as_ref().filter(|(folder, _)| folder == state_dir).map(|(_, outage)| outage.clone());
+    here.or_else(|| {
+        let Ok(Content::Bytes(text)) = plain_file::read_no_link(&path(state_dir), 2 * SIZE as u64) else {
+            return None;
+        };
+        serde_json::from_slice(&text).ok()
+    })
 }
 
 /// Forgets these failures, which are recorded; later ones stay.
 pub fn clear(state_dir: &Path, recorded: &Outage) {
-    let Ok(file) = locked(state_dir) else { return };
+    let file = locked(state_dir);
     let later = read(state_dir).filter(|now| now.count > recorded.count && now.first == recorded.first);
     let later = later.map(|now| Outage { first: recorded.last, count: now.count - recorded.count, ..now });
+    unwritten().take();
     let text = later.and_then(|later| serde_json::to_string(&later).ok()).unwrap_or_default();
     // If this fails, they are recorded once more.
-    let _ = overwrite(file, &text);
+    let _ = file.and_then(|file| overwrite(file, &text));
 }
 
 /// The file, locked. A pipe or a link in its place is an error.
@@ -128,4 +142,25 @@ fn overwrite(mut file: File, text: &str) -> io::Result<()> {
     file.write_all(format!("{text:width$}\n", width = SIZE - 1).as_bytes())?;
     // The blocks of a new file exist once they are written.
     file.sync_data()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_that_no_file_takes_are_counted_by_their_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let now: DateTime<Utc> = "2026-03-21T14:00:00Z".parse().unwrap();
+        let add = |minutes| {
+            let at = now + TimeDelta::minutes(minutes);
+            super::add(folder.path(), Some("s1"), "read-only", TimeDelta::hours(1), at)
+        };
+        assert_eq!([0, 1, 61].map(add), [true, false, true]);
+        let outage = read(folder.path()).unwrap();
+        assert_eq!((outage.count, outage.last - outage.first), (3, TimeDelta::minutes(61)));
+        prepare(folder.path());
+        clear(folder.path(), &outage);
+        assert_eq!(read(folder.path()), None);
+    }
 }

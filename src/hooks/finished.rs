@@ -1,4 +1,4 @@
-//! A call that has run, and the end of a session: what the ledger records of them, now or after it was away.
+//! A call, and the end of a session: what the ledger records of them, now or after it could not be used.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use opsctl_policy::texts::report;
 use opsctl_policy::texts::session::state;
 use opsctl_reader::terms::action::ActionKind;
 
-/// A call that has run.
+/// A call that has run, or that was allowed without the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finished {
     /// The session.
@@ -32,38 +32,49 @@ pub struct Finished {
     pub events: Vec<NewEvent>,
     /// Whether a message was sent to people.
     pub is_report: bool,
-    /// How it ended.
-    pub result: ToolResult,
+    /// How it ended; `None` if it was allowed, and no hook has reported it yet.
+    pub result: Option<ToolResult>,
     /// The tier of the session.
     pub tier: Option<Tier>,
-    /// When it ran, by the clock of this machine.
+    /// When it ran, or was allowed, by the clock of this machine.
     pub at: DateTime<Utc>,
+    /// Whether `cooldown.json` has it.
+    #[serde(default = "yes")]
+    pub in_file: bool,
     /// Whether it is recorded later than it ran, as every call that is kept in a file.
-    #[serde(skip, default = "is_kept")]
+    #[serde(skip, default = "yes")]
     pub is_late: bool,
 }
 
-const fn is_kept() -> bool {
+const fn yes() -> bool {
     true
 }
 
 impl Finished {
-    /// A call that has just run.
-    pub fn of(acting: &ActingCall<'_>, result: &ToolResult) -> Self {
+    /// A call that has just run, or that is allowed now.
+    pub fn of(acting: &ActingCall<'_>, result: Option<&ToolResult>) -> Self {
         let is_message = |kind| kind == ActionKind::Notification;
         Self {
             session: acting.id.session.map(str::to_owned),
             tool_use: acting.id.tool_use.map(str::to_owned),
             evidence: acting.evidence(),
             draws: draws(&acting.actions, &acting.installation.policy),
-            events: acting.actions.iter().map(|action| report::event(action, result)).collect(),
-            is_report: *result == ToolResult::Succeeded
+            events: result.map_or_else(Vec::new, |result| {
+                acting.actions.iter().map(|action| report::event(action, result)).collect()
+            }),
+            is_report: result == Some(&ToolResult::Succeeded)
                 && acting.actions.iter().any(|action| is_message(action.action.kind)),
-            result: result.clone(),
+            result: result.cloned(),
             tier: acting.tier,
             at: acting.now,
+            in_file: false,
             is_late: false,
         }
+    }
+
+    /// The session, and the client's id of the call.
+    pub fn call(&self) -> (Option<String>, Option<String>) {
+        (self.session.clone(), self.tool_use.clone())
     }
 
     /// Records it in the ledger, once. Returns the budgets that it has drawn on, and the time in the
@@ -74,7 +85,8 @@ impl Finished {
         environment: &Environment,
         warnings: &mut Vec<Warning>,
     ) -> Result<(Vec<BudgetKey>, DateTime<Utc>)> {
-        if self.events.is_empty() && environment.ledger.is_missing() {
+        let has_run = self.result.is_some();
+        if has_run && self.events.is_empty() && environment.ledger.is_missing() {
             return Ok((vec![], self.at));
         }
         let session = self.session.as_deref();
@@ -87,13 +99,16 @@ impl Finished {
         let now = change.now(self.at);
         // A clock that is ahead must not keep a budget used.
         let at = if self.is_late { self.at.min(now) } else { now };
-        if self.events.is_empty() && !change.has_reserved(id)? {
+        if has_run && self.events.is_empty() && !change.has_reserved(id)? {
             return Ok((vec![], at));
         }
         let lost = change.loss(&environment.state_dir)?;
         let snapshot = change.usage(&keys, policy, at)?;
         let actions = reservations_of(self.draws.clone(), &snapshot);
-        let settled = change.settle(id, &self.evidence, &actions, &self.result, self.tier, at)?;
+        let settled = match &self.result {
+            Some(result) => change.settle(id, &self.evidence, &actions, result, self.tier, at)?,
+            None => change.reserve_once(id, &actions, at)?,
+        };
         let Settled::Now(counted) = settled else { return Ok((vec![], at)) };
         if let CallId { session: Some(session), tool_use: Some(id) } = id {
             change.use_terminal_question(session, id, at)?;
@@ -115,7 +130,7 @@ impl Finished {
         Ok((counted, at))
     }
 
-    /// The budgets that it counts against while the ledger is away.
+    /// The budgets that it counts against while the ledger cannot be used.
     pub fn counted_alone(&self) -> Vec<BudgetKey> {
         let reservations = reservations_of(self.draws.clone(), &[].into());
         reservations.into_iter().filter(|taken| taken.counts).map(|taken| taken.key).collect()
@@ -136,7 +151,7 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Records it after the ledger was away. Reservations since then stay, and so does a session that goes on.
+    /// Records it after the ledger could not be used. Reservations since then stay, and so does a session that goes on.
     pub fn record_late(&self, environment: &Environment) -> Result<()> {
         let unreported = Ledger::write(&environment.ledger, |change| {
             let mut unreported = Unreported::default();
@@ -147,7 +162,9 @@ impl Ended {
             unreported.settle(change, open, unreported::SESSION_ENDED, environment, at)?;
             if !change.is_seen_after(&self.session, at)? {
                 change.release_leases(&self.session)?;
-                if let Some(reason) = &self.reason {
+                // A session that began while the ledger could not be used has no row.
+                let is_known = change.is_seen_after(&self.session, DateTime::UNIX_EPOCH)?;
+                if let Some(reason) = self.reason.as_ref().filter(|_| is_known) {
                     let ended = Activity::Ended { reason: Some(reason) };
                     change.record_activity(&self.session, &ended, at)?;
                     change.set_state(&self.session, state(change.activity_times(&self.session)?))?;
@@ -177,9 +194,10 @@ mod tests {
             draws: vec![Draw { key, verb: Verb::Stop, host: Some("ie01".into()) }],
             events: vec![NewEvent { level: Level::Warning, service: None, message: "x".into() }],
             is_report: true,
-            result: ToolResult::Failed("exit code 1".into()),
+            result: Some(ToolResult::Failed("exit code 1".into())),
             tier: Some(Tier::Remediate),
             at: "2026-03-21T14:22:00Z".parse().unwrap(),
+            in_file: true,
             is_late: true,
         };
         let text = serde_json::to_string(&finished).unwrap();

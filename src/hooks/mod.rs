@@ -5,9 +5,10 @@ pub mod wire;
 
 pub mod context;
 pub mod events;
-mod finished;
+pub mod finished;
 pub mod forward;
 mod guarded;
+pub mod kept;
 pub mod lookups;
 pub mod preview;
 mod registry;

@@ -1,14 +1,12 @@
-//! Reports of finished calls that did not reach the guard, or a ledger on a server. They are kept in a file of the state
-//! folder, and delivered by the next hook or verb that reaches it. A call counts once.
+//! Delivers what is [`super::kept`] because the guard or the ledger could not be used: the next hook or verb that can use it does so. A
+//! call counts once.
 
-use std::io;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::finished::{Ended, Finished};
 use super::forward::{self, Input};
+use super::kept::{Line, lines};
 use crate::guard::failures;
 use crate::machine::environment::Environment;
 use crate::machine::guard_link::{self, QUICK};
@@ -18,48 +16,10 @@ use crate::machine::link::caller::LinkError;
 use crate::machine::link::message::{Call, Reply};
 use crate::machine::request::Request;
 use opsctl_ledger::Result;
-use opsctl_machine::kept_lines::KeptLines;
 use opsctl_policy::model::rights::policy::Policy;
 
 /// How long a hook delivers what is kept. The rest waits for the next one.
 const LONGEST: Duration = Duration::from_secs(1);
-
-/// One line of the file.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum Line {
-    /// The input of a hook, for a guard.
-    Report { event: Option<String>, stdin: String },
-    /// A call that has run, for a ledger on a server.
-    Finished { finished: Finished, agent: String },
-    /// The end of a session, for a ledger on a server.
-    Ended { ended: Ended },
-}
-
-fn kept_lines(environment: &Environment) -> KeptLines {
-    KeptLines::new(&environment.state_dir, "guard-undelivered")
-}
-
-/// Keeps the input of a hook for the guard.
-pub fn keep(input: Input<'_>, environment: &Environment) -> io::Result<()> {
-    let stdin = String::from_utf8_lossy(input.stdin).into_owned();
-    append(&Line::Report { event: input.event.map(str::to_owned), stdin }, environment)
-}
-
-/// Keeps a call that has run for the ledger.
-pub fn keep_finished(finished: &Finished, environment: &Environment) -> io::Result<()> {
-    let agent = environment.ledger.agent_name();
-    append(&Line::Finished { finished: finished.clone(), agent }, environment)
-}
-
-/// Keeps the end of a session for the ledger.
-pub fn keep_ended(ended: Ended, environment: &Environment) -> io::Result<()> {
-    append(&Line::Ended { ended }, environment)
-}
-
-fn append(line: &Line, environment: &Environment) -> io::Result<()> {
-    kept_lines(environment).append(&serde_json::to_string(line)?)
-}
 
 /// Sends what is kept to the guard, failures included. An error means that the guard cannot be reached; everything stays
 /// kept.
@@ -79,15 +39,15 @@ pub fn deliver(guard: &Address, request: &Request) -> Result<(), LinkError> {
     Ok(())
 }
 
-/// Records what is kept in a ledger on a server. If that fails, everything stays kept.
+/// Records what is kept in the ledger. If that fails, everything stays kept.
 pub fn record(environment: &Environment) {
-    if environment.ledger.file().is_some() || environment.guard.is_some() {
+    if environment.guard.is_some() {
         return;
     }
     // First what an interrupted process has left, then what has come since.
     for _ in 0..2 {
         // The ledger's failure is that of the caller, too, which reports it.
-        if !kept_lines(environment).exists() || record_kept(environment).is_err() {
+        if !lines(environment).exists() || record_kept(environment).is_err() {
             return;
         }
     }
@@ -121,7 +81,7 @@ fn record_kept(environment: &Environment) -> Result<()> {
 /// Delivers the lines that are kept, and keeps those that are not delivered: for those, `deliver` returns false, because they
 /// are for another recipient, or there is no time left.
 fn each<E>(environment: &Environment, mut deliver: impl FnMut(Line) -> Result<bool, E>) -> Result<(), E> {
-    let Some(claimed) = kept_lines(environment).claim() else { return Ok(()) };
+    let Some(claimed) = lines(environment).claim() else { return Ok(()) };
     let mut left: Vec<&[u8]> = Vec::new();
     let mut failed = None;
     let mut count = 0;

@@ -43,6 +43,7 @@ pub fn in_force(environment: &Environment, warnings: &mut Vec<Warning>) -> Compi
             return Compiled { tier: installation.policy.tier, installation };
         }
         Some((Err(error), _)) => warnings.push(Warning::Inventory(error)),
+        None if warnings.len() > before => warnings.push(Warning::NoPolicy),
         None => {}
     }
     let mut compiled = Compiled::default();

@@ -33,10 +33,12 @@ pub enum Warning {
     CompiledPolicy { path: PathBuf, error: CompiledError },
     #[error("{} cannot be read ({error})", path.display())]
     UnreadablePolicy { path: PathBuf, error: io::Error },
-    #[error("{0}; using the default limits")]
+    #[error("{0}; the default limits apply, and policy.on_failure is closed")]
     Inventory(HostsError),
     #[error("{} lists {services} services, and every command that acts reads it anew; render it with `opsctl render`", path.display())]
     Unrendered { path: PathBuf, services: usize },
+    #[error("no other policy is found; the default limits apply, and policy.on_failure is closed")]
+    NoPolicy,
 
     #[error("{0}; the hook has no effect")]
     Unserved(LinkError),
@@ -60,6 +62,8 @@ pub enum Warning {
     CooldownFileNotCreated(EditError),
     #[error("{error}; `{actions}` runs without being counted, because policy.on_failure is open")]
     RunsUncounted { error: LedgerError, actions: String },
+    #[error("{error}; `{actions}` runs and is recorded later, because policy.on_failure is open")]
+    RunsKept { error: LedgerError, actions: String },
     #[error("{error}; `{actions}` has run and is not recorded")]
     RanUnrecorded { error: LedgerError, actions: String },
     #[error("{0}; the report of a finished call is kept, and recorded later")]

@@ -153,7 +153,7 @@ fn a_hook_reports_mistakes_on_one_line() {
     sandbox.write("hosts.yaml", "polcy: {}\nhost: {}\n");
     let run = sandbox.before("1", "docker restart jellyfin");
     let first = "opsctl: unknown key `polcy` in hosts.yaml, line 1, column 1; did you mean `policy`?; \
-                 `opsctl render` also shows 1 other mistake; using the default limits";
+                 `opsctl render` also shows 1 other mistake; the default limits apply, and policy.on_failure is closed";
     assert_eq!(run.stderr.lines().next(), Some(first));
     assert!(run.stderr.lines().all(|line| line.starts_with("opsctl: ")), "{}", run.stderr);
 }

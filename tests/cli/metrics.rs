@@ -246,7 +246,8 @@ fn invented_names_have_neither_budgets_nor_series_without_end() {
 
     passes(&sandbox.before("t2", "docker restart jellyfin invented7"));
     let reason = denied(&sandbox.before("t3", "docker restart invented1000"));
-    let shown = "`invented1000` is not listed in hosts.yaml, and 1001 names have used a budget in the last 24h";
+    let shown =
+        "`invented1000` is not listed in hosts.yaml, and 1001 names have used a budget in the last 24h";
     assert!(reason.contains(shown), "{reason}");
     denied(&sandbox.before("t4", "docker restart invented7 invented1001"));
 

@@ -159,7 +159,7 @@ fn recent_problems_that_need_attention_are_in_the_context() {
     let run = context(&broken);
     assert!(
         run.stdout.contains(
-            "Open Problems:\n  The guard has failed 2 times, and the ledger cannot be used; ask an operator to check it\n"
+            "Open Problems:\n  The guard has failed 1 times, and the ledger cannot be used; ask an operator to check it\n"
         ),
         "{}",
         run.stdout

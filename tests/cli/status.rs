@@ -68,6 +68,40 @@ fn status_without_events_states_it_and_names_a_missing_ledger() {
 }
 
 #[test]
+fn without_a_ledger_status_shows_what_is_known() {
+    for (on_failure, policy) in
+        [("open", "actions run, and count as far as"), ("closed", "actions are denied")]
+    {
+        let sandbox = homelab();
+        let yaml = format!("policy: {{on_failure: {on_failure}}}\n{}", sandbox.read("hosts.yaml"));
+        sandbox.write("hosts.yaml", &yaml);
+        std::fs::rename(sandbox.path("claudeops.db"), sandbox.path("away")).unwrap();
+        std::fs::create_dir(sandbox.path("claudeops.db")).unwrap();
+        let run = sandbox.in_own_network("true", &["status"], "");
+        assert_eq!((run.code, run.stderr.as_str()), (Some(1), ""), "{run:?}");
+        let remedy =
+            "cannot be used: it is not a regular file (create its folder and let this user write there";
+        assert_eq!(run.stdout.matches(remedy).count(), 1, "{run:?}");
+        let policy = format!("  policy.on_failure is {on_failure}: {policy}");
+        for part in [
+            &policy,
+            "jellyfin: 2/2 restarts (4h)",
+            "ie01 (127.0.0.1): reachable in",
+            "events:\n  not known: ",
+        ] {
+            assert!(run.stdout.contains(part), "{part}: {run:?}");
+        }
+        let json = sandbox.in_own_network("true", &["status", "--json"], "");
+        let json: Value = serde_json::from_str(&json.stdout).unwrap();
+        assert!(json["ledger_error"].as_str().unwrap().contains(remedy), "{json}");
+        assert_eq!(
+            (&json["on_failure"], &json["services"][0]["restart"]["used"]),
+            (&json!(on_failure), &json!(2))
+        );
+    }
+}
+
+#[test]
 fn json_contains_the_same_data() {
     let sandbox = homelab();
     let json: Value = serde_json::from_str(&status(&sandbox, &["--json"])).unwrap();

@@ -82,11 +82,14 @@ fn hook_in(trouble: &str, sandbox: &Sandbox, event: &str) -> (Run, String, Strin
     (run, sandbox.read("before"), sandbox.read("after"))
 }
 
-/// The files of a listing, without the file of kept failures unless it is empty.
+/// The files that keep what the ledger cannot record.
+const KEPT: [&str; 3] = ["guard-failures.jsonl", "guard-undelivered.jsonl", "cooldown.json"];
+
+/// The files of a listing, without those that keep something.
 fn names(listing: &str) -> Vec<&str> {
     let columns = |line| str::split_whitespace(line).collect::<Vec<_>>();
     let files = listing.lines().map(columns).filter(|columns| columns.len() == 9);
-    files.filter(|file| file[8] != "guard-failures.jsonl" || file[4] == "0").map(|file| file[8]).collect()
+    files.filter(|file| !KEPT.contains(&file[8]) || file[4] == "0").map(|file| file[8]).collect()
 }
 
 #[test]
@@ -139,10 +142,9 @@ fn other_hooks_pass_and_report_what_was_not_recorded() {
             assert_eq!(run.code, Some(0), "{context}");
             assert!(run.stderr.lines().count() <= 2, "{context}");
             if event == "post-tool-use" && trouble.name != "a ledger of another user" {
-                assert!(
-                    run.stderr.contains("`docker restart jellyfin` has run and is not recorded"),
-                    "{context}"
-                );
+                let is_kept = run.stderr.contains("is kept, and recorded later");
+                let is_lost = run.stderr.contains("`docker restart jellyfin` has run and is not recorded");
+                assert!(is_kept != is_lost, "{context}");
             }
             assert_eq!(names(&after), names(&before), "{context}");
         }
@@ -156,6 +158,31 @@ fn the_ledger_works_again_after_a_failure() {
     assert!(run.stderr.contains("readonly"), "{run:?}");
     assert_eq!(sandbox.before("t2", "docker restart jellyfin").code, Some(0));
     denied(&sandbox.before("t3", "docker restart jellyfin"));
+}
+
+/// The report of a call may be late or missing: what was allowed counts from then on, and is recorded once.
+#[test]
+fn calls_that_are_allowed_without_a_ledger_count_before_they_are_reported() {
+    let sandbox = with_ledger(None, "open");
+    let ledger = sandbox.path("state/claudeops.db");
+    std::fs::create_dir(&ledger).unwrap();
+    for id in ["t1", "t2"] {
+        let run = sandbox.before(id, "docker restart jellyfin");
+        assert!(run.stderr.contains("runs and is recorded later"), "{run:?}");
+    }
+    let shown = sandbox.opsctl(&["status", "--no-hosts"], b"").stdout;
+    assert!(shown.contains("jellyfin: 2/2 restarts"), "{shown}");
+    assert!(denied(&sandbox.before("t3", "docker restart jellyfin")).contains("2/2 restarts"));
+    sandbox.after("t1", "docker restart jellyfin");
+    sandbox.after("t1", "docker restart jellyfin");
+    sandbox.hook("session-end", &json!({"session_id": "sess-abc-123", "reason": "other"}));
+    denied(&sandbox.before("t4", "docker restart jellyfin"));
+    std::fs::remove_dir(&ledger).unwrap();
+    denied(&sandbox.before("t5", "docker restart jellyfin"));
+    let rows = "SELECT tool_use_id, state FROM hook_actions ORDER BY id";
+    assert_eq!(sqlite3(&ledger, rows), "t1|done\nt2|unknown");
+    assert_eq!(sqlite3(&ledger, "SELECT count(*) FROM cooldown_actions"), "2");
+    assert!(!sandbox.path("state/guard-undelivered.claimed.jsonl").exists(), "everything is delivered");
 }
 
 #[test]

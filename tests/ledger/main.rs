@@ -7,6 +7,7 @@ mod broken_state;
 mod clock;
 mod commands;
 mod cooldown_json;
+mod fault_rows;
 mod input;
 mod kills;
 mod life_cycle;

@@ -24,6 +24,8 @@ mod commands;
 #[path = "../ledger/cooldown_json.rs"]
 mod cooldown_json;
 mod copies;
+#[path = "../ledger/fault_rows.rs"]
+mod fault_rows;
 #[path = "../support/guard_process.rs"]
 mod guard_process;
 #[path = "../ledger/input.rs"]

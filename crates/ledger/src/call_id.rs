@@ -1,7 +1,7 @@
 //! What identifies a tool call.
 
 /// Identifies a tool call. Both ids may be missing in hand-written input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CallId<'a> {
     /// The id of the session.
     pub session: Option<&'a str>,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -58,6 +59,14 @@ impl Location {
     /// Whether a file is missing. A server may be asked.
     pub fn is_missing(&self) -> bool {
         self.file().is_some_and(|path| !path.exists())
+    }
+
+    /// Whether it is a file that belongs to this user, or will.
+    pub fn is_owned(&self) -> bool {
+        let owner = |path: &Path| path.metadata().ok().map(|entry| entry.uid());
+        let owner = |path| owner(path).or_else(|| owner(path.parent()?));
+        let user = rustix::process::geteuid().as_raw();
+        self.file().is_some_and(|path| owner(path).is_none_or(|owner| owner == user))
     }
 
     /// The files with secrets of a server: the password, and the key of a client certificate.

@@ -6,7 +6,7 @@ use crate::hooks::answer::Answer;
 use crate::hooks::finished::Finished;
 use crate::hooks::forward::Input;
 use crate::hooks::tool_output::{self, FoundSecrets};
-use crate::hooks::{guarded, undelivered};
+use crate::hooks::{guarded, kept, undelivered};
 use crate::machine::request::Request;
 use crate::machine::warning::Warning;
 use opsctl_ledger::LedgerError;
@@ -61,36 +61,32 @@ fn settle(
     mut warnings: Vec<Warning>,
 ) -> Answer {
     undelivered::record(request);
-    let finished = Finished::of(acting, result);
-    let (counted, at) = match finished.record(&acting.installation.policy, request, &mut warnings) {
-        Ok(recorded) => recorded,
-        Err(error) => (unrecorded(&finished, error, request, &mut warnings), request.now),
+    let mut finished = Finished::of(acting, Some(result));
+    let in_file = |counted: &[BudgetKey], at| {
+        let success = *result == ToolResult::Succeeded;
+        let add = |key: &BudgetKey| Edit::Add { kind: key.kind, at, success };
+        let edits: Vec<_> = counted.iter().map(|key| (key.service.as_str(), add(key))).collect();
+        cooldown_edit::edit(&request.cooldown_file(), &edits)
     };
-    let success = *result == ToolResult::Succeeded;
-    let edits: Vec<(&str, Edit)> =
-        counted.iter().map(|key| (key.service.as_str(), Edit::Add { kind: key.kind, at, success })).collect();
-    if let Err(error) = cooldown_edit::edit(&request.cooldown_file(), &edits) {
-        warnings.push(error.into());
+    match finished.record(&acting.installation.policy, request, &mut warnings) {
+        Ok((counted, at)) => warnings.extend(in_file(&counted, at).err().map(Warning::from)),
+        Err(error) => {
+            finished.in_file = in_file(&finished.counted_alone(), finished.at).is_ok();
+            unrecorded(&finished, error, request, &mut warnings);
+        }
     }
     Answer::allow(warnings)
 }
 
-/// Keeps a call for a ledger on a server, which may be away; otherwise reports the failure. Returns the budgets that it
-/// counts against until then.
-fn unrecorded(
-    finished: &Finished,
-    error: LedgerError,
-    request: &Request,
-    warnings: &mut Vec<Warning>,
-) -> Vec<BudgetKey> {
-    if request.ledger.file().is_none() && undelivered::keep_finished(finished, request).is_ok() {
+/// Keeps a call for the ledger, or reports that it cannot be kept.
+fn unrecorded(finished: &Finished, error: LedgerError, request: &Request, warnings: &mut Vec<Warning>) {
+    if kept::keep_finished(finished, request).is_ok() {
         warnings.push(Warning::RecordKept(error));
-        return finished.counted_alone();
+        return;
     }
     let warning = Warning::RanUnrecorded { error, actions: finished.evidence.clone() };
     let message = format!("Guard failed to count: {warning}");
     warnings.push(warning);
     let session = finished.session.as_deref();
     warnings.extend(failures::report(request, session, &message, None, finished.at));
-    vec![]
 }

@@ -4,9 +4,9 @@ use super::stop_failure;
 use crate::guard::failures;
 use crate::hooks::answer::Answer;
 use crate::hooks::finished::Ended;
+use crate::hooks::kept;
 use crate::hooks::registry::{self, Details};
 use crate::hooks::transcript::{self, ApiError};
-use crate::hooks::undelivered;
 use crate::machine::client::refusals;
 use crate::machine::link::lookup::Lookup;
 use crate::machine::request::Request;
@@ -35,10 +35,9 @@ pub fn handle(call: &HookCall, reason: Option<&str>, request: &Request) -> Answe
             let keep = || {
                 let refused = refused(call, request);
                 let ended = Ended { session: session.clone(), reason, refused, at: request.now };
-                undelivered::keep_ended(ended, request).is_ok()
+                kept::keep_ended(ended, request).is_ok()
             };
-            let is_kept = request.ledger.file().is_none() && keep();
-            vec![if is_kept { Warning::EndKept(error) } else { Warning::OpenReservations(error) }]
+            vec![if keep() { Warning::EndKept(error) } else { Warning::OpenReservations(error) }]
         }));
     }
     let last_error = call.transcript.as_deref().and_then(|path| transcript::last_error(path, &request.agent));

@@ -7,6 +7,7 @@ use crate::guard::{budgets, failures, outage};
 use crate::hooks::answer::Answer;
 use crate::hooks::context::text::{Reading, Shown};
 use crate::hooks::context::{self, Reader, SessionFiles};
+use crate::hooks::kept;
 use crate::hooks::registry::{self, Details};
 use crate::hooks::session_context::{self, Composed, State};
 use crate::machine::installation;
@@ -51,6 +52,7 @@ pub fn handle(call: &HookCall, start: &SessionStart, request: &Request) -> Answe
     match registry::record(call, Some(&Activity::Started(start)), details, request) {
         Ok(_) => {
             outage::prepare(&request.state_dir);
+            kept::lines(request).prepare();
             let created = cooldown_edit::create_if_missing(&request.cooldown_file());
             warnings.extend(created.err().map(Warning::CooldownFileNotCreated));
         }

@@ -23,6 +23,9 @@ use opsctl_policy::model::display::relative_time::timestamp;
 const TOO_LITTLE: u64 = 256 * 1024;
 const LITTLE: u64 = 16 * 1024 * 1024;
 
+/// What follows from a ledger that cannot be used.
+const WITHOUT_LEDGER: &str = "budgets cannot be enforced without it";
+
 /// Checks that the state folder exists, is writable, is not world-writable, and that its disk is not full.
 pub fn folder(examined: &Examined<'_>) -> Outcome {
     const OTHER: &str = "name another with CLAUDEOPS_STATE_DIR";
@@ -58,7 +61,7 @@ fn free_space(folder: &Path) -> Result<(), Problem> {
     }
 }
 
-/// Checks that the ledger is intact, complete, in WAL mode, and not of a later release.
+/// Checks that the ledger takes a reservation, is intact, complete, in WAL mode, and not of a later release.
 pub fn ledger(examined: &Examined<'_>) -> Outcome {
     if let Some(guard) = &examined.environment.guard {
         return of_guard(guard, examined);
@@ -99,16 +102,17 @@ fn lost_rows(examined: &Examined<'_>) -> Option<Problem> {
 
 fn ledger_file(examined: &Examined<'_>) -> Outcome {
     let location = &examined.environment.ledger;
-    if location.file().is_some_and(std::path::Path::exists)
+    // The check of a server states what is wrong with one that has no tables.
+    if (location.file().is_some() || Ledger::exists(location).is_ok_and(|exists| exists))
         && let Err(error) = Ledger::check_writing(location)
     {
-        return Err(failed(error.to_string(), "budgets cannot be enforced without it"));
+        return Err(failed(error.to_string(), WITHOUT_LEDGER));
     }
     match Ledger::health(location, !examined.quick) {
         Ok(Some(Health::File(health))) => of_file(&location.to_string(), health),
         Ok(Some(Health::Server(health))) => server::check(&location.to_string(), &health),
         Ok(None) => Ok(format!("no ledger at {location} yet; the first action creates it")),
-        Err(error) => Err(failed(error.to_string(), "budgets cannot be enforced without it")),
+        Err(error) => Err(failed(error.to_string(), WITHOUT_LEDGER)),
     }
 }
 

@@ -45,6 +45,11 @@ impl LedgerError {
         Self(Cause::Guard(why.to_string()))
     }
 
+    /// This failure as one of the ledger at another place.
+    pub(crate) fn at(self, place: &Place) -> Self {
+        self.engine().map_or_else(|| Self::of_guard(&self), |cause| Self::new(place, cause.clone()))
+    }
+
     /// What the engine reports.
     pub(crate) fn engine(&self) -> Option<&Error> {
         match &self.0 {
@@ -87,9 +92,7 @@ fn remedy(place: &Place, error: &Error) -> &'static str {
             "move the file away, or name another with CLAUDEOPS_DB_PATH"
         }
         Some(ErrorCode::DiskFull) => "free some space on its disk",
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            "another program has locked it; wait for it or end it"
-        }
+        _ if error.is_busy() => "another program has locked it; wait for it or end it",
         _ => "check the state folder",
     }
 }
@@ -133,6 +136,11 @@ impl Error {
     /// SQLite's code.
     pub fn file_code(&self) -> Option<ErrorCode> {
         if let Self::File(error) = self { error.sqlite_error_code() } else { None }
+    }
+
+    /// Whether another program has locked the file.
+    pub fn is_busy(&self) -> bool {
+        matches!(self.file_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
     }
 
     /// A server that has not answered within this time.

@@ -122,7 +122,10 @@ impl Ledger {
     }
 
     /// A kept connection, or a new one.
-    fn connect(location: Location, read_only: bool, lock_timeout: Duration) -> Result<Self> {
+    fn connect(location: Location, read_only: bool, mut lock_timeout: Duration) -> Result<Self> {
+        if location.file().is_some() && location.patience.check().is_err() {
+            lock_timeout = Duration::ZERO;
+        }
         let Location { place, state_dir, patience, pool, .. } = &location;
         if let Some((mut connection, identity)) = pool.as_ref().and_then(|pool| pool.take(place, read_only)) {
             connection.lock_wait.set(lock_timeout);
@@ -148,7 +151,8 @@ impl Ledger {
         let connection = Connection::new(place.clone(), engine)?;
         connection.lock_wait.set(lock_timeout);
         if let Some(file) = connection.file() {
-            set_up(file).map_err(|cause| connection.failure(cause))?;
+            let done = set_up(file).map_err(|cause| connection.failure(cause));
+            done.inspect_err(|error| wait_no_more(&location, lock_timeout, error))?;
         }
         Ok(Self { connection, location, lock_timeout, read_only, kept: None })
     }
@@ -204,7 +208,8 @@ impl Ledger {
             Engine::File(_) => {
                 let turn = turn(location, lock_timeout);
                 // There is no other transaction: a change borrows the ledger exclusively.
-                let transaction = Transaction::begin(connection, "BEGIN IMMEDIATE")?;
+                let transaction = Transaction::begin(connection, "BEGIN IMMEDIATE")
+                    .inspect_err(|error| wait_no_more(location, lock_timeout, error))?;
                 Ok(Change { transaction, location, now: None, _turn: turn })
             }
             Engine::Server(server) => {
@@ -242,6 +247,14 @@ impl Drop for Ledger {
             let ended = Connection::ended(self.location.place.clone());
             pool.put(std::mem::replace(&mut self.connection, ended), identity, self.read_only);
         }
+    }
+}
+
+/// Lets a request that has waited for another program's lock on a file not wait for it again.
+fn wait_no_more(location: &Location, waited: Duration, error: &LedgerError) {
+    if let Some(why) = error.engine().filter(|why| why.is_busy() && waited == BUSY_TIMEOUT) {
+        location.patience.remember(why);
+        location.patience.spend(waited);
     }
 }
 

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 
 use crate::call_id::CallId;
 use crate::cooldown::usage::known_kind;
-use crate::engine::{Result, Row, insert, params};
+use crate::engine::{Connection, Result, Row, insert, params};
 use crate::file::database::Change;
 use crate::file::manager::session_column;
 use crate::time;
@@ -26,6 +26,9 @@ pub(crate) const RESERVED_FOR_ACTION: &str =
 pub(crate) const ALREADY_SETTLED: &str =
     "SELECT 1 FROM hook_settled WHERE session_id IS ?1 AND tool_use_id = ?2 AND actions = ?3 LIMIT 1";
 
+pub(crate) const OF_CALL: &str =
+    "SELECT 1 FROM hook_actions WHERE session_id = ?1 AND tool_use_id = ?2 LIMIT 1";
+
 /// The id of a reservation, its budget, whether it is to be counted now, and the agent that reserved it.
 type Reserved = (i64, BudgetKey, bool, Option<String>);
 
@@ -38,6 +41,13 @@ pub enum Settled {
     Before,
 }
 
+impl Connection {
+    /// Whether a call has a reservation, or had one.
+    pub fn has_call(&self, call: CallId<'_>) -> Result<bool> {
+        self.exists(OF_CALL, params![call.session, call.tool_use])
+    }
+}
+
 impl Change<'_> {
     /// Records reservations, which count against their budgets from now on.
     pub fn reserve(&self, call: CallId<'_>, reservations: &[Reservation], now: DateTime<Utc>) -> Result<()> {
@@ -45,6 +55,20 @@ impl Change<'_> {
             self.insert_hook_action(call, reservation, "reserved", now, None)?;
         }
         Ok(())
+    }
+
+    /// Records reservations of a call that was allowed while the ledger could not be used, unless it has a row.
+    pub fn reserve_once(
+        &self,
+        call: CallId<'_>,
+        reservations: &[Reservation],
+        at: DateTime<Utc>,
+    ) -> Result<Settled> {
+        if self.has_call(call)? {
+            return Ok(Settled::Before);
+        }
+        self.reserve(call, reservations, at)?;
+        Ok(Settled::Now(vec![]))
     }
 
     /// Records that a tool call has run. Successful and failed actions both count.

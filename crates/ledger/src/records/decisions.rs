@@ -22,7 +22,7 @@ const SAMPLE: u32 = 20_000;
 const SEARCHED: i64 = 50_000;
 
 /// A decision to record.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct NewDecision<'a> {
     /// The tool call.
     pub call: CallId<'a>,

@@ -1,12 +1,21 @@
 //! The `desk_logins` table: logins at the desk. And what else the desk asks: whether the ledger can be written, whether it
 //! has changed.
 
+use std::time::Duration;
+
 use chrono::{DateTime, Utc};
 
+use crate::call_id::CallId;
 use crate::engine::{OptionalExtension as _, Result, insert, params};
 use crate::file::database::{Change, Ledger};
+use crate::file::folder_lock::folder_of;
+use crate::file::locks::Scope;
 use crate::location::Location;
+use crate::records::decisions::NewDecision;
 use crate::time;
+use opsctl_policy::decide::{BudgetKey, Reservation};
+use opsctl_policy::model::records::event::{Level, NewEvent, ToolResult};
+use opsctl_reader::terms::action::Verb;
 
 /// A login at the desk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,12 +45,40 @@ impl Change<'_> {
 }
 
 impl Ledger {
-    /// Writes the time of this check: an error says why the ledger cannot be read and written.
+    /// Does what the hooks of a call do, and takes it back: an error says why the ledger cannot be read and written. Only the time
+    /// of this check stays in a file, and nothing on a server. A ledger that does not exist is created under another name and
+    /// removed.
     pub fn check_writing(location: &Location) -> Result<()> {
-        let sql = "INSERT INTO desk_check (id, checked_at) VALUES (1, ?1)
-             ON CONFLICT (id) DO UPDATE SET checked_at = ?1";
-        Self::open_briefly(location)?
-            .write_with(|change| change.run(sql, params![time::write(change.now(Utc::now()))]))
+        let path = location.file().filter(|path| path.symlink_metadata().is_err());
+        let Some(Ok(folder)) = path.map(|path| tempfile::tempdir_in(folder_of(path))) else {
+            // Without a folder to write to, this states why a hook cannot create the ledger.
+            return Self::check_existing(location);
+        };
+        let created = Self::check_existing(&Location::from(&folder.path().join("new.db")));
+        created.map_err(|error| error.at(&location.place))
+    }
+
+    fn check_existing(location: &Location) -> Result<()> {
+        let mut ledger = Self::open_briefly(location)?;
+        let change = ledger.change_in(Scope::Of { budgets: &[], call: None })?;
+        let now = change.now(Utc::now());
+        let call = CallId { session: Some("opsctl doctor"), tool_use: Some("check") };
+        let key = BudgetKey { service: "opsctl doctor".to_owned(), kind: "restart" };
+        let attempt = [Reservation { key, verb: Verb::Restart, host: None, counts: true }];
+        change.execute_batch("SAVEPOINT attempt")?;
+        change.reserve(call, &attempt, now)?;
+        change.settle(call, "attempt", &attempt, &ToolResult::Succeeded, None, now)?;
+        change.note_decision(&NewDecision { call, verdict: "allow", ..NewDecision::default() }, now)?;
+        change.note_time("doctor", Duration::ZERO, now)?;
+        let event = NewEvent { level: Level::Info, service: None, message: "attempt".to_owned() };
+        change.add_event(call.session, &event, now)?;
+        change.execute_batch("ROLLBACK TO SAVEPOINT attempt")?;
+        if change.is_server() {
+            return Ok(());
+        }
+        let sql = "INSERT INTO desk_check (id, checked_at) VALUES (1, ?1) ON CONFLICT (id) DO UPDATE SET checked_at = ?1";
+        change.run(sql, params![time::write(now)])?;
+        change.commit()
     }
 
     /// The login of this digest, unless it has expired.

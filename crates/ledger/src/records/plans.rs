@@ -78,7 +78,7 @@ const A_BIG_FLEET: &str = include_str!("../../../../tests/fixtures/big-fleet.sql
 
 /// The queries of `PreToolUse`, `PostToolUse`, `PostToolBatch`, `SessionStart`, `Stop` and `SessionEnd`, and of forwarded requests, with values as hooks have
 /// them. `now` and `since` stand for these times.
-const HOT: [(&str, &[&str]); 20] = [
+const HOT: [(&str, &[&str]); 21] = [
     (usage::ACTIONS, &["service7", "restart", "since", "nas", "100"]),
     (usage::UNCOUNTED, &["service7", "restart", "nas"]),
     (usage::OPEN_RESERVATIONS, &["service7", "restart", "since", "nas"]),
@@ -89,6 +89,7 @@ const HOT: [(&str, &[&str]); 20] = [
     (actions::RESERVED_FOR_CALL, &["s7", "t7"]),
     (actions::RESERVED_FOR_ACTION, &["s7", "service7", "restart", "restart", "host"]),
     (actions::ALREADY_SETTLED, &["s7", "t7", "restart"]),
+    (actions::OF_CALL, &["s7", "t7"]),
     (unreported::OPEN_OF_CALL, &["s7", "t7"]),
     (unreported::OPEN_OF_SESSION, &["s7"]),
     (unreported::OVERDUE, &["since"]),

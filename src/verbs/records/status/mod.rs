@@ -7,7 +7,7 @@ use chrono::Utc;
 use clap::Args;
 
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::{Failure, OK, print, print_json, screen, watch::watch};
+use crate::verbs::terminal::{FAILED, Failure, OK, print, print_json, screen, watch::watch};
 use overview::Status;
 
 /// Show what needs attention, the tier, budgets, hosts, and the latest sessions and events
@@ -19,7 +19,7 @@ use overview::Status;
   opsctl status --no-hosts       # without pinging hosts
   opsctl status --json
 
-Pings hosts for at most one second. On a terminal, lines fit its width and are coloured; NO_COLOR disables colours.")]
+Exit code 1 if the ledger cannot be used; the status is then what is known without it. Pings hosts for at most one second. On a terminal, lines fit its width and are coloured; NO_COLOR disables colours.")]
 pub struct StatusArgs {
     /// Refresh every two seconds
     #[arg(long)]
@@ -41,14 +41,15 @@ pub const FACTS: &[Facts] = &[Facts::reads("status").in_guard(&["--watch"]).with
 /// Runs the verb.
 pub fn run(args: &StatusArgs) -> Result<u8, Failure> {
     let status = || Status::at(Utc::now(), args.no_hosts, args.agent.as_deref());
-    let page = |width| display::render(&status()?, width);
-    if args.json {
-        return print_json(&status()?);
-    }
     if args.watch {
-        watch("opsctl status", page)?;
+        watch("opsctl status", |width| display::render(&status(), width))?;
         return Ok(OK);
     }
-    print(page(screen::width())?);
-    Ok(OK)
+    let status = status();
+    if args.json {
+        print_json(&status)?;
+    } else {
+        print(display::render(&status, screen::width())?);
+    }
+    Ok(if status.ledger_error.is_some() { FAILED } else { OK })
 }

@@ -8,16 +8,17 @@ use serde::Serialize;
 use crate::guard::budgets::{self, ServiceBudget};
 use crate::guard::failures;
 use crate::guard::spending::Spending;
+use crate::machine::environment::Environment;
 use crate::machine::installation;
 use crate::machine::warning::Warning;
-use crate::verbs::terminal::{Failure, complain_all, environment_in_force};
+use crate::verbs::terminal::{complain_all, environment_in_force};
 use opsctl_ledger::records::decisions::Which;
 use opsctl_ledger::records::notices::Problem;
 use opsctl_ledger::records::questions::WhichQuestions;
 use opsctl_ledger::sessions::client_runs::Run;
 use opsctl_ledger::{Event, Lease, Ledger, Location, Result};
 use opsctl_policy::model::records::question::{Grant, Question};
-use opsctl_policy::model::rights::policy::{Policy, Tier};
+use opsctl_policy::model::rights::policy::{OnFailure, Policy, Tier};
 use opsctl_probe::hosts;
 use opsctl_probe::hosts::PingedHost;
 
@@ -41,6 +42,9 @@ const HOSTS_DEADLINE: Duration = Duration::from_secs(1);
 pub struct Status {
     pub tier: Option<u8>,
     pub dry_run: bool,
+    /// Why the ledger cannot be used, and what to do; then the rest is what is known without it.
+    pub ledger_error: Option<String>,
+    pub on_failure: Option<OnFailure>,
     /// The open questions to a person, oldest first.
     pub questions: Vec<Question>,
     pub grants: Vec<Grant>,
@@ -74,7 +78,7 @@ pub struct Status {
 }
 
 impl Status {
-    pub fn at(now: DateTime<Utc>, no_hosts: bool, agent: Option<&str>) -> Result<Self, Failure> {
+    pub fn at(now: DateTime<Utc>, no_hosts: bool, agent: Option<&str>) -> Self {
         let environment = environment_in_force();
         let mut warnings = Warning::of_environment(&environment.warnings);
         let compiled = installation::in_force(&environment, &mut warnings);
@@ -84,31 +88,40 @@ impl Status {
             found
         });
         let services = budgets::of_agents(&environment, &compiled.installation, agent, now, &mut warnings);
+        // It is in the status.
+        warnings.retain(|warning| !matches!(warning, Warning::Ledger(_)));
         complain_all(warnings);
-        let ledger = Ledger::open_existing(&environment.ledger)?;
         let mut status = Self {
             now,
             tier: environment.tier.or(compiled.tier).map(Tier::number),
             dry_run: environment.dry_run,
+            on_failure: Some(compiled.installation.policy.on_failure),
             services,
             hosts,
             guard_failures: failures::kept(&environment),
-            spend: Spending::read(ledger.as_ref(), &compiled.installation.policy.spend, now)?,
-            missing_ledger: ledger.is_none().then(|| environment.ledger.clone()),
             policy: compiled.installation.policy,
             ..Self::default()
         };
-        if let Some(ledger) = ledger {
-            status.add(&ledger, agent)?;
-        }
-        if let Some(loss) = Ledger::loss_at(&environment.ledger, &environment.state_dir)? {
-            status.problems.insert(0, Problem { title: loss.to_string(), at: None, agent: None });
-        }
-        Ok(status)
+        status.ledger_error = status.add(&environment, agent).err().map(|error| error.to_string());
+        status
     }
 
     /// Adds what the ledger contains.
-    fn add(&mut self, ledger: &Ledger, agent: Option<&str>) -> Result<()> {
+    fn add(&mut self, environment: &Environment, agent: Option<&str>) -> Result<()> {
+        let ledger = Ledger::open_existing(&environment.ledger)?;
+        self.spend = Spending::read(ledger.as_ref(), &self.policy.spend, self.now)?;
+        match &ledger {
+            Some(ledger) => self.add_rows(ledger, agent)?,
+            None => self.missing_ledger = Some(environment.ledger.clone()),
+        }
+        if let Some(loss) = Ledger::loss_at(&environment.ledger, &environment.state_dir)? {
+            self.problems.insert(0, Problem { title: loss.to_string(), at: None, agent: None });
+        }
+        // A ledger that can be read may take no reservation. Others than its owner may only read it.
+        if environment.ledger.is_owned() { Ledger::check_writing(&environment.ledger) } else { Ok(()) }
+    }
+
+    fn add_rows(&mut self, ledger: &Ledger, agent: Option<&str>) -> Result<()> {
         let (now, since) = (self.now, self.now - TimeDelta::days(1));
         let is_of_agent = |of: &Option<String>| agent.is_none_or(|agent| of.as_deref() == Some(agent));
         let failed = |verdict| {
