@@ -17,7 +17,7 @@ use crate::machine::warning::Warning;
 use crate::pages::report::{Extent, ReportData, digest};
 use crate::verbs::facts::Facts;
 use crate::verbs::terminal::{
-    FAILED, Failure, OK, complain, complain_all, limit, print, print_json, print_table, time, time::shown,
+    FAILED, Failure, OK, complain, complain_all, limited, print, print_json, print_table, time, time::shown,
 };
 use opsctl_ledger::Ledger;
 use opsctl_ledger::cooldown::cooldown_edit;
@@ -62,7 +62,7 @@ pub struct NotifyArgs {
     #[arg(long, group = "what", value_name = "ID", hide = true, allow_hyphen_values = true)]
     deliver: Option<String>,
     /// Maximum number of listed notifications
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = limit())]
+    #[arg(long, value_name = "N", default_value_t = 20)]
     limit: u32,
     /// Print JSON
     #[arg(long)]
@@ -188,7 +188,7 @@ fn deliver_one(what: &str, environment: &Environment) -> Result<u8, Failure> {
 }
 
 fn list(environment: &Environment, args: &NotifyArgs) -> Result<u8, Failure> {
-    let notices = Ledger::read_at(&environment.ledger, |ledger| ledger.latest_notices(args.limit))?;
+    let notices = Ledger::read_at(&environment.ledger, |ledger| ledger.latest_notices(limited(args.limit)))?;
     if args.json {
         return print_json(&json!({ "notices": notices }));
     }

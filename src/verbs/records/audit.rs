@@ -7,7 +7,7 @@ use crate::machine::environment::Environment;
 use crate::machine::installation;
 use crate::verbs::facts::Facts;
 use crate::verbs::setup::services;
-use crate::verbs::terminal::{Failure, Listing, OK, Pages, environment_in_force, limit, time};
+use crate::verbs::terminal::{Failure, Listing, OK, Pages, environment_in_force, limited, time};
 use opsctl_inventory::error::suggestion;
 use opsctl_ledger::Ledger;
 use opsctl_ledger::records::decisions::{Decision, Which};
@@ -42,7 +42,7 @@ pub struct AuditArgs {
     #[arg(long, value_name = "WHEN", value_parser = time::since)]
     since: Option<DateTime<Utc>>,
     /// Maximum number of decisions
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = limit())]
+    #[arg(long, value_name = "N", default_value_t = 50)]
     limit: u32,
     /// Print all decisions, oldest first, one in a line
     #[arg(long, conflicts_with_all = ["limit", "follow"])]
@@ -90,7 +90,7 @@ pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
     };
     if args.follow {
         let mut after = None;
-        return listing.follow(args.limit, &environment, |limit| {
+        return listing.follow(limited(args.limit), &environment, |limit| {
             let found = matching(Which { after, ..which }, limit)?;
             after = Some(found.first().map_or(after.unwrap_or(0), |decision| decision.id));
             Ok(found)
@@ -104,7 +104,7 @@ pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
         };
         return listing.all(&environment, Pages::up_to(ledger.last_decision()?, page));
     }
-    listing.print(&matching(which, args.limit)?, &environment)
+    listing.print(&matching(which, limited(args.limit))?, &environment)
 }
 
 /// An error for a name that is no rule, and that no decision states.

@@ -10,7 +10,7 @@ use crate::machine::environment::Environment;
 use crate::machine::installation;
 use crate::verbs::facts::Facts;
 use crate::verbs::setup::services;
-use crate::verbs::terminal::{Failure, Listing, OK, Pages, environment_in_force, limit, time};
+use crate::verbs::terminal::{Failure, Listing, OK, Pages, environment_in_force, limited, time};
 use opsctl_ledger::records::decisions::{Decision, Which};
 use opsctl_ledger::{Event, Ledger};
 use opsctl_policy::model::records::event::Level;
@@ -40,7 +40,7 @@ pub struct EventsArgs {
     #[arg(long, value_name = "WHEN", value_parser = time::since)]
     since: Option<DateTime<Utc>>,
     /// Maximum number of events
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = limit())]
+    #[arg(long, value_name = "N", default_value_t = 20)]
     limit: u32,
     /// Print all events and denials, oldest first, one in a line
     #[arg(long, conflicts_with_all = ["limit", "follow"])]
@@ -95,13 +95,13 @@ pub fn run(args: &EventsArgs) -> Result<u8, Failure> {
         json: args.json,
     };
     if args.follow {
-        return listing.follow(args.limit, &environment, |limit| source.next(limit));
+        return listing.follow(limited(args.limit), &environment, |limit| source.next(limit));
     }
     if args.all {
         let Some(ledger) = Ledger::open_existing(&environment.ledger)? else { return Ok(OK) };
         return listing.all(&environment, source.all(&ledger)?);
     }
-    listing.print(&source.next(args.limit)?, &environment)
+    listing.print(&source.next(limited(args.limit))?, &environment)
 }
 
 /// Events, and denials as events of the level [`DENIED`].

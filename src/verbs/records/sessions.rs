@@ -8,7 +8,7 @@ use crate::machine::agent_side::AgentSide;
 use crate::machine::client::client_process;
 use crate::machine::environment::{Environment, plain_word};
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::{Failure, Listing, OK, limit, text, time};
+use crate::verbs::terminal::{Failure, Listing, OK, limited, text, time};
 use opsctl_ledger::Ledger;
 use opsctl_ledger::sessions::{WhichSessions, Who};
 use opsctl_policy::model::records::session::{Chain, Session, plain_id};
@@ -63,7 +63,7 @@ pub struct SessionsArgs {
     #[arg(long, value_name = "DURATION", default_value = "30m", value_parser = time::duration)]
     stale_after: Window,
     /// Maximum number of sessions
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = limit())]
+    #[arg(long, value_name = "N", default_value_t = 20)]
     limit: u32,
     /// Print relative times
     #[arg(long)]
@@ -118,7 +118,7 @@ pub fn run(args: &SessionsArgs) -> Result<u8, Failure> {
         stale(session, client_process::state(session.process.as_deref()), now, stale_after)
     };
     let sessions = Ledger::read_at(&environment.ledger, |ledger| {
-        ledger.sessions(which, usize::try_from(args.limit).unwrap_or(usize::MAX), |session| {
+        ledger.sessions(which, usize::try_from(limited(args.limit)).unwrap_or(usize::MAX), |session| {
             !which.is_open || why_stale(session).is_some() == args.stale
         })
     })?;

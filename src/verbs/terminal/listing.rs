@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 use std::thread::sleep;
 use std::time::Duration;
 
-use clap::builder::RangedI64ValueParser;
-use clap::value_parser;
 use serde::Serialize;
 
 use super::exit_code::OK;
 use super::failure::Failure;
-use super::output::{print, print_json, try_print};
+use super::output::{complain, print, print_json, try_print};
 use super::table::print_rows;
 use super::text::{Text, line};
 use crate::machine::environment::Environment;
@@ -19,9 +17,17 @@ use opsctl_ledger::Ledger;
 /// The polling interval of `--follow`.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// The values of `--limit`: the records of a list are all in memory.
-pub fn limit() -> RangedI64ValueParser<u32> {
-    value_parser!(u32).range(..=10_000)
+/// The maximum number of records of a list, which are all in memory.
+const MOST: u32 = 10_000;
+
+/// The number of records of a list for which `--limit` asks, and a note if it is less.
+pub fn limited(limit: u32) -> u32 {
+    if limit > MOST {
+        complain(format_args!(
+            "a list has at most {MOST} entries; `opsctl audit --all` and `opsctl events --all` print all"
+        ));
+    }
+    limit.min(MOST)
 }
 
 /// The names of the agents of the ledger.

@@ -17,7 +17,7 @@ pub mod watch;
 
 pub use exit_code::{DENIED, FAILED, OK};
 pub use failure::{Failure, utf8};
-pub use listing::{Agents, Listing, Pages, limit};
+pub use listing::{Agents, Listing, Pages, limited};
 pub use output::{
     check_written, complain, complain_all, complain_as_is, complain_in_colours, print, print_json, print_page,
 };
