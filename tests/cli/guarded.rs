@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::guard_process::Guarded;
-use crate::sandbox::{Run, Sandbox, call, denied, passes};
+use crate::sandbox::{Run, Sandbox, call, denied, passes, sqlite3};
 
 fn files(sandbox: &Sandbox) -> Vec<String> {
     let entries = std::fs::read_dir(sandbox.path(".")).unwrap();
@@ -448,4 +448,27 @@ fn a_guard_with_wrong_settings_fails_once_also_as_the_first_process_of_a_contain
     line.clear();
     stderr.read_to_string(&mut line).unwrap();
     assert_eq!(line, "", "one line");
+}
+
+#[test]
+fn failures_of_a_guard_that_can_write_nothing_become_one_event_with_their_time_span() {
+    let guard = Sandbox::new();
+    let [state, away] = ["state", "away"].map(|name| guard.path(name));
+    std::fs::create_dir(&state).unwrap();
+    let guarded = Guarded::with(guard.with("CLAUDEOPS_STATE_DIR", state.to_str().unwrap()), |agent| agent);
+    passes(&guarded.agent.before("t1", "docker restart jellyfin"));
+    passes(&guarded.agent.after("t1", "docker restart jellyfin"));
+    std::fs::rename(&state, &away).unwrap();
+    for id in ["t2", "t3"] {
+        let run = guarded.agent.before(id, "docker restart jellyfin");
+        passes(&run);
+        assert!(run.stderr.contains("runs without being counted"), "{run:?}");
+    }
+    std::fs::rename(&away, &state).unwrap();
+    passes(&guarded.agent.after("t4", "docker restart sonarr"));
+    let events = "SELECT message FROM events WHERE level = 'critical'";
+    let events = sqlite3(&state.join("claudeops.db"), events);
+    assert_eq!(events.lines().count(), 1, "{events}");
+    assert!(events.starts_with("The state folder could not be written from 20"), "{events}");
+    assert!(events.contains("(2 failures); the first: Guard failed open: "), "{events}");
 }

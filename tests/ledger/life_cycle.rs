@@ -74,6 +74,20 @@ fn above_the_limit_the_limit_th_most_recent_action_says_when() {
 }
 
 #[test]
+fn a_clock_that_is_wrong_for_a_time_frees_no_budget() {
+    for minutes in [-180, -30, 30, 180] {
+        let mut clock = Clock::new();
+        clock.run("t1", RESTART);
+        clock.minutes(minutes);
+        clock.run("t2", RESTART);
+        assert!(clock.ask("t3", RESTART).is_some(), "{minutes}");
+        clock.minutes(-minutes);
+        assert!(clock.ask("t4", RESTART).is_some(), "{minutes}");
+        assert_eq!(clock.settled("jellyfin"), 2, "{minutes}");
+    }
+}
+
+#[test]
 fn setting_the_clock_back_frees_no_budget() {
     let mut clock = Clock::new();
     clock.run("t1", RESTART);

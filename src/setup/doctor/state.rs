@@ -16,7 +16,7 @@ use crate::machine::link::address::Address;
 use crate::machine::link::caller::{LinkError, greet};
 use crate::machine::link::message::Call;
 use opsctl_ledger::cooldown::cooldown_file::{CooldownFile, CooldownFileError};
-use opsctl_ledger::{FileHealth, Health, Ledger};
+use opsctl_ledger::{FileHealth, Health, Ledger, LedgerError};
 use opsctl_policy::model::display::relative_time::timestamp;
 
 /// The free space on the disk of the state folder below which the ledger cannot grow, and below which that is near, in bytes.
@@ -102,17 +102,23 @@ fn lost_rows(examined: &Examined<'_>) -> Option<Problem> {
 
 fn ledger_file(examined: &Examined<'_>) -> Outcome {
     let location = &examined.environment.ledger;
-    // The check of a server states what is wrong with one that has no tables.
-    if (location.file().is_some() || Ledger::exists(location).is_ok_and(|exists| exists))
-        && let Err(error) = Ledger::check_writing(location)
-    {
-        return Err(failed(error.to_string(), WITHOUT_LEDGER));
+    let without = |error: LedgerError| failed(error.to_string(), WITHOUT_LEDGER);
+    let take_reservation = || Ledger::check_writing(location).map_err(without);
+    if location.file().is_some() {
+        take_reservation()?;
     }
-    match Ledger::health(location, !examined.quick) {
-        Ok(Some(Health::File(health))) => of_file(&location.to_string(), health),
-        Ok(Some(Health::Server(health))) => server::check(&location.to_string(), &health),
-        Ok(None) => Ok(format!("no ledger at {location} yet; the first action creates it")),
-        Err(error) => Err(failed(error.to_string(), WITHOUT_LEDGER)),
+    match Ledger::health(location, !examined.quick).map_err(without)? {
+        Some(Health::File(health)) => of_file(&location.to_string(), health),
+        Some(Health::Server(health)) => {
+            let outcome = server::check(&location.to_string(), &health);
+            let is_sound =
+                outcome.as_ref().map_or_else(|found| found.condition < Condition::Failed, |_| true);
+            if is_sound && health.version > 0 {
+                take_reservation()?;
+            }
+            outcome
+        }
+        None => Ok(format!("no ledger at {location} yet; the first action creates it")),
     }
 }
 
