@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::sandbox::{Sandbox, passes};
+use crate::sandbox::{Sandbox, denied, passes};
 
 fn homelab() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -259,4 +259,24 @@ fn what_has_passed_needs_no_attention() {
         }
         assert_eq!(status(&sandbox, &["--no-hosts"]).contains("| the problem"), is_left, "{key}: {then:?}");
     }
+}
+
+#[test]
+fn the_denials_of_the_last_day_are_listed_with_their_rules() {
+    let sandbox = Sandbox::new();
+    denied(&sandbox.before("t1", "docker restart $(docker ps -q)"));
+    sandbox.sql(
+        "INSERT INTO hook_decisions (at, verdict, rule, actions, services, budgets, reason)
+         VALUES ('2026-01-01T00:00:00Z', 'deny', 'tier', '', '', '', 'long ago')",
+    );
+    let shown = sandbox.opsctl(&["status", "--no-hosts"], b"").stdout;
+    let listed: Vec<&str> =
+        shown.lines().skip_while(|line| *line != "denied in the last day:").skip(1).collect();
+    assert!(
+        listed[0].contains(" | forbidden | Forbidden at every tier: ") && listed[1].is_empty(),
+        "{shown}"
+    );
+    let json: Value =
+        serde_json::from_str(&sandbox.opsctl(&["status", "--no-hosts", "--json"], b"").stdout).unwrap();
+    assert_eq!(json["denials"][0]["rules"], json!(["forbidden"]));
 }

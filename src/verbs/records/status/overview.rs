@@ -12,7 +12,7 @@ use crate::machine::environment::Environment;
 use crate::machine::installation;
 use crate::machine::warning::Warning;
 use crate::verbs::terminal::{complain_all, environment_in_force};
-use opsctl_ledger::records::decisions::Which;
+use opsctl_ledger::records::decisions::{Decision, Which};
 use opsctl_ledger::records::notices::Problem;
 use opsctl_ledger::records::questions::WhichQuestions;
 use opsctl_ledger::sessions::client_runs::Run;
@@ -24,6 +24,9 @@ use opsctl_probe::hosts::PingedHost;
 
 /// The number of events that are shown.
 const EVENTS: u32 = 10;
+
+/// The number of denials that are shown.
+const DENIALS: u32 = 5;
 
 /// The number of sessions that are shown.
 const SESSIONS: u32 = 5;
@@ -56,6 +59,8 @@ pub struct Status {
     /// The number of commands of the last day that could not be checked.
     pub guard_failures_last_day: usize,
     pub undelivered_notifications: u32,
+    /// The latest denials of the last day, newest first.
+    pub denials: Vec<Decision>,
     /// The budgets.
     pub services: Vec<ServiceBudget>,
     pub hosts: Option<Vec<PingedHost>>,
@@ -136,6 +141,8 @@ impl Status {
         self.problems = ledger.problems(now)?;
         self.problems.retain(|problem| is_of_agent(&problem.agent));
         self.guard_failures_last_day = failed("fail-open")? + failed("fail-closed")?;
+        let denied = Which { verdict: Some("deny"), since: Some(since), agent, ..Which::default() };
+        self.denials = ledger.decisions(denied, DENIALS)?;
         self.undelivered_notifications = ledger.undelivered_notices(now)?;
         self.sessions = ledger.runs(agent, None, SESSIONS)?.rows;
         let cost;
