@@ -203,7 +203,6 @@ fn of_tier(choice: TierChoice) -> String {
 fn ask<T, E: Display>(what: &str, default: &str, read: impl Fn(&str) -> Result<T, E>) -> Result<T, Failure> {
     loop {
         print(&format!("{what} [{default}]: "));
-        io::stdout().flush()?;
         let mut line = String::new();
         io::stdin().read_line(&mut line)?;
         let answer = Some(line.trim()).filter(|line| !line.is_empty()).unwrap_or(default);

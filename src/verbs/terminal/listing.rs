@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::exit_code::OK;
 use super::failure::Failure;
-use super::output::{complain, print, print_json, try_print};
+use super::output::{complain, print_json, try_print};
 use super::table::print_rows;
 use super::text::{Text, line};
 use crate::machine::environment::Environment;
@@ -134,7 +134,9 @@ impl<T: Serialize, const N: usize> Listing<'_, T, N> {
     ) -> Result<u8, Failure> {
         let agents = Agents::of(environment)?;
         for record in records {
-            print(self.line(&record?, &agents)?);
+            if try_print(self.line(&record?, &agents)?).is_err() {
+                break;
+            }
         }
         Ok(OK)
     }
