@@ -126,7 +126,8 @@ fn object(plan: &Value, is_limited: bool, most: f64, objections: &mut Vec<String
             !plan["Index Cond"].is_null() || !plan["TID Cond"].is_null() || kind == "Bitmap Heap Scan";
         let removed = number("Rows Removed by Filter") + number("Rows Removed by Index Recheck");
         let rows = (number("Actual Rows") + removed) * number("Actual Loops");
-        let is_whole = !has_condition && !is_limited && !OPEN.contains(&text("Index Name"));
+        // A table of one row has no better plan.
+        let is_whole = rows > 1.0 && !has_condition && !is_limited && !OPEN.contains(&text("Index Name"));
         if kind == "Seq Scan" || is_whole || rows > most {
             objections.push(format!("{kind} on {table} {} reads {rows} rows", text("Index Name")));
         }
@@ -163,7 +164,9 @@ fn no_verb_and_no_hook_reads_a_table_that_grows_as_a_whole() {
 #[test]
 fn a_statement_that_reads_a_whole_table_is_found() {
     let sandbox = OnServer::new();
-    passes(&sandbox.before("t1", "docker restart jellyfin"));
+    for id in ["t1", "t2"] {
+        passes(&sandbox.before(id, "docker restart jellyfin"));
+    }
     assert_eq!(server().objections(sandbox.database()), Vec::<String>::new());
     for (statement, objection) in [
         ("SELECT id FROM events WHERE message = 'x'", "Seq Scan on events  reads 0 rows"),

@@ -11,8 +11,11 @@ use crate::pooler::Pooler;
 use crate::sandbox::on_file::Sandbox;
 use crate::sandbox::{Sandbox as OnServer, denied, passes};
 
-/// Fewer connections than agents that act at once.
+/// Fewer connections than hooks that act at once.
 const CONNECTIONS: usize = 20;
+
+/// Machines with a state folder each, whose hooks connect one after the other.
+const AGENTS: usize = 25;
 
 fn agent(url: &str, name: &str) -> Sandbox {
     Sandbox::new().with("CLAUDEOPS_DB_URL", url).with("CLAUDEOPS_AGENT", name)
@@ -34,7 +37,7 @@ fn at_once(agents: &[Sandbox], service_of: impl Fn(usize) -> String) -> BTreeMap
 #[test]
 fn budgets_are_exact_for_agents_that_create_the_ledger_and_act_at_once() {
     let (server, _pooler, url) = pooled();
-    let agents: Vec<Sandbox> = (0..PROCESSES).map(|n| agent(&url, &format!("agent{n}"))).collect();
+    let agents: Vec<Sandbox> = (0..AGENTS).map(|n| agent(&url, &format!("agent{n}"))).collect();
     assert_eq!(at_once(&agents, |_| "jellyfin".to_owned()), BTreeMap::from([("jellyfin".to_owned(), 2)]));
     let allowed = at_once(&agents, |n| format!("service{}", n % 50));
     assert_eq!((allowed.len(), allowed.values().all(|places| *places == 2)), (50, true), "{allowed:?}");
