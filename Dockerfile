@@ -111,7 +111,7 @@ ARG PROJECT=/app
 USER 0
 COPY --from=build --chmod=0755 /opsctl /usr/local/bin/opsctl
 COPY --chmod=0644 ${HOSTS} ${PROJECT}/hosts.yaml
-RUN opsctl render --tier none --hosts "$PROJECT/hosts.yaml" --out "$PROJECT" --managed /etc/claude-code/managed-settings.json \
+RUN opsctl render --hosts "$PROJECT/hosts.yaml" --out "$PROJECT" --managed /etc/claude-code/managed-settings.json \
     && for script in cooldown-check event-emit notify-apprise session-context; do \
         rm -f "$PROJECT/.claude/hooks/$script.sh"; \
     done
@@ -136,7 +136,7 @@ COPY --chmod=0644 image/egress-ssh.conf /etc/ssh/ssh_config.d/
 COPY --from=build --chmod=0755 /opsctl /usr/local/bin/opsctl
 COPY --chmod=0644 ${HOSTS} hosts.yaml
 COPY --chmod=0644 templates/starter/hosts.schema.json hosts.schema.json
-RUN opsctl render --tier none --managed /etc/claude-code/managed-settings.json \
+RUN opsctl render --managed /etc/claude-code/managed-settings.json \
     && share=/usr/share \
     && mkdir -p "$share/bash-completion/completions" "$share/fish/vendor_completions.d" "$share/zsh/vendor-completions" \
     && opsctl completions bash >"$share/bash-completion/completions/opsctl" \

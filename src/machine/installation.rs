@@ -14,8 +14,8 @@ use opsctl_policy::model::rights::policy::{OnFailure, Tier};
 /// The compiled policy that `opsctl render` writes, relative to the folder it renders to.
 pub const COMPILED_POLICY: &str = ".claude/opsctl/policy.json";
 
-/// Where `hosts.yaml` is searched if `CLAUDEOPS_HOSTS` is not set.
-const USUAL_PATHS: [&str; 2] = ["/app/hosts.yaml", "hosts.yaml"];
+/// Where `hosts.yaml` is searched first if `CLAUDEOPS_HOSTS` is not set.
+const OF_IMAGE: &str = "/app/hosts.yaml";
 
 /// With more services, a hook that reads `hosts.yaml` takes more than 20 ms.
 const MANY_SERVICES: usize = 1000;
@@ -34,7 +34,7 @@ pub fn in_force(environment: &Environment, warnings: &mut Vec<Warning>) -> Compi
             Err(error) => warnings.push(Warning::UnreadablePolicy { path, error }),
         }
     }
-    match hosts_file(environment.hosts.as_deref()).map(|path| (load::load(&path), path)) {
+    match hosts_file(environment).map(|path| (load::load(&path), path)) {
         Some((Ok(installation), path)) => {
             let services = installation.inventory.services.len();
             if services > MANY_SERVICES && !environment.ignore_compiled {
@@ -75,7 +75,7 @@ pub fn header_in_force(environment: &Environment) -> PolicyHeader {
         Some(Err(error)) if !is_missing(&error) => {}
         None | Some(Err(_)) => {
             // Without a compiled policy the inventory may have rules of its own; few have.
-            let text = hosts_file(environment.hosts.as_deref()).map(|path| plain_file::text(&path));
+            let text = hosts_file(environment).map(|path| plain_file::text(&path));
             match text {
                 Some(Ok(text)) if RULE_KEYS.iter().any(|key| text.contains(key)) => {}
                 Some(Ok(_)) => return PolicyHeader::of_plain_inventory(),
@@ -97,7 +97,7 @@ pub fn windows_in_force(environment: &Environment) -> Vec<(String, u32)> {
     if let Some(Ok((file, _))) = compiled_policy(environment).map(|path| plain_file::open(&path)) {
         return read_windows(BufReader::with_capacity(4096, file));
     }
-    let text = hosts_file(environment.hosts.as_deref()).map(|path| plain_file::text(&path));
+    let text = hosts_file(environment).map(|path| plain_file::text(&path));
     if text.is_some_and(|text| text.is_ok_and(|text| text.contains("windows"))) {
         in_force(environment, &mut vec![]).installation.context.windows
     } else {
@@ -133,9 +133,13 @@ pub fn rendered_below(environment: &Environment) -> Option<PathBuf> {
     rendered.next().filter(|_| rendered.next().is_none())
 }
 
-/// The inventory file: `named`, else the first usual path that exists.
-pub fn hosts_file(named: Option<&Path>) -> Option<PathBuf> {
-    named
-        .map(Path::to_owned)
-        .or_else(|| USUAL_PATHS.iter().map(PathBuf::from).find(|path| path.symlink_metadata().is_ok()))
+/// The inventory file: the one that the environment names, else that of the image or of the project. A folder into which the agent has
+/// changed since has none.
+pub fn hosts_file(environment: &Environment) -> Option<PathBuf> {
+    let project = environment.policy_dir();
+    let is_here = project == Path::new(".") || std::env::current_dir().is_ok_and(|here| here == project);
+    let of_project = if is_here { "hosts.yaml".into() } else { project.join("hosts.yaml") };
+    let usual = [OF_IMAGE.into(), of_project];
+    let exists = |path: &PathBuf| path.symlink_metadata().is_ok();
+    environment.hosts.clone().or_else(|| usual.into_iter().find(exists))
 }

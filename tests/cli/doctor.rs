@@ -499,4 +499,7 @@ fn the_project_that_was_rendered_below_is_found() {
     sandbox.opsctl(&["render", "--out", "two"], b"");
     assert_eq!(settings(&[]).0, Some(1), "one of two");
     assert_eq!(settings(&["--project", "two"]), found);
+    let nowhere = sandbox.opsctl(&["doctor", "--project", "/nowhere"], b"");
+    let expected = "opsctl: there is no folder /nowhere; name one that was rendered\n";
+    assert_eq!((nowhere.code, nowhere.stderr.as_str(), nowhere.stdout.as_str()), (Some(1), expected, ""));
 }

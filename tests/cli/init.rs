@@ -42,7 +42,7 @@ fn a_person_is_asked_for_the_tier_and_for_sources() {
     let sandbox = Sandbox::new();
     sandbox.write("stack/compose.yaml", "services: {sonarr: {image: sonarr}}\n");
     let printed = on_a_terminal(&sandbox, "5\n2\nstack\n");
-    assert!(printed.contains("`5` is no tier; write 1, 2, 3 or none"), "{printed}");
+    assert!(printed.contains("`5` is not a tier; write 1, 2, 3 or none"), "{printed}");
     let hosts = sandbox.read("lab/hosts.yaml");
     assert!(hosts.contains("\n  tier: 2 ") && hosts.contains("sonarr:"), "{hosts}");
 }
@@ -62,6 +62,9 @@ fn the_tier_is_that_of_the_rendered_sessions() {
         let rendered = sandbox.opsctl(&["render"], b"");
         assert_eq!(rendered.stderr.contains("no tier: in sessions"), tier == 0, "{rendered:?}");
         status("rendered");
+        assert_eq!(sandbox.opsctl(&["render", "--check"], b"").code, Some(0));
+        sandbox.opsctl(&["render", "--tier", "2"], b"");
+        assert_eq!(sandbox.opsctl(&["render", "--check"], b"").code, Some(0), "as it was rendered");
     }
 }
 

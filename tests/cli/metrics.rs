@@ -245,6 +245,11 @@ fn invented_names_have_neither_budgets_nor_series_without_end() {
     ));
 
     passes(&sandbox.before("t2", "docker restart jellyfin invented7"));
+    // Neither an action of long ago makes a name known, nor more names than are allowed.
+    let recorded =
+        sandbox.opsctl(&["cooldown", "record", "old", "--force", "--at", "2026-01-01T00:00:00Z"], b"");
+    assert_eq!(recorded.code, Some(0), "{recorded:?}");
+    denied(&sandbox.before("t5", "docker restart old"));
     let reason = denied(&sandbox.before("t3", "docker restart invented1000"));
     let shown =
         "`invented1000` is not listed in hosts.yaml, and 1001 names have used a budget in the last 24h";

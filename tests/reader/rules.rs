@@ -247,7 +247,7 @@ fn locations() -> Locations {
         state: "/state".into(),
         approval_key: None,
         database_keys: vec![],
-        hosts: Some("/app/hosts.yaml".into()),
+        hosts: vec!["/app/hosts.yaml".into()],
         opsctl: Some("/usr/local/bin/opsctl".into()),
     }
 }

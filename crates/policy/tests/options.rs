@@ -57,7 +57,7 @@ fn broken(words: &[String]) -> BTreeSet<&'static str> {
         home: Some("/home/agent".into()),
         ledger: "/state/claudeops.db".into(),
         state: "/state".into(),
-        hosts: Some("/app/hosts.yaml".into()),
+        hosts: vec!["/app/hosts.yaml".into()],
         ..Locations::default()
     };
     let reasons = files::objections(&script, &Rules::default(), &locations, &UnknownMachine);

@@ -32,6 +32,12 @@ pub fn answering_keys(environment: &Environment) -> Vec<PathBuf> {
     rotation::files(&environment.state_dir, environment.approval_key_file(), token.map(PathBuf::from))
 }
 
+/// The inventory in force, and the places of the one from which the project was rendered.
+fn inventories(request: &Request) -> Vec<PathBuf> {
+    let places = ["hosts.yaml", "../hosts.yaml"].map(|place| request.project_dir.join(place));
+    installation::hosts_file(request).into_iter().chain(places).collect()
+}
+
 /// The files of this installation.
 pub fn locations(request: &Request) -> Locations {
     let here = std::env::current_dir().unwrap_or_default();
@@ -46,7 +52,7 @@ pub fn locations(request: &Request) -> Locations {
         home: request.agent.variable("HOME").filter(|home| home.starts_with('/')),
         ledger: absolute(&ledger),
         state: absolute(request.session_state_dir()),
-        hosts: installation::hosts_file(request.hosts.as_deref()).map(|path| absolute(&path)),
+        hosts: inventories(request).iter().map(|path| absolute(path)).collect(),
         approval_key: request.approval_key.as_deref().map(&absolute),
         database_keys: request.ledger.secret_files().iter().map(|path| absolute(path)).collect(),
         opsctl: std::env::current_exe().ok().map(|path| absolute(&path)),

@@ -25,7 +25,7 @@ const REBUILD: &str = "build the image again with this hosts.yaml, or run `opsct
 
 /// Checks that the rendered files are up to date with `hosts.yaml`.
 pub fn settings(examined: &Examined<'_>) -> Outcome {
-    let hosts = hosts_file(examined.environment.hosts.as_deref()).ok_or_else(|| {
+    let hosts = hosts_file(examined.environment).ok_or_else(|| {
         let remedy = "name it with CLAUDEOPS_HOSTS, or write a starter with `opsctl init`";
         warning("no hosts.yaml to compare the settings with", remedy)
     })?;
@@ -139,7 +139,7 @@ pub fn permissions(examined: &Examined<'_>) -> Outcome {
         Some(PathBuf::from(MANAGED)),
         Some(out.join(SETTINGS)),
         Some(out.join(COMPILED_POLICY)),
-        hosts_file(examined.environment.hosts.as_deref()),
+        hosts_file(examined.environment),
     ];
     let writable = guarding.iter().flatten().filter(|path| can_replace(path));
     let writable = joined(writable.map(|path| path.display()));

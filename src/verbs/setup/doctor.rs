@@ -57,6 +57,13 @@ pub const FACTS: &[Facts] = &[Facts::reads("doctor").with_keys()];
 pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let mut environment = Environment::of_process();
     if let Some(project) = args.project.clone().or_else(|| installation::rendered_below(&environment)) {
+        if !project.is_dir() {
+            return Err(Failure::new(format!(
+                "there is no folder {}; name one that was rendered",
+                project.display()
+            )));
+        }
+        environment.hosts = installation::hosts_file(&environment);
         environment.project_dir = project;
     }
     let opsctl = std::env::current_exe()?;

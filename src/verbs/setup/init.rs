@@ -148,7 +148,7 @@ pub fn run(args: &InitArgs) -> Result<u8, Failure> {
             "1",
             |answer| {
                 TierChoice::from_str(answer, false)
-                    .map_err(|_| format!("`{answer}` is no tier; write 1, 2, 3 or none"))
+                    .map_err(|_| format!("`{answer}` is not a tier; write 1, 2, 3 or none"))
             },
         )?,
         tier => tier.unwrap_or(TierChoice::Observe),

@@ -44,8 +44,10 @@ pub const FACTS: &[Facts] = &[Facts::operator("rehearse")];
 /// Runs the verb.
 pub fn run(args: &RehearseArgs) -> Result<u8, Failure> {
     let mut environment = environment_in_force();
+    let here = installation::hosts_file(&environment);
     if let Some(project) = &args.project {
         environment.project_dir.clone_from(project);
+        environment.hosts = installation::hosts_file(&environment).or(here);
     }
     let mut warnings = Vec::new();
     let policy = installation::in_force(&environment, &mut warnings);
@@ -60,8 +62,7 @@ pub fn run(args: &RehearseArgs) -> Result<u8, Failure> {
     };
     let what = "rehearsing the guarantees with the installed client".to_owned();
     let project = &environment.project_dir;
-    let beside = Some(project.join("hosts.yaml")).filter(|file| file.is_file());
-    let hosts = installation::hosts_file(environment.hosts.as_deref().or(beside.as_deref()));
+    let hosts = installation::hosts_file(&environment);
     let folders = (project.as_path(), environment.session_state_dir());
     let report = during(what, || rehearse(client, folders, hosts.as_deref(), &policy, &args.only))?;
     if args.json {

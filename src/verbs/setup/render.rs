@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::machine::environment::Environment;
-use crate::machine::installation::hosts_file;
+use crate::machine::installation::{COMPILED_POLICY, hosts_file};
 use crate::setup::render::{MANAGED, Managed, Order, Rendered, SETTINGS, egress, output, render};
 use crate::verbs::facts::Facts;
 use crate::verbs::terminal::{FAILED, Failure, OK, complain, print, utf8};
 use opsctl_inventory::compiled::Compiled;
 use opsctl_inventory::load;
+use opsctl_machine::plain_file;
 use opsctl_policy::model::installation::inventory::Inventory;
 use opsctl_policy::model::rights::policy::Tier;
 
@@ -25,7 +26,8 @@ use opsctl_policy::model::rights::policy::Tier;
 
 Without --hosts, the file is CLAUDEOPS_HOSTS, else /app/hosts.yaml, else ./hosts.yaml.")]
 pub struct RenderArgs {
-    /// The tier of sessions with these files, unless `CLAUDEOPS_TIER` states one; default: `policy.tier` of hosts.yaml
+    /// The tier of sessions with these files, unless `CLAUDEOPS_TIER` states one; default: `policy.tier` of hosts.yaml, with
+    /// `--check` the one for which the files are rendered
     #[arg(long, value_name = "TIER")]
     tier: Option<TierChoice>,
     /// The hosts.yaml file
@@ -87,9 +89,9 @@ pub const FACTS: &[Facts] =
 
 /// Runs the verb.
 pub fn run(args: &RenderArgs) -> Result<u8, Failure> {
-    let environment = Environment::of_process();
-    let named = args.hosts.as_deref().or(environment.hosts.as_deref());
-    let hosts = hosts_file(named)
+    let mut environment = Environment::of_process();
+    environment.hosts = args.hosts.clone().or(environment.hosts);
+    let hosts = hosts_file(&environment)
         .ok_or_else(|| Failure::new("no hosts.yaml: name one with --hosts or CLAUDEOPS_HOSTS"))?;
     let installation = load::load(&hosts)?;
     let Inventory { hosts: machines, services, .. } = &installation.inventory;
@@ -99,7 +101,13 @@ pub fn run(args: &RenderArgs) -> Result<u8, Failure> {
             hosts.display()
         )));
     }
-    let tier = args.tier.map_or(installation.policy.tier, TierChoice::tier);
+    let rendered_for =
+        || Some(Compiled::from_json(&plain_file::bytes(&args.out.join(COMPILED_POLICY)).ok()?).ok()?.tier);
+    let tier = match args.tier {
+        Some(choice) => choice.tier(),
+        None if args.check => rendered_for().unwrap_or(installation.policy.tier),
+        None => installation.policy.tier,
+    };
     let compiled = Compiled { installation, tier };
     let opsctl = match &args.opsctl {
         Some(path) => path.clone(),

@@ -26,7 +26,7 @@ pub fn installation_in_force(environment: &Environment) -> Installation {
 fn outdated(environment: &Environment) -> Option<EnvironmentWarning> {
     let policy = environment.project_dir.join(COMPILED_POLICY);
     let in_force = Compiled::from_json(&plain_file::bytes(&policy).ok()?).ok()?;
-    let hosts = hosts_file(environment.hosts.as_deref())?;
+    let hosts = hosts_file(environment)?;
     let wanted = load::load(&hosts).ok()?;
     (in_force.installation != wanted).then_some(EnvironmentWarning::OutdatedPolicy { policy, hosts })
 }

@@ -190,6 +190,7 @@ impl Shape {
                 ("text".to_owned(), None)
             }
             "bool" => ("`true` or `false`".to_owned(), None),
+            "TierOrNone" => ("`1`, `2`, `3`, `none`".to_owned(), None),
             "Amount" | "Tier" | "After" | "u8" | "u16" | "u32" | "usize" => ("number".to_owned(), None),
             _ => match (self.choices.get(&name), self.tables.get(&name)) {
                 (Some(words), _) => (format!("`{}`", words.join("`, `")), None),

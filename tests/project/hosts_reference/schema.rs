@@ -191,6 +191,7 @@ impl Shape {
             "Texts" | "Options" | "Scripts" => listed(json!({"anyOf": [text(), listed(text())]})),
             "String" | "Text" | "Window" | "NaiveTime" | "PublicKey" | "How" | "Words" | "Target" => text(),
             "Tier" => json!({"type": "integer", "minimum": 1, "maximum": 3}),
+            "TierOrNone" => json!({"enum": [1, 2, 3, "none"]}),
             "bool" => json!({"type": "boolean"}),
             "u8" => whole(u8::MAX.into()),
             "u16" => whole(u16::MAX.into()),

@@ -50,7 +50,7 @@ pub fn check(
         hosts: wire.hosts.unwrap_or(defaults.hosts),
         on_failure: wire.on_failure.unwrap_or(defaults.on_failure),
         redact_output: wire.redact_output.unwrap_or(defaults.redact_output),
-        tier: wire.tier,
+        tier: wire.tier.and_then(|tier| tier.0),
         tiers,
         verify: wire.verify,
         rules,

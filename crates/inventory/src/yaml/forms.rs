@@ -1,6 +1,7 @@
 //! The forms of a value that serde does not provide: a map that keeps its order, and values with a short form.
 
 use crate::spanned::Spanned;
+use opsctl_policy::model::rights::policy::Tier;
 use opsctl_policy::model::rights::spend::Usd;
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
@@ -119,6 +120,21 @@ read_form! {
     }
     fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
         Vec::deserialize(SeqAccessDeserializer::new(list)).map(Maps)
+    }
+}
+
+/// A tier, or `none`.
+#[derive(Debug, Clone, Copy)]
+pub struct TierOrNone(pub Option<Tier>);
+
+impl<'de> Deserialize<'de> for TierOrNone {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let tier = text.parse().ok().and_then(Tier::from_number);
+        if tier.is_some() || text == "none" {
+            return Ok(Self(tier));
+        }
+        Err(Error::custom("is not a tier; write `1`, `2`, `3` or `none`"))
     }
 }
 

@@ -4,14 +4,12 @@ use crate::spanned::Spanned;
 use chrono::NaiveTime;
 use serde::{Deserialize, Deserializer};
 
-use super::forms::{Entries, NumberOrMap, OneOrMore, TextOrMap};
+use super::forms::{Entries, NumberOrMap, OneOrMore, TextOrMap, TierOrNone};
 use super::rules::{NeverWire, PathRuleWire, ToolRuleWire};
 use super::spend::SpendWire;
 use super::values::{DataFolder, Model, Prompt, Text, Tool};
 use opsctl_policy::model::installation::checks::Verification;
-use opsctl_policy::model::rights::policy::{
-    HostsAllowed, OnFailure, Per, Tier, Unlisted, Unresolved, Window,
-};
+use opsctl_policy::model::rights::policy::{HostsAllowed, OnFailure, Per, Unlisted, Unresolved, Window};
 use opsctl_policy::model::rights::public_key::PublicKey;
 use opsctl_reader::terms::action::ActionKind;
 use opsctl_reader::terms::effect::Effect;
@@ -39,8 +37,8 @@ pub struct PolicyWire {
     pub on_failure: Option<OnFailure>,
     /// Whether secrets in the output of tools are replaced with `[redacted]` before the model reads them; see [policy.md](policy.md#secrets-in-the-output-of-tools). Default: `true`.
     pub redact_output: Option<bool>,
-    /// Tier of sessions for which nothing else states one: `1`, `2` or `3`. `CLAUDEOPS_TIER` and `opsctl render --tier` override it. Default: none, so budgets and rules apply, but the limits of no tier.
-    pub tier: Option<Tier>,
+    /// Tier of sessions for which nothing else states one. `CLAUDEOPS_TIER` and `opsctl render --tier` override it. Default: none, so budgets and rules apply, but the limits of no tier.
+    pub tier: Option<TierOrNone>,
     /// Rights of the tiers `1`, `2` and `3`.
     pub tiers: Option<Entries<TierWire>>,
     /// Verification of services before a session ends; see [verify.md](verify.md).

@@ -38,18 +38,24 @@ pub fn names_key() -> BudgetKey {
     BudgetKey { service: UNLISTED.to_owned(), kind: ActionKind::Restart.as_str() }
 }
 
-/// The objection to an action on one more name that the inventory does not list, where too many have used a budget.
+/// The objection to an action on a name that the inventory does not list, where too many names have used a budget. Names that are
+/// known already are denied, too, once there are more: an agent may record actions of any name.
 pub fn names_objection(actions: &[ResolvedAction], budgets: Budgets<'_>) -> Option<Reason> {
-    let Budgets { policy, usage, .. } = budgets;
+    let Budgets { policy, usage, now } = budgets;
     let known = usage.get(&names_key()).filter(|_| policy.unlisted == Unlisted::Own)?.entries.len();
-    let is_known =
-        |name: &str| usage.iter().any(|(key, usage)| key.service == name && !usage.entries.is_empty());
+    let since = now - policy.longest_window().delta();
+    let is_known = |name: &str| {
+        usage.iter().any(|(key, usage)| key.service == name && usage.entries.iter().any(|at| *at > since))
+    };
     let unlisted = actions.iter().filter(|action| is_unlisted(action, policy));
     let mut new: Vec<_> = unlisted.filter_map(|action| action.service.as_deref()).collect();
+    let name = *new.first()?;
     new.retain(|name| !is_known(name));
     new.sort_unstable();
     new.dedup();
-    let name = new.first().filter(|_| known + new.len() > policy.most_names)?;
+    if known + new.len() <= policy.most_names {
+        return None;
+    }
     let window = policy.longest_window();
     let text = format!(
         "`{name}` is not listed in hosts.yaml, and {known} names have used a budget in the last {window}: at most {MOST_UNLISTED} more than hosts.yaml lists may (policy.unlisted: own). Report what is needed: an operator can list the service."

@@ -16,8 +16,8 @@ pub struct Locations {
     pub ledger: String,
     /// The folder of `cooldown.json`.
     pub state: String,
-    /// The inventory.
-    pub hosts: Option<String>,
+    /// The inventory, and where one may be.
+    pub hosts: Vec<String>,
     /// The private key of answers to questions.
     pub approval_key: Option<String>,
     /// The password of the ledger's server, and keys of client certificates.
@@ -88,7 +88,7 @@ fn places(locations: &Locations, machine: &dyn LocalMachine) -> [(&'static str, 
         ("{client}", absolute("CLAUDE_CONFIG_DIR").into_iter().collect()),
         ("{shell_start}", ["BASH_ENV", "ENV"].into_iter().filter_map(absolute).collect()),
         ("{key}", keys.cloned().collect()),
-        ("{hosts}", locations.hosts.iter().cloned().collect()),
+        ("{hosts}", locations.hosts.clone()),
         ("{opsctl}", locations.opsctl.iter().cloned().collect()),
         ("{socket}", guard_socket(machine).into_iter().collect()),
     ]
