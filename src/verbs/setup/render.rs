@@ -154,7 +154,7 @@ pub fn run(args: &RenderArgs) -> Result<u8, Failure> {
             args.out.join(SETTINGS).display()
         ));
     }
-    if tier.is_none() && args.tier.is_none() && managed_file.is_none() {
+    if tier.or(environment.tier).is_none() && args.tier.is_none() && managed_file.is_none() {
         complain(
             "no tier: in sessions without CLAUDEOPS_TIER, budgets and rules apply, but the limits of no tier; state one with `--tier 1` or `policy.tier`, or choose this with `--tier none`",
         );
