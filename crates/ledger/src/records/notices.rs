@@ -41,9 +41,11 @@ const COMPLETED_SINCE: &str = "SELECT 1 FROM
          (SELECT started_at, outcome, agent, tier FROM client_runs ORDER BY id DESC LIMIT 500) AS latest
      WHERE started_at > ?1 AND outcome = 'completed' AND agent = ?2 AND tier BETWEEN ?3 AND ?4 LIMIT 1";
 
-/// A healthy check of a service that opsctl made after a time.
-const VERIFIED_SINCE: &str = "SELECT 1 FROM service_checks JOIN verified_checks ON check_id = id
-     WHERE service = ?1 AND at > ?2 AND healthy LIMIT 1";
+/// A healthy check of a service that opsctl made after a time. Reads only the latest 500 of the service.
+const VERIFIED_SINCE: &str = "SELECT 1 FROM
+         (SELECT id, at, healthy FROM service_checks WHERE service = ?1 ORDER BY id DESC LIMIT 500) AS latest
+         JOIN verified_checks ON check_id = latest.id
+     WHERE at > ?2 AND healthy LIMIT 1";
 
 const LAST_RAISED: &str = "SELECT max(created_at) FROM notices WHERE key = ?1";
 

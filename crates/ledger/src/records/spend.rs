@@ -73,10 +73,12 @@ pub(crate) const OF_SESSION: &str =
 
 const COSTS: &str = "SELECT at, cost_micros FROM api_requests WHERE at > ?1 ORDER BY at DESC";
 
+/// For a plain `DISTINCT session_id`, SQLite would walk the whole index by session instead of the one by time.
 const BY_SESSION: &str =
-    "SELECT session_id, (SELECT count(*) FROM api_requests WHERE session_id = recent.session_id),
-         (SELECT CAST(sum(cost_micros) AS BIGINT) FROM api_requests WHERE session_id = recent.session_id)
-     FROM (SELECT DISTINCT session_id FROM api_requests WHERE at > ?1) AS recent ORDER BY 3 DESC LIMIT ?2";
+    "SELECT session, (SELECT count(*) FROM api_requests WHERE session_id = recent.session),
+         (SELECT CAST(sum(cost_micros) AS BIGINT) FROM api_requests WHERE session_id = recent.session)
+     FROM (SELECT DISTINCT coalesce(session_id, '') AS session FROM api_requests WHERE at > ?1) AS recent
+     WHERE session <> '' ORDER BY 3 DESC LIMIT ?2";
 
 impl Ledger {
     /// What was spent in the last 24 hours, and by this session.
