@@ -78,7 +78,7 @@ const BY_SESSION: &str =
     "SELECT session, (SELECT count(*) FROM api_requests WHERE session_id = recent.session),
          (SELECT CAST(sum(cost_micros) AS BIGINT) FROM api_requests WHERE session_id = recent.session)
      FROM (SELECT DISTINCT coalesce(session_id, '') AS session FROM api_requests WHERE at > ?1) AS recent
-     WHERE session <> '' ORDER BY 3 DESC LIMIT ?2";
+     ORDER BY 3 DESC LIMIT ?2";
 
 impl Ledger {
     /// What was spent in the last 24 hours, and by this session.
