@@ -12,7 +12,9 @@ fn an_unusable_ledger_is_reported_once_without_the_ledger() {
         sandbox.write("hosts.yaml", &format!("policy: {{on_failure: {on_failure}}}\n"));
         std::fs::create_dir(sandbox.path("claudeops.db")).unwrap();
         for n in 0..4 {
-            let run = sandbox.before(&format!("t{n}"), "TOKEN=s3cret docker restart jellyfin");
+            // Each of another service: what is kept counts.
+            let command = format!("TOKEN=s3cret docker restart service{n}");
+            let run = sandbox.before(&format!("t{n}"), &command);
             assert_eq!(run.code, Some(code), "{run:?}");
         }
         wait_until("the operators have heard", || !target.titles().is_empty() && !delivering(&sandbox));
