@@ -15,7 +15,8 @@ const DROPS: &str =
 fn hosts(lan: &Lan, inventory: &str, arguments: &[&str]) -> Outcome {
     lan.write("hosts.yaml", inventory);
     let ran = lan.opsctl(&[&["hosts", "--json"], arguments].concat());
-    assert_eq!(ran.exit_code, Some(0), "{ran:?}");
+    let is_down = |(_, state): &(String, String)| state == "unreachable" || state == "unresolved";
+    assert_eq!(ran.exit_code, Some(i32::from(states(&ran).iter().any(is_down))), "{ran:?}");
     ran
 }
 
