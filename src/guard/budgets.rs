@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use chrono::{DateTime, Utc};
 use serde::{Serialize, Serializer};
 
-use crate::hooks::kept::Beside;
+use crate::guard::kept::Beside;
 use crate::machine::environment::Environment;
 use crate::machine::warning::Warning;
 use opsctl_inventory::Installation;

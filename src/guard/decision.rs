@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::acting::ActingCall;
 use super::asking::{AfterDenial, approved, grants};
-use crate::hooks::kept::Beside;
+use crate::guard::kept::Beside;
 use crate::machine::request::Request;
 use opsctl_ledger::file::mark::LedgerLoss;
 use opsctl_ledger::{CallId, Change, Ledger, Location, Result};

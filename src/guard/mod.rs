@@ -9,6 +9,7 @@ pub mod decision;
 pub mod explain;
 pub mod failures;
 pub mod judge;
+pub mod kept;
 pub mod lost;
 pub mod outage;
 pub mod process;

@@ -2,12 +2,13 @@
 //!
 //! The guard runs the handlers of this module's siblings on the same input, and answers; this process only delivers the
 //! answer. If the guard does not answer, `policy.on_failure` applies before a tool runs, and the report of a finished call is
-//! kept (`kept`).
+//! kept (`guard::kept`).
 
 use super::answer::Answer;
 use super::forward::{Input, serve};
+use super::undelivered;
 use super::wire::response::without_secrets;
-use super::{kept as kept_calls, undelivered};
+use crate::guard::kept as lines;
 use crate::machine::guard_link::{QUICK, SLOW};
 use crate::machine::link::address::Address;
 use crate::machine::link::caller::LinkError;
@@ -36,7 +37,7 @@ pub fn slow(guard: &Address, input: Input<'_>, request: &Request) -> Answer {
 /// The answer about a call that has run and whose report has not arrived: it is kept, without the secrets of the output.
 pub fn kept(input: Input<'_>, error: LinkError, request: &Request) -> Answer {
     let stdin = &*without_secrets(input.stdin);
-    Answer::allow(vec![match kept_calls::keep(Input { stdin, ..input }, request) {
+    Answer::allow(vec![match lines::keep_report(input.event, stdin, request) {
         Ok(()) => Warning::ReportKept(error),
         Err(cause) => Warning::ReportLost(error, cause),
     }])

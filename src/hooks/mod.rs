@@ -5,10 +5,8 @@ pub mod wire;
 
 pub mod context;
 pub mod events;
-pub mod finished;
 pub mod forward;
 mod guarded;
-pub mod kept;
 pub mod lookups;
 pub mod preview;
 mod registry;

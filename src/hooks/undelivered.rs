@@ -1,4 +1,4 @@
-//! Delivers what is [`super::kept`] because the guard or the ledger could not be used: the next hook or verb that can use it does so. A
+//! Delivers what is [`crate::guard::kept`] because the guard or the ledger could not be used: the next hook or verb that can use it does so. A
 //! call counts once.
 
 use std::time::{Duration, Instant};
@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::forward::{self, Input};
-use super::kept::{Line, lines};
 use crate::guard::failures;
+use crate::guard::kept::{Line, lines};
 use crate::machine::environment::Environment;
 use crate::machine::guard_link::{self, QUICK};
 use crate::machine::installation;

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::database_server::DatabaseServer;
 use crate::sandbox::{Run, Sandbox as OnServer, on_file::Sandbox, passes};
 use crate::shared_server::server;
+use opsctl_ledger::SMALL_TABLES;
 
 #[path = "../support/years.rs"]
 mod ledger_of_years;
@@ -34,17 +35,6 @@ log_filename = plans
 log_rotation_age = 0
 log_rotation_size = 0
 ";
-
-/// Tables that do not grow with the age of a ledger.
-const SMALL: [&str; 7] = [
-    "opsctl_migrations",
-    "service_health_streak",
-    "running_counts",
-    "counted_rows",
-    "desk_logins",
-    "desk_check",
-    "leases",
-];
 
 /// Indexes of the few rows that are not settled yet.
 const OPEN: [&str; 5] = [
@@ -121,7 +111,7 @@ fn object(plan: &Value, is_limited: bool, most: f64, objections: &mut Vec<String
     };
     let table = text("Relation Name");
     let is_scan = (kind.contains("Scan") && !table.is_empty()) || kind == "Bitmap Index Scan";
-    if is_scan && !SMALL.contains(&table) {
+    if is_scan && !SMALL_TABLES.contains(&table) {
         let has_condition =
             !plan["Index Cond"].is_null() || !plan["TID Cond"].is_null() || kind == "Bitmap Heap Scan";
         let removed = number("Rows Removed by Filter") + number("Rows Removed by Index Recheck");

@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
-
 use crate::at_once::{PROCESSES, allowed_at_once};
 use crate::database_server::DatabaseServer;
 use crate::guard_process::Guarded;
 use crate::pooler::Pooler;
 use crate::sandbox::on_file::Sandbox;
-use crate::sandbox::{Sandbox as OnServer, denied, passes};
+use crate::sandbox::{Sandbox as OnServer, denied, of_any_event, passes};
 
 /// Fewer connections than hooks that act at once.
 const CONNECTIONS: usize = 20;
@@ -52,11 +50,7 @@ fn hooks_and_verbs_of_a_session_pass_through_a_pooler() {
     let (server, pooler, url) = pooled();
     let nas = agent(&url, "nas").with("CLAUDE_SESSION_MODE", "background");
     nas.write("hosts.yaml", "services: {jellyfin: {}, sonarr: {}}\n");
-    let session = json!({
-        "session_id": "sess-abc-123", "cwd": "/app", "source": "startup", "reason": "other", "prompt": "x",
-        "tool_use_id": "t9", "agent_id": "a1", "agent_type": "x", "message": "m", "title": "t",
-        "tool_calls": [{"tool_use_id": "t9"}], "error": "rate_limit", "last_assistant_message": "done",
-    });
+    let session = of_any_event();
     let quiet = |event: &str| {
         let run = nas.hook(event, &session);
         assert!(

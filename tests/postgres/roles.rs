@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::database_server::{DatabaseServer, PASSWORD};
 use crate::sandbox::on_file::Sandbox;
-use crate::sandbox::passes;
+use crate::sandbox::{of_any_event, passes};
 
 const HISTORY: [&str; 20] = [
     "notices",
@@ -59,11 +59,7 @@ fn a_granted_role_is_enough_for_an_agent_and_changes_no_history() {
         "hosts.yaml",
         "services:\n  jellyfin: {health: {command: 'true'}}\npolicy: {restart: {limit: 2, window: 1h}}\n",
     );
-    let session = json!({
-        "session_id": "sess-abc-123", "cwd": "/app", "source": "startup", "reason": "other", "prompt": "x",
-        "tool_use_id": "t9", "agent_id": "a1", "agent_type": "x", "message": "m", "title": "t",
-        "tool_calls": [{"tool_use_id": "t9"}], "error": "rate_limit", "last_assistant_message": "done",
-    });
+    let session = of_any_event();
     let quiet = |event: &str| {
         let run = agent.hook(event, &session);
         assert!([Some(0), Some(2)].contains(&run.code), "{event}: {run:?}");

@@ -5,6 +5,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chrono::{DateTime, SecondsFormat, Utc};
+use serde_json::{Value, json};
 
 pub use on_file::{Run, call, denied, passes, schema_version, through};
 
@@ -12,6 +13,15 @@ use crate::shared_server::{Database, server};
 
 #[path = "../support/sandbox.rs"]
 pub mod on_file;
+
+/// An input that has the fields of every event of a session.
+pub fn of_any_event() -> Value {
+    json!({
+        "session_id": "sess-abc-123", "cwd": "/app", "source": "startup", "reason": "other", "prompt": "x",
+        "tool_use_id": "t9", "agent_id": "a1", "agent_type": "x", "message": "m", "title": "t",
+        "tool_calls": [{"tool_use_id": "t9"}], "error": "rate_limit", "last_assistant_message": "done",
+    })
+}
 
 /// A file sandbox whose ledger is on the server.
 pub struct Sandbox {

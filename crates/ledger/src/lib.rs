@@ -18,7 +18,7 @@ pub mod upkeep;
 
 pub use call_id::CallId;
 pub use cooldown::leases::Lease;
-pub use engine::{LedgerError, Patience, Place, Result, ServerAddress};
+pub use engine::{LedgerError, Patience, Place, Result, SMALL_TABLES, ServerAddress};
 pub use file::database::{Change, Ledger};
 pub use file::health::{FileHealth, Health, OLDEST_SERVER, ServerHealth, Standby};
 pub use file::locks::Scope;

@@ -70,9 +70,9 @@ impl KeptLines {
 
     /// All lines that are not delivered, in the order in which they were kept. They may have blank lines between them.
     pub fn all(&self) -> Vec<u8> {
-        let files =
-            [&self.claimed, &self.waiting, &self.reserve].map(|file| plain_file::read(file, u64::MAX));
-        let read = files.into_iter().filter_map(|content| match content {
+        let reserve = self.has_reserved().then_some(&self.reserve);
+        let files = [&self.claimed, &self.waiting].into_iter().chain(reserve);
+        let read = files.map(|file| plain_file::read(file, u64::MAX)).filter_map(|content| match content {
             Ok(Content::Bytes(bytes)) => Some(bytes),
             Ok(Content::TooLarge(_)) | Err(_) => None,
         });

@@ -25,6 +25,9 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Content> {
 /// The largest file that a person or a program writes for opsctl: an inventory of 10,000 services is well below it.
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
+/// The most memory that is reserved before a file is read.
+const MOST_AT_ONCE: u64 = 1024 * 1024;
+
 /// Reads a regular file of at most 16 MiB, and follows symbolic links.
 pub fn bytes(path: &Path) -> io::Result<Vec<u8>> {
     match read(path, MOST_BYTES)? {
@@ -74,8 +77,8 @@ fn open_and_read(path: &Path, flags: OFlags, limit: u64) -> io::Result<Content> 
     if size > limit {
         return Ok(Content::TooLarge(size));
     }
-    // With room for the end, the file is read at once.
-    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
+    // With room for its end, most files are read at once. The size of a sparse file may be any.
+    let mut bytes = Vec::with_capacity(usize::try_from(size.min(MOST_AT_ONCE)).unwrap_or(0) + 1);
     file.take(limit).read_to_end(&mut bytes)?;
     Ok(Content::Bytes(bytes))
 }

@@ -2,11 +2,11 @@
 
 use crate::guard::acting::ActingCall;
 use crate::guard::failures;
+use crate::guard::kept::{self, finished::Finished};
 use crate::hooks::answer::Answer;
-use crate::hooks::finished::Finished;
 use crate::hooks::forward::Input;
 use crate::hooks::tool_output::{self, FoundSecrets};
-use crate::hooks::{guarded, kept, undelivered};
+use crate::hooks::{guarded, undelivered};
 use crate::machine::request::Request;
 use crate::machine::warning::Warning;
 use opsctl_ledger::LedgerError;

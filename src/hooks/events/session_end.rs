@@ -2,9 +2,8 @@
 
 use super::stop_failure;
 use crate::guard::failures;
+use crate::guard::kept::{self, finished::Ended};
 use crate::hooks::answer::Answer;
-use crate::hooks::finished::Ended;
-use crate::hooks::kept;
 use crate::hooks::registry::{self, Details};
 use crate::hooks::transcript::{self, ApiError};
 use crate::machine::client::refusals;

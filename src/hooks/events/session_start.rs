@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use super::context_warning;
-use crate::guard::{budgets, failures, outage};
+use crate::guard::{budgets, failures, kept, outage};
 use crate::hooks::answer::Answer;
 use crate::hooks::context::text::{Reading, Shown};
 use crate::hooks::context::{self, Reader, SessionFiles};
-use crate::hooks::kept;
 use crate::hooks::registry::{self, Details};
 use crate::hooks::session_context::{self, Composed, State};
 use crate::machine::installation;

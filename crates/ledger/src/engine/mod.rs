@@ -30,6 +30,7 @@ pub use patience::Patience;
 pub use rusqlite::{ToSql, params};
 pub(crate) use select::Select;
 pub use server::{Server, TextRows};
+pub use work::SMALL_TABLES;
 
 /// The result of an operation on the ledger.
 pub type Result<T, E = LedgerError> = std::result::Result<T, E>;

@@ -1,6 +1,8 @@
 //! Lines of a file in the state folder: calls that were allowed or have run, ends of sessions and reports, which did not reach the
 //! ledger or the guard.
 
+pub mod finished;
+
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io;
@@ -8,9 +10,8 @@ use std::io;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::finished::{Ended, Finished};
-use super::forward::Input;
 use crate::machine::environment::Environment;
+use finished::{Ended, Finished};
 use opsctl_ledger::cooldown::cooldown_file::{CooldownFile, CooldownFileError};
 use opsctl_ledger::{CallId, Result};
 use opsctl_machine::kept_lines::KeptLines;
@@ -23,7 +24,7 @@ const KINDS: [&str; 2] = ["restart", "redeployment"];
 /// One line of the file.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-pub(super) enum Line {
+pub(crate) enum Line {
     /// The input of a hook, for a guard.
     Report { event: Option<String>, stdin: String },
     /// A call, for the ledger.
@@ -38,9 +39,9 @@ pub fn lines(environment: &Environment) -> KeptLines {
 }
 
 /// Keeps the input of a hook for the guard.
-pub fn keep(input: Input<'_>, environment: &Environment) -> io::Result<()> {
-    let stdin = String::from_utf8_lossy(input.stdin).into_owned();
-    append(&Line::Report { event: input.event.map(str::to_owned), stdin }, environment)
+pub fn keep_report(event: Option<&str>, stdin: &[u8], environment: &Environment) -> io::Result<()> {
+    let stdin = String::from_utf8_lossy(stdin).into_owned();
+    append(&Line::Report { event: event.map(str::to_owned), stdin }, environment)
 }
 
 /// Keeps a call for the ledger.
