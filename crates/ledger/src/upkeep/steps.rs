@@ -16,8 +16,9 @@ use crate::time;
 /// How long a step may hold the ledger: a slower one makes the next ones smaller.
 const LONGEST: Duration = Duration::from_millis(10);
 
-/// The most rows or pages of one step.
-const MOST: u32 = 1000;
+/// The most and the fewest rows or pages of one step.
+const MOST: u32 = 250;
+const FEWEST: u32 = 10;
 
 /// Rows that are younger may still change, or may be added behind later ones.
 const SETTLED: TimeDelta = TimeDelta::hours(1);
@@ -57,16 +58,21 @@ pub struct Pace {
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { rows: 100, longest: Duration::ZERO }
+        Self { rows: FEWEST, longest: Duration::ZERO }
     }
 }
 
 impl Pace {
+    /// Begins slowly with the rows of another table: a session may have hundreds of calls that are deleted with it.
+    const fn begin(&mut self) {
+        self.rows = FEWEST;
+    }
+
     /// Notes how long a step held the ledger.
     pub fn note(&mut self, held: Duration) {
         self.longest = self.longest.max(held);
         let rows = if held > LONGEST { self.rows / 4 } else { self.rows + self.rows / 2 };
-        self.rows = rows.clamp(10, MOST);
+        self.rows = rows.clamp(FEWEST, MOST);
     }
 }
 
@@ -130,6 +136,7 @@ impl Ledger {
         }
         if let Some(cutoff) = wanted.cutoff.map(time::floor) {
             for old in &prune::TABLES {
+                pace.begin();
                 let mut after = Some(i64::MIN);
                 while let Some(last) = after.filter(|_| !done.is_unfinished) {
                     let most = pace.rows;
