@@ -1,5 +1,7 @@
 //! A tool call that acts: its actions, resolved with the policy in force.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 
 use super::screen::disk;
@@ -40,7 +42,9 @@ pub struct ActingCall<'a> {
     pub changing: Vec<String>,
     /// The containers that engines have named for the IDs of the call.
     pub known: Vec<KnownContainer>,
-    /// The call as a person is shown it; `None` if the policy asks nothing.
+    /// The hosts that it concerns, by their names in the inventory if they have one, sorted; none: this machine.
+    pub hosts: Vec<String>,
+    /// The call as a person is shown it; `None` for a call that has run.
     pub shown: Option<String>,
     /// When the call is judged.
     pub now: DateTime<Utc>,
@@ -86,8 +90,13 @@ impl<'a> ActingCall<'a> {
         for action in &mut actions {
             redact_action(action, &request.secrets);
         }
+        let of_parts = effects.iter().flat_map(|part| &part.hosts).map(|host| inventory.host_of(host));
+        let of_actions = actions.iter().filter_map(|action| action.host.as_deref());
+        let hosts: BTreeSet<String> =
+            of_parts.chain(of_actions).map(|host| opsctl_redact::name(host).into_owned()).collect();
         Self {
             id,
+            hosts: hosts.into_iter().collect(),
             actions,
             tier: request.tier.or(compiled.tier),
             installation: compiled.installation,

@@ -1,8 +1,10 @@
-//! Recording a decision in the ledger: the call, the verdict, the reasons, and the budgets at that time.
+//! Recording a decision in the ledger: the call, the verdict, the reasons, and the budgets at that time. And what persons do.
+
+use chrono::Utc;
 
 use crate::machine::request::Request;
-use opsctl_ledger::records::decisions::NewDecision;
-use opsctl_ledger::{Change, Result};
+use opsctl_ledger::records::decisions::{NewDecision, OperatorAct};
+use opsctl_ledger::{Change, Ledger, Location, Result, Scope};
 use opsctl_policy::decide::{BudgetKey, Snapshot, draws};
 use opsctl_policy::model::records::verdict::{Asked, Reason, Verdict};
 
@@ -40,6 +42,8 @@ pub fn record(
         &NewDecision {
             call: acting.id,
             tier: acting.tier,
+            command: acting.shown.as_deref().unwrap_or_default(),
+            hosts: &acting.hosts.join(" "),
             verdict: if reasons.is_empty() { "allow" } else { "deny" },
             rule: &rules.join(" "),
             actions: &acting.evidence(),
@@ -51,6 +55,17 @@ pub fn record(
         },
         acting.now,
     )
+}
+
+/// Records what a person has done, if there is a ledger.
+pub fn record_act(location: &Location, act: &OperatorAct<'_>) -> Result<()> {
+    if !Ledger::exists(location)? {
+        return Ok(());
+    }
+    let mut ledger = Ledger::open(location)?;
+    let change = ledger.change_in(Scope::Of { budgets: &[], call: None })?;
+    change.note_operator(act, change.now(Utc::now()))?;
+    change.commit()
 }
 
 /// The services of the actions, sorted, each once, separated by blanks.

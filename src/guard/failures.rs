@@ -189,15 +189,12 @@ fn record_one(change: &Change<'_>, source: Source, failure: &Failure, at: DateTi
     {
         let decision = NewDecision {
             call: CallId { session, tool_use: None },
-            tier: None,
             verdict,
             rule: "on_failure",
             actions,
             services,
-            budgets: "",
             reason: &failure.message,
-            effect: None,
-            took: None,
+            ..NewDecision::default()
         };
         change.note_decision(&decision, at)?;
     }

@@ -70,6 +70,8 @@ pub struct Facts {
     pub ledger: bool,
     /// Whether it may write to the state folder, directly or through hooks that it configures.
     pub state: bool,
+    /// Whether its use is recorded in the audit, with who used it.
+    pub audited: bool,
     /// Whether it needs the keys of the client or the notification targets.
     pub keys: bool,
 }
@@ -88,6 +90,7 @@ impl Facts {
             side: Side::Caller,
             ledger: false,
             state: false,
+            audited: false,
             keys: false,
         }
     }
@@ -133,6 +136,8 @@ further_facts! {
     with_ledger() sets ledger: true;
     /// It may write to the state folder.
     with_state() sets state: true;
+    /// Its use is recorded in the audit.
+    audited() sets audited: true;
     /// It needs keys.
     with_keys() sets keys: true;
 }

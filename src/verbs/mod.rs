@@ -66,12 +66,20 @@ use facts::{Facts, below, verb_of};
 use guarding::{approvals, explain, guarded, hook, notify, serve};
 use records::{audit, cooldown, db, events, grant, metrics, prune, report, sessions, stats, status, verify};
 use running::{context, handoff, launch, mcp, session, tier};
-use setup::{demo, doctor, hosts, init, key, manual, rehearse, render, suggest};
-use terminal::{FAILED, Failure, OK, check_written, complain, complain_as_is, mistakes, screen};
+use setup::{demo, doctor, hosts, init, key, manual, rehearse, render, services, suggest};
+use terminal::{
+    FAILED, Failure, OK, check_written, complain, complain_as_is, environment_in_force, mistakes, person,
+    screen,
+};
 
+use crate::guard::audit as record;
 use crate::machine::environment::Environment;
+use crate::machine::installation;
 use crate::machine::link::SERVED;
+use opsctl_ledger::LedgerError;
+use opsctl_ledger::records::decisions::OperatorAct;
 use opsctl_machine::held_variables::hide_process;
+use opsctl_probe::health::quoted;
 
 /// Guardrails for agents on real servers: hook handlers, budgets, rendered settings.
 #[derive(Debug, Parser)]
@@ -279,7 +287,30 @@ fn call(arguments: &[OsString]) -> Result<u8, Failure> {
     if facts.ledger {
         crate::hooks::undelivered::record(&Environment::of_process());
     }
-    verb.run()
+    let code = verb.run()?;
+    if facts.audited && code == OK {
+        let service = last.try_get_one::<String>("service").ok().flatten().map(String::as_str);
+        if let Err(error) = record_use(&arguments, service) {
+            complain(format_args!("it is done, but not in the audit: {error}"));
+        }
+    }
+    Ok(code)
+}
+
+/// Records in the audit that a person has used a verb.
+fn record_use(arguments: &[OsString], service: Option<&str>) -> Result<(), LedgerError> {
+    let environment = environment_in_force();
+    let inventory = installation::in_force(&environment, &mut vec![]).installation.inventory;
+    let words = arguments.iter().skip(1).map(|word| quoted(&word.to_string_lossy()));
+    let command = std::iter::once("opsctl".to_owned()).chain(words).collect::<Vec<_>>().join(" ");
+    let services = service.map(|name| services::meant(&inventory, name)).unwrap_or_default();
+    let act = OperatorAct {
+        person: &person::name(),
+        command: &command,
+        services: &services,
+        session: environment.shell_session(),
+    };
+    record::record_act(&environment.ledger, &act)
 }
 
 #[cfg(test)]

@@ -50,7 +50,60 @@ fn every_decision_is_there_with_its_actions_rule_and_budgets() {
     assert_eq!(third["session"], "sess-abc-123");
     assert!(third["reason"].as_str().unwrap().starts_with("Cooldown limit exceeded for adguard: 2/2"));
     assert!(found.iter().all(|it| it["micros"].as_i64().is_some_and(|micros| micros > 0)), "{found:?}");
-    assert!(!sandbox.sql(".dump").contains("s3cret"));
+    let commands: Vec<&str> = found.iter().map(|it| it["command"].as_str().unwrap()).collect();
+    assert_eq!(
+        commands,
+        [
+            "docker restart $(docker ps -q)",
+            "gh pr create --title Fix --body s3cret",
+            "ssh root@ie01 'docker restart adguardhome'",
+            "PASSWORD=[redacted] docker restart adguardhome",
+            "PASSWORD=[redacted] docker restart adguardhome",
+        ]
+    );
+    assert_eq!((&third["hosts"], &found[3]["hosts"]), (&json!(["ie01"]), &json!([])));
+    assert_eq!(sandbox.sql(".dump").matches("PASSWORD=s3cret").count(), 0);
+}
+
+#[test]
+fn what_persons_do_is_in_the_audit_with_their_names_and_counts_as_no_decision() {
+    let sandbox = incident().with("USER", "ada");
+    let key = sandbox.opsctl(&["key"], b"");
+    assert_eq!(key.code, Some(0), "{key:?}");
+    let services = "services: {adguard: {containers: [adguardhome]}}";
+    sandbox.write("hosts.yaml", &format!("{services}\npolicy:\n  {}\n", key.stdout.trim()));
+    for arguments in [
+        &["cooldown", "record", "adguardhome"][..],
+        &["cooldown", "reset", "adguard"],
+        &["grant", "adguard", "restart", "1", "--for", "1h", "--note", "PASSWORD=s3cret tonight"],
+        &["cooldown", "forget", "adguard"],
+        &["prune", "--keep", "90d"],
+    ] {
+        let run = sandbox.opsctl(arguments, b"");
+        let is_done = run.code == Some(0);
+        let found = decisions(&sandbox, &["--verdict", "operator", "--limit", "1"]);
+        let last = found.first().map_or("", |it| it["command"].as_str().unwrap());
+        assert_eq!(
+            last.starts_with(&format!("opsctl {}", arguments[..2].join(" "))),
+            is_done,
+            "{last}: {run:?}"
+        );
+    }
+    let found = decisions(&sandbox, &["--verdict", "operator", "--service", "adguard"]);
+    let shown: Vec<String> =
+        found.iter().map(|it| format!("{} {}", it["person"], it["command"]).replace('"', "")).collect();
+    assert_eq!(
+        shown,
+        [
+            "ada opsctl grant adguard restart 1 --for 1h --note 'PASSWORD=[redacted]'",
+            "ada opsctl cooldown reset adguard",
+            "ada opsctl cooldown record adguardhome",
+        ]
+    );
+    let run = sandbox.opsctl(&["audit", "--verdict", "operator", "--limit", "1"], b"");
+    assert!(run.stdout.contains("opsctl prune --keep 90d") && run.stdout.contains("by ada"), "{run:?}");
+    let stats = sandbox.opsctl(&["stats"], b"");
+    assert!(!stats.stdout.contains("operator"), "{stats:?}");
 }
 
 #[test]
@@ -63,6 +116,12 @@ fn decisions_are_found_by_service_verdict_rule_session_and_time() {
         (&["--session", "sess-abc-123"], 5),
         (&["--session", "another"], 0),
         (&["--since", "1h"], 5),
+        (&["--until", "1h"], 0),
+        (&["--until", "2099-01-01T00:00:00Z"], 5),
+        (&["--host", "ie01"], 1),
+        (&["--host", "ie02"], 0),
+        (&["--tier", "2"], 5),
+        (&["--tier", "3"], 0),
         (&["--since", "2099-01-01T00:00:00Z"], 0),
         (&["--limit", "2"], 2),
     ] {
@@ -75,8 +134,9 @@ fn decisions_are_found_by_service_verdict_rule_session_and_time() {
     assert!(run.stderr.contains("write how long ago, such as `2h`"), "{run:?}");
     let run = sandbox.opsctl(&["audit", "--limit", "1", "--relative"], b"");
     assert!(
-        run.stdout
-            .contains("s ago  deny     forbidden  docker restart $(docker ps)  Forbidden at every tier"),
+        run.stdout.contains(
+            "s ago  deny     forbidden  2     -     docker restart $(docker ps -q)  Forbidden at every tier"
+        ),
         "{run:?}"
     );
 }

@@ -16,6 +16,7 @@ use crate::guard::asking::subject;
 use crate::machine::environment::Environment;
 use crate::machine::installation;
 pub use key::KeyError;
+use opsctl_ledger::records::decisions::OperatorAct;
 use opsctl_ledger::{Ledger, LedgerError, Location};
 use opsctl_policy::model::records::event::{Level, NewEvent};
 use opsctl_policy::model::records::question::{Answer, Grant, Question, QuestionState, SignedAnswer};
@@ -101,6 +102,14 @@ pub fn answer(
         return Err(ApprovalError::Answered { id, state: question.state, by });
     }
     change.add_event(Some(&question.session), &event(&question, &signed), now)?;
+    let verb = if answer == Answer::Approve { "approve" } else { "refuse" };
+    let act = OperatorAct {
+        person: &signed.by,
+        command: &format!("opsctl {verb} {id}"),
+        services: "",
+        session: None,
+    };
+    change.note_operator(&act, now)?;
     let answered = change.question(id, now)?.ok_or(ApprovalError::Unknown(id))?;
     change.commit()?;
     Ok(answered)

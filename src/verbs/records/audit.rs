@@ -10,16 +10,18 @@ use crate::verbs::setup::services;
 use crate::verbs::terminal::{Failure, Listing, OK, Pages, environment_in_force, limited, time};
 use opsctl_inventory::error::suggestion;
 use opsctl_ledger::Ledger;
-use opsctl_ledger::records::decisions::{Decision, Which};
+use opsctl_ledger::records::decisions::{Decision, OPERATOR, Which};
 use opsctl_policy::model::records::verdict::RULES;
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag on the command line")]
-/// List decisions on commands that act, with the actions, the rule and the budgets at that time
+/// List decisions on commands, with the command, the rule and the budgets at that time, and what persons have done
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl audit                              # the latest decisions, newest first
   opsctl audit --verdict deny --since 24h
   opsctl audit --service jellyfin --rule budget
+  opsctl audit --verdict operator           # what persons have done
+  opsctl audit --host nas --tier 3 --since 2026-03-21 --until 2026-03-22
   opsctl audit --follow                     # Ctrl-C ends it
   opsctl audit --all --json > audit.jsonl")]
 pub struct AuditArgs {
@@ -27,11 +29,17 @@ pub struct AuditArgs {
     #[arg(long, value_name = "NAME")]
     service: Option<String>,
     /// Only decisions with this verdict
-    #[arg(long, value_parser = ["allow", "deny", "fail-open", "fail-closed"])]
+    #[arg(long, value_parser = ["allow", "deny", "fail-open", "fail-closed", OPERATOR])]
     verdict: Option<String>,
     /// Only decisions by this rule: budget, tier, never, forbidden, …
     #[arg(long, value_name = "NAME")]
     rule: Option<String>,
+    /// Only decisions on commands that concern this host, by its name or address
+    #[arg(long, value_name = "HOST")]
+    host: Option<String>,
+    /// Only decisions in sessions of this tier
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
+    tier: Option<u8>,
     /// Only decisions in this session
     #[arg(long, value_name = "ID")]
     session: Option<String>,
@@ -41,6 +49,9 @@ pub struct AuditArgs {
     /// Only decisions since this time: `2h`, `3d`, `2026-03-21T14:00:00Z`
     #[arg(long, value_name = "WHEN", value_parser = time::since)]
     since: Option<DateTime<Utc>>,
+    /// Only decisions before this time
+    #[arg(long, value_name = "WHEN", value_parser = time::since)]
+    until: Option<DateTime<Utc>>,
     /// Maximum number of decisions
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: u32,
@@ -75,6 +86,9 @@ pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
         rule: args.rule.as_deref(),
         session: args.session.as_deref(),
         since: args.since,
+        until: args.until,
+        host: args.host.as_deref().map(|host| inventory.host_of(host)),
+        tier: args.tier,
         agent: args.agent.as_deref(),
         ..Which::default()
     };
@@ -82,7 +96,7 @@ pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
         |which, limit| Ledger::read_at(&environment.ledger, |ledger| ledger.decisions(which, limit));
     let listing = Listing {
         what: "decisions",
-        titles: ["TIME", "VERDICT", "RULE", "COMMAND", "REASON"],
+        titles: ["TIME", "VERDICT", "RULE", "TIER", "HOST", "COMMAND", "REASON", "SESSION"],
         cells: &|decision| cells(decision, args.relative),
         agent_of: |decision: &Decision| decision.agent.as_deref(),
         agent: args.agent.as_deref(),
@@ -120,11 +134,22 @@ fn check_rule(environment: &Environment, rule: &str) -> Result<(), Failure> {
 }
 
 /// The cells of a decision; `-` for what it does not have.
-fn cells(decision: &Decision, relative: bool) -> [String; 5] {
-    let Decision { verdict, rule, actions, budgets, reason, .. } = decision;
+fn cells(decision: &Decision, relative: bool) -> [String; 8] {
+    let Decision { verdict, rule, tier, hosts, actions, command, budgets, reason, session, .. } = decision;
+    let by_person = decision.person.as_ref().map(|person| format!("by {person}"));
     // Of an allowed command, the budgets before it.
-    let reason = if reason.is_empty() { budgets } else { reason };
+    let reason = if reason.is_empty() { by_person.as_ref().unwrap_or(budgets) } else { reason };
+    let written = if command.is_empty() { actions } else { command };
     let at = time::shown(decision.at, relative, Utc::now());
-    let filled = |text: &String| if text.is_empty() { "-".to_owned() } else { text.clone() };
-    [at, verdict.clone(), filled(rule), filled(actions), filled(reason)]
+    let filled = |text: &str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
+    [
+        at,
+        verdict.clone(),
+        filled(rule),
+        tier.map_or_else(|| filled(""), |tier| tier.to_string()),
+        filled(hosts),
+        filled(&opsctl_redact::shortened(&written.replace('\n', " "), 200)),
+        filled(reason),
+        filled(session.as_deref().unwrap_or_default()),
+    ]
 }

@@ -123,14 +123,14 @@ struct Named {
 pub const FACTS: &[Facts] = &[
     Facts::reads("cooldown").in_guard(&[]).with_ledger().with_state(),
     Facts::reads("cooldown show").in_guard(&[]).with_ledger().with_state(),
-    Facts::changes("cooldown record").on_guards_side().with_ledger().with_state(),
+    Facts::changes("cooldown record").on_guards_side().with_ledger().with_state().audited(),
     Facts::changes("cooldown healthy").in_guard(&[]).with_ledger().with_state(),
     Facts::changes("cooldown unhealthy").in_guard(&[]).with_ledger().with_state(),
     // These set a time in cooldown.json, which no budget depends on.
     Facts::reads("cooldown checked").in_guard(&[]).with_ledger().with_state(),
     Facts::reads("cooldown digested").in_guard(&[]).with_ledger().with_state(),
-    Facts::operator("cooldown reset").on_guards_side().with_ledger().with_state(),
-    Facts::operator("cooldown forget").on_guards_side().with_ledger().with_state(),
+    Facts::operator("cooldown reset").on_guards_side().with_ledger().with_state().audited(),
+    Facts::operator("cooldown forget").on_guards_side().with_ledger().with_state().audited(),
 ];
 
 /// Runs the verb.

@@ -66,7 +66,8 @@ struct MigrateArgs {
 }
 
 /// The facts of the verbs.
-pub const FACTS: &[Facts] = &[Facts::operator("db grant"), Facts::operator("db migrate").writes(&["--to"])];
+pub const FACTS: &[Facts] =
+    &[Facts::operator("db grant"), Facts::operator("db migrate").writes(&["--to"]).audited()];
 
 /// Runs the verb.
 pub fn run(args: &DbArgs) -> Result<u8, Failure> {

@@ -39,7 +39,7 @@ pub struct GrantArgs {
 }
 
 /// The facts of the verb.
-pub const FACTS: &[Facts] = &[Facts::operator("grant").on_guards_side().with_ledger().with_state()];
+pub const FACTS: &[Facts] = &[Facts::operator("grant").on_guards_side().with_ledger().with_state().audited()];
 
 /// Runs the verb.
 pub fn run(args: &GrantArgs) -> Result<u8, Failure> {

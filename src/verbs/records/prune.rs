@@ -23,7 +23,7 @@ pub struct PruneArgs {
 }
 
 /// The facts of the verb.
-pub const FACTS: &[Facts] = &[Facts::operator("prune").on_guards_side().with_ledger().with_state()];
+pub const FACTS: &[Facts] = &[Facts::operator("prune").on_guards_side().with_ledger().with_state().audited()];
 
 /// Runs the verb.
 pub fn run(args: &PruneArgs) -> Result<u8, Failure> {

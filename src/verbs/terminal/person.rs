@@ -3,7 +3,7 @@
 use super::failure::Failure;
 use crate::machine::environment::Environment;
 
-/// The name of the person who runs this verb: `SUDO_USER`, else the login name, else the user id. An agent's shell is
+/// The name of the person who runs this verb: [`name`]. An agent's shell is
 /// refused: only persons answer.
 pub fn at_terminal(environment: &Environment) -> Result<String, Failure> {
     if environment.shell_session().is_some() {
@@ -11,7 +11,12 @@ pub fn at_terminal(environment: &Environment) -> Result<String, Failure> {
             "this is an agent's shell, and only persons answer: run it where the guard runs",
         ));
     }
+    Ok(name())
+}
+
+/// `SUDO_USER`, else the login name, else the user id.
+pub fn name() -> String {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     let login = ["SUDO_USER", "USER", "LOGNAME"].into_iter().find_map(set);
-    Ok(login.unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw())))
+    login.unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()))
 }

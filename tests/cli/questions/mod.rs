@@ -129,6 +129,10 @@ fn a_spent_budget_is_asked_about_and_an_approval_allows_it_once() {
         audit.starts_with("Question 1 was approved by ann at 20") && audit.ends_with(": go on"),
         "{audit}"
     );
+    assert_eq!(
+        sandbox.sql("SELECT person, command FROM hook_decisions WHERE verdict = 'operator'"),
+        "ann|opsctl approve 1"
+    );
     let events = sandbox.sql("SELECT message FROM events WHERE message LIKE 'Question%' ORDER BY id");
     assert_eq!(
         events,

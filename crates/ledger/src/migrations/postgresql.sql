@@ -185,7 +185,7 @@ CREATE TABLE hook_decisions (
     session_id  TEXT,
     tool_use_id TEXT,
     tier        SMALLINT,
-    verdict     TEXT NOT NULL CHECK (verdict IN ('allow', 'deny', 'fail-open', 'fail-closed')),
+    verdict     TEXT NOT NULL CHECK (verdict IN ('allow', 'deny', 'fail-open', 'fail-closed', 'operator')),
     rule        TEXT NOT NULL,
     actions     TEXT NOT NULL,
     services    TEXT NOT NULL,
@@ -193,7 +193,10 @@ CREATE TABLE hook_decisions (
     reason      TEXT NOT NULL,
     micros      BIGINT,
     effect      TEXT,
-    agent       TEXT
+    agent       TEXT,
+    command     TEXT NOT NULL DEFAULT '',
+    hosts       TEXT NOT NULL DEFAULT '',
+    person      TEXT
 );
 CREATE INDEX hook_decisions_by_call ON hook_decisions (session_id, tool_use_id);
 CREATE INDEX hook_decisions_by_time ON hook_decisions (at, id);

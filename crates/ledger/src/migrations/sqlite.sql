@@ -147,14 +147,15 @@ CREATE TABLE verifications (
 CREATE INDEX verifications_by_session ON verifications(session_id, id);
 
 -- Every decision, with the usage of the budgets at that time and the time that the hook took to decide. `effect` is what the
--- command does to the world: `reads`, `acts`, `changes` or `unknown`; NULL: no rule asked for it.
+-- command does to the world: `reads`, `acts`, `changes` or `unknown`; NULL: no rule asked for it. With the verdict `operator`:
+-- what a `person` has done with a verb of opsctl or at the desk.
 CREATE TABLE hook_decisions (
     id          INTEGER PRIMARY KEY,
     at          TEXT NOT NULL,
     session_id  TEXT,
     tool_use_id TEXT,
     tier        INTEGER,
-    verdict     TEXT NOT NULL CHECK (verdict IN ('allow', 'deny', 'fail-open', 'fail-closed')),
+    verdict     TEXT NOT NULL CHECK (verdict IN ('allow', 'deny', 'fail-open', 'fail-closed', 'operator')),
     rule        TEXT NOT NULL,
     actions     TEXT NOT NULL,
     services    TEXT NOT NULL,
@@ -162,7 +163,10 @@ CREATE TABLE hook_decisions (
     reason      TEXT NOT NULL,
     micros      INTEGER,
     effect      TEXT,
-    agent       TEXT
+    agent       TEXT,
+    command     TEXT NOT NULL DEFAULT '',
+    hosts       TEXT NOT NULL DEFAULT '',
+    person      TEXT
 );
 
 -- The audit: the latest decisions, of a session, of a verdict.

@@ -30,6 +30,10 @@ pub struct NewDecision<'a> {
     pub tier: Option<Tier>,
     /// `allow`, `deny`, `fail-open` or `fail-closed`.
     pub verdict: &'a str,
+    /// The call as a person reads it.
+    pub command: &'a str,
+    /// The hosts that it concerns, separated by spaces.
+    pub hosts: &'a str,
     /// The rules that denied it, separated by spaces.
     pub rule: &'a str,
     /// A description of the actions, from the parsed command.
@@ -46,6 +50,22 @@ pub struct NewDecision<'a> {
     pub took: Option<Duration>,
 }
 
+/// The verdict of a row that states what a person has done.
+pub const OPERATOR: &str = "operator";
+
+/// What a person has done with a verb of opsctl or at the desk.
+#[derive(Debug, Clone, Copy)]
+pub struct OperatorAct<'a> {
+    /// Who.
+    pub person: &'a str,
+    /// The command, as a person reads it.
+    pub command: &'a str,
+    /// The services that it concerns, separated by spaces.
+    pub services: &'a str,
+    /// The session of the agent that has done it in place of a person.
+    pub session: Option<&'a str>,
+}
+
 /// A stored decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Decision {
@@ -59,8 +79,15 @@ pub struct Decision {
     pub agent: Option<String>,
     /// The number of the session's tier.
     pub tier: Option<u8>,
-    /// `allow`, `deny`, `fail-open` or `fail-closed`.
+    /// `allow`, `deny`, `fail-open` or `fail-closed`; `operator`: not a decision but what a person has done.
     pub verdict: String,
+    /// The call as a person reads it.
+    pub command: String,
+    /// The hosts that it concerns, separated by spaces; none: this machine.
+    #[serde(serialize_with = "words")]
+    pub hosts: String,
+    /// Who has done it, with the verdict `operator`.
+    pub person: Option<String>,
     /// The rules that denied it, separated by spaces.
     #[serde(rename = "rules", serialize_with = "words")]
     pub rule: String,
@@ -89,6 +116,10 @@ fn words<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
 pub struct Which<'a> {
     /// Those with this target service.
     pub service: Option<&'a str>,
+    /// Those that concern this host; only decisions do.
+    pub host: Option<&'a str>,
+    /// Those of this tier; only decisions have one.
+    pub tier: Option<u8>,
     /// Those with this verdict; only decisions have one.
     pub verdict: Option<&'a str>,
     /// Those of this rule; only decisions have one.
@@ -99,6 +130,8 @@ pub struct Which<'a> {
     pub session: Option<&'a str>,
     /// Those at or after this time.
     pub since: Option<DateTime<Utc>>,
+    /// Those before this time; only decisions.
+    pub until: Option<DateTime<Utc>>,
     /// Those after this row id.
     pub after: Option<i64>,
     /// Those up to this row id.
@@ -163,19 +196,43 @@ pub fn most_first(counts: &BTreeMap<String, u64>) -> Vec<Counted> {
 }
 
 const COLUMNS: &str =
-    "SELECT id, at, session_id, tier, verdict, rule, actions, services, budgets, reason, micros, effect, agent
+    "SELECT id, at, session_id, tier, verdict, rule, actions, services, budgets, reason, micros, effect, agent, command, hosts, person
      FROM hook_decisions";
 
 impl Change<'_> {
     /// Records a decision, without secrets.
     pub fn note_decision(&self, decision: &NewDecision<'_>, now: DateTime<Utc>) -> Result<()> {
-        let NewDecision { call, tier, verdict, rule, actions, services, budgets, reason, effect, took } =
-            *decision;
+        let NewDecision {
+            call,
+            tier,
+            verdict,
+            command,
+            hosts,
+            rule,
+            actions,
+            services,
+            budgets,
+            reason,
+            effect,
+            took,
+        } = *decision;
         insert!(self.run into hook_decisions {
             at: time::write(now), session_id: call.session, tool_use_id: call.tool_use, tier: tier.map(Tier::number),
             verdict: verdict, rule: rule, actions: opsctl_redact::text(actions), services: opsctl_redact::text(services),
             budgets: opsctl_redact::text(budgets), reason: opsctl_redact::text(reason), micros: took.map(micros),
-            effect: effect.map(Effect::as_str), agent: self.agent()
+            effect: effect.map(Effect::as_str), agent: self.agent(), command: opsctl_redact::text(command),
+            hosts: opsctl_redact::text(hosts)
+        })
+    }
+
+    /// Records what a person has done: a command, and the services that it concerns. `session` is that of an agent that has done
+    /// it in place of a person.
+    pub fn note_operator(&self, done: &OperatorAct<'_>, now: DateTime<Utc>) -> Result<()> {
+        let OperatorAct { person, command, services, session } = *done;
+        insert!(self.run into hook_decisions {
+            at: time::write(now), session_id: session, verdict: OPERATOR, rule: "", actions: "",
+            services: opsctl_redact::text(services), budgets: "", reason: "", agent: self.agent(),
+            command: opsctl_redact::text(command), person: opsctl_redact::text(person)
         })
     }
 
@@ -190,23 +247,28 @@ impl Change<'_> {
 impl Ledger {
     /// The latest matching decisions, at most `count`, newest first.
     pub fn decisions(&self, which: Which<'_>, count: u32) -> Result<Vec<Decision>> {
-        let Which { service, verdict, rule, session, since, after, through, agent, .. } = which;
-        let since = since.map(time::write);
+        let Which {
+            service, host, tier, verdict, rule, session, since, until, after, through, agent, ..
+        } = which;
+        let (since, until) = (since.map(time::write), until.map(time::write));
         // Words have no index.
         let is_bounded = session.is_some() || since.is_some() || after.is_some();
-        let searched =
-            (!is_bounded && (service.is_some() || rule.is_some() || agent.is_some())).then_some(SEARCHED);
+        let has_words = service.is_some() || host.is_some() || rule.is_some() || agent.is_some();
+        let searched = (!is_bounded && (has_words || tier.is_some())).then_some(SEARCHED);
         let select = Select::new(COLUMNS)
             .only("session_id = ?", session.as_ref())
             .only("verdict = ?", verdict.as_ref())
             .only("at >= ?", since.as_ref())
+            .only("at < ?", until.as_ref())
+            .only("tier = ?", tier.as_ref())
             .only("id > ?", after.as_ref())
             .only("id <= ?", through.as_ref())
             .only("id > (SELECT max(id) FROM hook_decisions) - ?", searched.as_ref())
             .only("agent = ?", agent.as_ref())
             .only("instr(' ' || services || ' ', ' ' || ? || ' ') > 0", service.as_ref())
+            .only("instr(' ' || hosts || ' ', ' ' || ? || ' ') > 0", host.as_ref())
             .only("instr(' ' || rule || ' ', ' ' || ? || ' ') > 0", rule.as_ref())
-            .then(if through.is_none() && (since.is_some() || verdict.is_some()) {
+            .then(if through.is_none() && (since.is_some() || until.is_some() || verdict.is_some()) {
                 " ORDER BY at DESC, id DESC LIMIT ?"
             } else {
                 " ORDER BY id DESC LIMIT ?"
@@ -236,6 +298,9 @@ impl Ledger {
         };
         self.select(&latest("SELECT verdict, rule, micros FROM hook_decisions"), |row| {
             let (verdict, rules): (String, String) = (row.get(0)?, row.get(1)?);
+            if verdict == OPERATOR {
+                return Ok(());
+            }
             for rule in rules.split_whitespace() {
                 *found.rules.entry(rule.to_owned()).or_default() += 1;
             }
@@ -258,7 +323,8 @@ impl Ledger {
 
 fn decision(row: &Row<'_>) -> Result<Decision> {
     Ok(from_row!(row => Decision {
-        id, at: time, session, tier, verdict, rule, actions, services, budgets, reason, micros, effect, agent
+        id, at: time, session, tier, verdict, rule, actions, services, budgets, reason, micros, effect, agent,
+        command, hosts, person
     }))
 }
 

@@ -61,7 +61,7 @@ fn queries(table: &str) -> Vec<(&'static str, String)> {
         "hook_decisions" => {
             let effect = "coalesce(effect, CASE actions WHEN '' THEN '' ELSE 'acts' END)";
             let own = [
-                ("decisions", of(&with("verdict", effect), "count(*)", "")),
+                ("decisions", of(&with("verdict", effect), "count(*)", " AND verdict <> 'operator'")),
                 ("denials", of(&with("rule", effect), "count(*)", " AND verdict = 'deny'")),
             ];
             own.into_iter().chain(hooks("'pre-tool-use'")).collect()
