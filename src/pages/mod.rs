@@ -1,5 +1,6 @@
-//! What people see: the report, the desk and metrics.
+//! What people see: what needs attention, the report, the desk and metrics.
 
+pub mod attention;
 pub mod desk;
 pub mod metrics;
 pub mod report;

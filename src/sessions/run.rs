@@ -416,7 +416,7 @@ impl Desk<'_> {
                 key: format!("session/{tier}/{}", outcome.as_str()),
                 quiet_until: Some(now + TimeDelta::hours(4)),
                 level,
-                title: format!("Claude Ops: a session of tier {tier} did not complete"),
+                title: format!("opsctl: a session of tier {tier} did not complete"),
                 body: Body::Plain(message.clone()),
                 tags: vec!["session".to_owned()],
             })

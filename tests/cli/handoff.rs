@@ -172,7 +172,7 @@ fn a_hand_over_of_tier_3_asks_for_a_person() {
         let notice = "SELECT level, title, state FROM notice_states";
         assert_eq!(
             sandbox.sql(notice),
-            "critical|Claude Ops: a hand-over of tier 3 needs human attention|no_target"
+            "critical|opsctl: a hand-over of tier 3 needs human attention|no_target"
         );
     }
 }
@@ -248,7 +248,7 @@ fn a_dry_run_follows_no_hand_over() {
     assert!(!sandbox.path("handoff.json").exists());
     let notice = sandbox.sql("SELECT title, body FROM notices");
     for part in [
-        "Claude Ops: dry run, would have handed over to tier 2|",
+        "opsctl: dry run, would have handed over to tier 2|",
         "Would have handed over to tier 2: ",
         "\"schema_version\"",
     ] {

@@ -203,7 +203,7 @@ fn every_session_of_tier_3_is_reported_to_the_operators() {
     }
     assert_eq!(session(&sandbox).code, Some(0));
     let notices = sandbox.sql("SELECT level, title, format, body LIKE '%Session of tier 3 completed (%0.5000 USD).%> that was all%' FROM notices");
-    let report = "info|Claude Ops: report of a session of tier 3|markdown|1";
+    let report = "info|opsctl: report of a session of tier 3|markdown|1";
     assert_eq!(notices, format!("{report}\n{report}"));
 }
 

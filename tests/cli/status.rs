@@ -41,7 +41,9 @@ fn status_shows_hosts_sessions_and_failures() {
     let sandbox = homelab();
     let text = status(&sandbox, &[]);
     for line in [
-        "  commands of the last day that could not be checked: 1; `opsctl audit --rule on_failure` lists them\n",
+        "\n3 things need attention\n  1 command could not be checked in the last day; `opsctl audit --rule on_failure`\n",
+        "  attic (192.0.2.1) does not answer\n",
+        "Z | jellyfin has no restart left\n",
         "hosts:\n  attic (192.0.2.1): unreachable\n  ie01 (127.0.0.1): reachable in ",
         " | tier 1, haiku | running\n",
         " | tier 2, sonnet | timeout | 40 turns | 2700s | $0.500\n",
@@ -62,9 +64,11 @@ fn status_without_events_states_it_and_names_a_missing_ledger() {
     let expected = format!("\nevents:\n  no events: there is no ledger at {} yet\n", missing.display());
     let text = status(&sandbox, &[]);
     assert!(text.ends_with(&expected), "{text}");
+    assert!(text.contains("\n  Nothing known needs attention: no ledger yet\n"), "{text}");
     passes(&sandbox.before("t1", "docker restart jellyfin"));
     let text = status(&sandbox, &[]);
     assert!(text.ends_with("\nevents:\n  no events\n"), "{text}");
+    assert!(text.contains("\n  Nothing needs attention\n"), "{text}");
 }
 
 #[test]
@@ -99,6 +103,44 @@ fn without_a_ledger_status_shows_what_is_known() {
             (&json!(on_failure), &json!(2))
         );
     }
+}
+
+#[test]
+fn status_report_and_doctor_agree_on_what_needs_attention() {
+    let sandbox = homelab();
+    let json: Value = serde_json::from_str(&status(&sandbox, &["--json", "--no-hosts"])).unwrap();
+    let attention = &json["attention"];
+    assert_eq!(
+        (&attention["headline"], &attention["look"]),
+        (&json!("2 things need attention"), &json!("alert"))
+    );
+    let first = attention["items"][0]["text"].as_str().unwrap();
+    assert_eq!(first, "1 command could not be checked in the last day");
+    let report = sandbox.opsctl(&["report", "--no-hosts", "--html", "-"], b"");
+    assert!(
+        report.stdout.contains("<title>2 things need attention") && report.stdout.contains(first),
+        "{report:?}"
+    );
+    let doctor = sandbox.opsctl(&["doctor", "--only", "attention"], b"");
+    let expected =
+        format!("warning  attention: 2 things need attention: {first}\n           see `opsctl status`\n");
+    assert!(doctor.stdout.contains(&expected), "{doctor:?}");
+}
+
+#[test]
+fn people_read_times_of_their_zone_and_programs_those_of_utc() {
+    let sandbox = homelab().with("TZ", "XYZ-5:45");
+    let now = chrono::Utc::now() + chrono::TimeDelta::minutes(5 * 60 + 45);
+    for arguments in [&["status", "--no-hosts"][..], &["audit"], &["events"]] {
+        let run = sandbox.opsctl(arguments, b"");
+        let here = format!("{}", now.format("%Y-%m-%dT"));
+        assert!(run.stdout.contains("+05:45") && run.stdout.contains(&here), "{run:?}");
+        let json = sandbox.opsctl(&[arguments, &["--json"]].concat(), b"");
+        assert!(!json.stdout.contains("+05:45"), "{json:?}");
+    }
+    let today = now.format("%Y-%m-%d").to_string();
+    let rows = |option: &str| sandbox.opsctl(&["events", option, &today, "--json"], b"").stdout;
+    assert!(rows("--since").contains("Container restarted"), "{}", rows("--since"));
 }
 
 #[test]

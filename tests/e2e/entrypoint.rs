@@ -95,7 +95,7 @@ fn a_round_begins_with_the_daily_digest_if_it_is_due() {
     let ran = program.at_tier(1, [text("all is well")]).run();
     assert_ended(&ran, 0);
     let titles: Vec<&Value> = ran.notifications.iter().map(|notice| &notice["title"]).collect();
-    assert_eq!(titles, ["Claude Ops: daily digest"]);
+    assert_eq!(titles, ["opsctl: daily digest"]);
 }
 
 #[test]

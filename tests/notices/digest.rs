@@ -49,7 +49,7 @@ fn a_digest_is_sent_once_a_day_at_its_time() {
         ],
     );
     assert_eq!(settled(&sandbox), "delivered delivered");
-    assert_eq!(target.titles(), ["Claude Ops: daily digest"; 2]);
+    assert_eq!(target.titles(), ["opsctl: daily digest"; 2]);
     assert_eq!(target.received()[0]["type"], "info");
     let raised = sandbox.sql("SELECT max(created_at) FROM notices");
     assert_eq!(raised, "2025-03-22T07:04:00Z");
@@ -121,7 +121,7 @@ fn concurrent_processes_send_one_digest() {
         assert!(process.wait().unwrap().success());
     }
     assert_eq!(settled(&sandbox), "delivered");
-    assert_eq!(target.titles(), ["Claude Ops: daily digest"]);
+    assert_eq!(target.titles(), ["opsctl: daily digest"]);
 }
 
 #[test]

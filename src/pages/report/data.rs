@@ -7,11 +7,13 @@ use crate::guard::failures;
 use crate::guard::spending::Spending;
 use crate::machine::environment::Environment;
 use crate::machine::warning::Warning;
+use crate::pages::attention::{Attention, Known, last_day};
 use opsctl_inventory::Installation;
 use opsctl_inventory::compiled::Compiled;
 use opsctl_ledger::records::decisions::{Decision, Statistics, Which};
 use opsctl_ledger::records::history::{ActionRecord, Period};
 use opsctl_ledger::records::notices::Problem;
+use opsctl_ledger::records::questions::WhichQuestions;
 use opsctl_ledger::sessions::client_runs::Run;
 use opsctl_ledger::{Event, Lease, Ledger, Result};
 use opsctl_policy::model::rights::policy::Tier;
@@ -33,6 +35,9 @@ impl Extent {
     /// That of a page, which is made for each look at it.
     pub const PAGE: Self = Self { rows: 2_000, of_service: 8 };
 }
+
+/// The maximum number of open questions that are counted.
+const MOST_QUESTIONS: u32 = 100;
 
 /// The data of a report.
 #[derive(Debug)]
@@ -57,6 +62,8 @@ pub struct ReportData<'a> {
     pub hosts: Option<Vec<PingedHost>>,
     /// The critical notices of the last day.
     pub problems: Vec<Problem>,
+    /// The number of open questions to a person.
+    pub questions: usize,
     /// The number of undelivered notices of the last day.
     pub undelivered: u32,
     /// The number of guard failures that are not recorded because the ledger cannot be written.
@@ -105,6 +112,7 @@ impl<'a> ReportData<'a> {
             hosts: None,
             problems: vec![],
             undelivered: 0,
+            questions: 0,
             guard_failures: failures::kept(environment),
             actions: Period::default(),
             decisions: Period::default(),
@@ -130,6 +138,8 @@ impl<'a> ReportData<'a> {
         let is_of_agent = |of: &Option<String>| agent.is_none_or(|agent| of.as_deref() == Some(agent));
         self.problems = ledger.problems(now)?;
         self.problems.retain(|problem| is_of_agent(&problem.agent));
+        let questions = ledger.questions(WhichQuestions::Open, MOST_QUESTIONS, now)?;
+        self.questions = questions.iter().filter(|question| is_of_agent(&question.agent)).count();
         self.undelivered = ledger.undelivered_notices(now)?;
         self.actions = ledger.actions_since(since, rows)?;
         self.actions.rows.retain(|action| is_of_agent(&action.agent));
@@ -139,6 +149,33 @@ impl<'a> ReportData<'a> {
         self.runs = ledger.runs(agent, Some(since), rows)?;
         self.statistics = ledger.statistics(agent, since)?;
         Ok(())
+    }
+
+    /// What needs attention.
+    pub fn attention(&self) -> Attention {
+        let since = last_day(self.now);
+        let unchecked = |decision: &&Decision| {
+            decision.verdict.starts_with("fail-") && decision.at.is_some_and(|at| at > since)
+        };
+        let mut unchecked = self.decisions.rows.iter().filter(unchecked);
+        let last_unchecked = unchecked.next();
+        Attention::of(&Known {
+            now: self.now,
+            has_ledger: self.has_ledger,
+            ledger_error: None,
+            questions: self.questions,
+            guard_failures: self.guard_failures,
+            unchecked: (
+                usize::from(last_unchecked.is_some()) + unchecked.count(),
+                last_unchecked.and_then(|decision| decision.at),
+            ),
+            problems: &self.problems,
+            undelivered: self.undelivered,
+            hosts: self.hosts.as_deref(),
+            lists_hosts: !self.installation.inventory.hosts.is_empty(),
+            budgets: &self.budgets,
+            last_run: self.runs.rows.first(),
+        })
     }
 
     /// The name of an agent, if the ledger has several.

@@ -47,7 +47,7 @@ pub fn notice(data: &ReportData<'_>, checks: &[LastCheck]) -> Result<Notice, min
         key: KEY.to_owned(),
         quiet_until: Some(data.now + QUIET),
         level: Level::Info,
-        title: "Claude Ops: daily digest".to_owned(),
+        title: "opsctl: daily digest".to_owned(),
         body: Body::Markdown(body),
         tags: vec![KEY.to_owned()],
     })

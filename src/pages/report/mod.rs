@@ -1,6 +1,5 @@
 //! The report: one HTML page from [`ReportData`], or its sections for another page. The caller writes the file.
 
-mod attention;
 mod budgets;
 mod data;
 pub mod digest;
@@ -17,8 +16,9 @@ use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use serde_json::{Value as Json, json};
 
-use attention::AttentionView;
 pub use data::{Extent, ReportData};
+
+use crate::pages::attention::Attention;
 use format::{dollars, grouped, shown};
 use opsctl_ledger::records::decisions::{Decision, most_first};
 use opsctl_policy::model::rights::policy::Tier;
@@ -49,13 +49,13 @@ const MOST_FAILURES: usize = 10;
 
 /// Renders the page. An error is a bug in a template.
 pub fn page(data: &ReportData<'_>) -> Result<String, minijinja::Error> {
-    let body = render("page.html", view(data, &AttentionView::of(data)), data.now)?;
+    let body = render("page.html", view(data, &data.attention()), data.now)?;
     Ok(plain_lines(&format!("{MARK}{body}")))
 }
 
 /// Renders the sections of the page. An error is a bug in a template.
 pub fn sections(data: &ReportData<'_>) -> Result<Sections, minijinja::Error> {
-    let attention = AttentionView::of(data);
+    let attention = data.attention();
     let html = plain_lines(&render("sections.html", view(data, &attention), data.now)?);
     Ok(Sections { headline: attention.headline, look: attention.look, html })
 }
@@ -67,7 +67,7 @@ fn render(template: &str, mut view: Json, now: DateTime<Utc>) -> Result<String, 
 }
 
 /// The data for the templates.
-fn view(data: &ReportData<'_>, attention: &AttentionView) -> Json {
+fn view(data: &ReportData<'_>, attention: &Attention) -> Json {
     let ReportData { now, since, .. } = *data;
     let entries = timeline::entries(data);
     json!({

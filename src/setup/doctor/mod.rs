@@ -21,7 +21,7 @@ const DRY_RUN: &str = "dry run";
 type Check = fn(&Examined<'_>) -> Outcome;
 
 /// The checks by name, in the order of the findings.
-const CHECKS: [(&str, Check); 24] = [
+const CHECKS: [(&str, Check); 25] = [
     (DRY_RUN, |examined| {
         let is_on = examined.environment.dry_run;
         Ok(if is_on { "nothing is changed" } else { "no" }.to_owned())
@@ -44,6 +44,7 @@ const CHECKS: [(&str, Check); 24] = [
     ("state folder", state::folder),
     ("ledger", state::ledger),
     ("cooldown file", state::cooldown_file),
+    ("attention", state::attention),
     ("agent name", sides::agents),
     ("notifications", network::notifications),
     ("icmp", |_| network::icmp()),

@@ -15,6 +15,8 @@ use crate::machine::link::VERSION;
 use crate::machine::link::address::Address;
 use crate::machine::link::caller::{LinkError, greet};
 use crate::machine::link::message::Call;
+use crate::pages::attention::last_day;
+use crate::pages::report::{Extent, ReportData};
 use opsctl_ledger::cooldown::cooldown_file::{CooldownFile, CooldownFileError};
 use opsctl_ledger::{FileHealth, Health, Ledger, LedgerError};
 use opsctl_policy::model::display::relative_time::timestamp;
@@ -59,6 +61,26 @@ fn free_space(folder: &Path) -> Result<(), Problem> {
         TOO_LITTLE..LITTLE => Err(warning(what, remedy)),
         LITTLE.. => Ok(()),
     }
+}
+
+/// Shows what needs attention, as the status does, without hosts: they are a check of their own.
+pub fn attention(examined: &Examined<'_>) -> Outcome {
+    let Examined { environment, policy, .. } = *examined;
+    if environment.guard.is_some() {
+        return Ok("known to the guard, which has the ledger; `opsctl status` lists it".to_owned());
+    }
+    // That the ledger cannot be used is another check's finding.
+    let unknown = |_: LedgerError| warning("not known: the ledger cannot be used", "see the check `ledger`");
+    let ledger = Ledger::open_existing(&environment.ledger).map_err(unknown)?;
+    let now = Utc::now();
+    let period = (last_day(now), now, Extent::PAGE);
+    let data = ReportData::read(environment, policy, ledger.as_ref(), None, period, &mut vec![]);
+    let attention = data.map_err(unknown)?.attention();
+    let Some(first) = attention.first() else {
+        let what = if ledger.is_some() { "nothing of the last day" } else { "nothing known: no ledger yet" };
+        return Ok(what.to_owned());
+    };
+    Err(warning(format!("{}: {first}", attention.headline), "see `opsctl status`"))
 }
 
 /// Checks that the ledger takes a reservation, is intact, complete, in WAL mode, and not of a later release.

@@ -7,8 +7,8 @@ use serde_json::json;
 use crate::guard::approval;
 use crate::verbs::facts::Facts;
 use crate::verbs::terminal::{
-    Agents, Failure, OK, environment_in_force, person, print, print_json, print_page, text,
-    time::relative_time, time::timestamp,
+    Agents, Failure, OK, environment_in_force, person, print, print_json, print_page, text, time::local,
+    time::relative_time,
 };
 use opsctl_ledger::Ledger;
 use opsctl_ledger::records::questions::WhichQuestions;
@@ -137,7 +137,7 @@ fn cells(question: &Question) -> [String; 6] {
     let first = command.lines().next().unwrap_or_default();
     [
         id.to_string(),
-        timestamp(*asked_at),
+        local(*asked_at),
         state.as_str().to_owned(),
         answered_by.clone().unwrap_or_default(),
         session.clone(),
@@ -152,7 +152,7 @@ pub fn granted(grant: &Grant, now: DateTime<Utc>) -> String {
     format!(
         "grant {id}: {used} of {count} {kind}s of {} used, until {} ({}), by {}{note}",
         text::line(service),
-        timestamp(*expires_at),
+        local(*expires_at),
         relative_time(*expires_at - now),
         text::line(by)
     )

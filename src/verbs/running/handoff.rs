@@ -218,7 +218,7 @@ fn would_have_handed_over(handoff: &Handoff, session: Option<&str>, now: DateTim
         // The next round is likely to find the same.
         quiet_until: Some(now + TimeDelta::hours(4)),
         level: Level::Warning,
-        title: format!("Claude Ops: dry run, would have handed over to tier {tier}"),
+        title: format!("opsctl: dry run, would have handed over to tier {tier}"),
         body: Body::Plain(opsctl_redact::text(&body).into_owned()),
         tags: ["handoff".to_owned()].into_iter().chain(handoff.services.iter().cloned()).collect(),
     }
@@ -244,7 +244,7 @@ fn announce(
         // The next round is likely to fail the same way.
         quiet_until: Some(now + TimeDelta::hours(4)),
         level: event.level,
-        title: format!("Claude Ops: a hand-over of tier {} needs human attention", from.number()),
+        title: format!("opsctl: a hand-over of tier {} needs human attention", from.number()),
         body: Body::Plain(event.message.clone() + &copy),
         tags: ["handoff".to_owned()].into_iter().chain(event.service.clone()).collect(),
     };

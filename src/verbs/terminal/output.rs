@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::exit_code::OK;
 use super::failure::Failure;
 use super::text::{Text, line};
+use super::time;
 use crate::pages::report::engine;
 use crate::setup::import::text::scalar;
 use opsctl_redact::shortened;
@@ -78,6 +79,7 @@ pub fn try_print(text: impl Into<Text>) -> io::Result<()> {
 pub fn print_page(template: &str, view: &impl Serialize, now: DateTime<Utc>) -> Result<u8, Failure> {
     let mut engine = engine(now)?;
     engine.add_filter("line", line);
+    engine.add_filter("local", |at: &str| time::localised(at));
     engine.add_filter("scalar", scalar);
     engine.add_filter("shortened", shortened);
     print(&engine.render_str(template, Value::from(Serde(view)))?);

@@ -1,6 +1,6 @@
 //! Times in arguments and output.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Local, NaiveDate, NaiveTime, Offset as _, Utc};
 
 use opsctl_ledger::time;
 pub use opsctl_ledger::time::write as timestamp;
@@ -14,7 +14,9 @@ pub enum TimeError {
     #[error("write a duration such as `2s`, `48h` or `90d`")]
     Duration,
     /// It is neither a duration nor a time.
-    #[error("write how long ago, such as `2h` or `3d`, or a time such as `2026-03-21T14:00:00Z`")]
+    #[error(
+        "write how long ago, such as `2h` or `3d`, or a time such as `2026-03-21T14:00:00Z` or `2026-03-21`"
+    )]
     Moment,
 }
 
@@ -23,13 +25,29 @@ pub fn duration(text: &str) -> Result<Window, TimeError> {
     Window::parse(text).ok_or(TimeError::Duration)
 }
 
-/// Parses a `--since` argument: `2h` or `3d` ago, or a time.
+/// Parses a `--since` argument: `2h` or `3d` ago, a time, or a date, which is its midnight here.
 pub fn since(text: &str) -> Result<DateTime<Utc>, TimeError> {
     moment(text, Utc::now()).ok_or(TimeError::Moment)
 }
 
 fn moment(text: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
-    time::read(text).or_else(|| now.checked_sub_signed(Window::parse(text)?.delta()))
+    let midnight = |date: NaiveDate| date.and_time(NaiveTime::MIN).and_local_timezone(Local).earliest();
+    let date = || Some(midnight(NaiveDate::parse_from_str(text.trim(), "%Y-%m-%d").ok()?)?.to_utc());
+    time::read(text).or_else(date).or_else(|| now.checked_sub_signed(Window::parse(text)?.delta()))
+}
+
+/// A time for people: that of this machine's zone, with its offset.
+pub fn local(at: DateTime<Utc>) -> String {
+    let here = at.with_timezone(&Local);
+    match here.offset().fix().local_minus_utc() {
+        0 => timestamp(at),
+        _ => here.format("%Y-%m-%dT%H:%M:%S%:z").to_string(),
+    }
+}
+
+/// A time of a record for people, as [`local`]; another text is unchanged.
+pub fn localised(text: &str) -> String {
+    time::read(text).map_or_else(|| text.to_owned(), local)
 }
 
 /// Formats a time, absolute or relative.
@@ -37,7 +55,7 @@ pub fn shown(at: Option<DateTime<Utc>>, relative: bool, now: DateTime<Utc>) -> S
     match at {
         None => "unknown time".to_owned(),
         Some(at) if relative => relative_time(at - now),
-        Some(at) => timestamp(at),
+        Some(at) => local(at),
     }
 }
 

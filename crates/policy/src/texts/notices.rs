@@ -227,7 +227,7 @@ pub fn outcome_unknown(actions: &[String], services: &[&str], why: &str, session
 pub fn session_report(ended: &str, said: &str, level: Level, session: &str, tier: Tier) -> Notice {
     let quoted: String = said.lines().map(|line| format!("> {line}\n")).collect();
     let body = format!("{ended}.\n\n{quoted}\n{}", origin(Some(session), Some(tier)));
-    let title = format!("Claude Ops: report of a session of tier {}", tier.number());
+    let title = format!("opsctl: report of a session of tier {}", tier.number());
     Notice::new(format!("session/{session}"), "session", level, title, body)
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::overview::Status;
 use crate::pages::report::{engine, format};
 use crate::verbs::guarding::approvals::granted;
-use crate::verbs::terminal::{Failure, Text, screen::cut, screen::wrap, text};
+use crate::verbs::terminal::{Failure, Text, screen::cut, screen::wrap, text, time};
 use opsctl_ledger::sessions::client_runs::Run;
 use opsctl_policy::model::records::question::Question;
 
@@ -32,7 +32,9 @@ pub fn render(status: &Status, width: Option<usize>) -> Result<Text, Failure> {
     let mut view = format::with(serde_json::to_value(status)?, more);
     // Before a line is cut: a secret that is cut may not be recognised.
     format::for_texts(&mut view, &text::line);
-    let page = engine(now)?.render_str(TEMPLATE, Value::from(Serde(&view)))?;
+    let mut engine = engine(now)?;
+    engine.add_filter("local", |at: &str| time::localised(at));
+    let page = engine.render_str(TEMPLATE, Value::from(Serde(&view)))?;
     let lines = page.lines().filter_map(|line| line.split_once('|'));
     Ok(lines.map(|(form, line)| formatted(form, line, width)).collect())
 }

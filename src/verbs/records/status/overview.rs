@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use crate::guard::budgets::{self, ServiceBudget};
@@ -11,6 +11,7 @@ use crate::guard::spending::Spending;
 use crate::machine::environment::Environment;
 use crate::machine::installation;
 use crate::machine::warning::Warning;
+use crate::pages::attention::{Attention, Known, last_day};
 use crate::verbs::terminal::{complain_all, environment_in_force};
 use opsctl_ledger::records::decisions::{Decision, Which};
 use opsctl_ledger::records::notices::Problem;
@@ -43,6 +44,7 @@ const HOSTS_DEADLINE: Duration = Duration::from_secs(1);
 /// The data of the status; serialised, it is the output of `--json`.
 #[derive(Default, Serialize)]
 pub struct Status {
+    pub attention: Attention,
     pub tier: Option<u8>,
     pub dry_run: bool,
     /// Why the ledger cannot be used, and what to do; then the rest is what is known without it.
@@ -104,11 +106,29 @@ impl Status {
             services,
             hosts,
             guard_failures: failures::kept(&environment),
-            policy: compiled.installation.policy,
+            policy: compiled.installation.policy.clone(),
             ..Self::default()
         };
         status.ledger_error = status.add(&environment, agent).err().map(|error| error.to_string());
+        status.attention = status.attention(!compiled.installation.inventory.hosts.is_empty());
         status
+    }
+
+    fn attention(&self, lists_hosts: bool) -> Attention {
+        Attention::of(&Known {
+            now: self.now,
+            has_ledger: self.missing_ledger.is_none(),
+            ledger_error: self.ledger_error.as_deref(),
+            questions: self.questions.len(),
+            guard_failures: self.guard_failures,
+            unchecked: (self.guard_failures_last_day, None),
+            problems: &self.problems,
+            undelivered: self.undelivered_notifications,
+            hosts: self.hosts.as_deref(),
+            lists_hosts,
+            budgets: &self.services,
+            last_run: self.sessions.first(),
+        })
     }
 
     /// Adds what the ledger contains.
@@ -127,7 +147,7 @@ impl Status {
     }
 
     fn add_rows(&mut self, ledger: &Ledger, agent: Option<&str>) -> Result<()> {
-        let (now, since) = (self.now, self.now - TimeDelta::days(1));
+        let (now, since) = (self.now, last_day(self.now));
         let is_of_agent = |of: &Option<String>| agent.is_none_or(|agent| of.as_deref() == Some(agent));
         let failed = |verdict| {
             let which = Which { verdict: Some(verdict), since: Some(since), agent, ..Which::default() };
