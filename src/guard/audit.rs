@@ -6,7 +6,7 @@ use crate::machine::request::Request;
 use opsctl_ledger::records::decisions::{NewDecision, OperatorAct};
 use opsctl_ledger::{Change, Ledger, Location, Result, Scope};
 use opsctl_policy::decide::{BudgetKey, Snapshot, draws};
-use opsctl_policy::model::records::verdict::{Asked, Reason, Verdict};
+use opsctl_policy::model::records::verdict::{Asked, Reason, Verdict, in_lines};
 
 use super::acting::ActingCall;
 
@@ -22,16 +22,12 @@ pub fn record(
 ) -> Result<()> {
     // The hook after the call looks its IDs up again.
     change.keep_containers(&acting.known, acting.now)?;
-    let text = |reasons: &[Reason]| {
-        let texts: Vec<&str> = reasons.iter().map(|reason| reason.text.as_str()).collect();
-        texts.join("\n")
-    };
     let (reasons, reason): (&[Reason], String) = match verdict {
         Verdict::Silent => (&[], remark.unwrap_or_default().to_owned()),
-        Verdict::Deny(reasons) => (reasons, text(reasons)),
+        Verdict::Deny(reasons) => (reasons, in_lines(reasons)),
         Verdict::Ask(Asked { question, reasons, .. }) => {
             let number = question.map(|id| format!(" {id}")).unwrap_or_default();
-            (reasons, format!("Question{number} to a person. {}", text(reasons)))
+            (reasons, format!("Question{number} to a person. {}", in_lines(reasons)))
         }
     };
     let by_person = matches!(verdict, Verdict::Ask(_)) || remark.is_some();

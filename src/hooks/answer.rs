@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use crate::machine::warning::Warning;
-use opsctl_policy::model::records::verdict::{Asked, Reason};
+use opsctl_policy::model::records::verdict::{Asked, Reason, in_lines};
 
 /// What the client reads on stdout.
 #[derive(Debug, Default)]
@@ -63,17 +63,15 @@ impl Answer {
     /// All releases of the client accept exit code 2 with the reason on stderr; some read the JSON instead. It has no other
     /// keys: with older keys in addition, the client ignores the verdict.
     pub fn deny(reasons: &[Reason]) -> Self {
-        let texts: Vec<&str> = reasons.iter().map(|reason| reason.text.as_str()).collect();
-        let reason = texts.join("\n");
+        let reason = in_lines(reasons);
         Self { output: permission("deny", &reason), denial: Some(reason), warnings: vec![] }
     }
 
     /// A question to a person. Without an answer, the call does not run: the client ends the session until it is resumed
     /// (`defer`), or asks the person at the terminal (`ask`).
     pub fn ask(asked: &Asked, warnings: Vec<Warning>) -> Self {
-        let texts: Vec<&str> = asked.reasons.iter().map(|reason| reason.text.as_str()).collect();
         let number = asked.question.map(|id| format!("Question {id} to a person. ")).unwrap_or_default();
-        let reason = format!("{number}{}", texts.join("\n"));
+        let reason = format!("{number}{}", in_lines(&asked.reasons));
         let decision = if asked.at_terminal { "ask" } else { "defer" };
         Self { output: permission(decision, &reason), denial: None, warnings }
     }

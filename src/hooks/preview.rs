@@ -8,7 +8,8 @@ use super::wire::{self, HookEvent, InputError};
 use crate::guard::explain::{Explanation, explain};
 use crate::guard::judge::{Ending, judge};
 use crate::machine::environment::Environment;
-use crate::machine::installation::header_in_force;
+use crate::machine::installation;
+use crate::machine::installation::{header_in_force, tier_in_force};
 use crate::machine::request::Request;
 use crate::machine::warning::Warning;
 use opsctl_policy::effects::PartEffect;
@@ -59,6 +60,12 @@ pub struct Preview {
 #[expect(missing_docs, reason = "the keys of `explain --json`, which docs/reference.md describes")]
 pub struct Explained {
     pub command: String,
+    /// The tier of the session; left out if none is stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<u8>,
+    /// The file with the policy; left out if the default limits apply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
     pub complaints: Vec<String>,
     pub effect: String,
     pub parts: Vec<Part>,
@@ -123,6 +130,8 @@ pub fn preview(question: &Question, request: &Request) -> Result<Preview, Previe
     let redactor = request.secrets.lost_words(&subject);
     let text = |text: &str| redactor.text(&request.secrets.text_here(text)).into_owned();
     let mut explained = explained(&subject, &explanation, &verdict, &text);
+    explained.tier = tier_in_force(request).map(Tier::number);
+    explained.policy = installation::source(request).map(|path| text(&path.display().to_string()));
     if secrets::are_redacted(&explanation.script) && header_in_force(request).redact_output {
         explained.output = Some("redacted".to_owned());
     }
@@ -195,6 +204,8 @@ fn explained(
         why: text(&part.why.to_string()),
     };
     Explained {
+        tier: None,
+        policy: None,
         command: text(command),
         complaints: explanation.complaints.iter().map(|complaint| text(&complaint.to_string())).collect(),
         effect: explanation.effect().as_str().to_owned(),

@@ -53,6 +53,11 @@ pub fn in_force(environment: &Environment, warnings: &mut Vec<Warning>) -> Compi
     compiled
 }
 
+/// The file that [`in_force`] reads; `None`: there is none, and the default limits apply.
+pub fn source(environment: &Environment) -> Option<PathBuf> {
+    compiled_policy(environment).filter(|path| path.exists()).or_else(|| hosts_file(environment))
+}
+
 /// The compiled policy, whether it exists or not; `None` if it is ignored.
 fn compiled_policy(environment: &Environment) -> Option<PathBuf> {
     (!environment.ignore_compiled).then(|| environment.policy_dir().join(COMPILED_POLICY))

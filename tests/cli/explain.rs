@@ -159,10 +159,13 @@ fn a_tool_call_is_explained_in_words() {
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
     assert!(
         run.stdout
-            .starts_with("what runs:\n  write /etc/x\neffect: changes\n  changes: `write /etc/x`: it writes `/etc/x`\nactions:\n  none\ndecision: deny\n  Protected: `")
+            .starts_with("policy: the default limits, no tier\nwhat runs:\n  write /etc/x\neffect: changes\n  changes: `write /etc/x`: it writes `/etc/x`\nactions:\n  none\ndecision: deny\n  Protected: `")
     );
     let unknown = sandbox.opsctl(&["explain", r#"{"tool_name":"WebFetch","tool_input":{}}"#], b"");
-    assert_eq!(unknown.stdout, "what runs:\n  nothing\neffect: reads\nactions:\n  none\ndecision: allow\n");
+    assert_eq!(
+        unknown.stdout,
+        "policy: the default limits, no tier\nwhat runs:\n  nothing\neffect: reads\nactions:\n  none\ndecision: allow\n"
+    );
 }
 
 #[test]

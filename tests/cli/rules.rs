@@ -525,3 +525,15 @@ fn a_class_is_allowed_on_the_hosts_that_hosts_yaml_names_only() {
         assert!(reason.contains("(rule power)") || reason.contains("(rule storage)"), "{reason}");
     }
 }
+
+#[test]
+fn a_denial_with_a_thousand_reasons_states_the_first_and_counts_the_others() {
+    let sandbox = Sandbox::new().with("CLAUDEOPS_TIER", "2");
+    let names: Vec<String> = (0..1000).map(|number| format!("z{number}")).collect();
+    sandbox.write("hosts.yaml", "services: {z: {}}\npolicy: {restart: {limit: 0, window: 4h}}\n");
+    let reason = denied(&sandbox.before("t1", &format!("docker restart {}", names.join(" "))));
+    assert!(reason.lines().count() <= 13, "{reason}");
+    assert!(reason.ends_with(" more objections; `opsctl explain` lists them."), "{reason}");
+    let recorded = sandbox.sql("SELECT length(reason) < 5000 FROM hook_decisions");
+    assert_eq!(recorded, "1");
+}

@@ -1,7 +1,7 @@
 //! `opsctl explain`: what a tool call does, and the verdict that the hook would give. Reads only.
 
 use std::io::Read as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use chrono::Utc;
 use clap::Args;
@@ -73,7 +73,7 @@ pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     question.check()?;
     // Another inventory is compared with the files of this side.
     let guard = guarded::in_force().filter(|_| args.hosts.is_none());
-    let preview = match guard {
+    let mut preview = match guard {
         Some(guard) => ask(&guard, question)?,
         None => preview(&question, &Request::here(environment(args)?, Utc::now()))?,
     };
@@ -82,9 +82,17 @@ pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     if args.json {
         print_json(&preview.explained)?;
     } else {
+        preview.explained.policy = preview.explained.policy.map(|path| seen_from_here(&path));
         print_page(TEMPLATE, &preview, Utc::now())?;
     }
     Ok(if args.exit_code && denied { DENIED } else { OK })
+}
+
+/// A path, without the current folder.
+fn seen_from_here(path: &str) -> String {
+    let here = std::env::current_dir().ok();
+    let below = here.and_then(|here| Some(Path::new(path).strip_prefix(here).ok()?.display().to_string()));
+    below.unwrap_or_else(|| path.to_owned())
 }
 
 /// The answer of the guard, which knows the usage of budgets.

@@ -84,11 +84,11 @@ pub fn run(args: &TierArgs) -> Result<u8, Failure> {
     let allow: Vec<String> = tier_policy.allow.iter().map(|kind| kind.in_words() + "s").collect();
     let or_none = |words: String| if words.is_empty() { "nothing".to_owned() } else { words };
     print(&format!(
-        "tier {}\n  model     {model}\n  tools     {}\n  may do    {}\n  never     {}\n  deadline  {}\n  prompt    {prompt}\n",
+        "tier {}\n  model     {model}\n  tools     {}\n  may do    {}\n  denied    {}\n  deadline  {}\n  prompt    {prompt}\n",
         tier.number(),
         or_none(tools.join(", ")),
         or_none(allow.join(", ")),
-        or_none(by_program(&deny).join(", ")),
+        prefixes_denied(deny.len()),
         tier_policy.deadline,
     ));
     Ok(OK)
@@ -119,18 +119,12 @@ pub fn tool_limits<'a>(
     Ok(limits)
 }
 
-/// Groups commands by program: `docker restart, docker stop` becomes `docker restart|stop`.
-fn by_program(prefixes: &[String]) -> Vec<String> {
-    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
-    for prefix in prefixes {
-        let (program, verb) = prefix.rsplit_once(' ').unwrap_or((prefix, ""));
-        match groups.iter_mut().find(|(known, _)| *known == program) {
-            Some((_, verbs)) => verbs.push(verb),
-            None => groups.push((program, vec![verb])),
-        }
+/// The number of prefixes that the client denies without asking the hooks.
+fn prefixes_denied(number: usize) -> String {
+    match number {
+        0 => "nothing".to_owned(),
+        _ => format!(
+            "commands with one of {number} prefixes (`--json` lists them); hooks decide on the others"
+        ),
     }
-    groups
-        .into_iter()
-        .map(|(program, verbs)| format!("{program} {}", verbs.join("|")).trim_end().to_owned())
-        .collect()
 }

@@ -45,6 +45,18 @@ impl Reason {
     }
 }
 
+/// The maximum number of reasons in a text; further ones are counted.
+const MOST_REASONS: usize = 12;
+
+/// The texts of reasons, a line each.
+pub fn in_lines(reasons: &[Reason]) -> String {
+    let mut lines: Vec<&str> = reasons.iter().take(MOST_REASONS).map(|reason| reason.text.as_str()).collect();
+    let more = reasons.len().saturating_sub(MOST_REASONS);
+    let rest = format!("There are {more} more objections; `opsctl explain` lists them.");
+    lines.extend((more > 0).then_some(rest.as_str()));
+    lines.join("\n")
+}
+
 /// These reasons, each once.
 pub fn each_once(reasons: impl IntoIterator<Item = Reason>) -> Vec<Reason> {
     let mut found: Vec<Reason> = Vec::new();
