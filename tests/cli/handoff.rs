@@ -49,10 +49,24 @@ fn refused(sandbox: &Sandbox, why: &str) {
 }
 
 #[test]
+fn a_hand_over_of_a_service_that_is_not_listed_names_the_similar_one() {
+    let sandbox = sandbox();
+    sandbox.write("hosts.yaml", "services: {jellyfin: {}}\n");
+    let misspelt = good(2).to_string().replace("jellyfin", "jelyfin");
+    let written = sandbox.opsctl(&["handoff", "write"], misspelt.as_bytes());
+    assert_eq!(written.code, Some(0), "{written:?}");
+    assert!(
+        written.stderr.contains("no service `jelyfin` in hosts.yaml; did you mean `jellyfin`?"),
+        "{written:?}"
+    );
+}
+
+#[test]
 fn a_valid_hand_over_is_taken_once() {
     let sandbox = sandbox();
     let written = sandbox.opsctl(&["handoff", "write"], good(2).to_string().as_bytes());
     assert_eq!(written.stdout, "handed over to tier 2: jellyfin; end the session now\n", "{written:?}");
+    assert_eq!(written.stderr, "", "{written:?}");
     let checked = sandbox.opsctl(&["handoff", "check"], b"");
     assert_eq!((checked.code, checked.stdout.as_str()), (Some(0), "handed over to tier 2: jellyfin\n"));
     let taken = sandbox.opsctl(&["handoff", "take", "--from", "1"], b"");

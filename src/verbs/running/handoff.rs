@@ -7,6 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use clap::{Args, Subcommand};
 
 use crate::machine::environment::Environment;
+use crate::machine::installation;
 use crate::machine::notify;
 use crate::machine::records;
 use crate::machine::runner::RunnerEnvironment;
@@ -14,6 +15,7 @@ use crate::sessions::handoff;
 use crate::sessions::handoff::desk::Desk;
 use crate::sessions::handoff::{Handoff, HandoffError, MAX_BYTES};
 use crate::verbs::facts::Facts;
+use crate::verbs::setup::services;
 use crate::verbs::terminal::{FAILED, Failure, OK, complain, complain_all, print};
 use opsctl_ledger::Source;
 use opsctl_policy::model::records::event::{Level, NewEvent};
@@ -129,6 +131,14 @@ fn write(desk: &Desk, from: Tier, environment: &Environment) -> Result<u8, Failu
         announce(environment, session, from, &refused(from, error), None, Utc::now());
     }
     let handoff = checked?;
+    let inventory = installation::in_force(environment, &mut vec![]).installation.inventory;
+    for service in &handoff.services {
+        // The next session can act on a service that is not listed, too.
+        let remedy = "correct it and hand over again, or go on if that is its name";
+        if let Err(unknown) = services::known(environment, &inventory, service, remedy) {
+            complain(unknown);
+        }
+    }
     desk.put(&handoff.text).map_err(|error| {
         let remedy = "name a writable folder with CLAUDEOPS_STATE_DIR";
         Failure::unwritable(&desk.open_file(), &error, remedy)
