@@ -246,15 +246,11 @@ mod tests {
         let now = at.parse().unwrap();
         let decision = NewDecision {
             call: CallId { session: Some("s"), tool_use: None },
-            tier: None,
             verdict: "deny",
             rule: "never tier",
-            actions: "",
-            services: "",
-            budgets: "",
-            reason: "",
             effect: Some(Effect::Changes),
             took: Some(Duration::from_micros(2500)),
+            ..NewDecision::default()
         };
         change.note_decision(&decision, now).unwrap();
         change.note_time("stop", Duration::from_mins(1), now).unwrap();

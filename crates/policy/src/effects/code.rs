@@ -6,7 +6,7 @@ use super::http::address::Address;
 use super::proof::{Proof, READS};
 use super::reason::Why;
 use opsctl_reader::catalogue::program::Language;
-use opsctl_reader::languages::{names, only_reads, perl};
+use opsctl_reader::languages::{names, only_reads, perl, python};
 use opsctl_reader::shell::{Command, Word};
 use opsctl_reader::terms::effect::Effect;
 
@@ -52,6 +52,11 @@ pub fn effect(command: &Command, language: Language, runs: bool) -> Proof {
             return (Effect::Changes, Why::Code);
         }
         Some(Code::Edits(_)) => false,
+        Some(Code::Runs(code))
+            if language == Language::Python && python::only_tidies_scratch(&code, &may_ask) =>
+        {
+            return (Effect::Changes, Why::Statement);
+        }
         Some(Code::Runs(code)) => only_reads(&code, language, command.is_followed, &may_ask),
     };
     if harmless { READS } else { unknown }

@@ -3,7 +3,7 @@
 use super::line::{Arguments, Line, Named, named};
 use super::platforms::engine;
 use crate::catalogue::lookup::Usage;
-use crate::catalogue::options::{Item, Scanner};
+use crate::catalogue::options::{Item, Name, Scanner};
 use crate::catalogue::program::{Does, HostWords, How, Options, Program, Stated, Words};
 use crate::shell::{FAILED, Word, glob, host_of};
 use crate::terms::action::{Action, ActionKind, Family, Target, Verb};
@@ -50,7 +50,8 @@ impl<'a> Call<'a> {
             usage.before.is_some_and(|(outer_program, _)| outer.has_surely(&outer_program.form.quiet));
         // A verb with nothing but a class has the options of its program, as far as their names are clear.
         let is_clear = |option: &&&str| {
-            option.starts_with("--")
+            let is_help = **option == "-h" && !Name::Short('h').is_any(&usage.value());
+            (option.starts_with("--") || is_help)
                 && **option != "--version"
                 && usage.form.quiet.is_empty()
                 && usage.form.effect.is_some_and(

@@ -16,6 +16,9 @@ struct Cases {
     reads: Vec<String>,
     /// Code that is not.
     unproved: Vec<String>,
+    /// Code that changes nothing but files and folders of scratch, and code that may change others.
+    tidies: Vec<String>,
+    tidies_not: Vec<String>,
     /// Code that reads but for a file that it writes, by the file.
     writes: BTreeMap<String, Vec<String>>,
     /// Statements by what they destroy; an empty text for nothing.
@@ -105,4 +108,13 @@ fn only_code_that_is_proved_to_read_reads() {
 #[test]
 fn distinguishes_statements_that_destroy_or_change_accounts_from_queries() {
     check_statements(sql::destroys, sql::changes_accounts);
+}
+
+#[test]
+fn code_that_tidies_scratch_changes_nothing_else() {
+    let Cases { tidies, tidies_not, .. } = rows("python");
+    let all = tidies.iter().map(|code| (code, true)).chain(tidies_not.iter().map(|code| (code, false)));
+    for (code, expected) in all {
+        assert_eq!(python::only_tidies_scratch(code, &|_| true), expected, "{code}");
+    }
 }
