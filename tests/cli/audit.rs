@@ -120,6 +120,8 @@ fn decisions_are_found_by_service_verdict_rule_session_and_time() {
         (&["--until", "2099-01-01T00:00:00Z"], 5),
         (&["--host", "ie01"], 1),
         (&["--host", "ie02"], 0),
+        (&["--command", "docker restart"], 4),
+        (&["--command", "Docker"], 0),
         (&["--tier", "2"], 5),
         (&["--tier", "3"], 0),
         (&["--since", "2099-01-01T00:00:00Z"], 0),

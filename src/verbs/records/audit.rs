@@ -37,6 +37,9 @@ pub struct AuditArgs {
     /// Only decisions on commands that concern this host, by its name or address
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
+    /// Only decisions on commands that contain this text
+    #[arg(long, value_name = "TEXT")]
+    command: Option<String>,
     /// Only decisions in sessions of this tier
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
     tier: Option<u8>,
@@ -89,6 +92,7 @@ pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
         until: args.until,
         host: args.host.as_deref().map(|host| inventory.host_of(host)),
         tier: args.tier,
+        command: args.command.as_deref(),
         agent: args.agent.as_deref(),
         ..Which::default()
     };

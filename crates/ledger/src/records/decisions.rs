@@ -118,6 +118,8 @@ pub struct Which<'a> {
     pub service: Option<&'a str>,
     /// Those that concern this host; only decisions do.
     pub host: Option<&'a str>,
+    /// Those whose command contains this text; only decisions have one.
+    pub command: Option<&'a str>,
     /// Those of this tier; only decisions have one.
     pub tier: Option<u8>,
     /// Those with this verdict; only decisions have one.
@@ -248,12 +250,25 @@ impl Ledger {
     /// The latest matching decisions, at most `count`, newest first.
     pub fn decisions(&self, which: Which<'_>, count: u32) -> Result<Vec<Decision>> {
         let Which {
-            service, host, tier, verdict, rule, session, since, until, after, through, agent, ..
+            service,
+            host,
+            command,
+            tier,
+            verdict,
+            rule,
+            session,
+            since,
+            until,
+            after,
+            through,
+            agent,
+            ..
         } = which;
         let (since, until) = (since.map(time::write), until.map(time::write));
         // Words have no index.
         let is_bounded = session.is_some() || since.is_some() || after.is_some();
-        let has_words = service.is_some() || host.is_some() || rule.is_some() || agent.is_some();
+        let has_words =
+            service.is_some() || host.is_some() || command.is_some() || rule.is_some() || agent.is_some();
         let searched = (!is_bounded && (has_words || tier.is_some())).then_some(SEARCHED);
         let select = Select::new(COLUMNS)
             .only("session_id = ?", session.as_ref())
@@ -266,6 +281,7 @@ impl Ledger {
             .only("id > (SELECT max(id) FROM hook_decisions) - ?", searched.as_ref())
             .only("agent = ?", agent.as_ref())
             .only("instr(' ' || services || ' ', ' ' || ? || ' ') > 0", service.as_ref())
+            .only("instr(command, ?) > 0", command.as_ref())
             .only("instr(' ' || hosts || ' ', ' ' || ? || ' ') > 0", host.as_ref())
             .only("instr(' ' || rule || ' ', ' ' || ? || ' ') > 0", rule.as_ref())
             .then(if through.is_none() && (since.is_some() || until.is_some() || verdict.is_some()) {
