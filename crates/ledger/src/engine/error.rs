@@ -80,8 +80,9 @@ fn remedy(place: &Place, error: &Error) -> &'static str {
             }
         };
     }
-    // A development version of the first release has created fewer tables.
-    if matches!(error, Error::Unreleased(_)) || error.to_string().contains("no such table") {
+    // A development version of the first release has created fewer tables and columns.
+    let lacks = ["no such table", "no such column", "has no column named"];
+    if matches!(error, Error::Unreleased(_)) || lacks.iter().any(|text| error.to_string().contains(text)) {
         return "move the file away; opsctl creates a new ledger";
     }
     match error.file_code() {
