@@ -14,7 +14,7 @@ use crate::machine::request::Request;
 use crate::machine::warning::Warning;
 use opsctl_policy::effects::PartEffect;
 use opsctl_policy::model::records::event::{HookCall, ToolCall};
-use opsctl_policy::model::records::verdict::{Asked, ResolvedAction, Verdict};
+use opsctl_policy::model::records::verdict::{Asked, Reason, ResolvedAction, Verdict};
 use opsctl_policy::model::rights::policy::Tier;
 use opsctl_policy::rules::secrets;
 use opsctl_redact::shortened;
@@ -75,6 +75,9 @@ pub struct Explained {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asks: bool,
     pub reasons: Vec<String>,
+    /// The rules of the reasons, each once; left out if there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<String>,
     /// `redacted` for a command that prints secrets by design, if secrets in the output are replaced; left out otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
@@ -177,12 +180,14 @@ fn explained(
     verdict: &Verdict,
     text: &dyn Fn(&str) -> String,
 ) -> Explained {
-    let (decision, reasons) = match verdict {
-        Verdict::Silent => ("allow", vec![]),
-        Verdict::Deny(reasons) | Verdict::Ask(Asked { reasons, .. }) => {
-            ("deny", reasons.iter().map(|reason| text(&reason.text)).collect())
-        }
+    let (decision, found): (_, &[Reason]) = match verdict {
+        Verdict::Silent => ("allow", &[]),
+        Verdict::Deny(reasons) | Verdict::Ask(Asked { reasons, .. }) => ("deny", reasons),
     };
+    let reasons = found.iter().map(|reason| text(&reason.text)).collect();
+    let mut rules: Vec<String> = found.iter().map(|reason| reason.rule.to_owned()).collect();
+    rules.sort_unstable();
+    rules.dedup();
     let action = |found: &ResolvedAction| {
         let ResolvedAction { action, service, host, note, .. } = found;
         let text = |part: &String| text(part);
@@ -214,6 +219,7 @@ fn explained(
         decision: decision.to_owned(),
         asks: matches!(verdict, Verdict::Ask(_)),
         reasons,
+        rules,
         output: None,
     }
 }

@@ -54,6 +54,7 @@ mod setup {
     pub mod render;
     pub mod services;
     pub mod suggest;
+    pub mod test;
 }
 
 use std::ffi::OsString;
@@ -66,7 +67,7 @@ use facts::{Facts, below, verb_of};
 use guarding::{approvals, explain, guarded, hook, notify, serve};
 use records::{audit, cooldown, db, events, grant, metrics, prune, report, sessions, stats, status, verify};
 use running::{context, handoff, launch, mcp, session, tier};
-use setup::{demo, doctor, hosts, init, key, manual, rehearse, render, services, suggest};
+use setup::{demo, doctor, hosts, init, key, manual, rehearse, render, services, suggest, test};
 use terminal::{
     FAILED, Failure, OK, check_written, complain, complain_as_is, environment_in_force, mistakes, person,
     screen,
@@ -162,6 +163,7 @@ verbs! {
         Doctor: doctor, DoctorArgs, doctor::run;
         Rehearse: rehearse, RehearseArgs, rehearse::run;
         Suggest: suggest, SuggestArgs, suggest::run;
+        Test: test, TestArgs, test::run;
         Key: key, KeyArgs, key::run;
         Db: db, DbArgs, db::run;
     }

@@ -27,6 +27,7 @@ mod mcp;
 mod metrics;
 mod modes;
 mod place;
+mod policy_tests;
 mod programs;
 mod questions;
 mod render;
