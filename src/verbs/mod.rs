@@ -306,12 +306,9 @@ fn record_use(arguments: &[OsString], service: Option<&str>) -> Result<(), Ledge
     let words = arguments.iter().skip(1).map(|word| quoted(&word.to_string_lossy()));
     let command = std::iter::once("opsctl".to_owned()).chain(words).collect::<Vec<_>>().join(" ");
     let services = service.map(|name| services::meant(&inventory, name)).unwrap_or_default();
-    let act = OperatorAct {
-        person: &person::name(),
-        command: &command,
-        services: &services,
-        session: environment.shell_session(),
-    };
+    let session = environment.shell_session();
+    let person = if session.is_some() { "agent".to_owned() } else { person::name() };
+    let act = OperatorAct { person: &person, command: &command, services: &services, session };
     record::record_act(&environment.ledger, &act)
 }
 

@@ -102,6 +102,10 @@ fn what_persons_do_is_in_the_audit_with_their_names_and_counts_as_no_decision() 
     );
     let run = sandbox.opsctl(&["audit", "--verdict", "operator", "--limit", "1"], b"");
     assert!(run.stdout.contains("opsctl prune --keep 90d") && run.stdout.contains("by ada"), "{run:?}");
+    let run = sandbox.command_with(&["cooldown", "record", "adguard"], &[("CLAUDE_CODE_SESSION_ID", "c1")]);
+    assert!(run.status.success(), "{run:?}");
+    let found = decisions(&sandbox, &["--verdict", "operator", "--limit", "1"]);
+    assert_eq!((&found[0]["person"], &found[0]["session"]), (&json!("agent"), &json!("c1")), "{found:?}");
     let stats = sandbox.opsctl(&["stats"], b"");
     assert!(!stats.stdout.contains("operator"), "{stats:?}");
 }
