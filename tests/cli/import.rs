@@ -188,7 +188,7 @@ fn what_a_compose_file_states_in_part_is_marked() {
 ";
     let found = imported_from("s/compose.yaml", text);
     for line in [
-        "  # git: guess: its container_name has a variable that is not known\n",
+        "  # guess: git: its container_name has a variable that is not known\n",
         "  # git: port ${SSHPORT}:23 has a variable that is not known: add it as `tcp`\n",
         "  # git: port ${WEB} has a variable that is not known: add it as `tcp`\n",
         "health: {url: \"https://docker-host:8443/ping\", insecure: true}",
@@ -196,6 +196,76 @@ fn what_a_compose_file_states_in_part_is_marked() {
     ] {
         assert!(found.contains(line), "{line}: {found}");
     }
+}
+
+#[derive(serde::Deserialize)]
+struct Repository {
+    name: String,
+    files: std::collections::BTreeMap<String, String>,
+    has: Vec<String>,
+    #[serde(default)]
+    lacks: Vec<String>,
+}
+
+#[test]
+fn repositories_become_hosts_and_services() {
+    let text = std::fs::read_to_string(fixture("repositories.yaml")).unwrap();
+    for Repository { name, files, has, lacks } in serde_saphyr::from_str::<Vec<Repository>>(&text).unwrap() {
+        let sandbox = Sandbox::new();
+        for (file, text) in files {
+            sandbox.write(&format!("lab/{file}"), &text);
+        }
+        let run = sandbox.opsctl(&["init", "--from", "lab", "new"], b"");
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{name}");
+        let render = ["render", "--hosts", "new/hosts.yaml", "--out", "project"];
+        assert_eq!(sandbox.opsctl(&render, b"").code, Some(0), "{name}");
+        let found = sandbox.read("new/hosts.yaml");
+        let found = found.split_once("\npolicy:").unwrap().0;
+        for line in has {
+            assert!(found.lines().any(|found| found.starts_with(&line)), "{name}: {line}\n{found}");
+        }
+        for text in lacks {
+            assert!(!found.contains(&text), "{name}: {text}\n{found}");
+        }
+    }
+}
+
+#[test]
+fn a_wrong_file_of_a_repository_is_reported_and_the_others_are_imported() {
+    let sandbox = Sandbox::new();
+    sandbox.write("lab/a/compose.yaml", "services: {a: {image: a}}\n");
+    sandbox.write("lab/b/compose.yaml", "services: [\n");
+    sandbox.write("lab/c/compose.yaml", "web: {image: a}\n");
+    let run = sandbox.opsctl(&["init", "--from", "lab", "new"], b"");
+    let reasons = [
+        "a bracket that is not closed in lab/b/compose.yaml, line 1, column 11; add the closing `]` or `}`",
+        "lab/c/compose.yaml has no `services`; put its services below that key, or remove the file",
+    ];
+    let messages: String = reasons.iter().map(|why| format!("opsctl: not imported: {why}\n")).collect();
+    assert_eq!((run.code, run.stderr), (Some(0), messages));
+    let text = sandbox.read("new/hosts.yaml");
+    assert!(reasons.iter().all(|why| text.contains(&format!("# not imported: {why}\n"))), "{text}");
+    assert!(text.contains("\n  a:\n"), "{text}");
+}
+
+#[test]
+fn every_wrong_source_is_reported_at_once() {
+    let sandbox = sandbox();
+    sandbox.write("empty/notes.txt", "nothing");
+    sandbox.write("a/compose.yaml", "services: {a: {image: a}}\n");
+    sandbox.write("b/compose.yaml", "services: [\n");
+    let sources = ["missing", "a", "empty", "systemd:-x", "b", "kube:other"];
+    let run = import(&sandbox, &sources);
+    let lines = [
+        "`-x` is not an ssh destination; write one such as `root@nas`",
+        "missing cannot be read (No such file or directory (os error 2)); check its name and rights",
+        "no host and no service in empty; name a file or folder with compose files, inventories, quadlets or manifests",
+        "a bracket that is not closed in b/compose.yaml, line 1, column 11; add the closing `]` or `}`",
+        "kube:other: kubectl failed: error: context \"other\" does not exist; try it by hand",
+    ];
+    let expected: String = lines.iter().map(|line| format!("opsctl: {line}\n")).collect();
+    assert_eq!((run.code, run.stderr), (Some(1), expected));
+    assert!(!sandbox.path("lab").exists());
 }
 
 #[test]
@@ -264,7 +334,7 @@ fn a_source_that_gives_nothing_is_an_error_with_a_remedy_and_writes_nothing() {
         ),
         (
             "empty",
-            "opsctl: no compose file, Ansible inventory or playbook in empty; name a file, or a folder that contains some\n",
+            "opsctl: no host and no service in empty; name a file or folder with compose files, inventories, quadlets or manifests\n",
         ),
         (
             "kube:other",

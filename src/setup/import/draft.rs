@@ -1,6 +1,6 @@
 //! The hosts and services that sources have in common, before they are written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::known::Known;
 use opsctl_policy::model::installation::inventory::Inventory;
@@ -23,6 +23,8 @@ pub struct Draft {
     pub services: Vec<Service>,
     /// What was not read, one sentence each.
     pub notes: Vec<String>,
+    /// Why files of folders were not read, although others of the folder were.
+    pub unread: Vec<String>,
     /// What is known by name.
     pub known: Known,
 }
@@ -34,6 +36,8 @@ pub struct Host {
     pub name: String,
     /// An IP address or DNS name.
     pub address: String,
+    /// Whether a source states its address; otherwise its name is the address.
+    pub is_stated: bool,
     /// The ssh destination.
     pub ssh: Option<String>,
     /// How it is asked: keys with their values as YAML.
@@ -45,13 +49,17 @@ pub struct Host {
 impl Host {
     /// A host that is asked as each one is.
     pub fn new(name: String, address: String, ssh: Option<String>, comments: Vec<String>) -> Self {
-        Self { name, address, ssh, asking: BTreeMap::new(), comments }
+        Self { name, address, is_stated: true, ssh, asking: BTreeMap::new(), comments }
     }
 
     fn merge(&mut self, other: Self) {
-        self.ssh = self.ssh.take().or(other.ssh);
+        let is_new = |comment: &String| self.is_stated == other.is_stated || !comment.starts_with("guess: ");
+        let comments = other.comments.iter().filter(|comment| is_new(comment)).cloned().collect();
+        if self.is_stated == other.is_stated {
+            self.ssh = self.ssh.take().or(other.ssh);
+        }
         self.asking = other.asking.into_iter().chain(std::mem::take(&mut self.asking)).collect();
-        extend_new(&mut self.comments, other.comments);
+        extend_new(&mut self.comments, comments);
     }
 
     /// The port of its ssh destination, if that states one.
@@ -70,11 +78,13 @@ opsctl_reader::words! {
         Projects = "projects",
         Units = "units",
         Workloads = "workloads",
+        Guests = "guests",
         Releases = "releases",
         Playbooks = "playbooks",
         Needs = "needs",
         Health = "health",
         Tcp = "tcp",
+        Unchecked = "unchecked",
         Data = "data",
     }
 }
@@ -129,6 +139,11 @@ impl Service {
         self.keys.get(&Key::Host)?.values.first().map(String::as_str)
     }
 
+    /// The first value of a key.
+    fn first(&self, key: Key) -> Option<String> {
+        self.keys.get(&key)?.values.first().cloned()
+    }
+
     fn may_be(&self, other: &Self) -> bool {
         let same_host = match (self.host(), other.host()) {
             (Some(own), Some(other)) => own == other,
@@ -164,11 +179,18 @@ impl Draft {
     /// Adds a host of an inventory, which is another one than a host with its address and another name: one machine may have
     /// several ssh servers. `full_name` is its name if another host has its short one.
     pub fn add_listed_host(&mut self, mut host: Host, full_name: String) {
-        if self.hosts.iter().any(|known| known.name == host.name && known.address != host.address) {
+        let is_another = |known: &Host| {
+            known.name == host.name && known.address != host.address && known.is_stated == host.is_stated
+        };
+        if self.hosts.iter().any(is_another) {
             host.name = full_name;
         }
         if let Some(known) = self.hosts.iter_mut().find(|known| known.name == host.name) {
-            if known.address != host.address {
+            // What another file states counts more than the name.
+            if host.is_stated && !known.is_stated {
+                std::mem::swap(known, &mut host);
+            }
+            if host.is_stated && known.address != host.address {
                 let comment = format!("guess: its address may be {}, which is stated, too", host.address);
                 push_new(&mut known.comments, comment);
             }
@@ -184,26 +206,60 @@ impl Draft {
 
     /// Adds a service, or what is new about a service that is there. One of the same name on another host gets the name of its
     /// host, too.
-    pub fn add_service(&mut self, mut service: Service) {
+    pub fn add_service(&mut self, service: Service) {
         if let Some(known) = self.services.iter_mut().find(|known| known.may_be(&service)) {
             known.merge(service);
             return;
         }
+        self.add_another(service);
+    }
+
+    /// Adds a service that is another one than all that are there.
+    fn add_another(&mut self, mut service: Service) {
         let is_taken = |name: &str| self.services.iter().any(|known| known.name == name);
         if is_taken(&service.name) {
-            let with_host = format!("{}-{}", service.name, service.host().unwrap_or("2"));
+            let behind = service.host().map(str::to_owned).or_else(|| service.first(Key::Projects));
+            let with_host = format!("{}-{}", service.name, behind.as_deref().unwrap_or("2"));
             let numbered = (2..).map(|number| format!("{}-{number}", service.name));
             let free = std::iter::once(with_host).chain(numbered).find(|name| !is_taken(name));
             service.notes.push(format!("another service is called {}, too", service.name));
-            service.name = free.unwrap_or(service.name);
+            let own = std::mem::replace(&mut service.name, free.unwrap_or_default());
+            // Its name was that of its container.
+            let has_part = [Key::Containers, Key::Units, Key::Workloads, Key::Guests, Key::Releases];
+            if !has_part.iter().any(|key| service.keys.contains_key(key)) {
+                service.add(Key::Containers, own);
+            }
         }
         self.services.push(service);
+    }
+
+    /// Adds a service that a file describes. If another file describes one of the same name, they are one service, which is a
+    /// guess; those of several compose projects are several services.
+    pub fn add_described(&mut self, mut service: Service) {
+        let project = service.first(Key::Projects);
+        if let Some(known) = self.services.iter_mut().find(|known| known.may_be(&service)) {
+            let is_another = |own: &String| project.as_ref().is_some_and(|project| project != own);
+            if known.first(Key::Projects).as_ref().is_some_and(is_another) {
+                service.on_host = known.on_host;
+                self.add_another(service);
+                return;
+            }
+            let news = service.sources.iter().filter(|source| !known.sources.contains(source));
+            let news: Vec<String> = news.cloned().collect();
+            if !news.is_empty() {
+                push_new(&mut known.notes, format!("guess: what {} states is about it, too", news.join(", ")));
+            }
+            known.merge(service);
+            return;
+        }
+        self.add_another(service);
     }
 
     /// Fills in what sources leave open: the host of services without one, and what depends on its address. `existing` is the
     /// inventory that the draft is added to.
     pub fn complete(&mut self, existing: &Inventory) {
         self.hosts.retain(|host| existing.find_host(&host.name).is_none());
+        self.follow_addresses(existing);
         self.follow_projects();
         self.state_hosts(existing);
         let listed = existing.hosts.iter().map(|host| (host.name.as_str(), host.address.as_str()));
@@ -261,21 +317,48 @@ impl Draft {
                 let comment = "guess: no source states a host; set its name, address and ssh destination";
                 let [name, address, comment] = [PLACEHOLDER, PLACEHOLDER, comment].map(str::to_owned);
                 self.hosts.push(Host::new(name, address, None, vec![comment]));
-                open.for_each(|service| service.add(Key::Host, PLACEHOLDER));
+                open.for_each(|service| service.guess(Key::Host, PLACEHOLDER, "no source states it"));
             }
             [only] => open.for_each(|service| service.guess(Key::Host, only, "the only host")),
             _ => open.for_each(|service| service.notes.push("its host is not known: add `host:`".to_owned())),
         }
     }
 
+    /// A port that is open on the address of a host belongs to that host.
+    fn follow_addresses(&mut self, existing: &Inventory) {
+        let listed = existing.hosts.iter().map(|host| (host.address.clone(), host.name.clone()));
+        let new = self.hosts.iter().map(|host| (host.address.clone(), host.name.clone()));
+        let hosts: BTreeMap<String, String> = listed.chain(new).collect();
+        for service in &mut self.services {
+            let own = service.host().map(str::to_owned);
+            let Some(ports) = service.keys.get_mut(&Key::Tcp) else { continue };
+            let mut found = None;
+            for port in &mut ports.values {
+                let Some((address, number)) = port.rsplit_once(':') else { continue };
+                let host = hosts.get(address.trim_matches(['[', ']']));
+                let is_its = |host: &&String| own.as_ref().or(found.as_ref()).is_none_or(|own| own == *host);
+                if let Some(host) = host.filter(is_its).cloned() {
+                    *port = number.to_owned();
+                    found = Some(host);
+                }
+            }
+            if let Some(host) = found.filter(|_| own.is_none()) {
+                service.guess(Key::Host, host, "a port of it is open on its address");
+            }
+        }
+    }
+
     /// Services without a host get the one on which another service of their compose project runs.
     fn follow_projects(&mut self) {
-        let project = |service: &Service| service.keys.get(&Key::Projects)?.values.first().cloned();
-        let stated =
-            self.services.iter().filter_map(|service| Some((project(service)?, service.host()?.to_owned())));
-        let stated: BTreeMap<String, String> = stated.collect();
+        let mut stated: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for service in &self.services {
+            if let (Some(project), Some(host)) = (service.first(Key::Projects), service.host()) {
+                stated.entry(project).or_default().insert(host.to_owned());
+            }
+        }
         for service in self.services.iter_mut().filter(|service| service.host().is_none()) {
-            if let Some(host) = project(service).and_then(|project| stated.get(&project)) {
+            let hosts = service.first(Key::Projects).and_then(|project| stated.get(&project));
+            if let Some(host) = hosts.filter(|hosts| hosts.len() == 1).and_then(BTreeSet::first) {
                 service.guess(Key::Host, host, "its compose project runs there");
             }
         }
@@ -309,14 +392,16 @@ fn with_address(service: &mut Service, address: Option<&str>) {
 
 /// A container, unit or workload belongs to one service of a host: the first one that names it.
 fn one_owner_per_name(services: &mut [Service]) {
-    let mut owners: BTreeMap<(Option<String>, Key, String), String> = BTreeMap::new();
+    let mut owners: BTreeMap<(Option<String>, Option<String>, Key, String), String> = BTreeMap::new();
     for service in services {
         let host = service.host().map(str::to_owned);
-        for key in [Key::Containers, Key::Units, Key::Workloads] {
+        for key in [Key::Containers, Key::Units, Key::Workloads, Key::Guests] {
+            // Several compose projects may have containers of one name.
+            let project = service.first(Key::Projects).filter(|_| key == Key::Containers);
             let Some(entry) = service.keys.get_mut(&key) else { continue };
             entry.values.retain(|value| {
-                let owner =
-                    owners.entry((host.clone(), key, value.clone())).or_insert_with(|| service.name.clone());
+                let place = (host.clone(), project.clone(), key, value.clone());
+                let owner = owners.entry(place).or_insert_with(|| service.name.clone());
                 let is_own = *owner == service.name;
                 if !is_own {
                     service.notes.push(format!("{value} is listed under {owner}"));

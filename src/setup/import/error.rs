@@ -19,7 +19,7 @@ pub enum ImportError {
     NoServices(PathBuf),
     /// A file or folder describes no host and no service.
     #[error(
-        "no compose file, Ansible inventory or playbook in {}; name a file, or a folder that contains some", .0.display()
+        "no host and no service in {}; name a file or folder with compose files, inventories, quadlets or manifests", .0.display()
     )]
     Nothing(PathBuf),
     /// For a source as the operator named it, a program cannot be started, fails, or gives an answer that cannot be read; its

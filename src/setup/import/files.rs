@@ -1,52 +1,84 @@
-//! Finds compose files, inventories and playbooks in a folder.
+//! Finds the files in a folder that describe hosts and services, and reads them.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::draft::Service;
 use super::error::ImportError;
 use super::known::Known;
+use super::projects::Finder;
 use super::sources::ansible::Inventory;
 use super::sources::compose::Project;
+use super::sources::home_assistant::{self, Assistant};
+use super::sources::kubernetes::{self, Stated};
+use super::sources::{proxmox, quadlet, tasks};
 use opsctl_inventory::error::HostsError;
 use opsctl_machine::plain_file::{self, Content};
 
 /// How deep folders are read, and how many files at most.
-const DEEPEST: usize = 6;
+const DEEPEST: usize = 12;
 const MOST_FILES: usize = 20_000;
 
 /// The maximum size of a file in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// What a folder or file contains.
+/// What a folder or file contains. What is from one file has its name for comments.
 #[derive(Debug, Default)]
 pub struct FoundFiles {
+    /// What the operator named.
+    pub root: PathBuf,
     /// Compose projects.
     pub projects: Vec<Project>,
-    /// Inventories, with their names for comments.
+    /// Inventories.
     pub inventories: Vec<(String, Inventory)>,
     /// Playbooks: file name, text, and name for comments.
     pub playbooks: Vec<(String, String, String)>,
+    /// Quadlets and guests.
+    pub services: Vec<Service>,
+    /// Workloads and releases.
+    pub manifests: Vec<(String, Stated)>,
+    /// Configurations of Home Assistant.
+    pub assistants: Vec<(String, Assistant)>,
+    /// The scripts of justfiles and Taskfiles.
+    pub scripts: Vec<(String, Vec<String>)>,
+    /// The files that cannot be read although they should be.
+    pub errors: Vec<ImportError>,
+    /// What is not read, one sentence each.
+    pub notes: Vec<String>,
 }
 
 impl FoundFiles {
     /// Whether nothing was found.
     pub fn is_empty(&self) -> bool {
-        self.projects.is_empty() && self.inventories.is_empty() && self.playbooks.is_empty()
+        self.projects.is_empty()
+            && self.inventories.is_empty()
+            && self.playbooks.is_empty()
+            && self.services.is_empty()
+            && self.manifests.is_empty()
+            && self.assistants.is_empty()
+            && self.scripts.is_empty()
     }
 
     /// Reads one file, of any name.
     pub fn in_file(file: &Path, known: &Known) -> Result<Self, ImportError> {
         let text = text(file).map_err(|error| unreadable(file, error))?;
-        let mut found = Self::default();
+        let mut found = Self { root: file.to_owned(), ..Self::default() };
         let source = shown(file, file);
-        let project = if is_yaml(file) { project(&[file.to_owned()], &source)? } else { None };
-        if let Some(project) = project {
-            found.projects.push(project);
-        } else if let Some(inventory) = inventory(file, &text, &known.skipped) {
+        let mut finder = Finder::new(file, known);
+        if is_yaml(file) && !finder.find_one(file) && finder.errors.is_empty() {
+            // A file that is named must at least be YAML.
+            yaml_of(file, &text)?;
+        }
+        found.take(finder);
+        if !found.projects.is_empty() || !found.errors.is_empty() {
+            return Ok(found);
+        }
+        found.add(file, &source, known);
+        if found.is_empty()
+            && let Some(inventory) = inventory(file, &text, known)
+        {
             found.inventories.push((source, inventory));
-        } else if is_one_of(&known.compose, name(file)) {
-            return Err(ImportError::NoServices(file.to_owned()));
         }
         Ok(found)
     }
@@ -54,37 +86,74 @@ impl FoundFiles {
     /// Reads a folder with everything below it.
     pub fn in_folder(folder: &Path, known: &Known) -> Result<Self, ImportError> {
         let mut files = Vec::new();
-        walk(folder, 0, &known.skipped, &mut files).map_err(|error| unreadable(folder, error))?;
-        let mut found = Self::default();
-        for file in &files {
-            let name = name(file);
+        walk(folder, 0, known, &mut files).map_err(|error| unreadable(folder, error))?;
+        let mut found = Self { root: folder.to_owned(), ..Self::default() };
+        let mut finder = Finder::new(folder, known);
+        finder.find(&files);
+        let is_compose: Vec<&PathBuf> = files.iter().filter(|file| finder.is_read(file)).collect();
+        for file in files.iter().filter(|file| !is_compose.contains(file)) {
             let source = shown(file, folder);
-            if is_one_of(&known.compose, name) {
-                // Of several, compose uses the first one.
-                let beside = |names: &[String]| {
-                    names.iter().map(|name| file.with_file_name(name)).find(|path| files.contains(path))
-                };
-                if beside(&known.compose).as_ref() == Some(file) {
-                    let chain: Vec<PathBuf> =
-                        std::iter::once(file.clone()).chain(beside(&known.overrides)).collect();
-                    let project = project(&chain, &source)?;
-                    found.projects.push(project.ok_or_else(|| ImportError::NoServices(file.clone()))?);
-                }
+            if found.add(file, &source, known) || !is_ansible(file) {
                 continue;
             }
-            let Some(text) = Some(file).filter(|file| is_ansible(file)).and_then(|file| text(file).ok())
-            else {
-                continue;
-            };
-            if is_inventory(file, folder, &known.inventories)
-                && let Some(inventory) = inventory(file, &text, &known.skipped)
+            let Ok(text) = text(file) else { continue };
+            if is_inventory(file, folder, known)
+                && let Some(inventory) = inventory(file, &text, known)
             {
                 found.inventories.push((source, inventory));
             } else if is_playbook(&text) {
-                found.playbooks.push((name.to_owned(), text, source));
+                found.playbooks.push((name(file).to_owned(), text, source));
             }
         }
+        found.take(finder);
         Ok(found)
+    }
+
+    fn take(&mut self, finder: Finder<'_>) {
+        self.projects = finder.projects;
+        self.errors.extend(finder.errors);
+        self.notes.extend(finder.notes);
+    }
+
+    /// Adds what a file states that is recognized by its name and content; whether it is one of these.
+    fn add(&mut self, file: &Path, source: &str, known: &Known) -> bool {
+        let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_lowercase();
+        let read = || text(file).unwrap_or_default();
+        let services = match extension {
+            "container" | "pod" | "kube" => {
+                quadlet::service(file, &read(), source, known).into_iter().collect()
+            }
+            "conf" => proxmox::configured(file, &read(), source).into_iter().collect(),
+            "tf" => proxmox::terraform(&read(), source),
+            _ => vec![],
+        };
+        if !services.is_empty() {
+            self.services.extend(services);
+            return true;
+        }
+        if stem == "justfile" || stem == ".justfile" || (stem == "taskfile" && is_yaml(file)) {
+            let scripts = tasks::scripts(file, &read());
+            if !scripts.is_empty() {
+                self.scripts.push((source.to_owned(), scripts));
+            }
+            return true;
+        }
+        if !is_yaml(file) && extension != "gotmpl" {
+            return false;
+        }
+        let text = read();
+        if name(file) == "configuration.yaml"
+            && let Some(assistant) = home_assistant::read(&text)
+        {
+            self.assistants.push((source.to_owned(), assistant));
+            return true;
+        }
+        let is_helmfile = stem.starts_with("helmfile") || file.iter().any(|part| part == "helmfile.d");
+        let stated = if is_helmfile { kubernetes::helmfile(&text) } else { kubernetes::manifest(&text) };
+        let is_one = !stated.is_empty();
+        self.manifests.extend(stated.into_iter().map(|stated| (source.to_owned(), stated)));
+        is_one
     }
 }
 
@@ -92,53 +161,53 @@ fn is_one_of(names: &[String], name: &str) -> bool {
     names.iter().any(|known| known == name)
 }
 
-fn walk(folder: &Path, depth: usize, skipped: &[String], files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+fn walk(folder: &Path, depth: usize, known: &Known, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     let entries = std::fs::read_dir(folder)?.filter_map(Result::ok).map(|entry| entry.path());
-    let mut entries: Vec<PathBuf> = entries.filter(|path| !name(path).starts_with('.')).collect();
+    let mut entries: Vec<PathBuf> = entries.collect();
     entries.sort();
     for path in entries {
+        let name = name(&path);
         if path.is_file() {
             if files.len() < MOST_FILES {
                 files.push(path);
             }
-        } else if depth < DEEPEST && path.is_dir() && !path.is_symlink() && !is_one_of(skipped, name(&path)) {
+        } else if depth < DEEPEST
+            && path.is_dir()
+            && !path.is_symlink()
+            && (!name.starts_with('.') || is_one_of(&known.hidden, name))
+            && !is_one_of(&known.skipped, &name.to_lowercase())
+        {
             // A folder that cannot be read, such as the data of a database, contains no such files.
-            let _ = walk(&path, depth + 1, skipped, files);
+            let _ = walk(&path, depth + 1, known, files);
         }
     }
     Ok(())
 }
 
-fn text(file: &Path) -> std::io::Result<String> {
+/// The text of a file.
+pub fn text(file: &Path) -> std::io::Result<String> {
     match plain_file::read(file, MAX_BYTES)? {
         Content::Bytes(bytes) => String::from_utf8(bytes).map_err(std::io::Error::other),
         Content::TooLarge(bytes) => Err(std::io::Error::other(format!("it has {bytes} bytes"))),
     }
 }
 
-fn name(path: &Path) -> &str {
+/// The name of a file or folder; empty for one that is not UTF-8.
+pub fn name(path: &Path) -> &str {
     path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
 /// A path for comments: relative to the folder that the operator has named, with the folder's own name.
-fn shown(file: &Path, named: &Path) -> String {
+pub fn shown(file: &Path, named: &Path) -> String {
     let below = named.parent().and_then(|parent| file.strip_prefix(parent).ok());
     below.unwrap_or(file).display().to_string()
 }
 
-/// The project of these files; `None` if they have no services.
-fn project(chain: &[PathBuf], source: &str) -> Result<Option<Project>, ImportError> {
-    let contents = chain.iter().map(|file| yaml(file)).collect::<Result<_, _>>()?;
-    let folder = chain.first().and_then(|file| Some(file.canonicalize().ok()?.parent()?.to_owned()));
-    let Some(folder) = folder else { return Ok(None) };
-    let dot_env = text(&folder.join(".env")).unwrap_or_default();
-    Ok(Project::new(source.to_owned(), folder, contents, &dot_env))
-}
-
-fn yaml(file: &Path) -> Result<Value, ImportError> {
-    let text = text(file).map_err(|error| unreadable(file, error))?;
-    serde_saphyr::from_str(&text).map_err(|error| {
-        ImportError::Syntax(HostsError { file: file.to_owned(), text, mistakes: vec![error.into()] })
+/// The content of a text in YAML; a mistake is shown with the file.
+pub fn yaml_of(file: &Path, text: &str) -> Result<Value, ImportError> {
+    serde_saphyr::from_str(text).map_err(|error| {
+        let (file, text) = (file.to_owned(), text.to_owned());
+        ImportError::Syntax(HostsError { file, text, mistakes: vec![error.into()] })
     })
 }
 
@@ -154,21 +223,23 @@ fn is_ansible(file: &Path) -> bool {
     is_yaml(file) || file.extension().is_none_or(|extension| extension == "ini")
 }
 
-/// Whether the name of the file, or of a folder above it, is that of an inventory.
-fn is_inventory(file: &Path, root: &Path, names: &[String]) -> bool {
-    let is_one = |path: &Path| {
-        path.file_stem().and_then(|stem| stem.to_str()).is_some_and(|stem| is_one_of(names, stem))
-    };
-    is_one(file) || file.ancestors().skip(1).take_while(|folder| folder.starts_with(root)).any(is_one)
+/// Whether the name of the file, or of a folder above it, is that of an inventory, and none is that of another one than that in
+/// use.
+fn is_inventory(file: &Path, root: &Path, known: &Known) -> bool {
+    let stem = |path: &Path| path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_lowercase();
+    let names: Vec<String> =
+        file.ancestors().take_while(|path| *path != root && path.starts_with(root)).map(stem).collect();
+    names.iter().chain([&stem(root)]).any(|name| is_one_of(&known.inventories, name))
+        && !names.iter().any(|name| is_one_of(&known.other_inventories, name))
 }
 
 /// The inventory in a file, with the variables in `host_vars` and `group_vars` beside it.
-fn inventory(file: &Path, text: &str, skipped: &[String]) -> Option<Inventory> {
+fn inventory(file: &Path, text: &str, known: &Known) -> Option<Inventory> {
     let mut inventory = if is_yaml(file) { Inventory::of_yaml(text)? } else { Inventory::of_ini(text) };
     let folder = file.parent()?;
     for (kind, is_group) in [("group_vars", true), ("host_vars", false)] {
         let mut files = Vec::new();
-        let _ = walk(&folder.join(kind), 0, skipped, &mut files);
+        let _ = walk(&folder.join(kind), 0, known, &mut files);
         for file in files {
             let Ok(below) = file.strip_prefix(folder.join(kind)) else { continue };
             let first = below.components().next().map(|part| part.as_os_str().to_string_lossy().into_owned());

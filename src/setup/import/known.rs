@@ -14,10 +14,30 @@ pub struct Known {
     pub compose: Vec<String>,
     /// Compose files that are merged over them.
     pub overrides: Vec<String>,
+    /// Globs of compose files beside them.
+    pub compose_like: Vec<String>,
+    /// Globs of the files of a swarm.
+    pub stacks: Vec<String>,
+    /// Globs of compose files that state what runs in production.
+    pub production: Vec<String>,
+    /// Globs of compose files that are left out.
+    pub development: Vec<String>,
+    /// Globs of files that are no compose file.
+    pub never_compose: Vec<String>,
+    /// Names under which Home Assistant runs.
+    pub home_assistant: Vec<String>,
+    /// Names of files without a dot.
+    pub files: Vec<String>,
+    /// Names of folders that are mounted under their own name.
+    pub folders: Vec<String>,
     /// Stems of files, or names of folders, that are inventories of Ansible.
     pub inventories: Vec<String>,
-    /// Folders that contain no such files.
+    /// Folders that contain no such files, or none that are in use.
     pub skipped: Vec<String>,
+    /// Hidden folders that may contain such files.
+    pub hidden: Vec<String>,
+    /// Stems of inventories, and names of their folders, that are not the one in use.
+    pub other_inventories: Vec<String>,
     /// Compose services that say nothing without their project.
     pub general: Vec<String>,
     /// Folders of a host that contain no data of a service, with everything below them.

@@ -6,6 +6,7 @@ mod error;
 mod files;
 mod known;
 pub mod naming;
+mod projects;
 mod running;
 mod source;
 mod sources;
@@ -13,6 +14,6 @@ mod sources;
 mod tests;
 pub mod text;
 
-pub use draft::push_new;
+pub use draft::{Draft, push_new};
 pub use error::ImportError;
 pub use source::{Source, read};

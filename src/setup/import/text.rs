@@ -19,6 +19,7 @@ pub fn whole(draft: &Draft, starter: &str) -> String {
     text += "# The hosts and services that the agent operates, and its limits, written by `opsctl init --from`.\n\
              # Check what is marked as a guess; docs/hosts-yaml.md lists every key.\n";
     text += &draft.notes.iter().map(|note| comment("", note)).collect::<String>();
+    text += &draft.unread.iter().map(|why| comment("", &format!("not imported: {why}"))).collect::<String>();
     text += "\nhosts:\n";
     text += &draft.hosts.iter().map(host).collect::<String>();
     text += "\nservices:\n";
@@ -107,7 +108,7 @@ fn services<'a>(services: impl IntoIterator<Item = &'a Service>) -> String {
 }
 
 fn host(host: &Host) -> String {
-    let Host { name, address, ssh, asking, comments } = host;
+    let Host { name, address, ssh, asking, comments, .. } = host;
     let ssh = ssh.as_ref().map(|ssh| format!(", ssh: {}", scalar(ssh))).unwrap_or_default();
     let asking: String = asking.iter().map(|(key, value)| format!(", {key}: {value}")).collect();
     line(&format!("  {}: {{address: {}{ssh}{asking}}}", scalar(name), scalar(address)), comments)
@@ -115,7 +116,11 @@ fn host(host: &Host) -> String {
 
 fn service(service: &Service) -> String {
     let Service { name, keys, notes, .. } = service;
-    let mut text: String = notes.iter().map(|note| comment("  ", &format!("{name}: {note}"))).collect();
+    let about = |note: &String| match note.strip_prefix("guess: ") {
+        Some(guess) => format!("guess: {name}: {guess}"),
+        None => format!("{name}: {note}"),
+    };
+    let mut text: String = notes.iter().map(|note| comment("  ", &about(note))).collect();
     if keys.is_empty() {
         return format!("{text}  {}: {{}}\n", scalar(name));
     }

@@ -13,12 +13,13 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use super::render::TierChoice;
 use crate::guard::approval::{ApprovalError, KeyError};
 use crate::setup::import;
-use crate::setup::import::Source;
+use crate::setup::import::{Draft, Source};
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::{Failure, OK, Text, complain, print, screen};
+use crate::verbs::terminal::{FAILED, Failure, OK, Text, complain, complain_all, print, screen};
 use opsctl_inventory::error::HostsError;
 use opsctl_inventory::{Installation, load};
 use opsctl_machine::plain_file;
+use opsctl_policy::model::installation::inventory::Inventory;
 
 /// The `hosts.yaml` of an installation that imports nothing.
 const HOSTS: &str = include_str!("../../../templates/starter/hosts.yaml");
@@ -83,7 +84,8 @@ const GUARD_FOLDER: &str = "guard-ssh";
     --entrypoint opsctl opsctl init /here/homelab
 
 Sources of --from:
-  a compose file, an Ansible inventory, or a folder with such files
+  a repository: its compose files, inventories and playbooks, quadlets,
+                   releases, guests, tasks; or one such file
   kube:CONTEXT     the workloads of a cluster, through kubectl
   ssh://HOST       the containers of a host; also docker:HOST, podman:HOST
   systemd:HOST     the enabled units that run on a host, through ssh
@@ -100,7 +102,7 @@ pub struct InitArgs {
     force: bool,
     /// Write the hosts and services of this source to hosts.yaml; may be repeated
     #[arg(long, value_name = "SOURCE", value_hint = clap::ValueHint::AnyPath)]
-    from: Vec<Source>,
+    from: Vec<String>,
     /// Show what the sources would add to hosts.yaml as a unified diff, and write nothing
     #[arg(long, requires = "from", conflicts_with = "egress")]
     diff: bool,
@@ -155,12 +157,20 @@ pub fn run(args: &InitArgs) -> Result<u8, Failure> {
     };
     let from = if from.is_empty() && asks {
         ask("Import from a compose file, an inventory, a folder, ssh://HOST, …", "nothing", |answer| {
-            if answer == "nothing" { Ok(vec![]) } else { answer.split_whitespace().map(str::parse).collect() }
+            let one = |text: &str| text.parse::<Source>().map(|_| text.to_owned());
+            if answer == "nothing" { Ok(vec![]) } else { answer.split_whitespace().map(one).collect() }
         })?
     } else {
         from.clone()
     };
-    let hosts = if from.is_empty() { HOSTS.to_owned() } else { imported(&from)? };
+    let hosts = if from.is_empty() {
+        HOSTS.to_owned()
+    } else {
+        match imported(&from)? {
+            Ok(text) => text,
+            Err(code) => return Ok(code),
+        }
+    };
     let hosts = hosts.replace(TIER, &of_tier(tier));
     for name in FOLDERS.into_iter().chain((*guard || *fleet).then_some(GUARD_FOLDER)) {
         let path = folder.join(name);
@@ -239,22 +249,40 @@ fn new_password() -> Result<String, Failure> {
     Ok(BASE64URL_NOPAD.encode(&bytes))
 }
 
-/// The text of a new `hosts.yaml` with what the sources state.
-fn imported(from: &[Source]) -> Result<String, Failure> {
-    let mut draft = import::read(from)?;
-    draft.complete(&Installation::default().inventory);
+/// What the sources state, without what `inventory` has; the exit code if some of them are wrong, after each of them was
+/// reported. Files of a folder that are not read, although others of it are, are reported, too.
+fn drafted(from: &[String], inventory: &Inventory) -> Result<Draft, u8> {
+    let (sources, wrong): (Vec<_>, Vec<_>) = from.iter().map(|text| text.parse::<Source>()).partition(Result::is_ok);
+    let sources: Vec<Source> = sources.into_iter().filter_map(Result::ok).collect();
+    complain_all(wrong.iter().filter_map(|wrong| wrong.as_ref().err()));
+    let read = import::read(&sources);
+    complain_all(read.as_ref().err().into_iter().flatten());
+    let Some(mut draft) = read.ok().filter(|_| wrong.is_empty()) else { return Err(FAILED) };
+    complain_all(draft.unread.iter().map(|why| format!("not imported: {why}")));
+    draft.complete(inventory);
+    Ok(draft)
+}
+
+/// The text of a new `hosts.yaml` with what the sources state; the exit code if some of them are wrong.
+fn imported(from: &[String]) -> Result<Result<String, u8>, Failure> {
+    let draft = match drafted(from, &Installation::default().inventory) {
+        Ok(draft) => draft,
+        Err(code) => return Ok(Err(code)),
+    };
     let text = import::text::whole(&draft, HOSTS);
     checked(&text)?;
-    Ok(text)
+    Ok(Ok(text))
 }
 
 /// Prints the lines that the sources add to a `hosts.yaml`, which may not exist yet.
-fn show_diff(file: &Path, from: &[Source]) -> Result<u8, Failure> {
+fn show_diff(file: &Path, from: &[String]) -> Result<u8, Failure> {
     let is_new = !file.exists();
     let installation = if is_new { Installation::default() } else { load::load(file)? };
     let before = if is_new { String::new() } else { plain_file::text(file)? };
-    let mut draft = import::read(from)?;
-    draft.complete(&installation.inventory);
+    let draft = match drafted(from, &installation.inventory) {
+        Ok(draft) => draft,
+        Err(code) => return Ok(code),
+    };
     let after =
         import::text::added(&draft, &before, &installation.inventory).ok_or_else(|| not_a_block(file))?;
     checked(&after)?;

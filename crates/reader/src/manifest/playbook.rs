@@ -8,12 +8,20 @@ use crate::languages::names::{Names, manifests as names};
 /// The one service that the variables of the plays name, otherwise the one container or unit of their tasks; `None` for a text
 /// that names none or several.
 pub fn service(text: &str) -> Option<String> {
+    stated(text).or_else(|| {
+        let file: Value = serde_saphyr::from_str(text).ok()?;
+        only(&names_of(Some(&file), names::PLAY_MODULES))
+    })
+}
+
+/// The one service that the variables of the plays name.
+pub fn stated(text: &str) -> Option<String> {
     let file: Value = serde_saphyr::from_str(text).ok()?;
     let plays = file.as_list()?.iter().filter_map(Value::as_map);
     let vars = plays.filter_map(|play| play.get("vars")?.as_map());
     let stated =
         vars.filter_map(|vars| names::SERVICE_VARIABLES.iter().find_map(|key| vars.get(key)?.literal()));
-    only(&stated.collect()).or_else(|| only(&names_of(Some(&file), names::PLAY_MODULES)))
+    only(&stated.collect())
 }
 
 /// The containers and units that the tasks of the plays manage.

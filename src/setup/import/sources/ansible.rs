@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::setup::import::draft::{Draft, Host, Key, Service, push_new};
 use crate::setup::import::naming::{self, is_name};
+use opsctl_policy::paths::glob::matches;
 use opsctl_reader::manifest::playbook;
 
 /// An inventory: its groups, and the variables of groups and hosts.
@@ -30,6 +31,12 @@ const PORT: [&str; 2] = ["ansible_port", "ansible_ssh_port"];
 
 /// Connections of Ansible that are ssh.
 const SSH: [&str; 5] = ["ssh", "smart", "paramiko", "paramiko_ssh", "ansible.builtin.ssh"];
+
+/// Modules that change nothing.
+const CHECKS: [&str; 14] = [
+    "assert", "debug", "fail", "getent", "package_facts", "ping", "service_facts", "set_fact", "setup", "slurp", "stat",
+    "uri", "wait_for", "wait_for_connection",
+];
 
 /// The value of a variable.
 #[derive(Debug, PartialEq, Eq)]
@@ -220,6 +227,10 @@ impl Inventory {
             let connection = get(&["ansible_connection"]);
             let other = connection.text().filter(|name| !SSH.contains(name));
             let is_local = other == Some("local");
+            // The machine that runs Ansible is not a host of the operator's, unless it is the only one.
+            if matches!(written.as_str(), "localhost" | "127.0.0.1") && self.hosts.len() > 1 {
+                continue;
+            }
             let mut comments = vec![source.to_owned()];
             let is_shown = |group: &&str| ![ALL, "ungrouped"].contains(group);
             let shown: Vec<&str> = own.iter().map(String::as_str).filter(is_shown).collect();
@@ -245,6 +256,7 @@ impl Inventory {
             let ssh = other.is_none().then(|| destination(user.text(), &address, port));
             let address = if is_local && address == *written { "127.0.0.1".to_owned() } else { address };
             let mut host = Host::new(name, address, ssh, comments);
+            host.is_stated = stated.text().is_some() || is_local;
             let becomes = get(&BECOME)
                 .text()
                 .is_some_and(|text| ["true", "yes"].contains(&text.to_lowercase().as_str()));
@@ -267,22 +279,32 @@ impl Inventory {
     }
 }
 
-/// Adds the service that a playbook deploys; none if the playbook names none or several.
+/// Adds the service that a playbook deploys; none if its plays concern all hosts, other roles, several services, or only check.
 pub fn draft_playbook(file: &str, text: &str, source: &str, inventory: &Inventory, draft: &mut Draft) {
-    let Some(name) = playbook::service(text) else {
-        let managed = playbook::managed(text);
-        if managed.len() > 1 {
-            let names = managed.join(", ");
-            draft
-                .notes
-                .push(format!("{source} manages {names}: add it to `playbooks` of each that it deploys"));
+    let Ok(Value::Array(mut plays)) = serde_saphyr::from_str::<Value>(text) else { return };
+    // Handlers run only after another task has changed something, and units of the distribution are no services.
+    plays.iter_mut().filter_map(Value::as_object_mut).for_each(|play| drop(play.remove("handlers")));
+    let text = &Value::Array(plays.clone()).to_string();
+    let tasks = playbook::managed(text);
+    let is_service = |name: &&String| !draft.known.distribution.iter().any(|glob| matches(glob, name));
+    let managed: Vec<&String> = tasks.iter().filter(is_service).collect();
+    let stated = playbook::stated(text);
+    let name = match (&stated, managed.as_slice()) {
+        (Some(stated), []) => stated.clone(),
+        (Some(stated), [only]) if stated == *only => stated.clone(),
+        (None, [only]) => (*only).clone(),
+        (_, []) => return,
+        (_, several) => {
+            let names = several.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
+            let note = format!("{source} manages {names}: add it to `playbooks` of each that it deploys");
+            draft.notes.push(note);
+            return;
         }
-        return;
     };
-    if !is_name(file) {
+    let concerns_it = |play: &Value| concerns(play, &name, stated.is_some());
+    if !is_name(file) || !is_name(&name) || !plays.iter().all(concerns_it) {
         return;
     }
-    let Ok(Value::Array(plays)) = serde_saphyr::from_str::<Value>(text) else { return };
     let hosts: BTreeSet<String> = plays
         .iter()
         .filter_map(|play| play.get("hosts")?.as_str())
@@ -294,7 +316,7 @@ pub fn draft_playbook(file: &str, text: &str, source: &str, inventory: &Inventor
         service.name == name || lists(Key::Containers) || lists(Key::Units)
     };
     if let Some(known) = draft.services.iter_mut().find(has_name) {
-        known.add(Key::Playbooks, file);
+        add_playbook(known, file, stated.is_some());
         push_new(&mut known.sources, source.to_owned());
         return;
     }
@@ -305,8 +327,45 @@ pub fn draft_playbook(file: &str, text: &str, source: &str, inventory: &Inventor
     if playbook::manages_unit(text, &name) {
         service.add(Key::Units, name);
     }
-    service.add(Key::Playbooks, file);
+    add_playbook(&mut service, file, stated.is_some());
     draft.add_service(service);
+}
+
+/// Adds a playbook, which is a guess unless its variables name the service.
+fn add_playbook(service: &mut Service, file: &str, is_stated: bool) {
+    if is_stated {
+        service.add(Key::Playbooks, file);
+    } else {
+        service.guess(Key::Playbooks, file, "its plays name no other service");
+    }
+}
+
+/// Whether a play concerns only the service of this name: it has hosts of its own, no role of another name (roles get the
+/// service in a variable where it is `stated`), and a task that may change something.
+fn concerns(play: &Value, service: &str, is_stated: bool) -> bool {
+    let hosts = play.get("hosts").and_then(Value::as_str);
+    let is_everywhere = |hosts: &str| hosts.split([',', ':']).any(|one| matches!(one.trim(), "all" | "*"));
+    if hosts.is_none_or(is_everywhere) || play.get("check_mode") == Some(&Value::Bool(true)) {
+        return false;
+    }
+    let role_of = |role: &Value| {
+        let name = role.as_str().or_else(|| role.get("role").or_else(|| role.get("name"))?.as_str());
+        name.map(str::to_owned)
+    };
+    let roles = play.get("roles").and_then(Value::as_array).into_iter().flatten();
+    if !is_stated && roles.clone().any(|role| role_of(role).as_deref() != Some(service)) {
+        return false;
+    }
+    let lists = ["tasks", "pre_tasks", "post_tasks"].iter().filter_map(|key| play.get(*key)?.as_array());
+    let only_checks = |task: &Value| {
+        let is_check = |module: &String| {
+            let module = module.rsplit('.').next().unwrap_or(module);
+            CHECKS.contains(&module)
+        };
+        task.get("check_mode") == Some(&Value::Bool(true))
+            || task.as_object().is_some_and(|task| task.keys().any(is_check))
+    };
+    roles.count() > 0 || lists.flatten().any(|task| !only_checks(task))
 }
 
 /// The words of a line, with quotes around parts of them removed, up to a comment.

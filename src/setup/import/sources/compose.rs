@@ -1,131 +1,231 @@
 //! Compose files: services, their containers, ports, web pages and folders.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 
 use regex_lite::Regex;
 use serde_json::{Map, Value};
 
-use super::labels::{self, Page};
+use super::container::{Port, add_data, add_health, add_ports};
+use super::labels;
 use super::variables::Variables;
-use crate::setup::import::draft::{Draft, HOST_ADDRESS, INSECURE, Key, Service};
+use crate::setup::import::draft::{Draft, Key, Service, push_new};
 use crate::setup::import::known::Known;
-use crate::setup::import::naming::{self, is_name};
-use crate::setup::render::merge;
+use crate::setup::import::naming::{self, Names, is_name};
 
-/// A project: the files of one folder, merged.
+/// Ends the key of a value that replaces the one of the files before it: compose's tags `!override` and `!reset`.
+const REPLACES: &str = "!override";
+
+/// How deep `extends` is followed.
+const DEEPEST: usize = 8;
+
+/// A project: the files that compose merges.
 #[derive(Debug)]
 pub struct Project {
     /// Its files, relative to what the operator named, for comments.
     pub source: String,
-    /// Its folder, absolute.
+    /// The folder to which its paths are relative, absolute.
     pub folder: PathBuf,
+    /// Its name, and why that is a guess.
+    pub name: (String, Option<&'static str>),
+    /// Why it is not certain that its services run.
+    pub doubt: Option<String>,
+    /// Whether it is a stack of swarm.
+    pub is_stack: bool,
     /// The merged content.
-    content: Value,
-    variables: Variables,
+    pub content: Value,
+    /// Its variables.
+    pub variables: Variables,
+}
+
+/// The text of a compose file with tags of compose as part of the key.
+pub fn with_tags_in_keys(text: &str) -> String {
+    let tag = Regex::new(r"([\w-]+):[ \t]*!(?:override|reset)\b");
+    tag.map_or_else(|_| text.to_owned(), |tag| tag.replace_all(text, format!("\"$1{REPLACES}\":")).into_owned())
+}
+
+/// Merges compose files: maps by key, lists one behind the other, except where a tag states that the later value replaces the
+/// earlier one.
+pub fn merge(into: &mut Value, over: Value) {
+    match (into, over) {
+        (Value::Object(into), Value::Object(over)) => {
+            for (key, value) in over {
+                match key.strip_suffix(REPLACES) {
+                    Some(plain) => drop(into.insert(plain.to_owned(), value)),
+                    None => merge(into.entry(key).or_insert(Value::Null), value),
+                }
+            }
+        }
+        (Value::Array(into), Value::Array(over)) => {
+            let new: Vec<Value> = over.into_iter().filter(|item| !into.contains(item)).collect();
+            into.extend(new);
+        }
+        // Labels, variables and the like may be a map in one file and a list in another one.
+        (Value::Array(into), Value::Object(over)) => {
+            let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            into.extend(over.iter().map(|(name, value)| Value::from(format!("{name}={}", text(value)))));
+        }
+        (into @ Value::Null, Value::Object(over)) => {
+            *into = Value::Object(Map::new());
+            merge(into, Value::Object(over));
+        }
+        (into, over) => *into = over,
+    }
+}
+
+/// The content with every service that extends another one merged over it. `open` reads a file that one names, by its path as it
+/// is written; what it does not return stays as it is.
+pub fn extended(mut content: Value, open: &mut dyn FnMut(&str) -> Option<Value>) -> Value {
+    let own = content.clone();
+    for service in content.get_mut("services").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
+        let over = service.take();
+        *service = with_base(over, &own, open, DEEPEST);
+    }
+    content
+}
+
+fn with_base(
+    mut service: Value,
+    file: &Value,
+    open: &mut dyn FnMut(&str) -> Option<Value>,
+    left: usize,
+) -> Value {
+    let Some(extends) = service.get("extends").cloned().filter(|_| left > 0) else { return service };
+    let name = extends.as_str().or_else(|| extends.get("service")?.as_str());
+    let other = extends.get("file").and_then(Value::as_str).map(&mut *open);
+    let base = match &other {
+        None => Some(file),
+        Some(other) => other.as_ref(),
+    };
+    let found = name.zip(base).and_then(|(name, file)| Some((file.get("services")?.get(name)?.clone(), file)));
+    let Some((base, file)) = found else { return service };
+    let mut merged = with_base(base, file, open, left - 1);
+    if let Some(over) = service.as_object_mut() {
+        over.remove("extends");
+    }
+    merge(&mut merged, service);
+    merged
 }
 
 impl Project {
-    /// Merges the contents of a project's files in their order: maps by key, lists one behind the other. `None` if the result has no services.
-    pub fn new(source: String, folder: PathBuf, files: Vec<Value>, dot_env: &str) -> Option<Self> {
-        let content = files.into_iter().reduce(|mut content, file| {
-            merge(&mut content, file);
-            content
-        })?;
-        let has_services = content.get("services").is_some_and(Value::is_object);
-        (has_services || content.get("include").is_some()).then(|| Self {
-            source,
-            folder,
-            content,
-            variables: Variables::of_file(dot_env),
-        })
-    }
-
-    /// The name of the project, as compose determines it: `COMPOSE_PROJECT_NAME`, `name`, else the name of the folder.
-    fn name(&self) -> String {
-        let folder = || self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let stated = self.variables.get("COMPOSE_PROJECT_NAME").map(str::to_owned);
-        stated
-            .or_else(|| self.variables.text(self.content.get("name")?))
-            .unwrap_or_else(|| naming::project_of_folder(&folder()))
-    }
-
     /// The names of its compose services.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.services().map(|(key, _)| key.as_str())
     }
 
+    /// The names of its services as they are drafted, each with whether a `container_name` states it.
+    pub fn names<'a>(
+        &'a self,
+        known: &'a Known,
+        is_common: impl Fn(&str) -> bool + 'a,
+    ) -> impl Iterator<Item = String> + 'a {
+        self.services().map(move |(key, value)| self.names_of(key, value, known, &is_common).service)
+    }
+
     fn services(&self) -> impl Iterator<Item = (&String, &Value)> {
-        self.content.get("services").and_then(Value::as_object).into_iter().flatten()
+        let runs = |value: &Value| {
+            let count = value.get("scale").or_else(|| value.get("deploy")?.get("replicas"));
+            count.and_then(Value::as_u64) != Some(0)
+        };
+        let all = self.content.get("services").and_then(Value::as_object).into_iter().flatten();
+        all.filter(move |(_, value)| runs(value))
+    }
+
+    fn names_of(&self, key: &str, value: &Value, known: &Known, is_common: impl Fn(&str) -> bool) -> Names {
+        let stated = value.get("container_name").and_then(|name| self.variables.text(name));
+        naming::of_compose(known, &self.name.0, key, stated.as_deref(), is_common(key))
     }
 
     /// Adds its services. `is_common` states whether a compose service of this name is in several projects, `host` is the host
     /// that the files run on, if something states it.
     pub fn draft(&self, is_common: impl Fn(&str) -> bool, host: Option<(&str, &str)>, draft: &mut Draft) {
-        let project = self.name();
-        if self.content.get("include").is_some() {
-            draft.notes.push(format!("{} includes other files, which are not followed", self.source));
-        }
         for (key, value) in self.services() {
-            let stated = value.get("container_name").and_then(|name| self.variables.text(name));
-            let names = naming::of_compose(&draft.known, &project, key, stated.as_deref(), is_common(key));
+            let names = self.names_of(key, value, &draft.known, &is_common);
             let mut service = Service::new(names.service, &self.source, true);
-            if stated.is_none() && value.get("container_name").is_some() {
+            if let Some(name) = value.get("container_name")
+                && self.variables.text(name).is_none()
+            {
                 service.notes.push("guess: its container_name has a variable that is not known".to_owned());
             }
+            service.notes.extend(self.doubt.iter().map(|doubt| format!("guess: {doubt}")));
             if let Some((host, why)) = host {
                 service.guess(Key::Host, host, why);
             }
-            names.containers.into_iter().for_each(|name| service.add(Key::Containers, name));
-            if is_name(&project) {
-                service.add(Key::Projects, project.clone());
+            if !self.is_stack {
+                names.containers.into_iter().for_each(|name| service.add(Key::Containers, name));
             }
+            self.add_project(key, &mut service);
             if let Some(value) = value.as_object() {
                 self.fill(value, &draft.known, &mut service);
                 for (needed, why) in self.needs(value) {
-                    let content =
-                        self.services().find(|(key, _)| **key == needed).map(|(_, content)| content);
-                    let stated = content.and_then(|content| content.get("container_name"));
-                    let stated = stated.and_then(|name| self.variables.text(name));
-                    let is_common = is_common(&needed);
-                    let names =
-                        naming::of_compose(&draft.known, &project, &needed, stated.as_deref(), is_common);
-                    service.guess(Key::Needs, names.service, why);
+                    if let Some((key, value)) = self.services().find(|(key, _)| **key == needed) {
+                        let names = self.names_of(key, value, &draft.known, &is_common);
+                        service.guess(Key::Needs, names.service, why);
+                    }
                 }
             }
-            draft.add_service(service);
+            if self.is_awaited(key) {
+                service.guess(Key::Unchecked, "container", "another service waits for its end");
+            }
+            draft.add_described(service);
         }
+    }
+
+    /// Adds the name of the project, and in swarm that of its service.
+    fn add_project(&self, key: &str, service: &mut Service) {
+        let (project, guess) = &self.name;
+        if !is_name(project) {
+            return;
+        }
+        match guess {
+            Some(why) => service.guess(Key::Projects, project, why),
+            None => service.add(Key::Projects, project),
+        }
+        if self.is_stack {
+            service.guess(Key::Containers, format!("{project}_{key}"), "its name as a service of swarm");
+            service.add(Key::Containers, key);
+        }
+    }
+
+    /// Whether a service starts after this one has ended.
+    fn is_awaited(&self, key: &str) -> bool {
+        let condition = |value: &Value| {
+            value.get("depends_on")?.get(key)?.get("condition")?.as_str().map(str::to_owned)
+        };
+        self.services()
+            .any(|(_, value)| condition(value).as_deref() == Some("service_completed_successfully"))
     }
 
     fn fill(&self, value: &Map<String, Value>, known: &Known, service: &mut Service) {
         if value.contains_key("extends") {
-            service.notes.push("`extends` is not followed".to_owned());
+            service.notes.push("guess: `extends` names what is not there, and is not followed".to_owned());
         }
         let enabled = self.variables.get("COMPOSE_PROFILES").unwrap_or_default();
         let profiles: Vec<String> = self.list(value.get("profiles"));
         if !profiles.is_empty()
             && !profiles.iter().any(|profile| enabled.split(',').any(|name| name == profile))
         {
-            service.notes.push(format!("only runs with the profile {}", profiles.join(" or ")));
+            service.notes.push(format!("guess: only runs with the profile {}", profiles.join(" or ")));
         }
-        match value.get("network_mode").and_then(|mode| self.variables.text(mode)).as_deref() {
+        let mode = value.get("network_mode").and_then(|mode| self.variables.text(mode));
+        let ports = match mode.as_deref() {
             Some("host") => {
                 service.notes.push("in the network of its host: add its ports as `tcp`".to_owned());
+                vec![]
             }
             Some(mode) if mode.starts_with("service:") || mode.starts_with("container:") => {
                 service.notes.push(format!("in the network of {}", mode.rsplit(':').next().unwrap_or(mode)));
+                vec![]
             }
-            _ => {}
-        }
-        let ports = self.ports(value.get("ports"), service);
+            _ => self.ports(value.get("ports"), service),
+        };
         let mut labels = self.pairs(value.get("labels"));
         labels.extend(self.pairs(value.get("deploy").and_then(|deploy| deploy.get("labels"))));
         let page = labels::page(&labels, &self.pairs(value.get("environment")));
-        self.health(page, value.get("healthcheck"), &ports, service);
+        let test = value.get("healthcheck").and_then(|check| check.get("test"));
+        add_health(page, &self.list(test).join(" "), &ports, service);
         for member in value.get("volumes").and_then(Value::as_array).into_iter().flatten() {
-            match self.folder_of(member, known) {
-                Some((path, false)) => service.add(Key::Data, path),
-                Some((path, true)) => service.guess(Key::Data, path, "a path relative to the compose file"),
-                None => {}
+            if let Some((source, target)) = self.mount(member) {
+                add_data(&source, &target, &self.folder, known, service);
             }
         }
     }
@@ -159,7 +259,9 @@ impl Project {
         match value {
             Some(Value::Object(map)) => map
                 .iter()
-                .filter_map(|(name, value)| Some((name.clone(), self.variables.text(value)?)))
+                .filter_map(|(name, value)| {
+                    Some((self.variables.expand(name)?, self.variables.text(value)?))
+                })
                 .collect(),
             other => self.list(other).iter().filter_map(|pair| labels::pair(pair)).collect(),
         }
@@ -168,29 +270,11 @@ impl Project {
     /// Adds the published TCP ports; returns them with the ports of the container.
     fn ports(&self, value: Option<&Value>, service: &mut Service) -> Vec<(u16, u16)> {
         let members = value.and_then(Value::as_array).into_iter().flatten();
-        let mut published = Vec::new();
         for unknown in members.clone().filter_map(|member| self.unknown_port(member)) {
-            service.notes.push(format!("port {unknown} has a variable that is not known: add it as `tcp`"));
+            let note = format!("port {unknown} has a variable that is not known: add it as `tcp`");
+            push_new(&mut service.notes, note);
         }
-        for port in members.filter_map(|member| self.port(member)) {
-            match port.address.as_deref() {
-                None | Some("0.0.0.0" | "::" | "[::]" | "") => {
-                    service.add(Key::Tcp, port.published.to_string());
-                }
-                Some(local)
-                    if local.starts_with("127.") || matches!(local, "localhost" | "::1" | "[::1]") =>
-                {
-                    service.notes.push(format!("port {} is only open on its host", port.published));
-                    continue;
-                }
-                Some(address) => service.add(Key::Tcp, format!("{address}:{}", port.published)),
-            }
-            if port.is_range {
-                service.guess(Key::Tcp, port.published.to_string(), "the first port of a range");
-            }
-            published.push((port.published, port.container));
-        }
-        published
+        add_ports(members.filter_map(|member| self.port(member)), service)
     }
 
     /// A published port as it is written, if its variables are not known.
@@ -200,114 +284,21 @@ impl Project {
     }
 
     fn port(&self, value: &Value) -> Option<Port> {
-        let first = |range: &str| range.split('-').next()?.parse::<u16>().ok().filter(|port| *port > 0);
-        let (address, published, container, protocol) = if let Value::Object(long) = value {
-            let get = |key: &str| self.variables.text(long.get(key)?);
-            (get("host_ip"), get("published")?, get("target")?, get("protocol"))
-        } else {
+        let Value::Object(long) = value else { return Port::of_text(&self.variables.text(value)?) };
+        let get = |key: &str| self.variables.text(long.get(key)?);
+        let protocol = get("protocol").unwrap_or_else(|| "tcp".to_owned());
+        Port::new(get("host_ip"), &get("published")?, &get("target")?, &protocol)
+    }
+
+    /// The path of the host that it mounts, and the path in the container.
+    fn mount(&self, value: &Value) -> Option<(String, String)> {
+        let Value::Object(long) = value else {
             let text = self.variables.text(value)?;
-            let (text, protocol) = text.split_once('/').unwrap_or((&text, "tcp"));
-            // Without a published port, the engine chooses one.
-            let (front, container) = text.rsplit_once(':')?;
-            let (address, published) = front.rsplit_once(':').unzip();
-            let [published, container] = [published.unwrap_or(front), container].map(str::to_owned);
-            (address.map(str::to_owned), published, container, Some(protocol.to_owned()))
+            let mut parts = text.split(':');
+            return Some((parts.next()?.to_owned(), parts.next().unwrap_or_default().to_owned()));
         };
-        let is_range = published.contains('-');
-        let port = Port { address, published: first(&published)?, container: first(&container)?, is_range };
-        protocol.is_none_or(|protocol| protocol == "tcp").then_some(port)
+        let get = |key: &str| self.variables.text(long.get(key)?);
+        let is_bind = get("type").as_deref() == Some("bind");
+        is_bind.then(|| Some((get("source")?, get("target").unwrap_or_default())))?
     }
-
-    /// The URL of the web page with the path of the healthcheck; without a page, the published port of the healthcheck.
-    fn health(&self, page: Option<Page>, check: Option<&Value>, ports: &[(u16, u16)], service: &mut Service) {
-        let test = self.list(check.and_then(|check| check.get("test"))).join(" ");
-        let local = Regex::new(
-            r"(https?)://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::(\d+))?(/[A-Za-z0-9/._~-]*)?",
-        );
-        let local = local.ok().and_then(|pattern| {
-            let found = pattern.captures(&test)?;
-            let scheme = found.get(1)?.as_str();
-            let default = if scheme == "https" { 443 } else { 80 };
-            let port: u16 = found.get(2).map_or(Some(default), |port| port.as_str().parse().ok())?;
-            let path = found.get(3).map_or("/", |path| path.as_str()).to_owned();
-            Some((scheme.to_owned(), port, path))
-        });
-        match (page, local) {
-            (Some(page), Some((_, _, path))) if page.path == "/" => {
-                let why = format!("{}, and the path of its healthcheck", page.stated_by);
-                service.guess(Key::Health, page.origin + &path, &why);
-            }
-            (Some(page), _) => page.guess(service),
-            (None, Some((scheme, port, path))) => {
-                if let Some((published, _)) = ports.iter().find(|(_, container)| *container == port) {
-                    let url = format!("{scheme}://{HOST_ADDRESS}:{published}{path}");
-                    service.guess(Key::Health, url, "its healthcheck and published port");
-                    if scheme == "https" && accepts_any_certificate(&test) {
-                        service.add(Key::Health, INSECURE);
-                    }
-                }
-            }
-            (None, None) => {}
-        }
-    }
-
-    /// The folder of the host that it mounts, if it may contain its data, and whether its path is a relative one.
-    fn folder_of(&self, value: &Value, known: &Known) -> Option<(String, bool)> {
-        let source = match value {
-            Value::Object(long) => {
-                let is_bind = long.get("type").and_then(Value::as_str) == Some("bind");
-                self.variables.text(long.get("source").filter(|_| is_bind)?)?
-            }
-            short => self.variables.text(short)?.split(':').next()?.to_owned(),
-        };
-        let is_relative = source.starts_with('.');
-        let path = if is_relative {
-            normal(&self.folder.join(&source))
-        } else if source.starts_with('/') {
-            normal(Path::new(&source))
-        } else if source.starts_with("~/") {
-            source
-        } else {
-            return None;
-        };
-        let is_system = known.system.iter().any(|folder| Path::new(&path).starts_with(folder));
-        // Removing a folder that contains the project is no loss of this service only; `/` and the like are no data folders.
-        let is_wide = path == "/" || self.folder.starts_with(&path);
-        let name = path.rsplit('/').next().unwrap_or_default();
-        let is_file = name.trim_start_matches('.').contains('.');
-        let is_data = !is_wide && !is_file && (is_relative || !is_system);
-        is_data.then_some((path, is_relative))
-    }
-}
-
-/// Whether a healthcheck with curl or wget does not check the certificate.
-fn accepts_any_certificate(test: &str) -> bool {
-    let is_option = |word: &str| {
-        let short = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
-        matches!(word, "--insecure" | "--no-check-certificate")
-            || (test.contains("curl") && short.is_some_and(|letters| letters.contains('k')))
-    };
-    test.split_whitespace().any(is_option)
-}
-
-struct Port {
-    address: Option<String>,
-    published: u16,
-    container: u16,
-    is_range: bool,
-}
-
-/// The path without `.` and `..`.
-fn normal(path: &Path) -> String {
-    let mut normal = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                normal.pop();
-            }
-            other => normal.push(other),
-        }
-    }
-    normal.to_string_lossy().into_owned()
 }

@@ -2,5 +2,11 @@
 
 pub mod ansible;
 pub mod compose;
+pub mod container;
+pub mod home_assistant;
+pub mod kubernetes;
 pub mod labels;
+pub mod proxmox;
+pub mod quadlet;
+pub mod tasks;
 pub mod variables;

@@ -11,16 +11,30 @@ pub struct Variables(BTreeMap<String, String>);
 impl Variables {
     /// Reads the text of a file `.env`.
     pub fn of_file(text: &str) -> Self {
-        let pair = |line: &str| {
+        let mut variables = Self::default();
+        for line in text.lines() {
             let line = line.trim().strip_prefix("export ").unwrap_or(line.trim());
-            let (name, value) = line.split_once('=').filter(|_| !line.starts_with('#'))?;
+            let Some((name, value)) = line.split_once('=').filter(|_| !line.starts_with('#')) else { continue };
             let value = value.trim();
-            let quoted =
-                ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
+            let quoted = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
             let plain = || value.split(" #").next().unwrap_or(value).trim_end();
-            Some((name.trim().to_owned(), quoted.unwrap_or_else(plain).to_owned()))
-        };
-        Self(text.lines().filter_map(pair).collect())
+            // A value may contain variables of the lines above, except in single quotes.
+            let value = match quoted('\'') {
+                Some(literal) => Some(literal.to_owned()),
+                None => variables.expand(quoted('"').unwrap_or_else(plain)),
+            };
+            if let Some(value) = value {
+                variables.0.insert(name.trim().to_owned(), value);
+            }
+        }
+        variables
+    }
+
+    /// Adds the variables of a project that includes this one, which may state them, too.
+    pub fn add_missing(&mut self, outer: &Self) {
+        for (name, value) in &outer.0 {
+            self.0.entry(name.clone()).or_insert_with(|| value.clone());
+        }
     }
 
     /// The value of a variable.
