@@ -162,8 +162,9 @@ fn a_variable_of_a_host_that_states_nothing_hides_that_of_its_group() {
     let expected = "
   # hosts.yml; guess: its ansible_user is an expression; guess: its ansible_port is an expression
   vault: {address: vault, ssh: vault}
-  win: {address: win}  # hosts.yml; no ssh: its connection is winrm
-  switch: {address: switch}  # hosts.yml; no ssh: its connection is ansible.netcommon.network_cli
+  win: {address: win}  # hosts.yml; no ssh: its connection is winrm; guess: its address is its name
+  # hosts.yml; no ssh: its connection is ansible.netcommon.network_cli; guess: its address is its name
+  switch: {address: switch}
   plain: {address: plain, ssh: root@plain}  # hosts.yml
 
 services:
@@ -327,7 +328,12 @@ fn a_second_import_gives_the_same_text() {
 fn a_source_that_gives_nothing_is_an_error_with_a_remedy_and_writes_nothing() {
     let sandbox = sandbox();
     sandbox.write("empty/notes.txt", "nothing");
+    sandbox.write("plays/site.yml", "- hosts: all\n  roles: [base]\n");
     for (source, message) in [
+        (
+            "plays",
+            "opsctl: no host and no service in plays; name a file or folder with compose files, inventories, quadlets or manifests\n",
+        ),
         (
             "missing",
             "opsctl: missing cannot be read (No such file or directory (os error 2)); check its name and rights\n",

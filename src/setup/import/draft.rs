@@ -247,7 +247,10 @@ impl Draft {
             let news = service.sources.iter().filter(|source| !known.sources.contains(source));
             let news: Vec<String> = news.cloned().collect();
             if !news.is_empty() {
-                push_new(&mut known.notes, format!("guess: what {} states is about it, too", news.join(", ")));
+                push_new(
+                    &mut known.notes,
+                    format!("guess: what {} states is about it, too", news.join(", ")),
+                );
             }
             known.merge(service);
             return;

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::draft::Service;
 use super::error::ImportError;
+use super::file::{is_yaml, name, shown, text, unreadable, yaml_of};
 use super::known::Known;
 use super::projects::Finder;
 use super::sources::ansible::Inventory;
@@ -13,15 +14,10 @@ use super::sources::compose::Project;
 use super::sources::home_assistant::{self, Assistant};
 use super::sources::kubernetes::{self, Stated};
 use super::sources::{proxmox, quadlet, tasks};
-use opsctl_inventory::error::HostsError;
-use opsctl_machine::plain_file::{self, Content};
 
 /// How deep folders are read, and how many files at most.
 const DEEPEST: usize = 12;
 const MOST_FILES: usize = 20_000;
-
-/// The maximum size of a file in bytes.
-const MAX_BYTES: u64 = 1024 * 1024;
 
 /// What a folder or file contains. What is from one file has its name for comments.
 #[derive(Debug, Default)]
@@ -90,8 +86,7 @@ impl FoundFiles {
         let mut found = Self { root: folder.to_owned(), ..Self::default() };
         let mut finder = Finder::new(folder, known);
         finder.find(&files);
-        let is_compose: Vec<&PathBuf> = files.iter().filter(|file| finder.is_read(file)).collect();
-        for file in files.iter().filter(|file| !is_compose.contains(file)) {
+        for file in files.iter().filter(|file| !finder.is_read(file)) {
             let source = shown(file, folder);
             if found.add(file, &source, known) || !is_ansible(file) {
                 continue;
@@ -184,41 +179,6 @@ fn walk(folder: &Path, depth: usize, known: &Known, files: &mut Vec<PathBuf>) ->
     Ok(())
 }
 
-/// The text of a file.
-pub fn text(file: &Path) -> std::io::Result<String> {
-    match plain_file::read(file, MAX_BYTES)? {
-        Content::Bytes(bytes) => String::from_utf8(bytes).map_err(std::io::Error::other),
-        Content::TooLarge(bytes) => Err(std::io::Error::other(format!("it has {bytes} bytes"))),
-    }
-}
-
-/// The name of a file or folder; empty for one that is not UTF-8.
-pub fn name(path: &Path) -> &str {
-    path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
-}
-
-/// A path for comments: relative to the folder that the operator has named, with the folder's own name.
-pub fn shown(file: &Path, named: &Path) -> String {
-    let below = named.parent().and_then(|parent| file.strip_prefix(parent).ok());
-    below.unwrap_or(file).display().to_string()
-}
-
-/// The content of a text in YAML; a mistake is shown with the file.
-pub fn yaml_of(file: &Path, text: &str) -> Result<Value, ImportError> {
-    serde_saphyr::from_str(text).map_err(|error| {
-        let (file, text) = (file.to_owned(), text.to_owned());
-        ImportError::Syntax(HostsError { file, text, mistakes: vec![error.into()] })
-    })
-}
-
-fn unreadable(path: &Path, error: std::io::Error) -> ImportError {
-    ImportError::Unreadable(path.to_owned(), error)
-}
-
-fn is_yaml(file: &Path) -> bool {
-    file.extension().is_some_and(|extension| extension == "yml" || extension == "yaml")
-}
-
 fn is_ansible(file: &Path) -> bool {
     is_yaml(file) || file.extension().is_none_or(|extension| extension == "ini")
 }
@@ -226,7 +186,8 @@ fn is_ansible(file: &Path) -> bool {
 /// Whether the name of the file, or of a folder above it, is that of an inventory, and none is that of another one than that in
 /// use.
 fn is_inventory(file: &Path, root: &Path, known: &Known) -> bool {
-    let stem = |path: &Path| path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_lowercase();
+    let stem =
+        |path: &Path| path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_lowercase();
     let names: Vec<String> =
         file.ancestors().take_while(|path| *path != root && path.starts_with(root)).map(stem).collect();
     names.iter().chain([&stem(root)]).any(|name| is_one_of(&known.inventories, name))
@@ -235,7 +196,16 @@ fn is_inventory(file: &Path, root: &Path, known: &Known) -> bool {
 
 /// The inventory in a file, with the variables in `host_vars` and `group_vars` beside it.
 fn inventory(file: &Path, text: &str, known: &Known) -> Option<Inventory> {
-    let mut inventory = if is_yaml(file) { Inventory::of_yaml(text)? } else { Inventory::of_ini(text) };
+    // Ansible looks at the text, not at the name: an inventory in INI may be called `hosts.yml`.
+    let starts_with_group = || {
+        let is_empty = |line: &&str| line.is_empty() || line.starts_with(['#', ';']);
+        text.lines().map(str::trim).find(|line| !is_empty(line)).is_some_and(|line| line.starts_with('['))
+    };
+    let mut inventory = match Inventory::of_yaml(text).filter(|_| is_yaml(file)) {
+        Some(inventory) => inventory,
+        None if !is_yaml(file) || starts_with_group() => Inventory::of_ini(text),
+        None => return None,
+    };
     let folder = file.parent()?;
     for (kind, is_group) in [("group_vars", true), ("host_vars", false)] {
         let mut files = Vec::new();

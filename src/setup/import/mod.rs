@@ -3,6 +3,7 @@
 
 mod draft;
 mod error;
+mod file;
 mod files;
 mod known;
 pub mod naming;

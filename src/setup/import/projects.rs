@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::error::ImportError;
-use super::files::{name, shown, text, yaml_of};
+use super::file::{is_yaml, name, shown, text, yaml_of};
 use super::known::Known;
 use super::naming;
 use super::sources::compose::{Project, extended, merge, with_tags_in_keys};
@@ -56,7 +56,9 @@ impl<'a> Finder<'a> {
             chains.extend(self.chains(files));
         }
         for (chain, _) in &chains {
-            chain.iter().for_each(|file| self.mark_parts(file));
+            for file in chain {
+                self.mark_parts(file);
+            }
         }
         for (chain, doubt) in chains {
             if !chain.first().is_some_and(|file| self.parts.contains(file)) {
@@ -85,20 +87,18 @@ impl<'a> Finder<'a> {
         self.known.compose.iter().any(|known| known == name(file))
     }
 
-    fn is_named(&self, file: &Path, globs: &[String]) -> bool {
-        globs.iter().any(|glob| matches(glob, &name(file).to_lowercase()))
-    }
-
     fn may_be_one(&self, file: &Path) -> bool {
-        file.extension().is_some_and(|extension| extension == "yml" || extension == "yaml")
-            && !self.is_named(file, &self.known.never_compose)
+        is_yaml(file) && !is_named(file, &self.known.never_compose)
     }
 
     /// The files of one folder that compose merges, one list for each project. A file that is only used if it is named has a
     /// doubt.
     fn chains(&mut self, files: &[&PathBuf]) -> Vec<(Vec<PathBuf>, Option<String>)> {
         let beside = |names: &[String]| {
-            names.iter().find_map(|known| files.iter().find(|file| name(file) == known)).map(|file| (*file).clone())
+            names
+                .iter()
+                .find_map(|known| files.iter().find(|file| name(file) == known))
+                .map(|file| (*file).clone())
         };
         let base = beside(&self.known.compose);
         let over = beside(&self.known.overrides);
@@ -108,7 +108,7 @@ impl<'a> Finder<'a> {
         let named: Vec<PathBuf> = files
             .iter()
             .filter(is_other)
-            .filter(|file| self.is_named(file, &self.known.compose_like))
+            .filter(|file| is_named(file, &self.known.compose_like))
             .map(|file| (*file).clone())
             .collect();
         let Some(base) = base else {
@@ -123,15 +123,16 @@ impl<'a> Finder<'a> {
                 continue;
             }
             let source = shown(&file, self.root);
-            if self.is_named(&file, &self.known.production) {
+            if is_named(&file, &self.known.production) {
                 chain.push(file);
-            } else if self.is_named(&file, &self.known.development) {
+            } else if is_named(&file, &self.known.development) {
                 self.notes.push(format!("{source} is not read: its name is one of a development"));
             } else {
                 chains.push((vec![base.clone(), file], Some(format!("from {source}, if that is used, too"))));
             }
         }
-        let doubt = chain.get(1..).unwrap_or_default().iter().find(|file| self.is_named(file, &self.known.production));
+        let doubt =
+            chain.get(1..).unwrap_or_default().iter().find(|file| is_named(file, &self.known.production));
         let doubt = doubt.map(|file| format!("as with {}", shown(file, self.root)));
         chains.insert(0, (chain, doubt));
         chains
@@ -151,7 +152,7 @@ impl<'a> Finder<'a> {
                 found.push(file);
             }
         }
-        let is_development = |file: &PathBuf| self.is_named(file, &self.known.development);
+        let is_development = |file: &PathBuf| is_named(file, &self.known.development);
         if !found.iter().all(is_development) {
             found.retain(|file| !is_development(file));
         }
@@ -170,7 +171,7 @@ impl<'a> Finder<'a> {
     fn read(&mut self, file: &Path) -> Option<Value> {
         // What another file names need not state an image.
         let is_part = self.parts.contains(file);
-        let is_sure = self.is_standard(file) || self.is_named(file, &self.known.overrides);
+        let is_sure = self.is_standard(file) || is_named(file, &self.known.overrides);
         let text = match text(file) {
             Ok(text) if is_sure || text.contains("services:") || text.contains("include:") => text,
             Ok(_) => return None,
@@ -187,7 +188,7 @@ impl<'a> Finder<'a> {
             Err(_) => match yaml_of(file, &text) {
                 Ok(content) => content,
                 Err(error) => {
-                    if is_sure || self.is_named(file, &self.known.compose_like) {
+                    if is_sure || is_named(file, &self.known.compose_like) {
                         self.errors.push(error);
                     }
                     return None;
@@ -198,7 +199,7 @@ impl<'a> Finder<'a> {
         let services = content.get("services").and_then(serde_json::Value::as_object);
         if is_sure {
             let is_one = has_include || services.is_some_and(|services| !services.is_empty());
-            let is_over = self.is_named(file, &self.known.overrides);
+            let is_over = is_named(file, &self.known.overrides);
             if !is_one && !is_over {
                 self.errors.push(ImportError::NoServices(file.to_owned()));
             }
@@ -208,7 +209,7 @@ impl<'a> Finder<'a> {
             is_part || ["image", "build", "extends"].iter().any(|key| service.get(key).is_some())
         };
         (services.is_some_and(|services| services.values().any(states_container))
-            || (has_include && self.is_named(file, &self.known.compose_like)))
+            || (has_include && is_named(file, &self.known.compose_like)))
         .then_some(content)
     }
 
@@ -216,10 +217,12 @@ impl<'a> Finder<'a> {
     fn mark_parts(&mut self, file: &Path) {
         let Some(content) = self.content(file).cloned() else { return };
         let folder = file.parent().unwrap_or(file).to_owned();
-        let services = content.get("services").and_then(Value::as_object).into_iter().flat_map(|all| all.values());
+        let services =
+            content.get("services").and_then(Value::as_object).into_iter().flat_map(|all| all.values());
         let extended = services.filter_map(|service| service.get("extends")?.get("file")?.as_str());
         let included = included(&content).into_iter().flat_map(|(paths, _)| paths);
-        let parts: Vec<PathBuf> = extended.map(str::to_owned).chain(included).map(|path| below(&folder, &path)).collect();
+        let parts: Vec<PathBuf> =
+            extended.map(str::to_owned).chain(included).map(|path| below(&folder, &path)).collect();
         for part in parts {
             if part != file && self.parts.insert(part.clone()) {
                 if !self.is_read(&part) {
@@ -261,7 +264,10 @@ impl<'a> Finder<'a> {
         if let Some((_, outer)) = parent {
             variables.add_missing(outer);
         }
-        let name = parent.map_or_else(|| self.project_name(first, &folder, &content, &variables), |(name, _)| name.clone());
+        let name = parent.map_or_else(
+            || self.project_name(first, &folder, &content, &variables),
+            |(name, _)| name.clone(),
+        );
         let source = shown(chain.last().filter(|_| !known_services.is_empty()).unwrap_or(first), self.root);
         for (paths, project_folder) in included(&content).into_iter().filter(|_| left > 0) {
             let base = first.parent().unwrap_or(first);
@@ -277,7 +283,7 @@ impl<'a> Finder<'a> {
                 self.projects.iter_mut().skip(count).for_each(|project| project.folder.clone_from(&folder));
             }
         }
-        let is_stack = self.is_named(first, &self.known.stacks);
+        let is_stack = is_named(first, &self.known.stacks);
         let project = Project { source, folder, name, doubt, is_stack, content, variables };
         if project.keys().next().is_some() {
             self.projects.push(project);
@@ -309,8 +315,17 @@ impl<'a> Finder<'a> {
     }
 }
 
+fn is_named(file: &Path, globs: &[String]) -> bool {
+    globs.iter().any(|glob| matches(glob, &name(file).to_lowercase()))
+}
+
 fn services(content: &Value) -> Vec<String> {
-    content.get("services").and_then(Value::as_object).into_iter().flat_map(|all| all.keys().cloned()).collect()
+    content
+        .get("services")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flat_map(|all| all.keys().cloned())
+        .collect()
 }
 
 /// What a file includes: each the files that are merged, and the folder to which their paths are relative.

@@ -112,6 +112,14 @@ pub fn read(sources: &[Source]) -> Result<Draft, Vec<ImportError>> {
             tasks::draft(scripts, source, &mut draft);
         }
     }
+    if errors.is_empty() && draft.hosts.is_empty() && draft.services.is_empty() {
+        // Such as playbooks that concern no single service.
+        let path = |source: &Source| match source {
+            Source::Path(path) => Some(ImportError::Nothing(path.clone())),
+            _ => None,
+        };
+        errors.extend(sources.iter().filter_map(path));
+    }
     if errors.is_empty() { Ok(draft) } else { Err(errors) }
 }
 
@@ -177,7 +185,8 @@ fn folders_of_hosts(
         let Some(folder) = folders.iter().find(|folder| own.starts_with(folder)) else { continue };
         let Some(name) = folder.last().map(|name| naming::name(name)) else { continue };
         if !draft.hosts.iter().any(|host| host.name == name) {
-            let comment = format!("guess: a host, because of the folder {}; set its address and ssh", folder.join("/"));
+            let comment =
+                format!("guess: a host, because of the folder {}; set its address and ssh", folder.join("/"));
             draft.hosts.push(Host::new(name.clone(), name.clone(), None, vec![comment]));
         }
         hosts.insert(index, name);

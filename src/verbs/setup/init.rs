@@ -15,7 +15,7 @@ use crate::guard::approval::{ApprovalError, KeyError};
 use crate::setup::import;
 use crate::setup::import::{Draft, Source};
 use crate::verbs::facts::Facts;
-use crate::verbs::terminal::{FAILED, Failure, OK, Text, complain, complain_all, print, screen};
+use crate::verbs::terminal::{Failure, OK, Text, complain, complain_all, print, screen};
 use opsctl_inventory::error::HostsError;
 use opsctl_inventory::{Installation, load};
 use opsctl_machine::plain_file;
@@ -163,14 +163,7 @@ pub fn run(args: &InitArgs) -> Result<u8, Failure> {
     } else {
         from.clone()
     };
-    let hosts = if from.is_empty() {
-        HOSTS.to_owned()
-    } else {
-        match imported(&from)? {
-            Ok(text) => text,
-            Err(code) => return Ok(code),
-        }
-    };
+    let hosts = if from.is_empty() { HOSTS.to_owned() } else { imported(&from)? };
     let hosts = hosts.replace(TIER, &of_tier(tier));
     for name in FOLDERS.into_iter().chain((*guard || *fleet).then_some(GUARD_FOLDER)) {
         let path = folder.join(name);
@@ -249,29 +242,32 @@ fn new_password() -> Result<String, Failure> {
     Ok(BASE64URL_NOPAD.encode(&bytes))
 }
 
-/// What the sources state, without what `inventory` has; the exit code if some of them are wrong, after each of them was
-/// reported. Files of a folder that are not read, although others of it are, are reported, too.
-fn drafted(from: &[String], inventory: &Inventory) -> Result<Draft, u8> {
-    let (sources, wrong): (Vec<_>, Vec<_>) = from.iter().map(|text| text.parse::<Source>()).partition(Result::is_ok);
-    let sources: Vec<Source> = sources.into_iter().filter_map(Result::ok).collect();
-    complain_all(wrong.iter().filter_map(|wrong| wrong.as_ref().err()));
+/// What the sources state, without what `inventory` has. Of wrong sources, all but the last are reported, and the last one is the
+/// failure. Files of a folder that are not read, although others of it are, are reported, too.
+fn drafted(from: &[String], inventory: &Inventory) -> Result<Draft, Failure> {
+    let (mut sources, mut wrong) = (Vec::new(), Vec::new());
+    for text in from {
+        match text.parse::<Source>() {
+            Ok(source) => sources.push(source),
+            Err(why) => wrong.push(why),
+        }
+    }
     let read = import::read(&sources);
-    complain_all(read.as_ref().err().into_iter().flatten());
-    let Some(mut draft) = read.ok().filter(|_| wrong.is_empty()) else { return Err(FAILED) };
+    wrong.extend(read.as_ref().err().into_iter().flatten().map(ToString::to_string));
+    let last = wrong.pop();
+    complain_all(wrong);
+    let (Ok(mut draft), None) = (read, &last) else { return Err(Failure::new(last.unwrap_or_default())) };
     complain_all(draft.unread.iter().map(|why| format!("not imported: {why}")));
     draft.complete(inventory);
     Ok(draft)
 }
 
-/// The text of a new `hosts.yaml` with what the sources state; the exit code if some of them are wrong.
-fn imported(from: &[String]) -> Result<Result<String, u8>, Failure> {
-    let draft = match drafted(from, &Installation::default().inventory) {
-        Ok(draft) => draft,
-        Err(code) => return Ok(Err(code)),
-    };
+/// The text of a new `hosts.yaml` with what the sources state.
+fn imported(from: &[String]) -> Result<String, Failure> {
+    let draft = drafted(from, &Installation::default().inventory)?;
     let text = import::text::whole(&draft, HOSTS);
     checked(&text)?;
-    Ok(Ok(text))
+    Ok(text)
 }
 
 /// Prints the lines that the sources add to a `hosts.yaml`, which may not exist yet.
@@ -279,10 +275,7 @@ fn show_diff(file: &Path, from: &[String]) -> Result<u8, Failure> {
     let is_new = !file.exists();
     let installation = if is_new { Installation::default() } else { load::load(file)? };
     let before = if is_new { String::new() } else { plain_file::text(file)? };
-    let draft = match drafted(from, &installation.inventory) {
-        Ok(draft) => draft,
-        Err(code) => return Ok(code),
-    };
+    let draft = drafted(from, &installation.inventory)?;
     let after =
         import::text::added(&draft, &before, &installation.inventory).ok_or_else(|| not_a_block(file))?;
     checked(&after)?;

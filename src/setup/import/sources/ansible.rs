@@ -34,8 +34,20 @@ const SSH: [&str; 5] = ["ssh", "smart", "paramiko", "paramiko_ssh", "ansible.bui
 
 /// Modules that change nothing.
 const CHECKS: [&str; 14] = [
-    "assert", "debug", "fail", "getent", "package_facts", "ping", "service_facts", "set_fact", "setup", "slurp", "stat",
-    "uri", "wait_for", "wait_for_connection",
+    "assert",
+    "debug",
+    "fail",
+    "getent",
+    "package_facts",
+    "ping",
+    "service_facts",
+    "set_fact",
+    "setup",
+    "slurp",
+    "stat",
+    "uri",
+    "wait_for",
+    "wait_for_connection",
 ];
 
 /// The value of a variable.
@@ -244,7 +256,11 @@ impl Inventory {
             comments.extend(stated.doubt("ansible_host"));
             match other {
                 Some("local") => {}
-                Some(other) => comments.push(format!("no ssh: its connection is {other}")),
+                Some(other) => {
+                    comments.push(format!("no ssh: its connection is {other}"));
+                    comments
+                        .extend(stated.text().is_none().then(|| "guess: its address is its name".to_owned()));
+                }
                 None => {
                     let no_user = "guess: ssh without ansible_user".to_owned();
                     comments.extend((user == Variable::Missing).then_some(no_user));

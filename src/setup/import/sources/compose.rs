@@ -40,7 +40,10 @@ pub struct Project {
 /// The text of a compose file with tags of compose as part of the key.
 pub fn with_tags_in_keys(text: &str) -> String {
     let tag = Regex::new(r"([\w-]+):[ \t]*!(?:override|reset)\b");
-    tag.map_or_else(|_| text.to_owned(), |tag| tag.replace_all(text, format!("\"$1{REPLACES}\":")).into_owned())
+    tag.map_or_else(
+        |_| text.to_owned(),
+        |tag| tag.replace_all(text, format!("\"$1{REPLACES}\":")).into_owned(),
+    )
 }
 
 /// Merges compose files: maps by key, lists one behind the other, except where a tag states that the later value replaces the
@@ -76,7 +79,9 @@ pub fn merge(into: &mut Value, over: Value) {
 /// is written; what it does not return stays as it is.
 pub fn extended(mut content: Value, open: &mut dyn FnMut(&str) -> Option<Value>) -> Value {
     let own = content.clone();
-    for service in content.get_mut("services").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
+    for service in
+        content.get_mut("services").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut)
+    {
         let over = service.take();
         *service = with_base(over, &own, open, DEEPEST);
     }
@@ -96,7 +101,8 @@ fn with_base(
         None => Some(file),
         Some(other) => other.as_ref(),
     };
-    let found = name.zip(base).and_then(|(name, file)| Some((file.get("services")?.get(name)?.clone(), file)));
+    let found =
+        name.zip(base).and_then(|(name, file)| Some((file.get("services")?.get(name)?.clone(), file)));
     let Some((base, file)) = found else { return service };
     let mut merged = with_base(base, file, open, left - 1);
     if let Some(over) = service.as_object_mut() {
@@ -188,9 +194,8 @@ impl Project {
 
     /// Whether a service starts after this one has ended.
     fn is_awaited(&self, key: &str) -> bool {
-        let condition = |value: &Value| {
-            value.get("depends_on")?.get(key)?.get("condition")?.as_str().map(str::to_owned)
-        };
+        let condition =
+            |value: &Value| value.get("depends_on")?.get(key)?.get("condition")?.as_str().map(str::to_owned);
         self.services()
             .any(|(_, value)| condition(value).as_deref() == Some("service_completed_successfully"))
     }
@@ -259,9 +264,7 @@ impl Project {
         match value {
             Some(Value::Object(map)) => map
                 .iter()
-                .filter_map(|(name, value)| {
-                    Some((self.variables.expand(name)?, self.variables.text(value)?))
-                })
+                .filter_map(|(name, value)| Some((self.variables.expand(name)?, self.variables.text(value)?)))
                 .collect(),
             other => self.list(other).iter().filter_map(|pair| labels::pair(pair)).collect(),
         }

@@ -7,7 +7,6 @@ use crate::setup::import::draft::{Draft, Key, Service};
 use crate::setup::import::naming::{self, is_name};
 use opsctl_policy::paths::glob::matches;
 
-
 /// What a manifest states.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Stated {
@@ -29,7 +28,8 @@ fn documents(text: &str) -> Vec<Value> {
     let template = Regex::new(r"\{\{[^\n]*?\}\}(?:[^\n{]*\}\})?");
     let mut documents = vec![String::new()];
     for line in text.lines() {
-        let line = template.as_ref().map_or_else(|_| line.into(), |template| template.replace_all(line, EXPRESSION));
+        let line =
+            template.as_ref().map_or_else(|_| line.into(), |template| template.replace_all(line, EXPRESSION));
         if line.trim_end() == "---" || line.starts_with("--- ") {
             documents.push(String::new());
         } else if line.trim() != EXPRESSION
@@ -95,7 +95,8 @@ fn of_object(object: &Value) -> Option<Stated> {
             let several = object.pointer("/spec/sources").and_then(Value::as_array).into_iter().flatten();
             let sources = object.pointer("/spec/source").into_iter().chain(several);
             let chart = sources.into_iter().find(|source| source.get("chart").is_some())?;
-            let stated = chart.pointer("/helm/releaseName").and_then(Value::as_str).filter(|name| is_name(name));
+            let stated =
+                chart.pointer("/helm/releaseName").and_then(Value::as_str).filter(|name| is_name(name));
             let release = stated.unwrap_or(&name).to_owned();
             new(Key::Releases, release, Some("Argo CD renders its chart under this name"), None)
         }

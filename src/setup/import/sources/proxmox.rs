@@ -29,7 +29,9 @@ pub fn configured(file: &Path, text: &str, source: &str) -> Option<Service> {
     // Sections behind the first lines are snapshots.
     let lines = || text.lines().take_while(|line| !line.starts_with('['));
     let value = |key: &str| {
-        lines().find_map(|line| line.split_once(':').filter(|(name, _)| *name == key)).map(|(_, value)| value.trim())
+        lines()
+            .find_map(|line| line.split_once(':').filter(|(name, _)| *name == key))
+            .map(|(_, value)| value.trim())
     };
     if value("template") == Some("1") {
         return None;
@@ -54,7 +56,9 @@ pub fn terraform(text: &str, source: &str) -> Vec<Service> {
     let mut found = Vec::new();
     for one in head.captures_iter(text) {
         let part = |index| one.get(index).map_or("", |part| part.as_str());
-        let Some((_, program)) = RESOURCES.iter().find(|(resource, _)| *resource == part(1)) else { continue };
+        let Some((_, program)) = RESOURCES.iter().find(|(resource, _)| *resource == part(1)) else {
+            continue;
+        };
         let behind = one.get(0).and_then(|head| text.get(head.end()..)).unwrap_or_default();
         let body = behind.split("\n}").next().unwrap_or_default();
         let value = |keys: &str, form: &str| {

@@ -76,9 +76,9 @@ pub fn service(file: &Path, text: &str, source: &str, known: &Known) -> Option<S
             Some(_) => service.notes.push("guess: its ContainerName is not known".to_owned()),
         }
         if unit.last("Service", "Type") == Some("oneshot") {
-            ["container", "unit"]
-                .into_iter()
-                .for_each(|check| service.guess(Key::Unchecked, check, "it ends after its work"));
+            for check in ["container", "unit"] {
+                service.guess(Key::Unchecked, check, "it ends after its work");
+            }
         }
     }
     service.add(Key::Units, name);

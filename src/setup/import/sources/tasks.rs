@@ -13,10 +13,12 @@ use opsctl_reader::terms::action::{Action, Target};
 
 /// The scripts of all tasks of a file.
 pub fn scripts(file: &Path, text: &str) -> Vec<String> {
-    let is_just = file.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.ends_with("justfile"));
+    let is_just =
+        file.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.ends_with("justfile"));
     let name_of_recipe = |line: &str| {
         let name = line.split([':', ' ']).next()?.trim_start_matches('@');
-        let is_recipe = line.contains(':') && !line.contains(":=") && !line.starts_with([' ', '\t', '#', '[']);
+        let is_recipe =
+            line.contains(':') && !line.contains(":=") && !line.starts_with([' ', '\t', '#', '[']);
         (is_recipe && is_name(name)).then(|| name.to_owned())
     };
     if is_just {
@@ -94,7 +96,8 @@ fn known_host(written: &str, source: &str, draft: &mut Draft) -> Option<String> 
         return Some(known.name.clone());
     }
     let is_address = address.parse::<std::net::IpAddr>().is_ok();
-    let is_plain = !address.is_empty() && address.chars().all(|c| c.is_ascii_alphanumeric() || ".-_:".contains(c));
+    let is_plain =
+        !address.is_empty() && address.chars().all(|c| c.is_ascii_alphanumeric() || ".-_:".contains(c));
     if !is_plain || address == "localhost" {
         return None;
     }

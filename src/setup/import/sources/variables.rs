@@ -14,7 +14,9 @@ impl Variables {
         let mut variables = Self::default();
         for line in text.lines() {
             let line = line.trim().strip_prefix("export ").unwrap_or(line.trim());
-            let Some((name, value)) = line.split_once('=').filter(|_| !line.starts_with('#')) else { continue };
+            let Some((name, value)) = line.split_once('=').filter(|_| !line.starts_with('#')) else {
+                continue;
+            };
             let value = value.trim();
             let quoted = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
             let plain = || value.split(" #").next().unwrap_or(value).trim_end();
