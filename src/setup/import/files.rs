@@ -62,9 +62,8 @@ impl FoundFiles {
         let mut found = Self { root: file.to_owned(), ..Self::default() };
         let source = shown(file, file);
         let mut finder = Finder::new(file, known);
-        if is_yaml(file) && !finder.find_one(file) && finder.errors.is_empty() {
-            // A file that is named must at least be YAML.
-            yaml_of(file, &text)?;
+        if is_yaml(file) {
+            finder.find_one(file);
         }
         found.take(finder);
         if !found.projects.is_empty() || !found.errors.is_empty() {
@@ -75,6 +74,10 @@ impl FoundFiles {
             && let Some(inventory) = inventory(file, &text, known)
         {
             found.inventories.push((source, inventory));
+        }
+        if found.is_empty() && is_yaml(file) {
+            // The mistake in the file says more than that nothing is in it.
+            yaml_of(file, &text)?;
         }
         Ok(found)
     }

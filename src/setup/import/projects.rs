@@ -69,13 +69,12 @@ impl<'a> Finder<'a> {
         self.projects.sort_by_key(|project| project.doubt.is_some() || project.name.1 == Some(OF_FOLDER));
     }
 
-    /// Reads the project of one file that the operator named; whether it is one.
-    pub fn find_one(&mut self, file: &Path) -> bool {
-        let is_one = self.content(file).is_some();
-        if is_one {
+    /// Reads the project of one file that the operator named, if it is one.
+    pub fn find_one(&mut self, file: &Path) {
+        if self.content(file).is_some() {
+            self.mark_parts(file);
             self.add(&[file.to_owned()], None, None, DEEPEST);
         }
-        is_one
     }
 
     /// Whether a file was read as a compose file.

@@ -13,8 +13,8 @@ use opsctl_reader::terms::action::{Action, Target};
 
 /// The scripts of all tasks of a file.
 pub fn scripts(file: &Path, text: &str) -> Vec<String> {
-    let is_just =
-        file.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.ends_with("justfile"));
+    let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_lowercase();
+    let is_just = name.ends_with("justfile");
     let name_of_recipe = |line: &str| {
         let name = line.split([':', ' ']).next()?.trim_start_matches('@');
         let is_recipe =
@@ -76,7 +76,7 @@ fn act(action: &Action, source: &str, draft: &mut Draft) {
         let mut service = Service::new(naming::name(&name), source, key != Key::Releases);
         service.notes.push(format!("guess: a command of {source} acts on it"));
         if key == Key::Releases {
-            service.guess(Key::Unchecked, "container", "a release");
+            service.add(Key::Unchecked, "container");
         }
         if key != Key::Containers {
             service.add(key, name);
