@@ -148,7 +148,13 @@ impl FoundFiles {
             return true;
         }
         let is_helmfile = stem.starts_with("helmfile") || file.iter().any(|part| part == "helmfile.d");
-        let stated = if is_helmfile { kubernetes::helmfile(&text) } else { kubernetes::manifest(&text) };
+        let mut stated = if is_helmfile { kubernetes::helmfile(&text) } else { kubernetes::manifest(&text) };
+        let beside = ["kustomization.yaml", "kustomization.yml"].map(|name| file.with_file_name(name));
+        if !stated.is_empty()
+            && beside.iter().filter_map(|file| self::text(file).ok()).any(|text| kubernetes::renames(&text))
+        {
+            stated.iter_mut().for_each(kubernetes::Stated::doubt_name);
+        }
         let is_one = !stated.is_empty();
         self.manifests.extend(stated.into_iter().map(|stated| (source.to_owned(), stated)));
         is_one

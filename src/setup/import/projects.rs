@@ -17,6 +17,9 @@ use opsctl_policy::paths::glob::matches;
 /// Why the name of a project is a guess whose file has another name than those that compose looks for.
 const OF_FOLDER: &str = "the name of its folder";
 
+/// The variable with the name of the project.
+const PROJECT_NAME: &str = "COMPOSE_PROJECT_NAME";
+
 /// How deep `include` is followed.
 const DEEPEST: usize = 8;
 
@@ -99,6 +102,9 @@ impl<'a> Finder<'a> {
                 .find_map(|known| files.iter().find(|file| name(file) == known))
                 .map(|file| (*file).clone())
         };
+        if let Some(stated) = self.stated_chain(files) {
+            return vec![(stated, None)];
+        }
         let base = beside(&self.known.compose);
         let over = beside(&self.known.overrides);
         let is_other = |file: &&&PathBuf| {
@@ -135,6 +141,17 @@ impl<'a> Finder<'a> {
         let doubt = doubt.map(|file| format!("as with {}", shown(file, self.root)));
         chains.insert(0, (chain, doubt));
         chains
+    }
+
+    /// The files that `COMPOSE_FILE` in `.env` beside them states.
+    fn stated_chain(&mut self, files: &[&PathBuf]) -> Option<Vec<PathBuf>> {
+        let folder = files.first()?.parent()?;
+        let variables = Variables::of_file(&text(&folder.join(".env")).ok()?);
+        let separator = variables.get("COMPOSE_PATH_SEPARATOR").unwrap_or(":");
+        let stated = variables.get("COMPOSE_FILE").filter(|stated| !stated.is_empty())?;
+        let chain: Vec<PathBuf> = stated.split(separator).map(|file| below(folder, file)).collect();
+        self.parts.extend(chain.iter().skip(1).cloned());
+        chain.iter().all(|file| self.content(file).is_some()).then_some(chain)
     }
 
     /// The projects of a folder without a file of the usual name: each file is one, and all have the name of the folder.
@@ -267,6 +284,8 @@ impl<'a> Finder<'a> {
             || self.project_name(first, &folder, &content, &variables),
             |(name, _)| name.clone(),
         );
+        // Compose sets it for its files.
+        variables.set_missing(PROJECT_NAME, &name.0);
         let source = shown(chain.last().filter(|_| !known_services.is_empty()).unwrap_or(first), self.root);
         for (paths, project_folder) in included(&content).into_iter().filter(|_| left > 0) {
             let base = first.parent().unwrap_or(first);
@@ -298,13 +317,15 @@ impl<'a> Finder<'a> {
         content: &Value,
         variables: &Variables,
     ) -> (String, Option<&'static str>) {
-        let stated = variables.get("COMPOSE_PROJECT_NAME").map(str::to_owned);
+        let stated = variables.get(PROJECT_NAME).map(str::to_owned);
         let stated = stated.or_else(|| variables.text(content.get("name")?));
         if let Some(stated) = stated {
             return (stated, None);
         }
         let is_root = self.root.canonicalize().is_ok_and(|root| root == folder);
-        let why = if is_root {
+        let why = if content.get("name").is_some() {
+            Some("its `name` has a variable that is not known")
+        } else if is_root {
             Some("the name of this folder, which may differ on its host")
         } else {
             (!self.is_standard(file)).then_some(OF_FOLDER)

@@ -15,9 +15,10 @@ pub struct Assistant {
 
 /// Reads `configuration.yaml`, which has tags of its own and need not be plain YAML; `None` for another file of this name.
 pub fn read(text: &str) -> Option<Assistant> {
-    let is_one = ["homeassistant:", "default_config:"]
-        .iter()
-        .any(|key| text.lines().any(|line| line.starts_with(key)));
+    let has = |keys: &[&str]| text.lines().any(|line| keys.iter().any(|key| line.starts_with(key)));
+    // The configuration of Zigbee2MQTT has this name, too, and a key for Home Assistant.
+    let is_one =
+        has(&["homeassistant:", "default_config:"]) && !has(&["serial:", "advanced:", "permit_join:"]);
     let value = |key: &str, form: &str| {
         let pattern = Regex::new(&format!(r#"(?m)^\s+(?:{key}):\s*["']?({form})["']?\s*(?:#.*)?$"#)).ok()?;
         Some(pattern.captures(text)?.get(1)?.as_str().to_owned())

@@ -64,6 +64,18 @@ pub fn manifest(text: &str) -> Vec<Stated> {
     stated
 }
 
+impl Stated {
+    /// States that a kustomization may change its name.
+    pub fn doubt_name(&mut self) {
+        self.guess = self.guess.or(Some("a kustomization changes its name"));
+    }
+}
+
+/// Whether a kustomization changes the names of the objects that it lists.
+pub fn renames(kustomization: &str) -> bool {
+    kustomization.lines().any(|line| line.starts_with("namePrefix:") || line.starts_with("nameSuffix:"))
+}
+
 fn of_object(object: &Value) -> Option<Stated> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).filter(|name| is_name(name));
     let (kind, group) = (text("/kind")?, object.get("apiVersion")?.as_str()?);

@@ -39,6 +39,11 @@ impl Variables {
         }
     }
 
+    /// Sets a variable that has no value yet.
+    pub fn set_missing(&mut self, name: &str, value: &str) {
+        self.0.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+    }
+
     /// The value of a variable.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
