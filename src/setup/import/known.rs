@@ -24,6 +24,10 @@ pub struct Known {
     pub development: Vec<String>,
     /// Globs of files that are no compose file.
     pub never_compose: Vec<String>,
+    /// The keys of compose files.
+    pub compose_keys: Vec<String>,
+    /// The keys of compose services.
+    pub service_keys: Vec<String>,
     /// Names under which Home Assistant runs.
     pub home_assistant: Vec<String>,
     /// Names of files without a dot.

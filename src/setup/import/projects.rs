@@ -9,7 +9,7 @@ use super::error::ImportError;
 use super::file::{is_yaml, name, shown, text, yaml_of};
 use super::known::Known;
 use super::naming;
-use super::sources::compose::{Project, extended, merge, with_tags_in_keys};
+use super::sources::compose::{Project, extended, merge, plain_key, with_tags_in_keys};
 use super::sources::container::normal;
 use super::sources::variables::Variables;
 use opsctl_policy::paths::glob::matches;
@@ -224,8 +224,20 @@ impl<'a> Finder<'a> {
         let states_container = |service: &Value| {
             is_part || ["image", "build", "extends"].iter().any(|key| service.get(key).is_some())
         };
-        (services.is_some_and(|services| services.values().any(states_container))
-            || (has_include && is_named(file, &self.known.compose_like)))
+        // Variables of Ansible and settings of programs may have services with images, too.
+        let has_only = |value: &Value, known: &[String]| {
+            let is_known =
+                |key: &String| key.starts_with("x-") || known.iter().any(|known| known == plain_key(key));
+            value.as_object().is_some_and(|value| value.keys().all(is_known))
+        };
+        let is_compose = has_only(&content, &self.known.compose_keys)
+            && services
+                .into_iter()
+                .flat_map(serde_json::Map::values)
+                .all(|service| service.is_null() || has_only(service, &self.known.service_keys));
+        (is_compose
+            && (services.is_some_and(|services| services.values().any(states_container))
+                || (has_include && is_named(file, &self.known.compose_like))))
         .then_some(content)
     }
 

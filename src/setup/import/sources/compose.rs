@@ -46,6 +46,11 @@ pub fn with_tags_in_keys(text: &str) -> String {
     )
 }
 
+/// A key without the tag that is part of it.
+pub fn plain_key(key: &str) -> &str {
+    key.strip_suffix(REPLACES).unwrap_or(key)
+}
+
 /// Merges compose files: maps by key, lists one behind the other, except where a tag states that the later value replaces the
 /// earlier one.
 pub fn merge(into: &mut Value, over: Value) {
