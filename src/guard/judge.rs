@@ -65,7 +65,7 @@ impl Judgement {
     fn fail_closed(acting: &ActingCall<'_>, error: &dyn Display) -> Self {
         let actions = acting.evidence();
         let text = format!(
-            "Denied: {error}, so `{actions}` cannot be counted, and policy.on_failure is closed. Report it; an operator has to look into it."
+            "Denied: {error}, so `{actions}` cannot be counted, and policy.on_failure is closed. Report it to an operator, who has to fix it."
         );
         let reason = Reason { rule: "on_failure", topic: None, text: text.clone() };
         Self::of(Verdict::Deny(vec![reason]), Unrecorded::FailedClosed(text))

@@ -92,7 +92,7 @@ use opsctl_probe::health::quoted;
 
 Exit codes:
   0  done; for a hook: allowed
-  1  not done: a usage error, bad input, or something is wrong with what was looked at
+  1  not done: a usage error or bad input; or a check found a problem
   2  a hook denies or blocks; `explain --exit-code`: the call would be denied")]
 struct Cli {
     /// When to use colours

@@ -129,7 +129,9 @@ pub fn permissions(examined: &Examined<'_>) -> Outcome {
     if is_asked && access(&key, Access::READ_OK).is_ok() {
         let key = key.display();
         return Err(warning(
-            format!("this user can read the approval key {key}: as this user, an agent can answer itself"),
+            format!(
+                "this user can read the approval key {key}: an agent of this user could answer its own questions"
+            ),
             "keep it where only the user of the guard can read it, and name it there with CLAUDEOPS_APPROVAL_KEY",
         ));
     }

@@ -80,7 +80,8 @@ fn policy(examined: &Examined<'_>) -> Outcome {
         return Err(failed(what, remedy));
     }
     let (hosts, services) = (installation.inventory.hosts.len(), installation.inventory.services.len());
-    let mut what = format!("{hosts} hosts, {services} services");
+    let plural = |number: usize| if number == 1 { "" } else { "s" };
+    let mut what = format!("{hosts} host{}, {services} service{}", plural(hosts), plural(services));
     let opens = |tier: &&Tier| installation.policy.tier(**tier).effects.contains(&Effect::Unknown);
     for tier in Tier::ALL.iter().filter(opens) {
         what += &format!("; tier {} runs what opsctl does not understand (`effects`)", tier.number());

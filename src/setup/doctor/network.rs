@@ -83,7 +83,7 @@ pub fn services(examined: &Examined<'_>) -> Outcome {
         (
             unchecked,
             "checked",
-            "configure their health checks in hosts.yaml, or do what is stated behind each check",
+            "configure their health checks in hosts.yaml, or apply the remedy after each check",
         ),
     ] {
         if !services.is_empty() {

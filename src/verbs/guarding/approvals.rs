@@ -20,7 +20,7 @@ const TEMPLATE: &str = include_str!("../../../templates/verbs/questions.txt.j2")
 /// The maximum number of questions that are listed.
 const MOST: u32 = 1_000;
 
-/// List the questions that wait for an answer, and budgets that were given in advance
+/// List the questions that wait for an answer, and the grants that can be used
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl approvals

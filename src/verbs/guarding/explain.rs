@@ -50,7 +50,7 @@ pub struct ExplainArgs {
     /// Exit with 2 if the call would be denied
     #[arg(long)]
     exit_code: bool,
-    /// The command, its words joined with blanks, or a tool call as the client's JSON (`tool_name`, `tool_input`);
+    /// The command, whose words are joined with spaces, or a tool call as the client's JSON (`tool_name`, `tool_input`);
     /// `-` reads it from stdin
     #[arg(required = true, trailing_var_arg = true)]
     command: Vec<String>,

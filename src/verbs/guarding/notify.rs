@@ -41,7 +41,7 @@ const NO_TARGET: &str =
 
 Notifications go to CLAUDEOPS_APPRISE_URLS, else to targets in the apprise configuration file \
 CLAUDEOPS_APPRISE_CONFIG: those tagged with the level (info, warning, critical), the service, or the subject \
-(budget, guard, api, verification, handoff, session, digest, notification), or the untagged ones if no tag matches.")]
+(budget, question, guard, api, verification, handoff, session, digest, notification), or the untagged ones if no tag matches.")]
 pub struct NotifyArgs {
     /// Send a test notification
     #[arg(long, group = "what")]

@@ -52,8 +52,8 @@ struct GrantArgs {
   opsctl db migrate --from /state/claudeops.db
   opsctl db migrate --to /state/claudeops.db
 
-Rows keep their ids. A second run adds only what is new. A copy to the server is one transaction: if it is stopped, nothing is \
-copied. A copy to a file goes on where it was stopped; a new file is complete when it has its name. Rows with unreadable times are \
+Rows keep their ids. A second run copies only new and changed rows. A copy to the server is one transaction: if it is stopped, nothing is \
+copied. A copy to a file continues where it was stopped; a new file gets its name when it is complete. Rows with unreadable times are \
 counted and skipped. The tables of the session manager of Claude Ops are not copied.")]
 #[command(group = clap::ArgGroup::new("file").required(true))]
 struct MigrateArgs {
@@ -103,7 +103,7 @@ fn migrate(args: &MigrateArgs, server: &Location) -> Result<u8, Failure> {
         return Err(Failure::new(format!("no ledger at {from}; nothing is copied")));
     }
     let after_a_stop = match to.file() {
-        Some(_) => "Ctrl-C stops, and the next copy goes on",
+        Some(_) => "Ctrl-C stops, and the next copy continues",
         None => "Ctrl-C stops, and leaves the server as it was",
     };
     let copied = progress::steps(|show| {

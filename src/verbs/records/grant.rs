@@ -1,4 +1,4 @@
-//! `opsctl grant`: gives budget in advance.
+//! `opsctl grant`: allows extra actions on a service for a while.
 
 use chrono::Utc;
 use clap::Args;
@@ -12,7 +12,7 @@ use crate::verbs::setup::services;
 use crate::verbs::terminal::{Failure, OK, environment_in_force, person, print, time};
 use opsctl_policy::model::rights::policy::Window;
 
-/// Give a service budget in advance: actions beyond its limit, until a time
+/// Allow extra restarts or redeployments of a service for a while
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl grant jellyfin restart 1 --for 1h

@@ -20,7 +20,7 @@ use crate::verbs::terminal::{Failure, OK, environment_in_force, print};
   opsctl metrics --out /var/lib/node_exporter/opsctl.prom
   opsctl metrics --openmetrics --no-hosts
 
-The format is that of the textfile collector. A file is replaced atomically. The guard serves the metrics in the \
+Without --openmetrics, the format is that of the textfile collector. The guard serves the metrics in the \
 OpenMetrics format at /metrics.")]
 pub struct MetricsArgs {
     /// Write to this file, which is replaced atomically

@@ -50,7 +50,7 @@ pub fn run(args: &PruneArgs) -> Result<u8, Failure> {
         if is_watched && shown.elapsed() > Duration::from_secs(1) {
             shown = Instant::now();
             complain(format_args!(
-                "{} rows deleted so far; Ctrl-C stops, and the next prune goes on",
+                "{} rows deleted so far; Ctrl-C stops, and the next prune continues",
                 done.deleted
             ));
         }

@@ -75,7 +75,7 @@ pub struct SessionsArgs {
 
 #[derive(Debug, Subcommand)]
 enum SessionsVerb {
-    /// Set the status text of the session in whose shell this runs
+    /// Set the status text of this session
     #[command(after_help = "Examples:
   opsctl sessions status \"looking at jellyfin's log\"
   opsctl sessions status --clear")]

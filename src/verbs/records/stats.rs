@@ -16,8 +16,8 @@ use opsctl_ledger::records::spend::ModelSpend;
   opsctl stats
   opsctl stats --since 24h --json
 
-Durations are those of hooks on commands that act, without the time to record them. Hooks on other commands are \
-not recorded. Requests to the model are those that `opsctl serve --api` forwarded.")]
+Durations are those of recorded hooks: on commands that act or are denied and, with a tier, on those that change \
+something, without the time to record them. Requests to the model are those that `opsctl serve --api` forwarded.")]
 pub struct StatsArgs {
     /// Only hooks and requests since this time: `2h`, `3d`, `2026-03-21T14:00:00Z`
     #[arg(long, value_name = "WHEN", default_value = "30d", value_parser = time::since)]

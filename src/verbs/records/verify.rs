@@ -30,7 +30,7 @@ use opsctl_probe::health::{Check, Finding, Report, Subject};
   opsctl verify --session 3f0c2a5e --json
   opsctl verify jellyfin --grace 2m --deadline 3m
 
-Without a service, checks those that the session in whose shell it runs acted on. Exit code 0: all are healthy \
+Without a service, it checks those that this session acted on. Exit code 0: all are healthy \
 or cannot be checked, or there is nothing to verify; 1: a service is unhealthy. docs/verify.md explains the \
 states.")]
 pub struct VerifyArgs {

@@ -12,7 +12,7 @@ use crate::sessions::launch;
 use crate::verbs::facts::Facts;
 use crate::verbs::terminal::{FAILED, Failure, OK, complain};
 
-/// Start a command as the first process of a container, and hold back the keys
+/// Start a command as the first process of a container, without the keys in its environment
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl launch --alone entrypoint

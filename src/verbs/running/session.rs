@@ -34,11 +34,11 @@ use opsctl_policy::model::rights::policy::Tier;
 #[command(after_help = "Examples:
   opsctl session --tier 1
   opsctl session --tier 2 --handoff   # with the hand-over that was taken
-  opsctl session --answered           # waited for a person, can go on
+  opsctl session --answered           # waited for a person, can be resumed
   opsctl session --resume 3f0c5a6e-0d4b-4a57-9a55-6f1f0a3f4a55
 
 Exit code 0: the session completed, or waits for a person. 1: it failed, timed out, was ended by a signal or could not be started; see \
-the table client_runs of the ledger and the log in the results folder.")]
+`opsctl sessions` and the log in the results folder.")]
 pub struct SessionArgs {
     /// The tier
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
@@ -47,10 +47,10 @@ pub struct SessionArgs {
     /// Add the hand-over of the lower tier to the prompt
     #[arg(long)]
     handoff: bool,
-    /// Go on with a session that waits for a person, at its tier
+    /// Resume a session that waited for a person, at its tier
     #[arg(long, value_name = "ID", conflicts_with = "handoff")]
     resume: Option<String>,
-    /// List the sessions that waited for a person and can go on: the tier and the id of each
+    /// List the sessions that waited for a person and can be resumed: the tier and the id of each
     #[arg(long, conflicts_with_all = ["resume", "handoff"])]
     answered: bool,
 }

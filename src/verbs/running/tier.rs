@@ -28,7 +28,7 @@ pub struct TierArgs {
     /// The tier
     #[arg(value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
     tier: u8,
-    /// Print the client's arguments (layers 1 and 2)
+    /// Print the client's arguments
     #[arg(long)]
     args: bool,
     /// With --args: end each argument with a NUL byte instead of a line break

@@ -20,8 +20,8 @@ use crate::verbs::terminal::{
   opsctl rehearse --client ./claude     # before it is installed
   opsctl rehearse --only 'the budget'   # one guarantee
 
-Nothing is restarted: the model is part of opsctl, on loopback; programs that would reach a service are stubs; \
-state and home are temporary; no key is used. It takes about a minute. Exit code 1 if a guarantee fails.")]
+Nothing is restarted. The model is part of opsctl, and listens on loopback. Stubs replace programs that would reach a \
+service. State and home are temporary, and no key is used. It takes about a minute. Exit code 1 if a guarantee fails.")]
 pub struct RehearseArgs {
     /// The client; default: `CLAUDEOPS_CLIENT`, else `claude` in PATH
     #[arg(long, value_name = "PATH")]

@@ -18,7 +18,7 @@ const MOST_DECISIONS: u32 = 20_000;
 /// The suggestions as a part of `hosts.yaml`.
 const TEMPLATE: &str = include_str!("../../../templates/verbs/suggest.txt.j2");
 
-/// Propose keys of hosts.yaml that would resolve unlisted targets, hosts and unknown programs of the ledger
+/// Propose entries of hosts.yaml for unlisted targets and hosts, and for unknown programs in the ledger
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl suggest

@@ -58,7 +58,7 @@ pub fn effect_objections(
         };
         let number = tier.number();
         let what = if allowed.contains(&Effect::Changes) && part.effect == Effect::Unknown {
-            format!("runs only what is understood, and not {}", with_reason(part, ""))
+            format!("only runs what opsctl understands, which excludes {}", with_reason(part, ""))
         } else {
             format!("only reads, and {}", in_words(part))
         };

@@ -74,7 +74,7 @@ pub fn check(survey: &Survey) -> Outcome {
     }
     let files = paths(&survey.mods);
     if are_hooks_managed(survey) {
-        let what = format!("{files}: a mod; opsctl's hooks are managed, so that it cannot silence them");
+        let what = format!("{files}: a mod, which cannot silence opsctl's hooks, because they are managed");
         return Err(warning(what, "remove its folder, unless you installed it"));
     }
     let what = format!("{files}: a mod can silence opsctl's hooks and start programs");
