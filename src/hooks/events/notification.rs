@@ -11,8 +11,10 @@ const TITLE_CHARS: usize = 200;
 
 /// Raises the notification as a notice. A failure gives a warning.
 pub fn handle(call: &HookCall, title: Option<&str>, message: &str, request: &Request) -> Answer {
-    let title: String =
-        opsctl_redact::text(title.unwrap_or("Claude Ops")).chars().take(TITLE_CHARS).collect();
+    let title: String = opsctl_redact::text(title.unwrap_or("opsctl: message of the client"))
+        .chars()
+        .take(TITLE_CHARS)
+        .collect();
     let body = if message.is_empty() { title.clone() } else { message.to_owned() };
     let notice = Notice {
         key: "notification".to_owned(),

@@ -217,7 +217,7 @@ pub fn outcome_unknown(actions: &[String], services: &[&str], why: &str, session
     let lines: String = actions.iter().map(|line| format!("- {line}\n")).collect();
     let body = format!(
         "Allowed, and its result is not known: {why}.\n\n{lines}\nIt counts against the budget. The next session verifies the service; \
-         look at it with `opsctl verify`.\n\n{}",
+         check it with `opsctl verify`.\n\n{}",
         origin(session, None)
     );
     of_services(("outcome", "outcome unknown"), Level::Critical, body, session, services)

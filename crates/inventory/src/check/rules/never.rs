@@ -1,5 +1,7 @@
 //! The rules about commands that are always denied.
 
+use std::collections::BTreeSet;
+
 use crate::check::ask::KEY_REMEDY;
 use crate::check::values::check_name;
 use crate::error::{Checked, Mistake, Mistakes, suggestion};
@@ -42,7 +44,7 @@ pub fn check(
             .collect();
         if named.is_empty() {
             let known = defaults().flat_map(|rule| [rule.class, rule.name]).chain([bomb::NAME, unread::NAME]);
-            let remedy = suggestion(&name.value, known.collect::<Vec<_>>());
+            let remedy = suggestion(&name.value, known.collect::<BTreeSet<_>>());
             found.add(Mistake::of(&name, "is not a class or a default rule", remedy));
             continue;
         }
