@@ -23,7 +23,7 @@ pub struct Spending {
     /// The limit of a session.
     #[serde(rename = "limit_usd_session", serialize_with = "dollars")]
     pub session_limit: Option<Usd>,
-    /// The dearest sessions of the last 24 hours, with all that they have spent.
+    /// The most expensive sessions of the last 24 hours, with all that they have spent.
     pub sessions: Vec<SessionSpend>,
 }
 

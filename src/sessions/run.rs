@@ -101,7 +101,7 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> io::Resul
     (voices.tell)(&format!(
         "tier {}: session {id}{}, model {model}, at most {}{}{}",
         tier.number(),
-        if session.resumed.is_some() { " goes on" } else { "" },
+        if session.resumed.is_some() { " continues" } else { "" },
         session.deadline,
         if environment.dry_run { format!(", {}", dry_run::NOTICE) } else { String::new() },
         log_path.map(|path| format!(", log {path}")).unwrap_or_default()

@@ -206,7 +206,7 @@ fn a_mistake_in_the_policy_does_not_lift_the_limits() {
 }
 
 #[test]
-fn a_model_without_a_price_is_counted_at_the_dearest_and_reported_once() {
+fn a_model_without_a_price_is_counted_at_the_highest_price_and_reported_once() {
     let upstream = Upstream::start(message("claude-next-9", 1000, 1000));
     let proxy = Proxy::start(&upstream.url(), "{}", &[]);
     for _ in 0..3 {
@@ -218,7 +218,7 @@ fn a_model_without_a_price_is_counted_at_the_dearest_and_reported_once() {
     assert_eq!(
         events(&proxy),
         [
-            "warning No price is known for the model claude-next-9: its requests are counted at the dearest price"
+            "warning No price is known for the model claude-next-9: its requests are counted at the highest price"
         ]
     );
 }

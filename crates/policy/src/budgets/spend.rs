@@ -43,7 +43,7 @@ pub struct ModelPrice {
 pub struct Cost {
     /// The amount.
     pub usd: Usd,
-    /// Whether the model has a price; otherwise the dearest price was used.
+    /// Whether the model has a price; otherwise the highest price was used.
     pub is_known: bool,
 }
 
@@ -66,14 +66,14 @@ impl Prices {
             })
         };
         let price = own.or_else(built_in);
-        let tokens = price.unwrap_or_else(|| self.dearest()).cost(&usage.tokens);
+        let tokens = price.unwrap_or_else(|| self.highest()).cost(&usage.tokens);
         let tokens = if usage.us_only { Usd(tokens.0.saturating_add(tokens.0.div_ceil(10))) } else { tokens };
         let searches = Usd(self.web_search.0.saturating_mul(usage.web_searches));
         Cost { usd: tokens.plus(searches), is_known: price.is_some() }
     }
 
-    /// The price with the dearest output.
-    fn dearest(&self) -> Price {
+    /// The price with the most expensive output.
+    fn highest(&self) -> Price {
         let all = self.models.iter().map(|known| known.price).chain([self.fast]);
         all.max_by_key(|price| price.output).unwrap_or(self.fast)
     }
@@ -212,7 +212,7 @@ pub fn notice(standing: &Standing, session: Option<&str>, now: DateTime<Utc>) ->
 /// The event and the notice of a model without a price.
 pub fn unknown_price(model: &str, now: DateTime<Utc>) -> (NewEvent, Notice) {
     let message =
-        format!("No price is known for the model {model}: its requests are counted at the dearest price");
+        format!("No price is known for the model {model}: its requests are counted at the highest price");
     let remedy = "State its price in `policy.spend.prices` of hosts.yaml.";
     let (key, body) = (format!("spend/price/{model}"), format!("{message}. {remedy}"));
     let notice = Notice::new(key, "spend", Level::Warning, "A model has no price", body);

@@ -121,7 +121,7 @@ pub enum PatternError {
     Empty,
     #[error("does not begin with a program")]
     NoProgram,
-    #[error("goes on after `$`")]
+    #[error("continues after `$`")]
     AfterEnd,
     #[error("has an empty alternative in `{0}`")]
     EmptyAlternative(String),
