@@ -45,6 +45,7 @@ pub enum Side {
 
 /// The facts of a verb.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[cfg_attr(
     not(test),
     expect(dead_code, reason = "the catalogue's entry states the rest, and a test compares both")

@@ -124,13 +124,13 @@ fn init(file: &Path, hosts: &Path, decisions: &[Decision]) -> Result<u8, Failure
     let mut text = "# What the policy decides on commands of past sessions, from the audit. Change what shall be otherwise.\ntests:\n".to_owned();
     let mut kept = 0;
     for decision in &candidates {
-        let test = as_yaml(decision);
+        let yaml = as_yaml(decision);
         // A working directory, or a file of that time, is not known.
-        let agrees = results(&format!("tests:\n{test}"), file, hosts)?
+        let agrees = results(&format!("tests:\n{yaml}"), file, hosts)?
             .iter()
             .all(|result| result.differences.is_empty());
         if agrees {
-            text += &test;
+            text += &yaml;
             kept += 1;
         }
     }
