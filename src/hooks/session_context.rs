@@ -250,7 +250,15 @@ mod tests {
 
     fn event(message: &str) -> Event {
         let at = "2026-03-21T14:22:00Z".parse().ok();
-        Event { id: 1, at, level: "warning".into(), service: None, message: message.into(), agent: None }
+        Event {
+            id: 1,
+            at,
+            level: "warning".into(),
+            service: None,
+            message: message.into(),
+            agent: None,
+            session: None,
+        }
     }
 
     #[derive(Default, serde::Deserialize)]

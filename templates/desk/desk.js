@@ -1,7 +1,7 @@
 // Shows changes without a reload. Everything works without this script, too: the page then reloads every minute.
 "use strict";
 (() => {
-  const page = () => document.getElementById("page");
+  const page = () => document.getElementById("main");
   const live = document.getElementById("live");
   const say = (state, text) => { live.hidden = false; live.className = state; live.textContent = text; };
   let wanted = false, busy = false;
@@ -28,17 +28,17 @@
     if (busy) { wanted = true; return; }
     busy = true;
     try {
-      // The address says which agent is shown, and which question was just answered.
-      const answer = await fetch(`/${location.search}`, { cache: "no-store", credentials: "same-origin" });
+      // The address says what is shown, and which question was just answered.
+      const answer = await fetch(`${location.pathname}${location.search}`, { cache: "no-store", credentials: "same-origin" });
       if (answer.redirected) { location.reload(); return; }
       if (answer.ok) {
         const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-        const from = fresh.getElementById("page");
-        if (from) {
+        const from = fresh.getElementById("main");
+        if (from?.dataset.version) {
           const restore = keep(page());
-          for (const part of ["questions", "report"]) {
-            const [old, next] = [document.getElementById(part), fresh.getElementById(part)];
-            if (old.innerHTML !== next.innerHTML) old.replaceWith(next);
+          for (const old of document.querySelectorAll("[data-live]")) {
+            const next = fresh.getElementById(old.id);
+            if (next && old.innerHTML !== next.innerHTML) old.replaceWith(next);
           }
           page().dataset.version = from.dataset.version;
           document.title = fresh.title;

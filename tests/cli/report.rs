@@ -74,7 +74,7 @@ fn without_a_ledger_a_page_and_a_warning_are_printed_and_no_ledger_is_created() 
     let sandbox = Sandbox::new();
     let run = report(&sandbox, "-");
     assert!(
-        run.stdout.contains("<h1 class=\"unseen\">")
+        run.stdout.contains("<h1 class=\"unknown\">")
             && run.stdout.contains("Nothing known needs attention: no ledger yet"),
         "{run:?}"
     );

@@ -73,7 +73,7 @@ fn a_missed_digest_is_sent_at_the_next_opportunity_on_the_same_day() {
         ],
     );
     let since =
-        "SELECT body LIKE 'Since 20 Mar 07:00 UTC (2 days):%' FROM notices ORDER BY id LIMIT 1 OFFSET 1";
+        "SELECT body LIKE 'Since 20 Mar 08:00 +01:00 (2 days):%' FROM notices ORDER BY id LIMIT 1 OFFSET 1";
     assert_eq!(sandbox.sql(since), "1");
 }
 
@@ -183,7 +183,7 @@ fn a_digest_states_what_happened_since_the_last_one() {
     assert_digests(&sandbox, &[("2025-03-21T08:00:00Z", "2")]);
     let body = sandbox.sql("SELECT body FROM notices WHERE key = 'digest' ORDER BY id DESC LIMIT 1");
     let expected = "\
-Since 20 Mar 08:00 UTC (24 hours):
+Since 20 Mar 08:00 +00:00 (24 hours):
 
 **Sessions: 4, $1.75**
 
@@ -201,17 +201,17 @@ Since 20 Mar 08:00 UTC (24 hours):
 
 **Critical events: 1**
 
-- 20 Mar 12:00 UTC, jellyfin: gone with password=[redacted]
+- 20 Mar 12:00 +00:00, jellyfin: gone with password=[redacted]
 
 **Warnings: 3**
 
-- 20 Mar 13:00 UTC, radarr: Unhealthy after remediation (attempt 1 of 2): 502
-- 20 Mar 13:00 UTC, sonarr: Unhealthy after remediation (attempt 1 of 2): 502
-- 20 Mar 12:10 UTC, disk is full
+- 20 Mar 13:00 +00:00, radarr: Unhealthy after remediation (attempt 1 of 2): 502
+- 20 Mar 13:00 +00:00, sonarr: Unhealthy after remediation (attempt 1 of 2): 502
+- 20 Mar 12:10 +00:00, disk is full
 
 **Unhealthy services: 2**
 
-- adguard, checked 21 Mar 07:10 UTC
-- sonarr, checked 20 Mar 13:00 UTC";
+- adguard, checked 21 Mar 07:10 +00:00
+- sonarr, checked 20 Mar 13:00 +00:00";
     assert_eq!(body, expected);
 }

@@ -22,9 +22,11 @@ pub struct Look {
     pub width: u32,
 }
 
-pub const LOOKS: [Look; 4] = [
-    Look { name: "desktop-light", scheme: "light", width: 1280 },
-    Look { name: "desktop-dark", scheme: "dark", width: 1280 },
+pub const LOOKS: [Look; 6] = [
+    Look { name: "desktop-light", scheme: "light", width: 1440 },
+    Look { name: "desktop-dark", scheme: "dark", width: 1440 },
+    Look { name: "tablet-light", scheme: "light", width: 768 },
+    Look { name: "tablet-dark", scheme: "dark", width: 768 },
     Look { name: "phone-light", scheme: "light", width: 390 },
     Look { name: "phone-dark", scheme: "dark", width: 390 },
 ];

@@ -46,6 +46,10 @@ fn incident() -> Sandbox {
     sandbox
 }
 
+/// Whether the table of a lane is to be seen.
+const LANE_IS_OPEN: &str =
+    "[...document.querySelectorAll('#timeline table')].some(it => it.checkVisibility())";
+
 /// Sessions of a week, verifications, a failure of the guard and a notice that needs attention.
 const WEEK: &str = "
     WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 83)
@@ -90,6 +94,8 @@ fn the_page_is_readable_in_light_and_dark_mode_on_screens_and_phones() {
             "next ",
             "in 3h59m",
             "2 of 3 hosts reachable",
+            "no restart left",
+            "docker restart $(docker ps)",
             "tier 2, 10 sessions",
             "the budget was used up",
             "pre-tool-use",
@@ -99,7 +105,7 @@ fn the_page_is_readable_in_light_and_dark_mode_on_screens_and_phones() {
         ] {
             assert!(text.contains(seen), "{place}: {seen} is not to be seen in {text}");
         }
-        assert!(!text.contains("Cooldown limit exceeded"), "{place}: a closed table is open");
+        assert_eq!(browser.evaluate(LANE_IS_OPEN), false, "{place}: a closed table is open");
         let contrast = browser.evaluate(CONTRAST);
         assert_eq!(contrast["low"], json!([]), "{place}");
         assert!(contrast["seen"].as_u64().unwrap() > 200, "{place}: {contrast}");
@@ -114,7 +120,7 @@ fn the_page_is_readable_in_light_and_dark_mode_on_screens_and_phones() {
         // Each mark has a size and is in its lane; later marks are further to the right.
         let marks = browser.evaluate(
             "[...document.querySelectorAll('details .track')].map(track => { const of = track.getBoundingClientRect(); \
-             return [...track.querySelectorAll('.mark.done use')].map(mark => mark.getBoundingClientRect()) \
+             return [...track.querySelectorAll('.mark.done')].map(mark => mark.getBoundingClientRect()) \
              .map(at => [at.width > 6 && at.left >= of.left - 1 && at.right <= of.right + 1 && at.top >= of.top && at.bottom <= of.bottom, at.left]); })",
         );
         let lanes: Vec<&Vec<Value>> =
@@ -129,21 +135,61 @@ fn the_page_is_readable_in_light_and_dark_mode_on_screens_and_phones() {
         }
         assert_eq!((browser.requests(&page), browser.complaints()), (vec![], vec![]), "{place}");
     }
-    // A table that is wider than a phone shows by a shadow that there is more of it.
+    // No table is wider than a phone: its rows are cards there.
     let wide = browser.evaluate(
         "(() => { document.querySelectorAll('details').forEach(it => it.open = true); \
-         const wide = [...document.querySelectorAll('.scroll')].filter(it => it.scrollWidth > it.clientWidth + 1); \
-         wide[0]?.scrollIntoView(); return wide.map(it => getComputedStyle(it).backgroundAttachment); })()",
+         return [...document.querySelectorAll('.scroll')].filter(it => it.scrollWidth > it.clientWidth + 1).map(it => it.outerHTML.slice(0, 200)); })()",
     );
-    let wide = wide.as_array().unwrap();
-    let shadow = json!("local, local, scroll, scroll");
-    assert!(!wide.is_empty() && wide.iter().all(|backgrounds| *backgrounds == shadow), "{wide:?}");
-    browser.screenshot("phone-wide-table");
+    assert_eq!(wide, json!([]));
+    assert_eq!(browser.evaluate(OUTSIDE), json!([]), "with all details open");
+    browser.screenshot("phone-open");
     browser.media("print", "dark");
     let printed =
         "[getComputedStyle(document.body).backgroundColor, document.querySelector('nav').checkVisibility()]";
     assert_eq!(browser.evaluate(printed), json!(["rgb(255, 255, 255)", false]));
     assert_eq!(browser.evaluate(CONTRAST)["low"], json!([]), "in print");
+}
+
+#[test]
+fn a_link_filters_the_page_by_service_and_host_without_a_script() {
+    let sandbox = incident();
+    let page = report(&sandbox, "7d");
+    let mut browser = Browser::start();
+    browser.call("Emulation.setScriptExecutionDisabled", &json!({"value": true}));
+    let shown = "['.tile .name b', '#denials td.command', '.lanes .who b'].map(of => [...document.querySelectorAll(of)].filter(it => it.checkVisibility()).map(it => it.textContent).join())";
+    browser.open(&page, LOOKS[0]);
+    let all = browser.evaluate(shown);
+    assert!(
+        all[0].as_str().unwrap().contains("nginx") && all[2].as_str().unwrap().contains("no single service"),
+        "{all}"
+    );
+    for filter in ["#service-jellyfin", "#host-ie01"] {
+        browser.visit("about:blank", LOOKS[0]);
+        browser.visit(&format!("file://{}{filter}", page.display()), LOOKS[0]);
+        assert_eq!(
+            browser.evaluate(shown),
+            json!(["jellyfin", "docker restart jellyfin", "jellyfin"]),
+            "{filter}"
+        );
+    }
+    browser.visit("about:blank", LOOKS[0]);
+    browser.visit(&format!("file://{}#session-sess-abc-123", page.display()), LOOKS[0]);
+    let sessions = "[...document.querySelectorAll('#sessions td.id > :first-child')].filter(it => it.checkVisibility()).map(it => it.textContent)";
+    assert_eq!(browser.evaluate(sessions), json!(["sess-abc-123"]));
+}
+
+#[test]
+fn times_are_local_with_their_offset() {
+    let sandbox = incident().with("TZ", "CET-1");
+    let page = report(&sandbox, "7d");
+    let mut browser = Browser::start();
+    browser.open(&page, LOOKS[0]);
+    let text = browser.text();
+    assert!(text.contains(" +01:00") && !text.contains("UTC,") && !text.contains(":00Z"), "{text}");
+    let moment = browser.evaluate("(() => { const it = document.querySelector('td.when time'); return [it.dateTime, it.textContent]; })()");
+    let at: chrono::DateTime<chrono::Utc> = moment[0].as_str().unwrap().parse().unwrap();
+    let zone = chrono::FixedOffset::east_opt(3600).unwrap();
+    assert_eq!(moment[1], at.with_timezone(&zone).format("%-d %b %H:%M +01:00").to_string());
 }
 
 #[test]
@@ -201,18 +247,18 @@ fn the_timeline_is_accessible_by_keyboard_and_screen_reader() {
     let mut browser = Browser::start();
     browser.call("Emulation.setScriptExecutionDisabled", &json!({"value": true}));
     browser.open(&page, LOOKS[0]);
-    let focused = "document.activeElement.textContent.trim().split(' ')[0]";
+    let focused = "(document.activeElement.closest('summary.lane')?.textContent ?? '').trim().split(' ')[0]";
     let mut steps = 0;
     while browser.evaluate(focused) != "jellyfin" {
         browser.press("Tab", 9, "");
         steps += 1;
-        assert!(steps < 20, "jellyfin is out of reach, at {}", browser.evaluate(focused));
+        assert!(steps < 60, "jellyfin is out of reach, at {}", browser.evaluate(focused));
     }
     let outlined = browser.evaluate("getComputedStyle(document.activeElement).outlineStyle");
     assert_eq!(outlined, "solid", "it is to be seen where one is");
-    assert!(!browser.text().contains("Cooldown limit exceeded for jellyfin: 2/2 restarts"));
+    assert_eq!(browser.evaluate(LANE_IS_OPEN), false);
     browser.press("Enter", 13, "\r");
-    assert!(browser.text().contains("Cooldown limit exceeded for jellyfin: 2/2 restarts"));
+    assert_eq!(browser.evaluate(LANE_IS_OPEN), true);
     let tree = browser.call("Accessibility.getFullAXTree", &json!({}));
     let named: Vec<(&str, &str)> = tree["nodes"]
         .as_array()
@@ -230,7 +276,10 @@ fn the_timeline_is_accessible_by_keyboard_and_screen_reader() {
         ("region", "Timeline"),
         ("DisclosureTriangle", "jellyfin"),
         ("DisclosureTriangle", "1 denied"),
-        ("region", "What happened to jellyfin"),
+        ("table", "What happened to jellyfin"),
+        ("table", "Denials"),
+        ("columnheader", "Rule"),
+        ("region", "Services"),
         ("columnheader", "When"),
         ("rowheader", "budget"),
         ("image", "Cost per day"),
@@ -257,13 +306,14 @@ fn a_month_with_ten_thousand_events_is_a_page_that_opens() {
     );
     let page = report(&sandbox, "30d");
     let size = std::fs::metadata(&page).unwrap().len();
-    assert!(size < 4_000_000, "{size} bytes");
+    eprintln!("the page has {size} bytes");
+    assert!(size < 200_000, "{size} bytes");
     let mut browser = Browser::start();
     browser.open(&page, LOOKS[0]);
     browser.screenshot("month");
     let elements = browser.evaluate("document.querySelectorAll('*').length").as_u64().unwrap();
-    assert!(elements < 60_000, "{elements} elements");
+    assert!(elements < 6_000, "{elements} elements");
     let text = browser.text();
-    assert!(text.contains("30 days") && text.contains("30 more services"), "{text}");
+    assert!(text.contains("30 days") && text.contains("45 more services"), "{text}");
     assert!(text.contains("actions\n10,000\n") && text.contains("$0.00"), "{text}");
 }

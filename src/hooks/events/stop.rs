@@ -176,7 +176,7 @@ impl Verified<'_> {
     fn repairs(&self, ledger: &Ledger) -> Result<Vec<Repair>> {
         let &Self { session, remedies, reports, installation, request, .. } = self;
         let Some(first) = remedies.services.values().map(|acted| acted.last).min() else { return Ok(vec![]) };
-        let mut actions = ledger.actions_since(first, MOST_ACTIONS)?.rows;
+        let mut actions = ledger.actions_since(first, None, MOST_ACTIONS)?.rows;
         actions.retain(|action| action.session.as_deref() == Some(session));
         let since = ledger.verification_state(session)?.settled_at;
         // Problems with cooldown.json are reported before an action.

@@ -37,16 +37,25 @@ pub struct LogLine {
     pub text: String,
 }
 
-/// Reads a log. Its path may be one of another machine or container, and an agent may have written it: only its name
-/// counts, below the results folder, and no link is followed. `None` if it cannot be read.
-pub fn read(results: &Path, path: &str) -> Option<Log> {
+/// Whether a log can be read.
+pub fn exists(results: &Path, path: &str) -> bool {
+    open(results, path).is_some_and(|file| file.metadata().is_ok_and(|found| found.is_file()))
+}
+
+fn open(results: &Path, path: &str) -> Option<File> {
     let name = Path::new(path).file_name()?;
     let path = results.join(name);
     if path.extension()? != "jsonl" {
         return None;
     }
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let mut file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path).ok()?;
+    File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path).ok()
+}
+
+/// Reads a log. Its path may be one of another machine or container, and an agent may have written it: only its name
+/// counts, below the results folder, and no link is followed. `None` if it cannot be read.
+pub fn read(results: &Path, path: &str) -> Option<Log> {
+    let mut file = open(results, path)?;
     let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
     let from = metadata.len().saturating_sub(MOST);
     file.seek(SeekFrom::Start(from)).ok()?;

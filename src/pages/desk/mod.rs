@@ -6,12 +6,15 @@
 use crate::pages::desk::access::{logins, protection};
 pub mod access;
 mod answers;
+mod details;
 mod events;
+mod lists;
 mod live;
 mod logs;
 mod pages;
 mod problem;
 mod programs;
+mod scope;
 mod settings;
 mod state;
 mod templates;
@@ -52,13 +55,15 @@ fn router(desk: Arc<Desk>) -> Router {
     Router::new()
         .route("/", get(pages::desk))
         .route("/q/{id}", get(pages::question))
+        .route("/questions", get(lists::questions))
+        .route("/denials", get(lists::denials))
         .route("/answer", post(answers::by_visitor))
         .route("/answer/link", post(answers::by_link))
         .route("/login", get(logins::page).post(logins::log_in))
         .route("/logout", post(logins::log_out))
         .route("/events", get(events::stream))
-        .route("/sessions", get(pages::sessions))
-        .route("/sessions/{id}/log", get(pages::log))
+        .route("/sessions", get(lists::sessions))
+        .route("/sessions/{id}/log", get(lists::log))
         .route("/healthz", get(programs::health))
         .route("/metrics", get(programs::metrics))
         .route("/static/{name}", get(pages::asset))

@@ -10,7 +10,6 @@ use serde_json::{Value as Json, json};
 
 use super::access::visitor::Visitor;
 use super::problem::Problem;
-use super::views::path_part;
 use crate::guard::approval::desk_key::DeskKey;
 use crate::pages::report;
 use crate::pages::report::format::{add_filters, with};
@@ -18,7 +17,6 @@ use crate::pages::report::format::{add_filters, with};
 /// The template engine: escapes all values, and fails on undefined ones. An error is a bug in a template.
 pub static TEMPLATES: LazyLock<Result<Environment<'static>, Error>> = LazyLock::new(|| {
     let mut templates = report::templates(Utc::now())?;
-    templates.add_filter("path_part", path_part);
     for (name, text) in [
         ("desk/base.html", include_str!("../../../templates/desk/base.html.j2")),
         ("desk/desk.html", include_str!("../../../templates/desk/desk.html.j2")),
@@ -26,6 +24,9 @@ pub static TEMPLATES: LazyLock<Result<Environment<'static>, Error>> = LazyLock::
         ("desk/one.html", include_str!("../../../templates/desk/one.html.j2")),
         ("desk/login.html", include_str!("../../../templates/desk/login.html.j2")),
         ("desk/problem.html", include_str!("../../../templates/desk/problem.html.j2")),
+        ("desk/scope.html", include_str!("../../../templates/desk/scope.html.j2")),
+        ("desk/questions.html", include_str!("../../../templates/desk/questions.html.j2")),
+        ("desk/denials.html", include_str!("../../../templates/desk/denials.html.j2")),
         ("desk/sessions.html", include_str!("../../../templates/desk/sessions.html.j2")),
         ("desk/log.html", include_str!("../../../templates/desk/log.html.j2")),
     ] {
@@ -41,7 +42,7 @@ pub struct Head<'a> {
     pub title: &'a str,
     /// The domain of the services.
     pub domain: Option<&'a str>,
-    /// The page on which the visitor is, for the navigation: `desk`, `sessions` or another one.
+    /// The page on which the visitor is, for the navigation: `desk`, `questions`, `denials`, `sessions` or another one.
     pub page: &'a str,
     /// Who is logged in, and the key of the forms.
     pub visitor: Option<(&'a Visitor, &'a DeskKey)>,
@@ -60,6 +61,8 @@ pub fn page(template: &str, head: &Head<'_>, mut view: Json, raw: Json) -> Resul
         "can_log_out": head.visitor.is_some_and(|(visitor, _)| visitor.login.is_some()),
         "form": head.visitor.map(|(visitor, key)| visitor.form_token(key)),
         "token": null,
+        // The version of what a page shows that is refreshed when the ledger changes.
+        "version": null,
     });
     let all = with(with(all, view), raw);
     let mut templates = TEMPLATES.as_ref().map_err(|_| Problem::INTERNAL)?.clone();

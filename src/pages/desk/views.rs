@@ -4,6 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use ring::digest::{Context, SHA256};
 use serde_json::{Value, json};
 
+use super::details::Described;
 use crate::guard::approval::desk_key::encoded;
 use crate::pages::report::format::{for_texts, plain, with};
 use opsctl_policy::model::records::question::{Question, QuestionState};
@@ -12,15 +13,21 @@ use opsctl_reader::terms::plain_text::{capitalised, is_hidden};
 /// A question that expires within this time is shown as urgent.
 const URGENT: TimeDelta = TimeDelta::minutes(5);
 
+/// The maximum length of a command in a title, in characters.
+const TITLE: usize = 70;
+
 /// What a page shows of a question as of `now`: its fields, in which hidden characters can be seen, and what follows from
 /// them. The agent is named if the ledger has several.
 pub fn view(question: &Question, several: bool, now: DateTime<Utc>) -> Value {
     let mut shown = serde_json::to_value(question).unwrap_or_default();
     for_texts(&mut shown, &visible);
-    let actions = visible(&question.actions.join(", "));
-    let title = if actions.is_empty() { "Run a command".to_owned() } else { capitalised(&actions) };
+    let parts = |action: &String| {
+        let Described { kind, evidence, place } = Described::of(action);
+        json!({ "kind": visible(kind), "evidence": evidence.map(visible), "place": place.map(visible) })
+    };
     let more = json!({
-        "title": plain(&title),
+        "title": plain(&visible(&title(question))),
+        "parts": question.actions.iter().map(parts).collect::<Vec<_>>(),
         "agent": question.agent.as_deref().filter(|_| several).map(plain),
         "is_open": question.state == QuestionState::Open && !question.at_terminal,
         "is_urgent": question.expires_at - now < URGENT,
@@ -30,16 +37,33 @@ pub fn view(question: &Question, several: bool, now: DateTime<Utc>) -> Value {
     with(shown, more)
 }
 
+/// What is asked about, in a few words, such as `Restart of jellyfin on nas`.
+fn title(question: &Question) -> String {
+    let actions = question.actions.join(", ");
+    let Some(first) = question.actions.first().map(|action| Described::of(action)) else {
+        return format!(
+            "Run {}",
+            opsctl_redact::shortened(question.command.lines().next().unwrap_or_default(), TITLE)
+        );
+    };
+    let Some(evidence) = first.evidence else { return capitalised(&actions).replace('`', "") };
+    let host = first.host().map(|host| format!(" on {host}")).unwrap_or_default();
+    let more = match question.actions.len() {
+        1 => String::new(),
+        number => format!(", and {} more", number - 1),
+    };
+    format!("{} of {}{host}{more}", capitalised(first.kind), question.service.as_deref().unwrap_or(evidence))
+}
+
 fn outcome(question: &Question) -> &'static str {
     match question.state {
         QuestionState::Open if question.at_terminal => "Asked at the terminal of its session",
         QuestionState::Open => "Open",
-        QuestionState::Approved => "Approved, and waits for the session",
         QuestionState::Refused => "Refused",
         QuestionState::Expired if question.answered_by.is_some() => "Approved, but not used in time",
         QuestionState::Expired => "Expired without an answer",
         QuestionState::Used if question.at_terminal => "Approved at the terminal",
-        QuestionState::Used => "Approved, and has run",
+        QuestionState::Approved | QuestionState::Used => "Approved",
     }
 }
 
@@ -65,11 +89,6 @@ fn visible(text: &str) -> String {
         }
     }
     shown
-}
-
-/// A text as one part of the path of an address.
-pub fn path_part(text: &str) -> String {
-    url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
 }
 
 #[cfg(test)]
@@ -100,13 +119,21 @@ mod tests {
     }
 
     #[test]
-    fn a_question_is_urgent_in_its_last_minutes() {
-        let urgent = |at: &str| view(&Question::example(), false, at.parse().unwrap())["is_urgent"] == true;
-        assert!(!urgent("2026-03-21T14:54:59Z") && urgent("2026-03-21T14:55:01Z"));
+    fn a_title_has_no_backquotes_and_names_service_and_host() {
+        let of = |actions: &[&str]| {
+            let actions = actions.iter().map(|action| (*action).to_owned()).collect();
+            let question = Question { actions, service: Some("jellyfin".into()), ..Question::example() };
+            view(&question, false, Utc::now())["title"].as_str().unwrap().to_owned()
+        };
+        let restart = "a restart (`docker restart jellyfin`, on nas through ssh)";
+        assert_eq!(of(&[restart]), "Restart of jellyfin on nas");
+        assert_eq!(of(&[restart, "a redeployment (`up -d`)"]), "Restart of jellyfin on nas, and 1 more");
+        assert_eq!(of(&[]), "Run docker restart jellyfin");
     }
 
     #[test]
-    fn an_id_of_a_session_is_one_part_of_an_address() {
-        assert_eq!(path_part("a/../b ?#%"), "a%2F..%2Fb%20%3F%23%25");
+    fn a_question_is_urgent_in_its_last_minutes() {
+        let urgent = |at: &str| view(&Question::example(), false, at.parse().unwrap())["is_urgent"] == true;
+        assert!(!urgent("2026-03-21T14:54:59Z") && urgent("2026-03-21T14:55:01Z"));
     }
 }

@@ -7,9 +7,9 @@ use super::format::{plain, shown};
 use crate::guard::budgets::ServiceBudget;
 
 /// The maximum number of services with usage, those behind "more" included; further ones are counted.
-const MOST_USED: usize = 200;
+const MOST_USED: usize = 40;
 /// The maximum number of listed services without usage.
-const MOST_IDLE: usize = 300;
+const MOST_IDLE: usize = 150;
 
 /// The data of the section.
 pub fn budgets(data: &ReportData<'_>) -> Value {

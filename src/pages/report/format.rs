@@ -1,8 +1,10 @@
 //! Formatting of times, amounts and names.
 
-use chrono::{DateTime, Datelike as _, TimeDelta, Utc};
+use std::fmt::Display;
+
+use chrono::{DateTime, Datelike as _, Local, TimeDelta, TimeZone, Utc};
 use minijinja::value::Serde;
-use minijinja::{Environment, Error, ErrorKind};
+use minijinja::{Environment, Error, ErrorKind, HtmlEscape};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -18,7 +20,7 @@ const LONGEST: usize = 400;
 pub struct Moment {
     /// RFC 3339, for machines.
     pub iso: String,
-    /// The displayed time: `21 Mar 14:22 UTC`.
+    /// The displayed time, in the zone of this machine: `21 Mar 14:22 +01:00`.
     pub shown: String,
     /// Relative to the creation of the page: `3m ago`.
     pub relative: String,
@@ -27,8 +29,41 @@ pub struct Moment {
 impl Moment {
     /// The forms of `at` as of `now`.
     pub fn of(at: DateTime<Utc>, now: DateTime<Utc>) -> Self {
-        let form = if at.year() == now.year() { "%-d %b %H:%M UTC" } else { "%-d %b %Y %H:%M UTC" };
-        Self { iso: time::write(at), shown: at.format(form).to_string(), relative: relative_time(at - now) }
+        Self { iso: time::write(at), shown: shown_in(&Local, at, now), relative: relative_time(at - now) }
+    }
+}
+
+/// A time in the zone of this machine: that of `TZ`, or of `/etc/localtime`.
+pub fn local(at: DateTime<Utc>) -> DateTime<Local> {
+    at.with_timezone(&Local)
+}
+
+/// The date, the time and the offset in a zone; the year only if it is not that of `now`.
+fn shown_in<Z: TimeZone>(zone: &Z, at: DateTime<Utc>, now: DateTime<Utc>) -> String
+where
+    Z::Offset: Display,
+{
+    let (at, now) = (at.with_timezone(zone), now.with_timezone(zone));
+    at.format(if at.year() == now.year() { "%-d %b %H:%M %:z" } else { "%-d %b %Y %H:%M %:z" }).to_string()
+}
+
+/// A text of sentences as HTML: what is in backquotes is code, and timestamps are in the zone of this machine.
+pub fn prose(text: &str, now: DateTime<Utc>) -> String {
+    let text: String = text.split_inclusive(char::is_whitespace).map(|word| local_times(word, now)).collect();
+    let mut html = String::with_capacity(text.len());
+    for (place, part) in text.split('`').enumerate().filter(|(_, part)| !part.is_empty()) {
+        let escaped = HtmlEscape(part);
+        html += &if place % 2 == 1 { format!("<code>{escaped}</code>") } else { escaped.to_string() };
+    }
+    html
+}
+
+/// A word whose timestamp, if it is one, is in the zone of this machine.
+fn local_times(word: &str, now: DateTime<Utc>) -> String {
+    let core = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+    match time::read(core).filter(|_| core.len() >= 20 && core.starts_with(|c: char| c.is_ascii_digit())) {
+        Some(at) => word.replace(core, &shown_in(&Local, at, now)),
+        None => word.to_owned(),
     }
 }
 
@@ -38,6 +73,8 @@ pub fn add_filters(templates: &mut Environment<'_>, now: DateTime<Utc>) {
         let at = time::read(text).ok_or_else(|| Error::new(ErrorKind::InvalidOperation, "not a time"))?;
         Ok::<_, Error>(minijinja::Value::from(Serde(&Moment::of(at, now))))
     });
+    templates.add_filter("prose", move |text: &str| minijinja::Value::from_safe_string(prose(text, now)));
+    templates.add_filter("path_part", path_part);
     templates.add_filter("dollars", dollars);
     templates.add_filter("fixed", |number: f64, decimals: usize| format!("{number:.decimals$}"));
     templates.add_filter("took", took);
@@ -118,6 +155,11 @@ pub fn per_cent(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { (of(part) / of(whole) * 1000.0).round() / 10.0 }
 }
 
+/// A text as one part of the path of an address.
+pub fn path_part(text: &str) -> String {
+    url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,10 +167,23 @@ mod tests {
     #[test]
     fn formats_a_time_absolute_and_relative() {
         let now = "2026-03-21T14:00:00Z".parse().unwrap();
-        let moment = Moment::of("2026-03-21T12:00:00Z".parse().unwrap(), now);
-        assert_eq!((moment.shown.as_str(), moment.relative.as_str()), ("21 Mar 12:00 UTC", "2h00m ago"));
-        let moment = Moment::of("2025-12-31T23:59:59Z".parse().unwrap(), now);
-        assert_eq!((moment.shown.as_str(), moment.relative.as_str()), ("31 Dec 2025 23:59 UTC", "79d ago"));
+        let zone = chrono::FixedOffset::east_opt(3600).unwrap();
+        let at = |text: &str| text.parse::<DateTime<Utc>>().unwrap();
+        assert_eq!(shown_in(&zone, at("2026-03-21T12:00:00Z"), now), "21 Mar 13:00 +01:00");
+        assert_eq!(shown_in(&zone, at("2025-12-31T22:59:59Z"), now), "31 Dec 2025 23:59 +01:00");
+        assert_eq!(shown_in(&zone, at("2025-12-31T23:59:59Z"), now), "1 Jan 00:59 +01:00");
+        let moment = Moment::of(at("2026-03-21T12:00:00Z"), now);
+        assert_eq!((moment.iso.as_str(), moment.relative.as_str()), ("2026-03-21T12:00:00Z", "2h00m ago"));
+    }
+
+    #[test]
+    fn sentences_show_code_and_local_times_and_are_escaped() {
+        let now = "2026-03-21T14:00:00Z".parse().unwrap();
+        assert_eq!(prose("run `a <b>` & <i>", now), "run <code>a &lt;b&gt;</code> &amp; &lt;i&gt;");
+        assert_eq!(prose("cut: `docker rest…", now), "cut: <code>docker rest…</code>");
+        let at = shown_in(&Local, now, now);
+        let at = HtmlEscape(&at);
+        assert_eq!(prose("Next allowed at 2026-03-21T14:00:00Z. 5", now), format!("Next allowed at {at}. 5"));
     }
 
     #[test]
@@ -146,5 +201,10 @@ mod tests {
         let spans = [10, 60, 24 * 60, 7 * 24 * 60].map(|minutes| span(TimeDelta::minutes(minutes)));
         assert_eq!(spans, ["10 minutes", "60 minutes", "24 hours", "7 days"]);
         assert_eq!((per_cent(1, 3).to_string(), per_cent(0, 0).to_string()), ("33.3".into(), "0".into()));
+    }
+
+    #[test]
+    fn an_id_of_a_session_is_one_part_of_an_address() {
+        assert_eq!(path_part("a/../b ?#%"), "a%2F..%2Fb%20%3F%23%25");
     }
 }

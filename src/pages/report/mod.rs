@@ -2,13 +2,14 @@
 
 mod budgets;
 mod data;
+pub mod denials;
 pub mod digest;
 pub mod file;
+pub mod filter;
 pub mod format;
-mod sessions;
+mod services;
+pub mod sessions;
 mod timeline;
-
-use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use minijinja::syntax::SyntaxConfig;
@@ -16,13 +17,12 @@ use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use serde_json::{Value as Json, json};
 
-pub use data::{Extent, ReportData};
-
 use crate::pages::attention::Attention;
-use format::{dollars, grouped, shown};
+pub use data::{Extent, ReportData};
+use format::{dollars, grouped, plain, shown, with};
+use opsctl_ledger::Event;
 use opsctl_ledger::records::decisions::{Decision, most_first};
 use opsctl_policy::model::rights::policy::Tier;
-use opsctl_probe::hosts::PingedHost;
 use opsctl_reader::terms::plain_text::plain_lines;
 
 /// The beginning of every report, by which an earlier one is recognised before it is replaced.
@@ -42,21 +42,28 @@ pub struct Sections {
     pub html: String,
 }
 
-/// The maximum number of listed hosts, events and failures of the guard; further ones are counted.
-const MOST_HOSTS: usize = 120;
-const MOST_EVENTS: usize = 100;
+/// The maximum number of listed events and failures of the guard; further ones are counted.
+const MOST_EVENTS: usize = 40;
 const MOST_FAILURES: usize = 10;
 
 /// Renders the page. An error is a bug in a template.
 pub fn page(data: &ReportData<'_>) -> Result<String, minijinja::Error> {
-    let body = render("page.html", view(data, &data.attention()), data.now)?;
+    let several = data.agents.len() > 1;
+    let links = json!({ "service": "#service-", "host": "#host-", "session": null, "rule": null, "denials": null, "several": several });
+    let links = json!({ "links": links });
+    let body = render("page.html", with(view(data, &data.attention()), links), data.now)?;
     Ok(plain_lines(&format!("{MARK}{body}")))
 }
 
-/// Renders the sections of the page. An error is a bug in a template.
-pub fn sections(data: &ReportData<'_>) -> Result<Sections, minijinja::Error> {
+/// Renders the sections of the page. `links` are the beginnings of addresses: what a page shows of a `service`, a `host`, a
+/// `session` or a `rule`, and all `denials`; `several`: whether there are several agents. An error is a bug in a template.
+pub fn sections(data: &ReportData<'_>, links: &Json) -> Result<Sections, minijinja::Error> {
     let attention = data.attention();
-    let html = plain_lines(&render("sections.html", view(data, &attention), data.now)?);
+    let html = plain_lines(&render(
+        "sections.html",
+        with(view(data, &attention), json!({ "links": links })),
+        data.now,
+    )?);
     Ok(Sections { headline: attention.headline, look: attention.look, html })
 }
 
@@ -70,41 +77,32 @@ fn render(template: &str, mut view: Json, now: DateTime<Utc>) -> Result<String, 
 fn view(data: &ReportData<'_>, attention: &Attention) -> Json {
     let ReportData { now, since, .. } = *data;
     let entries = timeline::entries(data);
+    let active = sessions::active(data);
+    let host_of_service = |service: &str| filter::host_of(&data.installation.inventory, service).map(plain);
     json!({
         "domain": shown(&data.installation.inventory.domain),
         "tier": data.tier.map(Tier::number),
         // The agent whose rows are shown.
-        "agent": shown(&data.agent),
+        "agent": shown(&data.filter.agent),
         // Whether the ledger has several agents.
         "several": data.agents.len() > 1,
         "made": now,
         "since": since,
-        "span": format::span(now - since),
+        "until": data.until(),
+        "span": format::span(data.until() - since),
         "dry_run": data.dry_run,
         "attention": attention,
-        "figures": figures(&entries, data),
-        "timeline": timeline::timeline(entries, since, now, data.extent.of_service),
+        "figures": figures(&entries, &active, data),
+        "services": services::services(data, &entries),
+        "timeline": timeline::timeline(entries, (since, data.until()), data.extent.of_service, &host_of_service),
         "budgets": budgets::budgets(data),
-        "hosts": data.hosts.as_deref().filter(|hosts| !hosts.is_empty()).map(hosts),
-        "sessions": sessions::sessions(data),
+        "denials": denials::denials(&data.denials, &data.installation.inventory, data.extent.denials),
+        "sessions": sessions::sessions(data, &active),
+        "choices": choices(data, &active),
         "decisions": decisions(data),
         "events": events(data),
         "left_out": left_out(data),
         "version": env!("CARGO_PKG_VERSION"),
-    })
-}
-
-/// The reachability of hosts, unreachable ones first.
-fn hosts(found: &[PingedHost]) -> Json {
-    const ORDER: [&str; 4] = ["unreachable", "unresolved", "unknown", "reachable"];
-    let mut found: Vec<&PingedHost> = found.iter().collect();
-    found.sort_by_key(|host| ORDER.iter().position(|state| *state == host.reachability.as_str()));
-    let with = |state: &str| found.iter().filter(|host| host.reachability.as_str() == state).count();
-    json!({
-        "all": found.len(),
-        "counts": ORDER.map(|state| (state, with(state))).into_iter().collect::<BTreeMap<_, _>>(),
-        "hosts": shown(found.iter().take(MOST_HOSTS).collect::<Vec<_>>()),
-        "more": found.len().saturating_sub(MOST_HOSTS),
     })
 }
 
@@ -124,14 +122,17 @@ fn decisions(data: &ReportData<'_>) -> Json {
 
 fn events(data: &ReportData<'_>) -> Json {
     let events = &data.events.rows;
+    let host =
+        |event: &Event| filter::host_of(&data.installation.inventory, event.service.as_deref()?).map(plain);
+    let row = |event: &Event| with(shown(event), json!({ "host": host(event) }));
     json!({
-        "rows": shown(events.iter().take(MOST_EVENTS).collect::<Vec<_>>()),
+        "rows": events.iter().take(MOST_EVENTS).map(row).collect::<Vec<_>>(),
         "more": events.len().saturating_sub(MOST_EVENTS),
     })
 }
 
 /// The figures at the top, and of each how many of its parts are a problem.
-fn figures(entries: &[timeline::Entry], data: &ReportData<'_>) -> Json {
+fn figures(entries: &[timeline::Entry], active: &[sessions::Active<'_>], data: &ReportData<'_>) -> Json {
     use timeline::Kind::{Denied, Done, Failed, Healthy, Unchecked, Unhealthy};
     let of = |kind| entries.iter().filter(|entry| entry.kind == kind).count();
     let figure = |label, value: usize, bad: usize, of_bad| json!({ "label": label, "value": grouped(value), "bad": bad, "of_bad": of_bad });
@@ -141,9 +142,31 @@ fn figures(entries: &[timeline::Entry], data: &ReportData<'_>) -> Json {
         figure("actions", of(Done) + of(Failed), of(Failed), "failed"),
         figure("denials", denied.len(), of(Unchecked), "ran unchecked"),
         figure("verifications", of(Healthy) + of(Unhealthy), of(Unhealthy), "unhealthy"),
-        figure("sessions", data.runs.rows.len(), sessions::incomplete(data), "not completed"),
+        figure("sessions", active.len(), sessions::incomplete(data), "not completed"),
         { "label": "spent", "value": dollars(sessions::cost(data)), "bad": 0 },
     ])
+}
+
+/// The filters of the page, which need no script: each is a link to a part of the address. Of each: its id, its name, and what
+/// its rows are marked with.
+fn choices(data: &ReportData<'_>, active: &[sessions::Active<'_>]) -> Json {
+    const MOST: usize = 40;
+    const MOST_SESSIONS: usize = 12;
+    let inventory = &data.installation.inventory;
+    let is_plain = |name: &&str| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+    };
+    let of = |kind: &str, on: &str, before: &str, names: Vec<&str>| -> Vec<Json> {
+        let names = names.into_iter().filter(is_plain).take(MOST);
+        let choice = |name: &str| json!({ "id": format!("{kind}-{name}"), "name": plain(name), "on": on, "mark": format!("{before}{name}") });
+        names.map(choice).collect()
+    };
+    json!({
+        "hosts": of("host", "data-f", "h:", inventory.hosts.iter().map(|host| host.name.as_str()).collect()),
+        "services": of("service", "data-f", "s:", inventory.services.iter().map(|service| service.name.as_str()).collect()),
+        "sessions": of("session", "data-x", "", active.iter().take(MOST_SESSIONS).map(sessions::Active::id).collect()),
+        "tiers": of("tier", "data-t", "", vec!["1", "2", "3"]),
+    })
 }
 
 /// The kinds of rows of which only the latest were read.
@@ -175,6 +198,8 @@ pub fn templates(now: DateTime<Utc>) -> Result<Environment<'static>, minijinja::
     templates.set_auto_escape_callback(|_| AutoEscape::Html);
     for (name, text) in [
         ("page.html", include_str!("../../../templates/report/page.html.j2")),
+        ("services.html", include_str!("../../../templates/report/services.html.j2")),
+        ("denials.html", include_str!("../../../templates/report/denials.html.j2")),
         ("sections.html", include_str!("../../../templates/report/sections.html.j2")),
         ("parts.html", include_str!("../../../templates/report/parts.html.j2")),
         ("timeline.html", include_str!("../../../templates/report/timeline.html.j2")),

@@ -16,6 +16,7 @@ use crate::machine::link::address::Address;
 use crate::machine::link::caller::{LinkError, greet};
 use crate::machine::link::message::Call;
 use crate::pages::attention::last_day;
+use crate::pages::report::filter::Filter;
 use crate::pages::report::{Extent, ReportData};
 use opsctl_ledger::cooldown::cooldown_file::{CooldownFile, CooldownFileError};
 use opsctl_ledger::{FileHealth, Health, Ledger, LedgerError};
@@ -74,7 +75,8 @@ pub fn attention(examined: &Examined<'_>) -> Outcome {
     let ledger = Ledger::open_existing(&environment.ledger).map_err(unknown)?;
     let now = Utc::now();
     let period = (last_day(now), now, Extent::PAGE);
-    let data = ReportData::read(environment, policy, ledger.as_ref(), None, period, &mut vec![]);
+    let data =
+        ReportData::read(environment, policy, ledger.as_ref(), &Filter::default(), period, &mut vec![]);
     let attention = data.map_err(unknown)?.attention();
     let Some(first) = attention.first() else {
         let what = if ledger.is_some() { "nothing of the last day" } else { "nothing known: no ledger yet" };

@@ -14,6 +14,7 @@ use crate::machine::notify::apprise;
 use crate::machine::notify::apprise::{DEADLINE, Message, Sent, Target};
 use crate::machine::notify::{deliver, hand_over, has_target};
 use crate::machine::warning::Warning;
+use crate::pages::report::filter::Filter;
 use crate::pages::report::{Extent, ReportData, digest};
 use crate::verbs::facts::Facts;
 use crate::verbs::terminal::{
@@ -152,7 +153,7 @@ fn digest(environment: &Environment, now: DateTime<Utc>) -> Result<u8, Failure> 
         environment,
         &compiled,
         Some(&ledger),
-        None,
+        &Filter::default(),
         (since, now, Extent::REPORT),
         &mut warnings,
     )?;

@@ -163,6 +163,7 @@ fn denied(decision: Decision) -> Event {
         service: Some(decision.services).filter(|services| !services.is_empty()),
         message: decision.reason,
         agent: decision.agent,
+        session: decision.session,
     }
 }
 

@@ -8,6 +8,7 @@ use clap::Args;
 
 use crate::machine::installation;
 use crate::machine::warning::Warning;
+use crate::pages::report::filter::Filter;
 use crate::pages::report::{Extent, ReportData, file, page};
 use crate::verbs::facts::Facts;
 use crate::verbs::terminal::{Failure, OK, complain, complain_all, environment_in_force, print, time};
@@ -61,12 +62,11 @@ pub fn run(args: &ReportArgs) -> Result<u8, Failure> {
     let mut warnings = Warning::of_environment(&environment.warnings);
     let compiled = installation::in_force(&environment, &mut warnings);
     let ledger = Ledger::open_existing(&environment.ledger)?;
-    let agent = args.agent.as_deref();
     let mut data = ReportData::read(
         &environment,
         &compiled,
         ledger.as_ref(),
-        agent,
+        &Filter::of_agent(args.agent.as_deref()),
         (since, now, Extent::REPORT),
         &mut warnings,
     )?;

@@ -34,7 +34,7 @@ pub const FACTS: &[Facts] = &[Facts::reads("stats").in_guard(&[]).with_ledger()]
 pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
     let (statistics, models) = Ledger::read_at(&environment.ledger, |ledger| {
-        Ok((ledger.statistics(None, args.since)?, ledger.spend_by_model(args.since)?))
+        Ok((ledger.statistics(None, args.since, None)?, ledger.spend_by_model(args.since)?))
     })?;
     let (hooks, decisions, rules) =
         (statistics.durations(), most_first(&statistics.verdicts), most_first(&statistics.rules));

@@ -59,6 +59,11 @@ fn a_link_answers_its_question_once() {
     assert_eq!(state.answers(), "1|approve|link|once");
     let page = desk.get(&link, &[]);
     assert!(page.body.contains("by link") && !page.body.contains("<form"), "{}", page.body);
+    assert!(
+        page.body.contains(r#"http-equiv="refresh" content="5""#),
+        "the outcome is not waited for: {}",
+        page.body
+    );
     // The button of a notification sends no page's headers, and gets a word.
     let page = desk.get(&state.link(second), &[]);
     let fields = [("id", "2"), ("t", &page.field("t")), ("decision", "refuse")];

@@ -132,7 +132,7 @@ pub struct Which<'a> {
     pub session: Option<&'a str>,
     /// Those at or after this time.
     pub since: Option<DateTime<Utc>>,
-    /// Those before this time; only decisions.
+    /// Those before this time.
     pub until: Option<DateTime<Utc>>,
     /// Those after this row id.
     pub after: Option<i64>,
@@ -303,13 +303,30 @@ impl Ledger {
         self.decisions(which, most.saturating_add(1)).map(|rows| Period::of(rows, most))
     }
 
-    /// Statistics of the latest decisions and hooks of an agent (`None`: of all agents) at or after `since`.
-    pub fn statistics(&self, agent: Option<&str>, since: DateTime<Utc>) -> Result<Statistics> {
+    /// The latest denials of a period, at most `most`, newest first, and whether there are more.
+    pub fn denials(&self, which: Which<'_>, most: u32) -> Result<Period<Decision>> {
+        let mut rows = Vec::new();
+        for verdict in ["deny", "fail-closed"] {
+            rows.extend(self.decisions(Which { verdict: Some(verdict), ..which }, most.saturating_add(1))?);
+        }
+        rows.sort_by_key(|row| std::cmp::Reverse((row.at, row.id)));
+        Ok(Period::of(rows, most))
+    }
+
+    /// Statistics of the latest decisions and hooks of an agent (`None`: of all agents) at or after `since` and before `until`.
+    pub fn statistics(
+        &self,
+        agent: Option<&str>,
+        since: DateTime<Utc>,
+        until: Option<DateTime<Utc>>,
+    ) -> Result<Statistics> {
         let mut found = Statistics::default();
-        let since = Some(time::write(since));
+        let (since, until) = (Some(time::write(since)), until.map(time::write));
         let latest = |table: &str| {
-            let of_agent =
-                Select::new(table).only("at >= ?", since.as_ref()).only("agent = ?", agent.as_ref());
+            let of_agent = Select::new(table)
+                .only("at >= ?", since.as_ref())
+                .only("at < ?", until.as_ref())
+                .only("agent = ?", agent.as_ref());
             of_agent.then(" ORDER BY at DESC LIMIT ?").with(&SAMPLE)
         };
         self.select(&latest("SELECT verdict, rule, micros FROM hook_decisions"), |row| {

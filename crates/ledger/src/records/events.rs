@@ -1,6 +1,6 @@
 //! The `events` table.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
 use super::decisions::Which;
@@ -29,6 +29,9 @@ pub struct Event {
     pub message: String,
     /// The agent; `None` if it is not known.
     pub agent: Option<String>,
+    /// The client's session; `None` if it is not known.
+    #[serde(skip)]
+    pub session: Option<String>,
 }
 
 /// An event's session as the client names it, and the tables that hold it. In a table of the session manager, the column
@@ -42,13 +45,15 @@ pub(crate) const OF_SESSION: [&str; 3] = [
 /// How many of the latest events are searched, if no time bounds the search.
 const SEARCHED: i64 = 30_000;
 
-pub(crate) const LATEST: &str = "SELECT id, created_at, level, service, message, recorded_events.agent
+pub(crate) const LATEST: &str =
+    "SELECT id, created_at, level, service, message, recorded_events.agent, recorded_events.session_id
      FROM events LEFT JOIN recorded_events ON event_id = id WHERE id IN (
      SELECT id FROM (SELECT id FROM events ORDER BY created_at DESC LIMIT ?1) AS latest
      UNION SELECT id FROM (SELECT id FROM events ORDER BY id DESC LIMIT ?1) AS last)";
 
 /// For another program's table that has no index by time: sorting the whole table would be too slow.
-pub(crate) const LAST_WRITTEN: &str = "SELECT id, created_at, level, service, message, recorded_events.agent
+pub(crate) const LAST_WRITTEN: &str =
+    "SELECT id, created_at, level, service, message, recorded_events.agent, recorded_events.session_id
      FROM events LEFT JOIN recorded_events ON event_id = id ORDER BY id DESC LIMIT ?1";
 
 fn recent_duplicate() -> String {
@@ -148,29 +153,35 @@ impl Ledger {
         if which == Which::default() {
             return self.latest_events(count);
         }
-        let Which { service, level, session, since, after, through, agent, .. } = which;
+        let Which { service, level, session, since, until, after, through, agent, .. } = which;
         let [in_session, tables, of_agent] = OF_SESSION;
         let floor = since.map(time::floor);
+        // As late as the latest day on which a time before `until` may be written.
+        let ceiling = until.map(|until| time::floor(until + TimeDelta::days(3)));
         let searched = (since.is_none() && after.is_none()).then_some(SEARCHED);
         let by_time = since.is_some()
             && through.is_none()
             && migrate::has_index_on(&self.connection, "events", "created_at")?;
-        let select =
-            Select::new(format!("SELECT id, created_at, level, service, message, {of_agent} FROM {tables}"))
-                .only("created_at >= ?", floor.as_ref())
-                .only("id > ?", after.as_ref())
-                .only("id <= ?", through.as_ref())
-                .only("id > (SELECT max(id) FROM events) - ?", searched.as_ref())
-                .only("event_id > (SELECT max(id) FROM events) - ?", agent.and(searched.as_ref()))
-                .only("service = ?", service.as_ref())
-                .only("level = ?", level.as_ref())
-                .only(&format!("{in_session} = ?"), session.as_ref())
-                .only(&format!("{of_agent} = ?"), agent.as_ref())
-                .then(if by_time { " ORDER BY created_at DESC, id DESC" } else { " ORDER BY id DESC" });
+        let select = Select::new(format!(
+            "SELECT id, created_at, level, service, message, {of_agent}, {in_session} FROM {tables}"
+        ))
+        .only("created_at >= ?", floor.as_ref())
+        .only("created_at < ?", ceiling.as_ref())
+        .only("id > ?", after.as_ref())
+        .only("id <= ?", through.as_ref())
+        .only("id > (SELECT max(id) FROM events) - ?", searched.as_ref())
+        .only("event_id > (SELECT max(id) FROM events) - ?", agent.and(searched.as_ref()))
+        .only("service = ?", service.as_ref())
+        .only("level = ?", level.as_ref())
+        .only(&format!("{in_session} = ?"), session.as_ref())
+        .only(&format!("{of_agent} = ?"), agent.as_ref())
+        .then(if by_time { " ORDER BY created_at DESC, id DESC" } else { " ORDER BY id DESC" });
         let most = usize::try_from(count).unwrap_or(usize::MAX);
         self.find_first(&select, most, |row| {
             // The comparison of texts is exact to the day only.
-            let is_in_time = |at: DateTime<Utc>| since.is_none_or(|since| at >= since);
+            let is_in_time = |at: DateTime<Utc>| {
+                since.is_none_or(|since| at >= since) && until.is_none_or(|until| at < until)
+            };
             Ok(Some(event(row)?).filter(|event| event.at.map_or(since.is_none(), is_in_time)))
         })
     }
@@ -180,9 +191,8 @@ impl Ledger {
         self.query_row("SELECT coalesce(max(id), 0) FROM events", &[], |row| row.get(0))
     }
 
-    /// The latest events of an agent (`None`: of all agents) at or after `since`, at most `most`, newest first.
-    pub fn events_of(&self, agent: Option<&str>, since: DateTime<Utc>, most: u32) -> Result<Period<Event>> {
-        let which = Which { since: Some(since), agent, ..Which::default() };
+    /// The latest events of a period, at most `most`, newest first.
+    pub fn events_of_period(&self, which: Which<'_>, most: u32) -> Result<Period<Event>> {
         let mut rows = self.events(which, most.saturating_add(1))?;
         rows.sort_by_key(|event| std::cmp::Reverse(event.at));
         Ok(Period::of(rows, most))
@@ -198,5 +208,6 @@ fn event(row: &Row<'_>) -> Result<Event> {
         service: row.get(3).unwrap_or(None),
         message: row.get(4).unwrap_or_else(|_| "?".to_owned()),
         agent: row.get(5).unwrap_or(None),
+        session: row.get(6).unwrap_or(None),
     })
 }

@@ -1,6 +1,6 @@
 //! Actions within a period, for reports.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::engine::{Result, Row, params};
 use crate::file::database::Ledger;
@@ -54,7 +54,7 @@ impl<T> Period<T> {
 }
 
 const BY_HOOKS: &str = "SELECT settled_at, service, kind, verb, host, CASE state WHEN 'unknown' THEN NULL ELSE state = 'done' END, session_id, agent
-     FROM hook_actions WHERE state IN ('done', 'failed', 'unknown') AND settled_at >= ?1 ORDER BY settled_at DESC, id DESC LIMIT ?2";
+     FROM hook_actions WHERE state IN ('done', 'failed', 'unknown') AND settled_at >= ?1 AND settled_at < ?3 ORDER BY settled_at DESC, id DESC LIMIT ?2";
 
 /// Rows that no hook settled, among the latest ones: the table has no index by time. The last column: whether another program
 /// wrote the row.
@@ -62,13 +62,20 @@ const BY_OTHERS: &str =
     "SELECT timestamp, service, action_type, NULL, NULL, success, recorded_actions.session_id,
          recorded_actions.agent, action_id IS NULL
      FROM cooldown_actions LEFT JOIN recorded_actions ON action_id = id
-     WHERE id > (SELECT max(id) FROM cooldown_actions) - 20000 AND timestamp >= ?1 AND by_hand IS NOT FALSE
+     WHERE id > (SELECT max(id) FROM cooldown_actions) - 20000 AND timestamp >= ?1 AND timestamp < ?3 AND by_hand IS NOT FALSE
      ORDER BY id DESC LIMIT ?2";
 
 impl Ledger {
-    /// The latest actions at or after `since`, at most `most`, recorded by hooks, people or other programs.
-    pub fn actions_since(&self, since: DateTime<Utc>, most: u32) -> Result<Period<ActionRecord>> {
-        let wanted = params![time::floor(since), i64::from(most) + 1];
+    /// The latest actions at or after `since` and before `until`, at most `most`, recorded by hooks, people or other programs.
+    pub fn actions_since(
+        &self,
+        since: DateTime<Utc>,
+        until: Option<DateTime<Utc>>,
+        most: u32,
+    ) -> Result<Period<ActionRecord>> {
+        // As late as the latest day on which a time before `until` may be written.
+        let ceiling = until.map_or("9999-12-31".to_owned(), |until| time::floor(until + TimeDelta::days(3)));
+        let wanted = params![time::floor(since), i64::from(most) + 1, ceiling];
         // Columns of other writers may have any type; rows that cannot be read are ignored.
         let mut actions = self.find(BY_HOOKS, wanted, usize::MAX, |row| Ok(action(row)))?;
         let mut again = Vec::new();
@@ -79,7 +86,7 @@ impl Ledger {
         })?;
         again.retain(|record| !actions.iter().any(|action| is_same(action, record)));
         actions.append(&mut again);
-        actions.retain(|action| action.at >= since);
+        actions.retain(|action| action.at >= since && until.is_none_or(|until| action.at < until));
         actions.sort_by_key(|action| std::cmp::Reverse(action.at));
         Ok(Period::of(actions, most))
     }

@@ -8,6 +8,7 @@ pub mod desk;
 pub mod events;
 pub mod history;
 pub mod notices;
+pub mod outcomes;
 #[cfg(test)]
 pub mod plans;
 pub mod questions;

@@ -37,6 +37,8 @@ pub enum WhichQuestions {
     Open,
     /// All, newest first.
     All,
+    /// Those with a lower number, newest first.
+    Before(i64),
 }
 
 impl Change<'_> {
@@ -119,6 +121,9 @@ impl Ledger {
                 params![now_text, limit],
                 now,
             ),
+            WhichQuestions::Before(id) => {
+                self.read_questions("WHERE id < ?2 ORDER BY id DESC LIMIT ?1", params![limit, id], now)
+            }
             WhichQuestions::All => self.read_questions("ORDER BY id DESC LIMIT ?1", params![limit], now),
         }
     }

@@ -140,6 +140,9 @@ const COLUMNS: &str =
 const RUNNING_SINCE: &str =
     "WHERE outcome = 'running' AND tier = ?1 AND coalesce(resumed_at, started_at) <= ?2";
 
+/// Of how many sessions a list states the chain: each is a query.
+const CHAINS: usize = 200;
+
 /// The chain of the session `?1` or `?2`.
 const CHAIN: &str =
     "SELECT own.parent_session, count(*) FILTER (WHERE link.id <= own.id), count(*), sum(link.cost_usd)
@@ -264,16 +267,23 @@ impl Ledger {
         if of_id.is_some() { Ok(of_id) } else { latest(None) }
     }
 
-    /// The latest sessions of an agent (`None`: of all agents), at most `most`, that started at or after `since`; newest first.
-    pub fn runs(&self, agent: Option<&str>, since: Option<DateTime<Utc>>, most: u32) -> Result<Period<Run>> {
-        let (since, limit) = (since.map(time::write), i64::from(most) + 1);
+    /// The latest sessions of an agent (`None`: of all agents), at most `most`, that started at or after `since` and before
+    /// `until`; newest first. Only the first [`CHAINS`] of them state their chain.
+    pub fn runs(
+        &self,
+        agent: Option<&str>,
+        (since, until): (Option<DateTime<Utc>>, Option<DateTime<Utc>>),
+        most: u32,
+    ) -> Result<Period<Run>> {
+        let (since, until, limit) = (since.map(time::write), until.map(time::write), i64::from(most) + 1);
         let select = Select::new(COLUMNS)
             .only("started_at >= ?", since.as_ref())
+            .only("started_at < ?", until.as_ref())
             .only("agent = ?", agent.as_ref())
             .then(" ORDER BY started_at DESC, id DESC LIMIT ?")
             .with(&limit);
         let mut runs = self.select(&select, run)?;
-        for run in &mut runs {
+        for run in runs.iter_mut().take(CHAINS) {
             run.chain = chain(&self.connection, &run.session, None)?;
         }
         Ok(Period::of(runs, most))

@@ -1,6 +1,7 @@
 //! Queries of sessions.
 
 use chrono::{DateTime, Utc};
+use serde::Serialize;
 
 use super::super::engine::{Result, Row, Select, from_row, params};
 use super::super::time;
@@ -41,7 +42,52 @@ const PROCESSES: &str = "SELECT agent, process FROM hook_sessions
      WHERE last_seen_at >= ?1 AND agent IS NOT NULL AND process IS NOT NULL
      ORDER BY last_seen_at, started_at, session_id";
 
+/// A session, as far as one row states it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SeenSession {
+    /// Its id.
+    pub id: String,
+    /// The client's id, if it differs.
+    pub client_id: Option<String>,
+    /// The agent; `None` if it is not known.
+    pub agent: Option<String>,
+    /// Its tier.
+    pub tier: Option<u8>,
+    /// Its model.
+    pub model: Option<String>,
+    /// When it started.
+    pub started: Option<DateTime<Utc>>,
+    /// When it was last seen.
+    pub last_seen: Option<DateTime<Utc>>,
+    /// When it ended.
+    pub ended: Option<DateTime<Utc>>,
+    /// What it has stated last about its work.
+    pub status: Option<String>,
+}
+
 impl Ledger {
+    /// The sessions of an agent (`None`: of all agents) that were last seen at or after a time, at most `most`, the latest first.
+    pub fn sessions_seen(
+        &self,
+        agent: Option<&str>,
+        since: DateTime<Utc>,
+        most: u32,
+    ) -> Result<Vec<SeenSession>> {
+        let since = Some(time::write(since));
+        let select = Select::new(
+            "SELECT session_id, client_session_id, agent, tier, model, started_at, last_seen_at, ended_at, status FROM hook_sessions",
+        )
+        .only("last_seen_at >= ?", since.as_ref())
+        .only("agent = ?", agent.as_ref())
+        .then(" ORDER BY last_seen_at DESC, session_id DESC LIMIT ?")
+        .with(&most);
+        self.select(&select, |row| {
+            Ok(from_row!(row => SeenSession {
+                id, client_id, agent, tier, model, started: time, last_seen: time, ended: time, status
+            }))
+        })
+    }
+
     /// The agents and the client's processes of the sessions that were last seen at or after a time, in the order of that time.
     pub fn processes_since(&self, since: DateTime<Utc>) -> Result<Vec<(String, String)>> {
         self.query(PROCESSES, params![time::write(since)], |row| Ok((row.get(0)?, row.get(1)?)))

@@ -19,7 +19,7 @@ use crate::file::database::Change;
 use opsctl_policy::model::records::event::Subagent;
 use opsctl_policy::model::records::session::{Activity, ActivityTimes, State, StatusReminder};
 
-pub use listing::WhichSessions;
+pub use listing::{SeenSession, WhichSessions};
 pub use news::News;
 
 /// The properties of a session that a hook knows. `None` leaves the stored value unchanged.

@@ -8,8 +8,12 @@ use serde_json::{Value, json};
 use super::axis::Scale;
 use super::entries::{Entry, Kind};
 
-/// Marks of one kind that are closer than this, in per cent of the lane's width, are merged.
-const SLOT: f64 = 0.8;
+/// Marks of one kind that are closer than this, in per cent of the lane's width, are merged: the first of these with which there
+/// are at most [`MOST_MARKS`].
+const SLOTS: [f64; 5] = [0.8, 1.6, 3.2, 6.4, 12.8];
+
+/// The maximum number of marks in all lanes together.
+const MOST_MARKS: usize = 600;
 
 /// The name of the lane for entries that concern no single service.
 const NO_SERVICE: &str = "no single service";
@@ -31,13 +35,27 @@ pub fn by_service(entries: Vec<Entry>) -> Vec<Group> {
     groups
 }
 
-/// A lane: its service, the counts per kind, marks, at most `rows` rows of its table, and the number of further ones.
-pub fn lane((service, entries): &Group, scale: Scale, rows: usize) -> Value {
+/// The lanes: of each, its service, the counts per kind, marks, at most `rows` rows of its table, and the number of further ones.
+pub fn lanes(groups: &[Group], scale: Scale, rows: usize) -> Vec<Value> {
+    let with_marks =
+        |slot| -> Vec<Vec<Value>> { groups.iter().map(|(_, entries)| marks(entries, scale, slot)).collect() };
+    let are_few = |marks: &Vec<Vec<Value>>| marks.iter().map(Vec::len).sum::<usize>() <= MOST_MARKS;
+    let [first, rest @ ..] = SLOTS;
+    let mut marks = with_marks(first);
+    for slot in rest {
+        if !are_few(&marks) {
+            marks = with_marks(slot);
+        }
+    }
+    groups.iter().zip(marks).map(|(group, marks)| lane(group, &marks, rows)).collect()
+}
+
+fn lane((service, entries): &Group, marks: &[Value], rows: usize) -> Value {
     json!({
         "service": service.as_deref().unwrap_or(NO_SERVICE),
         "no_service": service.is_none(),
         "counts": counts(entries),
-        "marks": marks(entries, scale),
+        "marks": marks,
         "rows": entries.iter().take(rows).collect::<Vec<_>>(),
         "more": entries.len().saturating_sub(rows),
     })
@@ -54,13 +72,13 @@ fn counts(entries: &[Entry]) -> BTreeMap<Kind, usize> {
 }
 
 /// The marks, with close entries of one kind merged. Problems are drawn last, on top.
-fn marks(entries: &[Entry], scale: Scale) -> Vec<Value> {
+fn marks(entries: &[Entry], scale: Scale, slot: f64) -> Vec<Value> {
     let mut marks = Vec::new();
     for kind in Kind::ALL {
         // From the latest entry backwards.
         let mut left: Vec<&Entry> = entries.iter().filter(|entry| entry.kind == kind).collect();
         while let Some(latest) = left.first().copied() {
-            let is_far = |entry: &&Entry| scale.x(latest.at) - scale.x(entry.at) >= SLOT;
+            let is_far = |entry: &&Entry| scale.x(latest.at) - scale.x(entry.at) >= slot;
             let later = left.split_off(left.iter().position(is_far).unwrap_or(left.len()));
             let earliest = left.last().copied().unwrap_or(latest);
             marks.push(json!({
@@ -99,7 +117,7 @@ mod tests {
     fn close_marks_are_merged_and_counted() {
         let at = [("20T12:00", Kind::Done), ("17T12:10", Kind::Done), ("17T12:05", Kind::Denied)];
         let entries = at.into_iter().chain([("17T12:00", Kind::Done)]).map(|(at, kind)| entry(at, "a", kind));
-        let marks = marks(&entries.collect::<Vec<_>>(), scale());
+        let marks = marks(&entries.collect::<Vec<_>>(), scale(), SLOTS[0]);
         let fields =
             |mark: &Value| [&mark["x"], &mark["latest"]["kind"], &mark["count"]].map(Value::to_string);
         let shown: Vec<String> = marks.iter().map(|mark| fields(mark).join(" ")).collect();
@@ -111,7 +129,7 @@ mod tests {
     fn a_long_history_has_a_limited_number_of_marks() {
         let at = |n| scale().now - chrono::TimeDelta::minutes(n);
         let entries = (0..10_000).map(|n| Entry { at: at(n), ..entry("20T00:00", "a", Kind::Done) });
-        let lane = lane(&(None, entries.collect()), scale(), 25);
+        let lane = lanes(&[(None, entries.collect())], scale(), 25).remove(0);
         let length = |key: &str| lane[key].as_array().unwrap().len();
         assert!(length("marks") <= 126);
         assert_eq!(
@@ -121,12 +139,23 @@ mod tests {
     }
 
     #[test]
+    fn many_lanes_have_fewer_marks_each() {
+        let at = |n| scale().now - chrono::TimeDelta::minutes(n);
+        let entries =
+            |_| (0..5_000).map(|n| Entry { at: at(n), ..entry("20T00:00", "a", Kind::Done) }).collect();
+        let groups: Vec<Group> = (0..15).map(|n| (Some(n.to_string()), entries(n))).collect();
+        let lanes = lanes(&groups, scale(), 5);
+        let marks: usize = lanes.iter().map(|lane| lane["marks"].as_array().unwrap().len()).sum();
+        assert!((200..=MOST_MARKS).contains(&marks), "{marks}");
+    }
+
+    #[test]
     fn services_with_problems_come_first() {
         let quiet = || entry("20T12:00", "quiet", Kind::Denied);
         let failed = |service| entry("20T12:00", service, Kind::Failed);
         let groups = by_service(vec![quiet(), quiet(), failed(""), failed("ill")]);
         let shown: Vec<Value> =
-            groups.iter().map(|group| lane(group, scale(), 25)["service"].take()).collect();
+            lanes(&groups, scale(), 25).into_iter().map(|mut lane| lane["service"].take()).collect();
         assert_eq!(shown, ["ill", "quiet", NO_SERVICE]);
     }
 }

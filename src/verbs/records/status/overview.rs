@@ -164,7 +164,7 @@ impl Status {
         let denied = Which { verdict: Some("deny"), since: Some(since), agent, ..Which::default() };
         self.denials = ledger.decisions(denied, DENIALS)?;
         self.undelivered_notifications = ledger.undelivered_notices(now)?;
-        self.sessions = ledger.runs(agent, None, SESSIONS)?.rows;
+        self.sessions = ledger.runs(agent, (None, None), SESSIONS)?.rows;
         let cost;
         (self.sessions_last_day, cost) = ledger.runs_since(agent, since)?;
         // Rounded to hundredths of a cent.
