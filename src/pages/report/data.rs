@@ -49,7 +49,7 @@ const MOST_SESSIONS: u32 = 500;
 
 impl Extent {
     /// That of a report, which is written once.
-    pub const REPORT: Self = Self { rows: 20_000, of_service: 8, denials: 40 };
+    pub const REPORT: Self = Self { rows: 20_000, of_service: 6, denials: 24 };
 
     /// That of a page, which is made for each look at it.
     pub const PAGE: Self = Self { rows: 2_000, of_service: 4, denials: 6 };

@@ -43,7 +43,7 @@ pub struct Sections {
 }
 
 /// The maximum number of listed events and failures of the guard; further ones are counted.
-const MOST_EVENTS: usize = 40;
+const MOST_EVENTS: usize = 30;
 const MOST_FAILURES: usize = 10;
 
 /// Renders the page. An error is a bug in a template.
