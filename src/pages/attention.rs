@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::report::format::{count, plain};
 use crate::guard::budgets::ServiceBudget;
+use opsctl_ledger::LastCheck;
 use opsctl_ledger::records::notices::Problem;
 use opsctl_ledger::sessions::client_runs::Run;
 use opsctl_probe::hosts::PingedHost;
@@ -37,6 +38,8 @@ pub struct Known<'a> {
     pub hosts: Option<&'a [PingedHost]>,
     /// Whether the inventory lists hosts.
     pub lists_hosts: bool,
+    /// The last check of each service.
+    pub checks: &'a [LastCheck],
     /// The usage of budgets.
     pub budgets: &'a [ServiceBudget],
     /// The latest session.
@@ -145,6 +148,16 @@ fn urgent(known: &Known<'_>) -> Vec<Item> {
         };
         let text = format!("{} ({}) {state}", plain(&found.name), plain(&found.address));
         items.push(urgent("host", text));
+    }
+    let since = last_day(known.now);
+    for LastCheck { service, at, .. } in
+        known.checks.iter().filter(|check| !check.healthy && check.at > since)
+    {
+        let is_stated = known.problems.iter().any(|problem| problem.title.contains(service.as_str()));
+        if !is_stated {
+            let text = format!("{} is unhealthy", plain(service));
+            items.push(Item { at: Some(*at), remedy: Some("opsctl verify"), ..urgent("service", text) });
+        }
     }
     if known.undelivered > 0 {
         let text = format!("{} not delivered", count(known.undelivered as usize, "notice", "notices"));

@@ -128,6 +128,21 @@ fn status_report_and_doctor_agree_on_what_needs_attention() {
 }
 
 #[test]
+fn a_service_whose_last_check_failed_needs_attention_until_one_is_healthy() {
+    let sandbox = homelab();
+    let headline = |expected: &str| {
+        let text = status(&sandbox, &["--no-hosts"]);
+        assert!(text.contains(expected), "{text}");
+        text.contains("jellyfin is unhealthy; `opsctl verify`")
+    };
+    assert!(!headline("2 things need attention"));
+    assert_eq!(sandbox.opsctl(&["cooldown", "unhealthy", "jellyfin"], b"").code, Some(0));
+    assert!(headline("3 things need attention"));
+    assert_eq!(sandbox.opsctl(&["cooldown", "healthy", "jellyfin"], b"").code, Some(0));
+    assert!(!headline("2 things need attention"));
+}
+
+#[test]
 fn people_read_times_of_their_zone_and_programs_those_of_utc() {
     let sandbox = homelab().with("TZ", "XYZ-5:45");
     let now = chrono::Utc::now() + chrono::TimeDelta::minutes(5 * 60 + 45);

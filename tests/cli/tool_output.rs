@@ -165,7 +165,7 @@ fn redacted_secrets_are_counted_in_an_event_without_them() {
     let run = sandbox.opsctl(&["report", "--html", "report.html", "--no-hosts"], b"");
     assert_eq!(run.code, Some(0), "{run:?}");
     let page = sandbox.read("report.html");
-    assert!(page.contains("3 secrets redacted in the output of `docker inspect web`"), "{page}");
+    assert!(page.contains("3 secrets redacted in the output of <code>docker inspect web</code>"), "{page}");
     assert!(!page.contains(SECRET) && !sandbox.sql(".dump").contains(SECRET));
 }
 

@@ -168,7 +168,7 @@ fn a_link_filters_the_page_by_service_and_host_without_a_script() {
         browser.visit(&format!("file://{}{filter}", page.display()), LOOKS[0]);
         assert_eq!(
             browser.evaluate(shown),
-            json!(["jellyfin", "docker restart jellyfin", "jellyfin"]),
+            json!(["jellyfin", "ssh root@ie01 'docker restart jellyfin'", "jellyfin"]),
             "{filter}"
         );
     }

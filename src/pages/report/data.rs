@@ -217,6 +217,7 @@ impl<'a> ReportData<'a> {
             undelivered: self.undelivered,
             hosts: self.hosts.as_deref(),
             lists_hosts: !self.installation.inventory.hosts.is_empty(),
+            checks: &self.checks,
             budgets: &self.budgets,
             last_run: self.runs.rows.first(),
         })

@@ -17,7 +17,7 @@ use opsctl_ledger::records::decisions::{Decision, Which};
 use opsctl_ledger::records::notices::Problem;
 use opsctl_ledger::records::questions::WhichQuestions;
 use opsctl_ledger::sessions::client_runs::Run;
-use opsctl_ledger::{Event, Lease, Ledger, Location, Result};
+use opsctl_ledger::{Event, LastCheck, Lease, Ledger, Location, Result};
 use opsctl_policy::model::records::question::{Grant, Question};
 use opsctl_policy::model::rights::policy::{OnFailure, Policy, Tier};
 use opsctl_probe::hosts;
@@ -72,6 +72,9 @@ pub struct Status {
     pub cost_usd_last_day: f64,
     pub spend: Spending,
     pub events: Vec<Event>,
+    /// The last check of each service.
+    #[serde(skip)]
+    pub checks: Vec<LastCheck>,
     #[serde(skip)]
     pub now: DateTime<Utc>,
     #[serde(skip)]
@@ -126,6 +129,7 @@ impl Status {
             undelivered: self.undelivered_notifications,
             hosts: self.hosts.as_deref(),
             lists_hosts,
+            checks: &self.checks,
             budgets: &self.services,
             last_run: self.sessions.first(),
         })
@@ -163,6 +167,7 @@ impl Status {
         self.guard_failures_last_day = failed("fail-open")? + failed("fail-closed")?;
         let denied = Which { verdict: Some("deny"), since: Some(since), agent, ..Which::default() };
         self.denials = ledger.decisions(denied, DENIALS)?;
+        self.checks = ledger.last_checks()?;
         self.undelivered_notifications = ledger.undelivered_notices(now)?;
         self.sessions = ledger.runs(agent, (None, None), SESSIONS)?.rows;
         let cost;
