@@ -126,7 +126,7 @@ fn urgent(known: &Known<'_>) -> Vec<Item> {
     if known.guard_failures > 0 {
         let text = format!(
             "{} not recorded: the ledger cannot be used",
-            count(known.guard_failures, "failure is", "failures are")
+            count(known.guard_failures, "failure of the guard is", "failures of the guard are")
         );
         items.push(Item { remedy: Some("opsctl doctor"), ..urgent("guard", text) });
     }

@@ -40,8 +40,13 @@ fn a_full_disk_is_notified_once_an_hour_and_is_one_event_afterwards() {
         "{run:?}"
     );
     assert!(!run.stdout.contains("it runs") && !run.stdout.contains("the check passes"), "{run:?}");
-    assert!(run.stdout.contains("  guard failures that are not recorded yet: 6\n"), "{run:?}");
-    assert_eq!(run.stdout.matches("not recorded yet").count(), 1, "{run:?}");
+    assert!(
+        run.stdout.contains(
+            "  6 failures of the guard are not recorded: the ledger cannot be used; `opsctl doctor`\n"
+        ),
+        "{run:?}"
+    );
+    assert_eq!(run.stdout.matches("are not recorded").count(), 1, "{run:?}");
     assert_eq!(run.stdout.matches("The state folder could not be written from ").count(), 1, "{run:?}");
     assert!(run.stdout.contains("(6 failures); the first: Guard failed to record a session: "), "{run:?}");
     wait_until("the operators are notified", || !target.titles().is_empty());
