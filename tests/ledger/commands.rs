@@ -367,7 +367,7 @@ fn a_reader_that_goes_away_ends_what_is_followed() {
 #[test]
 fn status_shows_what_needs_attention_and_no_colours_in_a_pipe() {
     let sandbox = Sandbox::new();
-    assert!(!ok(&sandbox.opsctl(&["status"], b"")).contains("needs attention"));
+    assert!(!ok(&sandbox.opsctl(&["status"], b"")).contains("things need attention"));
     for id in ["t1", "t2"] {
         passes(&sandbox.before(id, "docker restart jellyfin"));
         passes(&sandbox.after(id, "docker restart jellyfin"));
@@ -377,8 +377,8 @@ fn status_shows_what_needs_attention_and_no_colours_in_a_pipe() {
              ('verify/x', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), 'critical', 'x is down\u{1b}[31m', '', 'text', '', 'failed')",
     );
     let text = ok(&sandbox.opsctl(&["status"], b"")).to_owned();
-    assert!(text.contains("needs attention:\n  2"), "{text}");
-    assert!(text.contains(" | x is down [31m\n  notifications not delivered: 1;"), "{text}");
+    assert!(text.contains("3 things need attention\n  2"), "{text}");
+    assert!(text.contains(" | x is down [31m\n  1 notice not delivered; `opsctl notify`\n"), "{text}");
     assert!(text.contains("  jellyfin: 2/2 restarts (4h)") && text.contains(" (in 3h59m)\n"), "{text}");
     assert!(!text.contains('\u{1b}'), "{text}");
     let json: Value = serde_json::from_str(ok(&sandbox.opsctl(&["status", "--json"], b""))).unwrap();
