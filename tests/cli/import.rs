@@ -117,10 +117,14 @@ fn ansible_become_is_sudo_unless_the_user_is_root() {
     let text = "nas ansible_user=admin\npve ansible_user=root\n[all:vars]\nansible_become=true\n";
     let found = imported_from("hosts.ini", text);
     assert!(
-        found.contains("  nas: {address: nas, ssh: admin@nas, sudo: true}  # hosts.ini; guess: sudo, its ansible_become\n"),
+        found
+            .contains("guess: sudo, its ansible_become\n  nas: {address: nas, ssh: admin@nas, sudo: true}\n"),
         "{found}"
     );
-    assert!(found.contains("  pve: {address: pve, ssh: root@pve}  # hosts.ini\n"), "{found}");
+    assert!(
+        found.contains("  pve: {address: pve, ssh: root@pve}  # hosts.ini; guess: its address is its name\n"),
+        "{found}"
+    );
 }
 
 /// The hosts and services of a file with this name and text.
@@ -160,12 +164,12 @@ fn a_variable_of_a_host_that_states_nothing_hides_that_of_its_group() {
     plain: {ansible_connection: ssh}
 ";
     let expected = "
-  # hosts.yml; guess: its ansible_user is an expression; guess: its ansible_port is an expression
+  # hosts.yml; guess: its address is its name; guess: its ansible_user is an expression; guess: its ansible_port is an expression
   vault: {address: vault, ssh: vault}
   win: {address: win}  # hosts.yml; no ssh: its connection is winrm; guess: its address is its name
   # hosts.yml; no ssh: its connection is ansible.netcommon.network_cli; guess: its address is its name
   switch: {address: switch}
-  plain: {address: plain, ssh: root@plain}  # hosts.yml
+  plain: {address: plain, ssh: root@plain}  # hosts.yml; guess: its address is its name
 
 services:
 ";
@@ -461,4 +465,21 @@ fn a_diff_that_cannot_be_inserted_is_refused() {
     assert_eq!(run.code, Some(1));
     let start = "opsctl: `hosts` or `services` in lab/hosts.yaml is not a map with one entry for each line";
     assert!(run.stderr.starts_with(start), "{}", run.stderr);
+}
+
+#[test]
+fn what_is_outside_of_a_folder_is_not_read() {
+    let sandbox = Sandbox::new();
+    sandbox.write("other/compose.yaml", "services: {secret: {image: x}}\n");
+    sandbox.write("lab/a/compose.yaml", "include: [../../other/compose.yaml]\nservices: {a: {image: a}}\n");
+    sandbox.write(
+        "lab/b/compose.yaml",
+        "services: {b: {image: b, extends: {file: ../../other/compose.yaml, service: secret}}}\n",
+    );
+    std::fs::create_dir_all(sandbox.path("lab/c")).unwrap();
+    std::os::unix::fs::symlink(sandbox.path("other/compose.yaml"), sandbox.path("lab/c/compose.yaml"))
+        .unwrap();
+    assert_eq!(sandbox.opsctl(&["init", "--from", "lab", "new"], b"").code, Some(0));
+    let text = sandbox.read("new/hosts.yaml");
+    assert!(text.contains("\n  a:\n") && text.contains("\n  b:\n") && !text.contains("secret"), "{text}");
 }

@@ -215,7 +215,7 @@ impl Draft {
     }
 
     /// Adds a service that is another one than all that are there.
-    fn add_another(&mut self, mut service: Service) {
+    fn add_another(&mut self, mut service: Service) -> String {
         let is_taken = |name: &str| self.services.iter().any(|known| known.name == name);
         if is_taken(&service.name) {
             let behind = service.host().map(str::to_owned).or_else(|| service.first(Key::Projects));
@@ -230,19 +230,20 @@ impl Draft {
                 service.add(Key::Containers, own);
             }
         }
+        let name = service.name.clone();
         self.services.push(service);
+        name
     }
 
-    /// Adds a service that a file describes. If another file describes one of the same name, they are one service, which is a
+    /// Adds a service that a file describes, and returns the name that it gets. If another file describes one of the same name, they are one service, which is a
     /// guess; those of several compose projects are several services.
-    pub fn add_described(&mut self, mut service: Service) {
+    pub fn add_described(&mut self, mut service: Service) -> String {
         let project = service.first(Key::Projects);
         if let Some(known) = self.services.iter_mut().find(|known| known.may_be(&service)) {
             let is_another = |own: &String| project.as_ref().is_some_and(|project| project != own);
             if known.first(Key::Projects).as_ref().is_some_and(is_another) {
                 service.on_host = known.on_host;
-                self.add_another(service);
-                return;
+                return self.add_another(service);
             }
             let news = service.sources.iter().filter(|source| !known.sources.contains(source));
             let news: Vec<String> = news.cloned().collect();
@@ -252,10 +253,11 @@ impl Draft {
                     format!("guess: what {} states is about it, too", news.join(", ")),
                 );
             }
+            let name = known.name.clone();
             known.merge(service);
-            return;
+            return name;
         }
-        self.add_another(service);
+        self.add_another(service)
     }
 
     /// Fills in what sources leave open: the host of services without one, and what depends on its address. `existing` is the

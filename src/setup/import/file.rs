@@ -19,6 +19,14 @@ pub fn text(file: &Path) -> std::io::Result<String> {
     }
 }
 
+/// Whether a file is below a folder, also where links are followed.
+pub fn is_below(file: &Path, folder: &Path) -> bool {
+    file.canonicalize()
+        .ok()
+        .zip(folder.canonicalize().ok())
+        .is_some_and(|(file, folder)| file.starts_with(folder))
+}
+
 /// The name of a file or folder; empty for one that is not UTF-8.
 pub fn name(path: &Path) -> &str {
     path.file_name().and_then(|name| name.to_str()).unwrap_or_default()

@@ -6,13 +6,14 @@ use serde_json::Value;
 
 use super::draft::Service;
 use super::error::ImportError;
-use super::file::{is_yaml, name, shown, text, unreadable, yaml_of};
+use super::file::{is_below, is_yaml, name, shown, text, unreadable, yaml_of};
 use super::known::Known;
 use super::projects::Finder;
 use super::sources::ansible::Inventory;
 use super::sources::compose::Project;
 use super::sources::home_assistant::{self, Assistant};
 use super::sources::kubernetes::{self, Stated};
+use super::sources::kustomize::Kustomizations;
 use super::sources::{proxmox, quadlet, tasks};
 
 /// How deep folders are read, and how many files at most.
@@ -69,9 +70,11 @@ impl FoundFiles {
         if !found.projects.is_empty() || !found.errors.is_empty() {
             return Ok(found);
         }
-        found.add(file, &source, known);
+        let beside: Vec<PathBuf> = file.parent().and_then(|folder| all_in(folder).ok()).unwrap_or_default();
+        let kustomizations = Kustomizations::of(&beside, file.parent().unwrap_or(file));
+        found.add(file, &source, known, &kustomizations);
         if found.is_empty()
-            && let Some(inventory) = inventory(file, &text, known)
+            && let Some(inventory) = inventory(file, &text, file.parent().unwrap_or(file), known)
         {
             found.inventories.push((source, inventory));
         }
@@ -86,17 +89,19 @@ impl FoundFiles {
     pub fn in_folder(folder: &Path, known: &Known) -> Result<Self, ImportError> {
         let mut files = Vec::new();
         walk(folder, 0, known, &mut files).map_err(|error| unreadable(folder, error))?;
+        files.retain(|file| !file.is_symlink() || is_below(file, folder));
         let mut found = Self { root: folder.to_owned(), ..Self::default() };
         let mut finder = Finder::new(folder, known);
         finder.find(&files);
+        let kustomizations = Kustomizations::of(&files, folder);
         for file in files.iter().filter(|file| !finder.is_read(file)) {
             let source = shown(file, folder);
-            if found.add(file, &source, known) || !is_ansible(file) {
+            if found.add(file, &source, known, &kustomizations) || !is_ansible(file) {
                 continue;
             }
             let Ok(text) = text(file) else { continue };
             if is_inventory(file, folder, known)
-                && let Some(inventory) = inventory(file, &text, known)
+                && let Some(inventory) = inventory(file, &text, folder, known)
             {
                 found.inventories.push((source, inventory));
             } else if is_playbook(&text) {
@@ -114,7 +119,7 @@ impl FoundFiles {
     }
 
     /// Adds what a file states that is recognized by its name and content; whether it is one of these.
-    fn add(&mut self, file: &Path, source: &str, known: &Known) -> bool {
+    fn add(&mut self, file: &Path, source: &str, known: &Known, kustomizations: &Kustomizations) -> bool {
         let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_lowercase();
         let read = || text(file).unwrap_or_default();
@@ -149,12 +154,7 @@ impl FoundFiles {
         }
         let is_helmfile = stem.starts_with("helmfile") || file.iter().any(|part| part == "helmfile.d");
         let mut stated = if is_helmfile { kubernetes::helmfile(&text) } else { kubernetes::manifest(&text) };
-        let beside = ["kustomization.yaml", "kustomization.yml"].map(|name| file.with_file_name(name));
-        if !stated.is_empty()
-            && beside.iter().filter_map(|file| self::text(file).ok()).any(|text| kubernetes::renames(&text))
-        {
-            stated.iter_mut().for_each(kubernetes::Stated::doubt_name);
-        }
+        kustomizations.apply(file, &mut stated);
         let is_one = !stated.is_empty();
         self.manifests.extend(stated.into_iter().map(|stated| (source.to_owned(), stated)));
         is_one
@@ -165,11 +165,16 @@ fn is_one_of(names: &[String], name: &str) -> bool {
     names.iter().any(|known| known == name)
 }
 
-fn walk(folder: &Path, depth: usize, known: &Known, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+/// The files and folders in a folder, sorted.
+fn all_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(folder)?.filter_map(Result::ok).map(|entry| entry.path());
     let mut entries: Vec<PathBuf> = entries.collect();
     entries.sort();
-    for path in entries {
+    Ok(entries)
+}
+
+fn walk(folder: &Path, depth: usize, known: &Known, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for path in all_in(folder)? {
         let name = name(&path);
         if path.is_file() {
             if files.len() < MOST_FILES {
@@ -203,8 +208,9 @@ fn is_inventory(file: &Path, root: &Path, known: &Known) -> bool {
         && !names.iter().any(|name| is_one_of(&known.other_inventories, name))
 }
 
-/// The inventory in a file, with the variables in `host_vars` and `group_vars` beside it.
-fn inventory(file: &Path, text: &str, known: &Known) -> Option<Inventory> {
+/// The inventory in a file, with the variables in `host_vars` and `group_vars` beside it and, as beside a playbook, in the two
+/// folders above it.
+fn inventory(file: &Path, text: &str, root: &Path, known: &Known) -> Option<Inventory> {
     // Ansible looks at the text, not at the name: an inventory in INI may be called `hosts.yml`.
     let starts_with_group = || {
         let is_empty = |line: &&str| line.is_empty() || line.starts_with(['#', ';']);
@@ -215,8 +221,9 @@ fn inventory(file: &Path, text: &str, known: &Known) -> Option<Inventory> {
         None if !is_yaml(file) || starts_with_group() => Inventory::of_ini(text),
         None => return None,
     };
-    let folder = file.parent()?;
-    for (kind, is_group) in [("group_vars", true), ("host_vars", false)] {
+    let folders = file.ancestors().skip(1).take(3).take_while(|folder| folder.starts_with(root));
+    let kinds = [("group_vars", true), ("host_vars", false)];
+    for (folder, (kind, is_group)) in folders.flat_map(|folder| kinds.map(|kind| (folder, kind))) {
         let mut files = Vec::new();
         let _ = walk(&folder.join(kind), 0, known, &mut files);
         for file in files {
@@ -224,9 +231,8 @@ fn inventory(file: &Path, text: &str, known: &Known) -> Option<Inventory> {
             let first = below.components().next().map(|part| part.as_os_str().to_string_lossy().into_owned());
             let Some(first) = first else { continue };
             let is_folder = below.components().count() > 1;
-            let stem =
-                || first.strip_suffix(".yml").or_else(|| first.strip_suffix(".yaml")).unwrap_or(&first);
-            let of = if is_folder { &first } else { stem() };
+            let stem = first.strip_suffix(".yml").or_else(|| first.strip_suffix(".yaml")).unwrap_or(&first);
+            let of = if is_folder { &first } else { stem.strip_suffix(".sops").unwrap_or(stem) };
             inventory.add_file(is_group, of, &self::text(&file).unwrap_or_default());
         }
     }

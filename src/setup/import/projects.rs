@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::error::ImportError;
-use super::file::{is_yaml, name, shown, text, yaml_of};
+use super::file::{is_below, is_yaml, name, shown, text, yaml_of};
 use super::known::Known;
 use super::naming;
 use super::sources::compose::{Project, extended, merge, plain_key, with_tags_in_keys};
@@ -118,7 +118,7 @@ impl<'a> Finder<'a> {
             .collect();
         let Some(base) = base else {
             let others: Vec<PathBuf> = files.iter().filter(is_other).map(|file| (*file).clone()).collect();
-            return self.without_base(&named, &others, over);
+            return self.without_base(&named, &others, over.as_ref());
         };
         let mut chain = vec![base.clone()];
         chain.extend(over);
@@ -159,12 +159,16 @@ impl<'a> Finder<'a> {
         &mut self,
         named: &[PathBuf],
         others: &[PathBuf],
-        over: Option<PathBuf>,
+        over: Option<&PathBuf>,
     ) -> Vec<(Vec<PathBuf>, Option<String>)> {
         let candidates = if named.is_empty() { others } else { named };
         let mut found: Vec<PathBuf> = Vec::new();
-        for file in candidates.iter().cloned().chain(over) {
-            if self.content(&file).is_some() {
+        for file in candidates.iter().chain(over).cloned() {
+            let Some(content) = self.content(&file) else { continue };
+            if over == Some(&file) && !states_container(content) {
+                let source = shown(&file, self.root);
+                self.notes.push(format!("{source} is not read: no compose file is beside it"));
+            } else {
                 found.push(file);
             }
         }
@@ -185,6 +189,10 @@ impl<'a> Finder<'a> {
     }
 
     fn read(&mut self, file: &Path) -> Option<Value> {
+        // What a repository includes or extends may be outside of it.
+        if self.root.is_dir() && !is_below(file, self.root) {
+            return None;
+        }
         // What another file names need not state an image.
         let is_part = self.parts.contains(file);
         let is_sure = self.is_standard(file) || is_named(file, &self.known.overrides);
@@ -221,9 +229,6 @@ impl<'a> Finder<'a> {
             }
             return (is_one || is_over).then_some(content);
         }
-        let states_container = |service: &Value| {
-            is_part || ["image", "build", "extends"].iter().any(|key| service.get(key).is_some())
-        };
         // Variables of Ansible and settings of programs may have services with images, too.
         let has_only = |value: &Value, known: &[String]| {
             let is_known =
@@ -236,7 +241,8 @@ impl<'a> Finder<'a> {
                 .flat_map(serde_json::Map::values)
                 .all(|service| service.is_null() || has_only(service, &self.known.service_keys));
         (is_compose
-            && (services.is_some_and(|services| services.values().any(states_container))
+            && ((is_part && services.is_some())
+                || states_container(&content)
                 || (has_include && is_named(file, &self.known.compose_like))))
         .then_some(content)
     }
@@ -304,7 +310,10 @@ impl<'a> Finder<'a> {
             let paths: Vec<PathBuf> = paths.iter().map(|path| below(base, path)).collect();
             if paths.iter().any(|path| self.content(path).is_none()) {
                 let missing: Vec<String> = paths.iter().map(|path| shown(path, self.root)).collect();
-                self.notes.push(format!("{source} includes {}, which is not there", missing.join(", ")));
+                self.notes.push(format!(
+                    "{source} includes {}, which is not there, or not in the folder",
+                    missing.join(", ")
+                ));
                 continue;
             }
             let count = self.projects.len();
@@ -313,7 +322,7 @@ impl<'a> Finder<'a> {
                 self.projects.iter_mut().skip(count).for_each(|project| project.folder.clone_from(&folder));
             }
         }
-        let is_stack = is_named(first, &self.known.stacks);
+        let is_stack = is_named(first, &self.known.stacks) || needs_swarm(&content);
         let project = Project { source, folder, name, doubt, is_stack, content, variables };
         if project.keys().next().is_some() {
             self.projects.push(project);
@@ -349,6 +358,24 @@ impl<'a> Finder<'a> {
 
 fn is_named(file: &Path, globs: &[String]) -> bool {
     globs.iter().any(|glob| matches(glob, &name(file).to_lowercase()))
+}
+
+/// Whether a service states what its container is made of.
+fn states_container(content: &Value) -> bool {
+    let all = content.get("services").and_then(Value::as_object).into_iter().flat_map(|all| all.values());
+    all.into_iter().any(|service| ["image", "build", "extends"].iter().any(|key| service.get(key).is_some()))
+}
+
+/// Whether only swarm does what a file states.
+fn needs_swarm(content: &Value) -> bool {
+    let any = |key: &str, is_one: fn(&Value) -> bool| {
+        content.get(key).and_then(Value::as_object).is_some_and(|all| all.values().any(is_one))
+    };
+    let is_external = |secret: &Value| secret.get("external") == Some(&Value::Bool(true));
+    any("networks", |network| network.get("driver").and_then(Value::as_str) == Some("overlay"))
+        || any("secrets", is_external)
+        || any("configs", is_external)
+        || any("services", |service| service.pointer("/deploy/placement").is_some())
 }
 
 fn services(content: &Value) -> Vec<String> {

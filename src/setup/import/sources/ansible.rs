@@ -32,6 +32,9 @@ const PORT: [&str; 2] = ["ansible_port", "ansible_ssh_port"];
 /// Connections of Ansible that are ssh.
 const SSH: [&str; 5] = ["ssh", "smart", "paramiko", "paramiko_ssh", "ansible.builtin.ssh"];
 
+/// Beginnings of encrypted values: those of Ansible and sops.
+const ENCRYPTED: [&str; 2] = ["$ANSIBLE_VAULT", "ENC["];
+
 /// Modules that change nothing.
 const CHECKS: [&str; 14] = [
     "assert",
@@ -220,7 +223,9 @@ impl Inventory {
         };
         match text.as_str() {
             "" => Variable::Missing,
-            expression if expression.contains("{{") || expression.starts_with("$ANSIBLE_VAULT") => {
+            expression
+                if expression.contains("{{") || ENCRYPTED.iter().any(|mark| expression.starts_with(mark)) =>
+            {
                 Variable::Unknown
             }
             _ => Variable::Text(text),
@@ -254,19 +259,19 @@ impl Inventory {
                 continue;
             }
             comments.extend(stated.doubt("ansible_host"));
-            match other {
-                Some("local") => {}
-                Some(other) => {
-                    comments.push(format!("no ssh: its connection is {other}"));
-                    comments
-                        .extend(stated.text().is_none().then(|| "guess: its address is its name".to_owned()));
-                }
-                None => {
-                    let no_user = "guess: ssh without ansible_user".to_owned();
-                    comments.extend((user == Variable::Missing).then_some(no_user));
-                    comments.extend(user.doubt("ansible_user"));
-                    comments.extend(port.doubt("ansible_port"));
-                }
+            comments.extend(
+                other.filter(|_| !is_local).map(|other| format!("no ssh: its connection is {other}")),
+            );
+            // A name with a domain is one that other machines look up, too.
+            if stated == Variable::Missing && !is_local && !(other.is_none() && written.contains(['.', ':']))
+            {
+                comments.push("guess: its address is its name".to_owned());
+            }
+            if other.is_none() {
+                let no_user = "guess: ssh without ansible_user".to_owned();
+                comments.extend((user == Variable::Missing).then_some(no_user));
+                comments.extend(user.doubt("ansible_user"));
+                comments.extend(port.doubt("ansible_port"));
             }
             let port = port.text().filter(|port| *port != "22");
             let ssh = other.is_none().then(|| destination(user.text(), &address, port));

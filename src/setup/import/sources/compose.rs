@@ -1,5 +1,6 @@
 //! Compose files: services, their containers, ports, web pages and folders.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use regex_lite::Regex;
@@ -149,6 +150,8 @@ impl Project {
     /// Adds its services. `is_common` states whether a compose service of this name is in several projects, `host` is the host
     /// that the files run on, if something states it.
     pub fn draft(&self, is_common: impl Fn(&str) -> bool, host: Option<(&str, &str)>, draft: &mut Draft) {
+        // The names that its services get, by those that they would have if no other project had one of them.
+        let mut added: BTreeMap<String, String> = BTreeMap::new();
         for (key, value) in self.services() {
             let names = self.names_of(key, value, &draft.known, &is_common);
             let mut service = Service::new(names.service, &self.source, true);
@@ -162,7 +165,14 @@ impl Project {
                 service.guess(Key::Host, host, why);
             }
             if !self.is_stack {
-                names.containers.into_iter().for_each(|name| service.add(Key::Containers, name));
+                let is_guess = |name: &str| self.name.1.is_some() && name.starts_with(&self.name.0);
+                for name in names.containers {
+                    if is_guess(&name) && value.get("container_name").is_none() {
+                        service.guess(Key::Containers, name, "with the name of its project");
+                    } else {
+                        service.add(Key::Containers, name);
+                    }
+                }
             }
             self.add_project(key, &mut service);
             if let Some(value) = value.as_object() {
@@ -174,10 +184,22 @@ impl Project {
                     }
                 }
             }
+            if value.get("restart").is_some_and(|policy| policy == "no" || policy == &Value::Bool(false)) {
+                service.guess(Key::Unchecked, "container", "it is not restarted, and may have ended");
+            }
             if self.is_awaited(key) {
                 service.guess(Key::Unchecked, "container", "another service waits for its end");
             }
-            draft.add_described(service);
+            added.insert(service.name.clone(), draft.add_described(service));
+        }
+        for service in
+            draft.services.iter_mut().filter(|service| added.values().any(|own| *own == service.name))
+        {
+            for needed in service.keys.get_mut(&Key::Needs).into_iter().flat_map(|needs| &mut needs.values) {
+                if let Some(name) = added.get(needed) {
+                    needed.clone_from(name);
+                }
+            }
         }
     }
 

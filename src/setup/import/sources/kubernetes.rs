@@ -24,7 +24,7 @@ pub struct Stated {
 const EXPRESSION: &str = "~";
 
 /// The documents of a file in YAML; one that cannot be read is left out.
-fn documents(text: &str) -> Vec<Value> {
+pub fn documents(text: &str) -> Vec<Value> {
     let template = Regex::new(r"\{\{[^\n]*?\}\}(?:[^\n{]*\}\})?");
     let mut documents = vec![String::new()];
     for line in text.lines() {
@@ -65,15 +65,27 @@ pub fn manifest(text: &str) -> Vec<Stated> {
 }
 
 impl Stated {
-    /// States that a kustomization may change its name.
-    pub fn doubt_name(&mut self) {
-        self.guess = self.guess.or(Some("a kustomization changes its name"));
+    /// States why its value is a guess.
+    pub fn doubt(&mut self, why: &'static str) {
+        self.guess = self.guess.or(Some(why));
     }
-}
 
-/// Whether a kustomization changes the names of the objects that it lists.
-pub fn renames(kustomization: &str) -> bool {
-    kustomization.lines().any(|line| line.starts_with("namePrefix:") || line.starts_with("nameSuffix:"))
+    /// The namespace of the object.
+    pub fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
+    /// Sets the namespace of the object.
+    pub fn set_namespace(&mut self, namespace: String) {
+        if self.key == Key::Workloads {
+            let own = self
+                .namespace
+                .as_ref()
+                .and_then(|own| self.value.strip_prefix(own.as_str())?.strip_prefix('/'));
+            self.value = format!("{namespace}/{}", own.unwrap_or(&self.value));
+        }
+        self.namespace = Some(namespace);
+    }
 }
 
 fn of_object(object: &Value) -> Option<Stated> {

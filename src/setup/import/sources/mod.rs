@@ -5,6 +5,7 @@ pub mod compose;
 pub mod container;
 pub mod home_assistant;
 pub mod kubernetes;
+pub mod kustomize;
 pub mod labels;
 pub mod proxmox;
 pub mod quadlet;

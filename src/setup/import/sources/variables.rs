@@ -25,7 +25,12 @@ impl Variables {
                 Some(literal) => Some(literal.to_owned()),
                 None => variables.expand(quoted('"').unwrap_or_else(plain)),
             };
-            if let Some(value) = value {
+            // A secret is no part of what hosts.yaml states.
+            let is_secret = |value: &String| {
+                let line = format!("{}={value}", name.trim());
+                opsctl_redact::text(&line) != line
+            };
+            if let Some(value) = value.filter(|value| !is_secret(value)) {
                 variables.0.insert(name.trim().to_owned(), value);
             }
         }
