@@ -316,11 +316,18 @@ fn follows_decisions_as_they_are_made() {
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(follow.stdout.take().unwrap()));
     let mut next = || lines.next().unwrap().unwrap();
     let line = next();
-    assert!(line.ends_with(" | allow | - | docker restart first | first: 0/2 restarts (4h)"), "{line}");
+    assert!(
+        line.ends_with(
+            " | allow | - | - | - | docker restart first | first: 0/2 restarts (4h) | sess-abc-123"
+        ),
+        "{line}"
+    );
     sandbox.before("t2", "docker restart $(docker ps -q)");
     let line = next();
     assert!(
-        line.contains(" | deny | forbidden | docker restart $(docker ps) | Forbidden at every tier"),
+        line.contains(
+            " | deny | forbidden | - | - | docker restart $(docker ps -q) | Forbidden at every tier"
+        ),
         "{line}"
     );
     follow.kill().unwrap();

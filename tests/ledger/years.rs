@@ -33,7 +33,7 @@ fn counters(sandbox: &Sandbox) -> Vec<String> {
     metrics.lines().filter(is_counter).map(str::to_owned).collect()
 }
 
-const RECENT: &str = "SELECT (SELECT count(*) FROM hook_decisions WHERE at > datetime('now', '-19 days')),
+const RECENT: &str = "SELECT (SELECT count(*) FROM hook_decisions WHERE at > datetime('now', '-19 days') AND verdict <> 'operator'),
     (SELECT count(*) FROM hook_sessions WHERE last_seen_at > datetime('now', '-19 days')),
     (SELECT count(*) FROM cooldown_actions JOIN recorded_actions ON action_id = id WHERE timestamp > datetime('now', '-19 days'))";
 
