@@ -21,7 +21,7 @@ mod least_length;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, RwLock};
 
 use memchr::memmem;
 use serde_json::{Map, Value};
@@ -48,6 +48,20 @@ static OF_PROCESS: LazyLock<Redactor> = LazyLock::new(|| {
     let all = own.chain(held_variables::all().iter().cloned());
     Redactor::of_variables(all.map(|(name, value)| (name, value.to_string_lossy().into_owned())))
 });
+
+/// The redactor with the secrets that this process has read from files.
+static OF_FILES: RwLock<Redactor> = RwLock::new(Redactor::NONE);
+
+/// Removes a secret that this process has read from a file from all texts, from now on.
+pub fn learn(secret: &str) {
+    // It is redacted as the value of a variable with this name would be.
+    let values = variables::values([("DB_PASSWORD".to_owned(), secret.to_owned())]);
+    if let Ok(mut known) = OF_FILES.write()
+        && known.values != values
+    {
+        *known = Redactor::of_values(values);
+    }
+}
 
 thread_local! {
     /// The secrets of the caller that this thread serves, and the words of [`CallerSecrets::lost_by`]. No verdict depends on them.
@@ -156,7 +170,12 @@ impl Redactor {
         if text.is_empty() {
             return Cow::Borrowed(text);
         }
-        let text = OF_PROCESS.text(text);
+        let mut text = OF_PROCESS.text(text);
+        if let Ok(of_files) = OF_FILES.read()
+            && !of_files.values.is_empty()
+        {
+            text = Cow::Owned(of_files.text(&text).into_owned());
+        }
         if self.values.is_empty() { text } else { Cow::Owned(self.text(&text).into_owned()) }
     }
 

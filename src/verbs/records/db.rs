@@ -66,8 +66,7 @@ struct MigrateArgs {
 }
 
 /// The facts of the verbs.
-pub const FACTS: &[Facts] =
-    &[Facts::operator("db grant"), Facts::operator("db migrate").writes(&["--to"]).audited()];
+pub const FACTS: &[Facts] = &[Facts::operator("db grant"), Facts::operator("db migrate").writes(&["--to"])];
 
 /// Runs the verb.
 pub fn run(args: &DbArgs) -> Result<u8, Failure> {

@@ -125,7 +125,10 @@ impl ServerAddress {
                 let password = plain_file::text(file).map_err(|error| {
                     format!("the password file {} cannot be read: {error}", file.display())
                 })?;
-                config.password(password.trim_end_matches(['\r', '\n']));
+                let password = password.trim_end_matches(['\r', '\n']);
+                // A command of the agent may contain it, and the audit has commands.
+                opsctl_redact::learn(password);
+                config.password(password);
             }
         }
         let tls = if is_off || is_local { without_roots()? } else { config(&parameters)? };
