@@ -72,7 +72,10 @@ pub fn explain<'a>(
         };
         let Explanation { script, effects, warnings, .. } = &mut explanation;
         let mut acting = ActingCall::resolved(id(call, tool), actions, effects, engines, request, warnings);
-        acting.shown = Some(subject::shown(tool, script, &request.secrets));
+        // A guard makes the record and the question itself.
+        if request.guard.is_none() {
+            acting.shown = Some(subject::shown(tool, script, &request.secrets));
+        }
         let Installation { inventory, policy, .. } = &acting.installation;
         acting.objections = objections;
         acting.objections.extend(screen.target_objections(effects, &acting.actions, inventory, policy));

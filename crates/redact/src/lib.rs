@@ -117,7 +117,10 @@ impl Drop for CallerSecrets {
 /// Removes secrets from all strings in a JSON value, including the values of this process's secret variables. Returns how
 /// many it has removed.
 pub fn json(value: &mut Value) -> usize {
-    let of_process = OF_PROCESS.json(value);
+    let of_files = OF_FILES
+        .read()
+        .map_or(0, |of_files| if of_files.values.is_empty() { 0 } else { of_files.json(value) });
+    let of_process = of_files + OF_PROCESS.json(value);
     of_process + OF_CALLER.with_borrow(|caller| if caller.values.is_empty() { 0 } else { caller.json(value) })
 }
 

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::data::ReportData;
 use super::format::{local, plain, shown};
+use opsctl_ledger::records::decisions::OPERATOR;
 use opsctl_ledger::sessions::SeenSession;
 use opsctl_ledger::sessions::client_runs::Run;
 
@@ -122,7 +123,7 @@ pub fn active<'a>(data: &'a ReportData<'_>) -> Vec<Active<'a>> {
         row.at(run.started_at, None, None);
         row.run = row.run.or(Some(run));
     }
-    for decision in &data.decisions.rows {
+    for decision in data.decisions.rows.iter().filter(|decision| decision.verdict != OPERATOR) {
         let Some(session) = &decision.session else { continue };
         let row = all.entry(id(session)).or_default();
         row.at(decision.at, decision.agent.as_ref(), decision.tier);

@@ -110,7 +110,7 @@ pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
         let mut after = None;
         return listing.follow(limited(args.limit), &environment, |limit| {
             let found = matching(Which { after, ..which }, limit)?;
-            after = Some(found.first().map_or(after.unwrap_or(0), |decision| decision.id));
+            after = found.iter().map(|decision| decision.id).max().max(after).or(Some(0));
             Ok(found)
         });
     }
@@ -122,7 +122,10 @@ pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
         };
         return listing.all(&environment, Pages::up_to(ledger.last_decision()?, page));
     }
-    listing.print(&matching(which, limited(args.limit))?, &environment)
+    let mut found = matching(which, limited(args.limit))?;
+    // What was recorded after an outage happened earlier than its row id says.
+    found.sort_by_key(|decision| std::cmp::Reverse((decision.at, decision.id)));
+    listing.print(&found, &environment)
 }
 
 /// An error for a name that is no rule, and that no decision states.
