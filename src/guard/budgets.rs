@@ -11,7 +11,6 @@ use crate::machine::warning::Warning;
 use opsctl_inventory::Installation;
 use opsctl_ledger::cooldown::cooldown_file::CooldownFileError;
 use opsctl_ledger::time as ledger_time;
-use opsctl_ledger::time::write as time;
 use opsctl_ledger::{Ledger, LedgerError};
 use opsctl_policy::budgets::budget::{Fit, fit};
 use opsctl_policy::decide::{BudgetKey, Budgets, Snapshot};
@@ -55,7 +54,7 @@ fn in_words<S: Serializer>(window: &Window, serializer: S) -> Result<S::Ok, S::E
 }
 
 fn times<S: Serializer>(times: &[DateTime<Utc>], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(times.iter().copied().map(time))
+    serializer.collect_seq(times.iter().copied().map(ledger_time::write))
 }
 
 impl KindBudget {
@@ -114,8 +113,8 @@ impl ServiceBudget {
         [self.restart.next_allowed, self.redeployment.next_allowed].into_iter().flatten().min()
     }
 
-    /// One line, as the session context shows it.
-    pub fn in_words(&self) -> String {
+    /// One line, with times as `time` shows them.
+    pub fn in_words(&self, time: fn(DateTime<Utc>) -> String) -> String {
         let Self { restart, redeployment, .. } = self;
         let service = self.name();
         let Some(next) = self.next_reset() else {

@@ -171,7 +171,8 @@ fn budget_line(budget: &ServiceBudget) -> String {
     // A long name is cut, the numbers after it are not.
     format!(
         "  {}",
-        ServiceBudget { service: shortened(&budget.service, NAME_CHARS), ..budget.clone() }.in_words()
+        ServiceBudget { service: shortened(&budget.service, NAME_CHARS), ..budget.clone() }
+            .in_words(timestamp)
     )
 }
 

@@ -146,10 +146,9 @@ fn a_service_whose_last_check_failed_needs_attention_until_one_is_healthy() {
 fn people_read_times_of_their_zone_and_programs_those_of_utc() {
     let sandbox = homelab().with("TZ", "XYZ-5:45");
     let now = chrono::Utc::now() + chrono::TimeDelta::minutes(5 * 60 + 45);
-    for arguments in [&["status", "--no-hosts"][..], &["audit"], &["events"]] {
+    for arguments in [&["status", "--no-hosts"][..], &["audit"], &["events"], &["cooldown"]] {
         let run = sandbox.opsctl(arguments, b"");
-        let here = format!("{}", now.format("%Y-%m-%dT"));
-        assert!(run.stdout.contains("+05:45") && run.stdout.contains(&here), "{run:?}");
+        assert!(run.stdout.contains("+05:45") && !run.stdout.contains("Z "), "{run:?}");
         let json = sandbox.opsctl(&[arguments, &["--json"]].concat(), b"");
         assert!(!json.stdout.contains("+05:45"), "{json:?}");
     }

@@ -16,7 +16,7 @@ use crate::verbs::guarding::approvals::granted;
 use crate::verbs::setup::services;
 use crate::verbs::terminal::{
     Failure, OK, complain, complain_all, environment_in_force, installation_in_force, print, print_json,
-    time::timestamp,
+    time::{local, timestamp},
 };
 use opsctl_inventory::Installation;
 use opsctl_ledger::cooldown::cooldown_edit;
@@ -191,7 +191,7 @@ impl Budgets {
         }
         let (listed, others): (Vec<_>, Vec<_>) = budgets.iter().partition(|budget| budget.listed);
         let lines = |budgets: Vec<&ServiceBudget>, indentation: &str| -> String {
-            budgets.iter().map(|budget| format!("{indentation}{}\n", budget.in_words())).collect()
+            budgets.iter().map(|budget| format!("{indentation}{}\n", budget.in_words(local))).collect()
         };
         print(&lines(listed, ""));
         if !others.is_empty() {
