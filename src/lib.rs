@@ -3,6 +3,7 @@
 // Only `verbs::terminal::output` writes to the terminal.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod gates;
 pub mod guard;
 pub mod hooks;
 pub mod machine;

@@ -124,7 +124,7 @@ impl<'a> ActingCall<'a> {
     }
 
     /// All objections with this usage, and the reservations that the call needs if a person lifts them.
-    pub(super) fn all_objections(&self, snapshot: &Snapshot) -> (Vec<Reason>, Vec<Reservation>) {
+    pub fn all_objections(&self, snapshot: &Snapshot) -> (Vec<Reason>, Vec<Reservation>) {
         let (more, reservations) = every_objection(&self.actions, self.budgets(snapshot), self.tier);
         (self.objections.iter().cloned().chain(more).collect(), reservations)
     }

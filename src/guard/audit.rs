@@ -3,7 +3,7 @@
 use chrono::Utc;
 
 use crate::machine::request::Request;
-use opsctl_ledger::records::decisions::{NewDecision, OperatorAct};
+use opsctl_ledger::records::decisions::{NewDecision, OperatorAct, WOULD_DENY};
 use opsctl_ledger::{Change, Ledger, Location, Result, Scope};
 use opsctl_policy::decide::{BudgetKey, Snapshot, draws};
 use opsctl_policy::model::records::verdict::{Asked, Reason, Verdict, in_lines};
@@ -18,6 +18,28 @@ pub fn record(
     verdict: &Verdict,
     snapshot: &Snapshot,
     remark: Option<&str>,
+    request: &Request,
+) -> Result<()> {
+    record_as(change, acting, verdict, snapshot, (remark, "deny"), request)
+}
+
+/// Records the verdict on a call that runs although it would be denied.
+pub fn record_watched(
+    change: &Change<'_>,
+    acting: &ActingCall<'_>,
+    verdict: &Verdict,
+    snapshot: &Snapshot,
+    request: &Request,
+) -> Result<()> {
+    record_as(change, acting, verdict, snapshot, (None, WOULD_DENY), request)
+}
+
+fn record_as(
+    change: &Change<'_>,
+    acting: &ActingCall<'_>,
+    verdict: &Verdict,
+    snapshot: &Snapshot,
+    (remark, denied): (Option<&str>, &str),
     request: &Request,
 ) -> Result<()> {
     // The hook after the call looks its IDs up again.
@@ -40,7 +62,7 @@ pub fn record(
             tier: acting.tier,
             command: acting.shown.as_deref().unwrap_or_default(),
             hosts: &acting.hosts.join(" "),
-            verdict: if reasons.is_empty() { "allow" } else { "deny" },
+            verdict: if reasons.is_empty() { "allow" } else { denied },
             rule: &rules.join(" "),
             actions: &acting.evidence(),
             services: &services(acting),

@@ -5,6 +5,12 @@ mod catalogue;
 mod facts;
 mod terminal;
 
+/// Verbs of the gates before servers.
+mod gates {
+    pub mod gate;
+    pub mod report;
+}
+
 /// Verbs of the guard: hooks, explanations, questions and the process.
 mod guarding {
     pub mod approvals;
@@ -64,6 +70,7 @@ use anstream::ColorChoice;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use facts::{Facts, below, verb_of};
+use gates::gate;
 use guarding::{approvals, explain, guarded, hook, notify, serve};
 use records::{audit, cooldown, db, events, grant, metrics, prune, report, sessions, stats, status, verify};
 use running::{context, handoff, launch, mcp, session, tier};
@@ -191,6 +198,7 @@ verbs! {
         Mcp: mcp, McpArgs, mcp::run;
         Launch: launch, LaunchArgs, launch::run;
         Serve: serve, ServeArgs, serve::run;
+        Gate: gate, GateArgs, gate::run;
         Completions: manual, CompletionsArgs, |args| Ok(manual::completions(args, Cli::command()));
         // `help` has no page of its own.
         Man: manual, ManArgs, |args| manual::man(args, Cli::command().disable_help_subcommand(true));

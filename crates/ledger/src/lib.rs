@@ -28,6 +28,7 @@ pub use records::actions::Settled;
 pub use records::checks::{Checker, LastCheck, Streak};
 pub use records::containers::KnownContainer;
 pub use records::events::{Event, Source};
+pub use records::gates::GATE_CALL;
 pub use records::unreported::{Open, UnknownOutcome};
 pub use records::verifications::{Acted, SessionActions, VerificationResult};
 pub use sessions::requests::HookRequest;

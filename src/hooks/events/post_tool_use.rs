@@ -54,7 +54,8 @@ pub fn handle(
     }
 }
 
-fn settle(
+/// Settles the reservations of a call, and records its events.
+pub fn settle(
     acting: &ActingCall<'_>,
     result: &ToolResult,
     request: &Request,

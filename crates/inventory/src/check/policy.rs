@@ -63,6 +63,7 @@ pub fn check(
         approval_key: wire.approval_key,
         spend: spend::check(wire.spend, found),
         exclusive: wire.exclusive,
+        watch: wire.watch.unwrap_or_default(),
     }
 }
 

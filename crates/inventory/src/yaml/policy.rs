@@ -9,6 +9,7 @@ use super::rules::{NeverWire, PathRuleWire, ToolRuleWire};
 use super::spend::SpendWire;
 use super::values::{DataFolder, Model, Prompt, Text, Tool};
 use opsctl_policy::model::installation::checks::Verification;
+use opsctl_policy::model::rights::gate::Gate;
 use opsctl_policy::model::rights::policy::{HostsAllowed, OnFailure, Per, Unlisted, Unresolved, Window};
 use opsctl_policy::model::rights::public_key::PublicKey;
 use opsctl_reader::terms::action::ActionKind;
@@ -64,6 +65,8 @@ pub struct PolicyWire {
     pub ask: Option<Vec<Spanned<TextOrMap<AskWire>>>>,
     /// Public key of the answers to questions, as `opsctl key` prints it: `ed25519:` and 32 bytes in base64. Without it, no answer and no grant is accepted.
     pub approval_key: Option<PublicKey>,
+    /// Gates that let pass what they would refuse, and record it: `ssh`, `engine`, `kubernetes`, `host`; see [gates.md](gates.md#watch-first). Default: none.
+    pub watch: Option<Vec<Gate>>,
     /// How long rows of a ledger in a file are kept, at least for the longest window of a budget, and logs of sessions and copies of hand-overs in the results folder. Default: `90d`.
     pub keep: Option<Window>,
     /// The maximum size of these logs and copies together, in MiB; the oldest are removed first. Default: 1024.

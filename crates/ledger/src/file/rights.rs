@@ -16,7 +16,7 @@ pub enum User {
 
 const ADD: &str = "SELECT, INSERT";
 const CHANGE: &str = "SELECT, INSERT, UPDATE";
-const SETTLE: &str = "SELECT, INSERT, UPDATE (state, settled_at)";
+const SETTLE: &str = "SELECT, INSERT, UPDATE (state, settled_at, gate)";
 const USE: &str = "SELECT, INSERT, UPDATE (used_at)";
 const ALL: &str = "SELECT, INSERT, UPDATE, DELETE";
 

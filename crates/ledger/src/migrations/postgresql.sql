@@ -35,7 +35,8 @@ CREATE TABLE hook_actions (
     state       TEXT NOT NULL CHECK (state IN ('reserved', 'done', 'failed', 'unknown', 'released')),
     reserved_at TIMESTAMPTZ NOT NULL,
     settled_at  TIMESTAMPTZ,
-    agent       TEXT
+    agent       TEXT,
+    gate        TEXT
 );
 CREATE INDEX hook_actions_by_service ON hook_actions (service, kind, id);
 CREATE INDEX hook_actions_by_session ON hook_actions (coalesce(session_id, ''), coalesce(tool_use_id, ''));

@@ -63,7 +63,8 @@ CREATE TABLE hook_actions (
     state       TEXT NOT NULL CHECK (state IN ('reserved', 'done', 'failed', 'unknown', 'released')),
     reserved_at TEXT NOT NULL,
     settled_at  TEXT,
-    agent       TEXT
+    agent       TEXT,
+    gate        TEXT
 );
 -- PreToolUse: the last verb of one service.
 CREATE INDEX hook_actions_by_service ON hook_actions(service, kind, id);

@@ -53,6 +53,9 @@ pub struct NewDecision<'a> {
 /// The verdict of a row that states what a person has done.
 pub const OPERATOR: &str = "operator";
 
+/// The verdict on a call that ran although the policy denies it: it is only watched.
+pub const WOULD_DENY: &str = "would deny";
+
 /// What a person has done with a verb of opsctl or at the desk.
 #[derive(Debug, Clone, Copy)]
 pub struct OperatorAct<'a> {

@@ -6,6 +6,7 @@ pub mod containers;
 pub mod decisions;
 pub mod desk;
 pub mod events;
+pub mod gates;
 pub mod history;
 pub mod notices;
 pub mod outcomes;

@@ -80,9 +80,9 @@ impl Change<'_> {
         Ok(open)
     }
 
-    /// Releases what was reserved for calls that the client has refused. Returns how many reservations there were.
+    /// Releases what was reserved for calls that the client has refused, unless a request has passed a gate with it. Returns how many reservations there were.
     pub fn release_calls(&self, session: &str, calls: &[String]) -> Result<usize> {
-        let sql = "UPDATE hook_actions SET state = 'released' WHERE session_id = ?1 AND tool_use_id = ?2 AND state = 'reserved'";
+        let sql = "UPDATE hook_actions SET state = 'released' WHERE session_id = ?1 AND tool_use_id = ?2 AND state = 'reserved' AND gate IS NULL";
         calls.iter().map(|call| self.execute(sql, params![session, call])).sum()
     }
 

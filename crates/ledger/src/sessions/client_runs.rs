@@ -123,6 +123,15 @@ impl Run {
     }
 }
 
+/// A session that runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Running {
+    /// Its id.
+    pub session: String,
+    /// Its tier.
+    pub tier: Tier,
+}
+
 const WAITING: &str =
     "SELECT id, session_id, tier, parent_session, waiting_call, transcript FROM client_runs";
 
@@ -241,6 +250,18 @@ impl Ledger {
         let sql = "SELECT 1 FROM client_runs WHERE id = ?1 AND peer = ?2 AND agent = ?3";
         let agent = self.agent();
         self.exists(sql, params![row, peer, agent])
+    }
+
+    /// The sessions that a peer has begun, and whose end is not recorded and not overdue.
+    pub fn running(&self, peer: u32, policy: &Policy, now: DateTime<Utc>) -> Result<Vec<Running>> {
+        let sql = format!("{COLUMNS} WHERE outcome = 'running' AND peer = ?1");
+        let runs = self.query(&sql, params![peer], run)?;
+        let runs = runs.into_iter().filter(|run| !run.is_cut_off(policy, now));
+        let running = |run: Run| Running {
+            session: run.session,
+            tier: Tier::from_number(run.tier).unwrap_or(Tier::Observe),
+        };
+        Ok(runs.map(running).collect())
     }
 
     /// The session with this id, if it waits for a person.

@@ -153,7 +153,7 @@ fn on_behalf(
 
 /// The environment of a session: the ledger, the policy and the targets of the guard, and what the session's own states, as
 /// far as the guard allows it.
-fn environment(facts: &SessionFacts, own: &Environment, runner: &RunnerEnvironment) -> Environment {
+pub fn environment(facts: &SessionFacts, own: &Environment, runner: &RunnerEnvironment) -> Environment {
     let lowest = |tiers: [Option<Tier>; 3]| tiers.into_iter().flatten().min();
     // Without a limit, a session may have no tier.
     let most = Some(runner.max_tier).filter(|tier| *tier < Tier::Full);

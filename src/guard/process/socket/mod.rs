@@ -4,7 +4,7 @@
 //! `record` and `verb` serve it. Work on the ledger runs on threads for blocking work, a few at a time.
 
 mod connection;
-mod event;
+pub mod event;
 mod listener;
 mod peers;
 mod rates;

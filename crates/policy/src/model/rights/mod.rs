@@ -1,6 +1,7 @@
 //! What `hosts.yaml` permits.
 
 pub mod ask;
+pub mod gate;
 pub mod header;
 pub mod policy;
 pub mod public_key;

@@ -6,6 +6,7 @@ use chrono::NaiveTime;
 use serde::{Deserialize, Serialize};
 
 use super::ask::Ask;
+use super::gate::Gate;
 use super::public_key::PublicKey;
 use super::rules::Rules;
 use super::spend::SpendPolicy;
@@ -68,6 +69,8 @@ pub struct Policy {
     pub spend: SpendPolicy,
     /// How long an agent that acts on a service excludes all others from it; `None`: agents do not exclude each other.
     pub exclusive: Option<Window>,
+    /// Gates that let pass what they would refuse, and record it.
+    pub watch: Vec<Gate>,
     /// How long logs of sessions and copies of hand-overs are kept.
     pub keep: Window,
     /// Their maximum size together, in MiB.
@@ -99,6 +102,7 @@ impl Default for Policy {
             approval_key: None,
             spend: SpendPolicy::default(),
             exclusive: None,
+            watch: vec![],
             keep: Window::hours(90 * 24),
             keep_mib: 1024,
         }

@@ -1,0 +1,151 @@
+//! Whether a request passes a gate, and what is recorded of it.
+
+use crate::guard::acting::ActingCall;
+use crate::guard::asking::{ClientCall, LastWords};
+use crate::guard::explain::{Explanation, explain};
+use crate::guard::judge::{Ending, Judgement, judge};
+use crate::guard::{audit, recording};
+use crate::hooks::events::post_tool_use;
+use crate::machine::client::release::Asking;
+use crate::machine::request::Request;
+use crate::machine::warning::Warning;
+use chrono::TimeDelta;
+use opsctl_ledger::{Change, Ledger, Result, Scope};
+use opsctl_policy::decide::{Reservation, budget_keys};
+use opsctl_policy::model::records::event::{HookCall, ToolCall, ToolResult};
+use opsctl_policy::model::records::verdict::{Reason, Verdict, in_lines};
+use opsctl_policy::model::rights::ask::Topic;
+use opsctl_policy::model::rights::gate::Gate;
+use uuid::Uuid;
+
+/// The beginning of the ids of calls of gates, which no client gives.
+pub const ID: &str = opsctl_ledger::GATE_CALL;
+
+/// How long a hook's reservation or a person's approval covers requests that follow from the call.
+const COVERS: TimeDelta = TimeDelta::hours(1);
+
+/// Whether a request passes.
+#[derive(Debug)]
+pub enum Admission {
+    /// It passes.
+    Passes(Ticket),
+    /// It is refused, for this reason: one text of several lines.
+    Refused(String),
+}
+
+/// A request that passes. Whoever has let it pass settles it when its outcome is known; otherwise its outcome stays unknown,
+/// and it counts.
+#[derive(Debug, Default)]
+#[must_use = "a request that has run is settled"]
+pub struct Ticket {
+    /// What is reserved for it; `None` if nothing is, or a hook has reserved it.
+    reserved: Option<(HookCall, ToolCall)>,
+    /// Whether it was let pass although the policy denies it: the gate only watches.
+    pub is_watched: bool,
+}
+
+impl Ticket {
+    /// Records that the request has run, and how it ended.
+    pub fn settle(self, result: &ToolResult, request: &Request) {
+        let Some((call, tool)) = &self.reserved else { return };
+        let mut warnings = Vec::new();
+        if let Some(acting) = ActingCall::after(call, tool, request, &mut warnings) {
+            // What cannot be recorded now is kept, and reported by the handler itself.
+            let _ = post_tool_use::settle(&acting, result, request, warnings);
+        }
+    }
+}
+
+/// Judges a request: `command` is the bash text that does the same, as an agent would write it. `shown` is the part of it
+/// that a person may have approved in the call of a hook.
+pub fn admit(gate: Gate, command: &str, shown: &str, request: &Request) -> Admission {
+    let id = format!("{ID}{}", Uuid::new_v4());
+    let call = HookCall { session: request.session.clone(), ..HookCall::default() };
+    let tool = ToolCall { id: Some(id), command: Some(command.to_owned()), ..ToolCall::default() };
+    let mut explanation = explain(&call, &tool, request, false);
+    let Explanation { acting, complaints, warnings, .. } = &mut explanation;
+    let mut warnings: Vec<Warning> = std::mem::take(warnings);
+    warnings.extend(std::mem::take(complaints).into_iter().map(Warning::Command));
+    let Some(mut acting) = acting.take() else { return Admission::Passes(Ticket::default()) };
+    if is_covered(&acting, shown, request).unwrap_or(false) {
+        return Admission::Passes(Ticket::default());
+    }
+    let watches = acting.installation.policy.watch.contains(&gate);
+    let client = ClientCall { digest: &|| None, words: LastWords::new(&|| None), asking: &|| Asking::Cannot };
+    let Judgement { verdict, unrecorded, .. } =
+        judge(&mut acting, Ending::Commit(&client), request, &mut warnings);
+    let reasons = match &verdict {
+        Verdict::Silent => None,
+        Verdict::Deny(reasons) => Some(in_lines(reasons)),
+        Verdict::Ask(asked) => Some(in_lines(&asked.reasons)),
+    };
+    let Some(reasons) = reasons else {
+        recording::record(&acting, &verdict, unrecorded, request);
+        return Admission::Passes(Ticket { reserved: reserved(&acting, &call, &tool), is_watched: false });
+    };
+    if watches {
+        // The request runs, so it counts.
+        let _: Result<()> = watch(&acting, &verdict, request);
+        return Admission::Passes(Ticket { reserved: reserved(&acting, &call, &tool), is_watched: true });
+    }
+    recording::record(&acting, &verdict, unrecorded, request);
+    Admission::Refused(reasons)
+}
+
+fn reserved(acting: &ActingCall<'_>, call: &HookCall, tool: &ToolCall) -> Option<(HookCall, ToolCall)> {
+    (!acting.actions.is_empty()).then(|| (call.clone(), tool.clone()))
+}
+
+/// Whether a hook has allowed the call that this request follows from: its open reservations, each of which is used once,
+/// contain all actions, and a person has approved what rules object to.
+fn is_covered(acting: &ActingCall<'_>, shown: &str, request: &Request) -> Result<bool> {
+    let policy = &acting.installation.policy;
+    let keys = budget_keys(&acting.actions, policy);
+    let Some(mut ledger) = Ledger::open_existing(&request.ledger)? else { return Ok(false) };
+    let change = ledger.change_in(Scope::Of { budgets: &keys, call: Some(acting.id) })?;
+    let now = change.now(acting.now);
+    let snapshot = change.usage(&keys, policy, now)?;
+    let (reasons, reservations) = acting.all_objections(&snapshot);
+    let by_rules: Vec<&Reason> = reasons.iter().filter(|reason| !is_of_history(reason)).collect();
+    let counted: Vec<&Reservation> = reservations.iter().filter(|wanted| wanted.counts).collect();
+    if (counted.is_empty() && by_rules.is_empty())
+        || (!by_rules.is_empty() && !is_approved(&change, acting, shown)?)
+    {
+        return Ok(false);
+    }
+    let by = acting.id.tool_use.unwrap_or_default();
+    for wanted in counted {
+        if !change.claim(&wanted.key, by, now - COVERS)? {
+            return Ok(false);
+        }
+    }
+    let remark = "Allowed by the hook of the call";
+    audit::record(&change, acting, &Verdict::Silent, &snapshot, Some(remark), request)?;
+    change.commit()?;
+    Ok(true)
+}
+
+/// Whether a reason depends on past actions, which the hook has compared with the budgets.
+const fn is_of_history(reason: &Reason) -> bool {
+    matches!(reason.topic, Some(Topic::Budget | Topic::Exclusive))
+}
+
+/// Whether a person has lately approved a call of this session that contains the request.
+fn is_approved(change: &Change<'_>, acting: &ActingCall<'_>, shown: &str) -> Result<bool> {
+    let Some(session) = acting.id.session else { return Ok(false) };
+    let approved = change.approved_commands(session, acting.now - COVERS)?;
+    Ok(approved.iter().any(|command| !shown.is_empty() && command.contains(shown)))
+}
+
+/// Records a request that the policy denies and that a gate lets pass: what it takes from budgets, and the decision.
+fn watch(acting: &ActingCall<'_>, verdict: &Verdict, request: &Request) -> Result<()> {
+    let policy = &acting.installation.policy;
+    let keys = budget_keys(&acting.actions, policy);
+    let mut ledger = Ledger::open(&request.ledger)?;
+    let change = ledger.change_in(Scope::Of { budgets: &keys, call: Some(acting.id) })?;
+    let snapshot = change.usage(&keys, policy, change.now(acting.now))?;
+    let (_, reservations) = acting.all_objections(&snapshot);
+    change.reserve(acting.id, &reservations, acting.now)?;
+    audit::record_watched(&change, acting, verdict, &snapshot, request)?;
+    change.commit()
+}

@@ -1,0 +1,7 @@
+//! Gates before servers: the guard has the credentials, and judges each request before it passes on.
+//!
+//! Each gate reads the requests of one protocol, states them as the command that does the same, and asks [`admission`], which
+//! judges them as every other tool call.
+
+pub mod admission;
+pub mod peer;

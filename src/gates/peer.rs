@@ -1,0 +1,51 @@
+//! The session on whose behalf a peer asks a gate.
+
+use std::time::Instant;
+
+use chrono::Utc;
+use serde_json::Value;
+
+use crate::guard::process::socket::event;
+use crate::machine::agent_side::AgentSide;
+use crate::machine::environment::Environment;
+use crate::machine::installation;
+use crate::machine::link::message::SessionFacts;
+use crate::machine::request::Request;
+use crate::machine::runner::RunnerEnvironment;
+use opsctl_ledger::sessions::client_runs::Running;
+use opsctl_ledger::{Ledger, Result};
+use opsctl_policy::model::rights::policy::Tier;
+use opsctl_redact::Redactor;
+
+/// The request of a peer of the guard: a user of the agent's side, and what it states of its session. The guard's own record
+/// determines the tier: that of the stated session if it runs, otherwise the lowest of all that run. What the peer states can
+/// only lower it. Nothing of the agent's machine is asked: what a command depends on there is unknown.
+pub fn request(mut facts: SessionFacts, uid: u32, own: &Environment) -> Request {
+    let running = running(uid, own);
+    let recorded = match &running {
+        Err(_) => Some(Tier::Observe),
+        Ok(running) => {
+            let stated = running.iter().find(|run| facts.session.as_ref() == Some(&run.session));
+            facts.session = match (stated, running.as_slice()) {
+                (Some(run), _) => Some(run.session.clone()),
+                // A peer that states none, as the programs of an engine.
+                (None, [run]) => Some(run.session.clone()),
+                (None, _) => facts.session.take(),
+            };
+            stated.map(|run| run.tier).or_else(|| running.iter().map(|run| run.tier).min())
+        }
+    };
+    let mut environment = event::environment(&facts, own, &RunnerEnvironment::of_process());
+    environment.tier = [environment.tier, recorded].into_iter().flatten().min();
+    environment.started = Instant::now();
+    let secrets = Redactor::of_values(std::mem::take(&mut facts.secrets));
+    let agent = AgentSide::of_caller(facts, Box::new(|_| Some(Value::Null)));
+    Request { environment, agent, secrets, now: Utc::now() }
+}
+
+/// The sessions that this user has begun and that run.
+fn running(uid: u32, own: &Environment) -> Result<Vec<Running>> {
+    let Some(ledger) = Ledger::open_existing(&own.ledger.limited())? else { return Ok(vec![]) };
+    let policy = installation::in_force(own, &mut vec![]).installation.policy;
+    ledger.running(uid, &policy, ledger.now(Utc::now())?)
+}

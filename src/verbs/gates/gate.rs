@@ -1,0 +1,33 @@
+//! `opsctl gate`: the gates before servers, and what they would have refused.
+
+use clap::{Args, Subcommand};
+
+use super::report::{self, ReportArgs};
+use crate::verbs::facts::Facts;
+use crate::verbs::terminal::Failure;
+
+/// Judge what reaches servers: ssh, container engines, clusters
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  opsctl gate report --since 7d
+
+A gate has the credentials; the agent reaches servers only through it.")]
+pub struct GateArgs {
+    #[command(subcommand)]
+    verb: GateVerb,
+}
+
+#[derive(Debug, Subcommand)]
+enum GateVerb {
+    Report(ReportArgs),
+}
+
+/// The facts of the verbs.
+pub const FACTS: &[Facts] = &[report::FACTS];
+
+/// Runs the verb.
+pub fn run(args: &GateArgs) -> Result<u8, Failure> {
+    match &args.verb {
+        GateVerb::Report(args) => report::run(args),
+    }
+}
