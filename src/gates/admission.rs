@@ -70,26 +70,20 @@ pub fn admit(gate: Gate, command: &str, shown: &str, request: &Request) -> Admis
     if is_covered(&acting, shown, request).unwrap_or(false) {
         return Admission::Passes(Ticket::default());
     }
-    let watches = acting.installation.policy.watch.contains(&gate);
+    acting.gate = Some(gate);
     let client = ClientCall { digest: &|| None, words: LastWords::new(&|| None), asking: &|| Asking::Cannot };
     let Judgement { verdict, unrecorded, .. } =
         judge(&mut acting, Ending::Commit(&client), request, &mut warnings);
-    let reasons = match &verdict {
-        Verdict::Silent => None,
-        Verdict::Deny(reasons) => Some(in_lines(reasons)),
-        Verdict::Ask(asked) => Some(in_lines(&asked.reasons)),
+    let admission = match &verdict {
+        Verdict::Silent | Verdict::Watched(_) => {
+            let is_watched = matches!(verdict, Verdict::Watched(_));
+            Admission::Passes(Ticket { reserved: reserved(&acting, &call, &tool), is_watched })
+        }
+        Verdict::Deny(reasons) => Admission::Refused(in_lines(reasons)),
+        Verdict::Ask(asked) => Admission::Refused(in_lines(&asked.reasons)),
     };
-    let Some(reasons) = reasons else {
-        recording::record(&acting, &verdict, unrecorded, request);
-        return Admission::Passes(Ticket { reserved: reserved(&acting, &call, &tool), is_watched: false });
-    };
-    if watches {
-        // The request runs, so it counts.
-        let _: Result<()> = watch(&acting, &verdict, request);
-        return Admission::Passes(Ticket { reserved: reserved(&acting, &call, &tool), is_watched: true });
-    }
     recording::record(&acting, &verdict, unrecorded, request);
-    Admission::Refused(reasons)
+    admission
 }
 
 fn reserved(acting: &ActingCall<'_>, call: &HookCall, tool: &ToolCall) -> Option<(HookCall, ToolCall)> {
@@ -135,17 +129,4 @@ fn is_approved(change: &Change<'_>, acting: &ActingCall<'_>, shown: &str) -> Res
     let Some(session) = acting.id.session else { return Ok(false) };
     let approved = change.approved_commands(session, acting.now - COVERS)?;
     Ok(approved.iter().any(|command| !shown.is_empty() && command.contains(shown)))
-}
-
-/// Records a request that the policy denies and that a gate lets pass: what it takes from budgets, and the decision.
-fn watch(acting: &ActingCall<'_>, verdict: &Verdict, request: &Request) -> Result<()> {
-    let policy = &acting.installation.policy;
-    let keys = budget_keys(&acting.actions, policy);
-    let mut ledger = Ledger::open(&request.ledger)?;
-    let change = ledger.change_in(Scope::Of { budgets: &keys, call: Some(acting.id) })?;
-    let snapshot = change.usage(&keys, policy, change.now(acting.now))?;
-    let (_, reservations) = acting.all_objections(&snapshot);
-    change.reserve(acting.id, &reservations, acting.now)?;
-    audit::record_watched(&change, acting, verdict, &snapshot, request)?;
-    change.commit()
 }

@@ -15,6 +15,8 @@ use opsctl_policy::decide::{Budgets, Decision, Reservation, Snapshot, decide, ev
 use opsctl_policy::effects::{PartEffect, strongest};
 use opsctl_policy::model::records::event::{HookCall, ToolCall};
 use opsctl_policy::model::records::verdict::{Reason, ResolvedAction, Verdict};
+use opsctl_policy::model::rights::gate::Gate;
+use opsctl_policy::model::rights::monitor::Objected;
 use opsctl_policy::model::rights::policy::Tier;
 use opsctl_policy::model::rights::rules::Rules;
 use opsctl_policy::screen::{changes, read};
@@ -46,6 +48,8 @@ pub struct ActingCall<'a> {
     pub hosts: Vec<String>,
     /// The call as a person is shown it; `None` for a call that has run.
     pub shown: Option<String>,
+    /// The gate that it is a request to; `None` for a call of the client.
+    pub gate: Option<Gate>,
     /// When the call is judged.
     pub now: DateTime<Utc>,
 }
@@ -104,6 +108,7 @@ impl<'a> ActingCall<'a> {
             effect: (!effects.is_empty()).then(|| strongest(effects)),
             changing,
             shown: None,
+            gate: None,
             now: request.now,
             known: engines.into_known(),
         }
@@ -127,6 +132,17 @@ impl<'a> ActingCall<'a> {
     pub fn all_objections(&self, snapshot: &Snapshot) -> (Vec<Reason>, Vec<Reservation>) {
         let (more, reservations) = every_objection(&self.actions, self.budgets(snapshot), self.tier);
         (self.objections.iter().cloned().chain(more).collect(), reservations)
+    }
+
+    /// Whether the policy only watches all these objections.
+    pub(super) fn is_watched(&self, reasons: &[Reason]) -> bool {
+        let monitor = &self.installation.policy.monitor;
+        if monitor.is_off() {
+            return false;
+        }
+        let kinds: Vec<_> = self.actions.iter().map(|action| action.action.kind).collect();
+        let &Self { tier, gate, .. } = self;
+        monitor.watches(reasons, &Objected { tier, hosts: &self.hosts, kinds: &kinds, gate })
     }
 
     /// The actions as text, as they are recorded.

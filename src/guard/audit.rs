@@ -20,33 +20,11 @@ pub fn record(
     remark: Option<&str>,
     request: &Request,
 ) -> Result<()> {
-    record_as(change, acting, verdict, snapshot, (remark, "deny"), request)
-}
-
-/// Records the verdict on a call that runs although it would be denied.
-pub fn record_watched(
-    change: &Change<'_>,
-    acting: &ActingCall<'_>,
-    verdict: &Verdict,
-    snapshot: &Snapshot,
-    request: &Request,
-) -> Result<()> {
-    record_as(change, acting, verdict, snapshot, (None, WOULD_DENY), request)
-}
-
-fn record_as(
-    change: &Change<'_>,
-    acting: &ActingCall<'_>,
-    verdict: &Verdict,
-    snapshot: &Snapshot,
-    (remark, denied): (Option<&str>, &str),
-    request: &Request,
-) -> Result<()> {
     // The hook after the call looks its IDs up again.
     change.keep_containers(&acting.known, acting.now)?;
     let (reasons, reason): (&[Reason], String) = match verdict {
         Verdict::Silent => (&[], remark.unwrap_or_default().to_owned()),
-        Verdict::Deny(reasons) => (reasons, in_lines(reasons)),
+        Verdict::Deny(reasons) | Verdict::Watched(reasons) => (reasons, in_lines(reasons)),
         Verdict::Ask(Asked { question, reasons, .. }) => {
             let number = question.map(|id| format!(" {id}")).unwrap_or_default();
             (reasons, format!("Question{number} to a person. {}", in_lines(reasons)))
@@ -62,7 +40,11 @@ fn record_as(
             tier: acting.tier,
             command: acting.shown.as_deref().unwrap_or_default(),
             hosts: &acting.hosts.join(" "),
-            verdict: if reasons.is_empty() { "allow" } else { denied },
+            verdict: match verdict {
+                Verdict::Silent => "allow",
+                Verdict::Watched(_) => WOULD_DENY,
+                Verdict::Deny(_) | Verdict::Ask(_) => "deny",
+            },
             rule: &rules.join(" "),
             actions: &acting.evidence(),
             services: &services(acting),

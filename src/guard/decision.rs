@@ -168,6 +168,14 @@ pub fn decided(
         snapshot,
         lost,
     };
+    if decided.verdict != Verdict::Silent {
+        let (reasons, reservations) = acting.all_objections(&decided.snapshot);
+        if acting.is_watched(&reasons) {
+            // It runs, so it counts.
+            let verdict = Verdict::Watched(reasons);
+            return Ok(Decided { verdict, rest: Rest::Rows, reservations, ..decided });
+        }
+    }
     let closed = decided.lost.clone().filter(|_| policy.on_failure == OnFailure::Closed);
     match (&decided.verdict, closed) {
         (Verdict::Silent, Some(rows)) => Ok(Decided { rest: Rest::LostRows(rows), ..decided }),

@@ -108,7 +108,10 @@ pub fn judge(
     if !needs_history {
         let verdict = acting.by_rules(&Snapshot::new(), acting.now).verdict;
         let reasons = || acting.all_objections(&Snapshot::new()).0;
-        if verdict == Verdict::Silent || !asking::would_ask(&reasons(), &acting.installation.policy) {
+        let needs_ledger = |reasons: &[Reason]| {
+            asking::would_ask(reasons, &acting.installation.policy) || acting.is_watched(reasons)
+        };
+        if verdict == Verdict::Silent || !needs_ledger(&reasons()) {
             return Judgement::of(verdict, Unrecorded::Decision);
         }
     }
@@ -152,6 +155,10 @@ fn failed(
     reported: Option<&Request>,
     warnings: &mut Vec<Warning>,
 ) -> Judgement {
+    let verdict = match verdict {
+        Verdict::Deny(reasons) if acting.is_watched(&reasons) => Verdict::Silent,
+        verdict => verdict,
+    };
     match (acting.installation.policy.on_failure, failure) {
         (_, failure) if verdict != Verdict::Silent => {
             // A ledger that others have locked can still be written, but for what they have locked.

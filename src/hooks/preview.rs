@@ -74,6 +74,9 @@ pub struct Explained {
     /// Whether a person is asked in a session; left out if not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asks: bool,
+    /// Whether the reasons are only watched: the call runs, and is recorded as `would deny`; left out if not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub watched: bool,
     pub reasons: Vec<String>,
     /// The rules of the reasons, each once; left out if there is none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -182,6 +185,7 @@ fn explained(
 ) -> Explained {
     let (decision, found): (_, &[Reason]) = match verdict {
         Verdict::Silent => ("allow", &[]),
+        Verdict::Watched(reasons) => ("allow", reasons),
         Verdict::Deny(reasons) | Verdict::Ask(Asked { reasons, .. }) => ("deny", reasons),
     };
     let reasons = found.iter().map(|reason| text(&reason.text)).collect();
@@ -218,6 +222,7 @@ fn explained(
         actions: explanation.actions().iter().map(action).collect(),
         decision: decision.to_owned(),
         asks: matches!(verdict, Verdict::Ask(_)),
+        watched: matches!(verdict, Verdict::Watched(_)),
         reasons,
         rules,
         output: None,

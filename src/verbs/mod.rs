@@ -56,6 +56,7 @@ mod setup {
     pub mod init;
     pub mod key;
     pub mod manual;
+    pub mod policy;
     pub mod rehearse;
     pub mod render;
     pub mod services;
@@ -74,7 +75,7 @@ use gates::gate;
 use guarding::{approvals, explain, guarded, hook, notify, serve};
 use records::{audit, cooldown, db, events, grant, metrics, prune, report, sessions, stats, status, verify};
 use running::{context, handoff, launch, mcp, session, tier};
-use setup::{demo, doctor, hosts, init, key, manual, rehearse, render, services, suggest, test};
+use setup::{demo, doctor, hosts, init, key, manual, policy, rehearse, render, services, suggest, test};
 use terminal::{
     FAILED, Failure, OK, check_written, complain, complain_as_is, environment_in_force, mistakes, person,
     screen,
@@ -171,6 +172,7 @@ verbs! {
         Rehearse: rehearse, RehearseArgs, rehearse::run;
         Suggest: suggest, SuggestArgs, suggest::run;
         Test: test, TestArgs, test::run;
+        Policy: policy, PolicyArgs, policy::run;
         Key: key, KeyArgs, key::run;
         Db: db, DbArgs, db::run;
     }

@@ -26,6 +26,7 @@ mod manners;
 mod mcp;
 mod metrics;
 mod modes;
+mod monitor;
 mod place;
 mod policy_tests;
 mod programs;

@@ -79,7 +79,7 @@ fn answer(
     };
     let Judgement { verdict, unrecorded, remark } = judge(&mut acting, ending, request, &mut warnings);
     deliver(match &verdict {
-        Verdict::Silent => {
+        Verdict::Silent | Verdict::Watched(_) => {
             let context = remark.into_iter().collect();
             Remarks { context, warnings }.into_answer("PreToolUse")
         }

@@ -101,7 +101,14 @@ pub async fn denials(
 ) -> Result<Html<String>, Problem> {
     list(&desk, visitor, query, ("/denials", "Denials"), |of, _| {
         let inventory = &of.compiled.installation.inventory;
-        let found = report_denials::read(&of.ledger, inventory, &of.scope.filter, of.scope.since, SEARCHED)?;
+        let found = report_denials::read(
+            report_denials::DENIED,
+            &of.ledger,
+            inventory,
+            &of.scope.filter,
+            of.scope.since,
+            SEARCHED,
+        )?;
         let denials = report_denials::denials(&found, inventory, MOST_DENIALS);
         Ok(json!({ "denials": denials, "number": found.rows.len(), "searched": SEARCHED }))
     })

@@ -32,7 +32,7 @@ pub fn of(values: &Values) -> Vec<Family<'static>> {
 
 fn counts(source: &str, counters: &Counters) -> Counts {
     match source {
-        "denials" => by_rule(counters),
+        "denials" | "would_denials" => by_rule(source, counters),
         "guard_failures" => guard_failures(counters),
         source => counters.of(source),
     }
@@ -73,9 +73,9 @@ fn scaled(count: u64, unit: f64) -> f64 {
 }
 
 /// Counts of single rules from those of lists of rules.
-fn by_rule(counters: &Counters) -> Counts {
+fn by_rule(source: &str, counters: &Counters) -> Counts {
     let mut found = Counts::new();
-    for (labels, count) in &counters.of("denials") {
+    for (labels, count) in &counters.of(source) {
         let [rules, effect] = labels.as_slice() else { continue };
         for rule in rules.split_whitespace() {
             *found.entry(vec![rule.to_owned(), effect.clone()]).or_default() += count;

@@ -96,6 +96,8 @@ pub struct ReportData<'a> {
     pub statistics: Statistics,
     /// The denials of the period.
     pub denials: Period<Decision>,
+    /// What would have been denied in the period, and ran.
+    pub watched: Period<Decision>,
     /// The latest questions of the period, newest first.
     pub questions: Vec<Question>,
     /// The sessions that hooks have seen in the period.
@@ -145,6 +147,7 @@ impl<'a> ReportData<'a> {
             statistics: Statistics::default(),
             spending: Spending::read(ledger, &installation.policy.spend, now)?,
             denials: Period::default(),
+            watched: Period::default(),
             questions: vec![],
             seen: vec![],
             checks: vec![],
@@ -181,7 +184,10 @@ impl<'a> ReportData<'a> {
         self.actions = ledger.actions_since(since, until, rows)?;
         self.actions.rows.retain(|action| is_of_agent(&action.agent));
         self.decisions = ledger.decisions_of_period(filter.which(since), rows)?;
-        self.denials = denials::read(ledger, &installation.inventory, &filter, since, denials)?;
+        self.denials =
+            denials::read(denials::DENIED, ledger, &installation.inventory, &filter, since, denials)?;
+        self.watched =
+            denials::read(denials::WATCHED, ledger, &installation.inventory, &filter, since, denials)?;
         self.events = ledger.events_of_period(Which { session: None, ..filter.which(since) }, rows)?;
         self.runs = ledger.runs(agent, (Some(since), until), runs)?;
         self.statistics = ledger.statistics(agent, since, until)?;

@@ -5,20 +5,27 @@ use serde_json::{Value, json};
 
 use super::filter::{Filter, host_of};
 use super::format::{plain, shown, with};
-use opsctl_ledger::records::decisions::Decision;
+use opsctl_ledger::records::decisions::{Decision, WOULD_DENY};
 use opsctl_ledger::records::history::Period;
 use opsctl_ledger::{Ledger, Result};
 use opsctl_policy::model::installation::inventory::Inventory;
 
-/// Reads the latest denials that a filter selects, among at most `most` of the period.
+/// The verdicts of denials.
+pub const DENIED: &[&str] = &["deny", "fail-closed"];
+
+/// The verdict of what runs although it would be denied.
+pub const WATCHED: &[&str] = &[WOULD_DENY];
+
+/// Reads the latest decisions with these verdicts that a filter selects, among at most `most` of the period.
 pub fn read(
+    verdicts: &[&str],
     ledger: &Ledger,
     inventory: &Inventory,
     filter: &Filter,
     since: DateTime<Utc>,
     most: u32,
 ) -> Result<Period<Decision>> {
-    let mut found = ledger.denials(filter.which(since), most)?;
+    let mut found = ledger.with_verdicts(verdicts, filter.which(since), most)?;
     found.rows.retain(|decision| filter.selects_decision(inventory, decision));
     Ok(found)
 }

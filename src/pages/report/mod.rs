@@ -97,6 +97,8 @@ fn view(data: &ReportData<'_>, attention: &Attention) -> Json {
         "timeline": timeline::timeline(entries, (since, data.until()), data.extent.of_service, &host_of_service),
         "budgets": budgets::budgets(data),
         "denials": denials::denials(&data.denials, &data.installation.inventory, data.extent.denials),
+        "watched": denials::denials(&data.watched, &data.installation.inventory, data.extent.denials),
+        "monitor": data.installation.policy.monitor.everything,
         "sessions": sessions::sessions(data, &active),
         "choices": choices(data, &active),
         "decisions": decisions(data),

@@ -24,7 +24,7 @@ const TEMPLATE: &str = include_str!("../../../templates/verbs/gate_report.txt.j2
   opsctl gate report
   opsctl gate report --since 7d --json
 
-`policy.watch` of hosts.yaml lists the gates that only watch. Reads the ledger, and writes nothing.")]
+`policy.monitor.gates` of hosts.yaml lists the gates that only watch. Reads the ledger, and writes nothing.")]
 pub struct ReportArgs {
     /// Only decisions since this time: `2h`, `3d`, `2026-03-21T14:00:00Z`
     #[arg(long, value_name = "WHEN", value_parser = time::since)]

@@ -10,7 +10,7 @@ use crate::verbs::setup::services;
 use crate::verbs::terminal::{Failure, Listing, OK, Pages, environment_in_force, limited, time};
 use opsctl_inventory::error::suggestion;
 use opsctl_ledger::Ledger;
-use opsctl_ledger::records::decisions::{Decision, OPERATOR, Which};
+use opsctl_ledger::records::decisions::{Decision, OPERATOR, WOULD_DENY, Which};
 use opsctl_policy::model::records::verdict::RULES;
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag on the command line")]
@@ -29,7 +29,7 @@ pub struct AuditArgs {
     #[arg(long, value_name = "NAME")]
     service: Option<String>,
     /// Only decisions with this verdict
-    #[arg(long, value_parser = ["allow", "deny", "fail-open", "fail-closed", OPERATOR])]
+    #[arg(long, value_parser = ["allow", "deny", "fail-open", "fail-closed", OPERATOR, WOULD_DENY])]
     verdict: Option<String>,
     /// Only decisions by this rule: budget, tier, never, forbidden, …
     #[arg(long, value_name = "NAME")]

@@ -38,9 +38,10 @@ pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
     })?;
     let (hooks, decisions, rules) =
         (statistics.durations(), most_first(&statistics.verdicts), most_first(&statistics.rules));
+    let would_deny = most_first(&statistics.would_deny);
     if args.json {
         return print_json(
-            &json!({ "hooks": hooks, "decisions": decisions, "rules": rules, "models": models }),
+            &json!({ "hooks": hooks, "decisions": decisions, "rules": rules, "would_deny": would_deny, "models": models }),
         );
     }
     let times = |Durations { event, calls, p50_ms, p95_ms, p99_ms }: Durations| {
@@ -50,6 +51,9 @@ pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
     let counts = |Counted { name, count }: Counted| [name, count.to_string()];
     print_table(["DECISION", "COUNT"], decisions.into_iter().map(counts), "no decisions");
     print_table(["RULE", "DENIALS"], rules.into_iter().map(counts), "no denials");
+    if !would_deny.is_empty() {
+        print_table(["RULE", "WOULD DENY"], would_deny.into_iter().map(counts), "");
+    }
     if !models.is_empty() {
         let row = |ModelSpend { model, requests, input_tokens, output_tokens, usd }: ModelSpend| {
             let [requests, input, output] = [requests, input_tokens, output_tokens].map(|n| n.to_string());

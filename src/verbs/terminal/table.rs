@@ -14,12 +14,13 @@ const SHORT: u16 = 20;
 const TITLE: Style = Style::new().bold();
 
 /// Words with a colour where they are the whole text of a cell.
-const STATES: [(&str, Style); 11] = [
+const STATES: [(&str, Style); 12] = [
     ("allow", AnsiColor::Green.on_default()),
     ("reachable", AnsiColor::Green.on_default()),
     ("delivered", AnsiColor::Green.on_default()),
     ("warning", AnsiColor::Yellow.on_default()),
     ("unknown", AnsiColor::Yellow.on_default()),
+    ("would deny", AnsiColor::Yellow.on_default()),
     ("deny", AnsiColor::Red.on_default()),
     ("fail-open", AnsiColor::Red.on_default().bold()),
     ("fail-closed", AnsiColor::Red.on_default().bold()),

@@ -43,15 +43,18 @@ pub fn check(
 fn check_topic(about: &Spanned<String>, rules: &Rules) -> Checked<Topic> {
     let topic = Topic::named(&about.value);
     let Topic::Never(name) = &topic else { return Ok(topic) };
-    let names = || {
-        let fixed = Topic::FIXED.iter().map(|(name, _)| *name);
-        let own = rules.never.iter().map(|rule| rule.name.as_str());
-        fixed.chain(own).chain(defaults().map(|rule| rule.name)).collect::<Vec<_>>()
-    };
-    if names().contains(&name.as_str()) {
+    let names = known_names(rules);
+    if names.contains(&name.as_str()) {
         return Ok(topic);
     }
-    Err(Mistake::of(about, "is nothing that can be asked about", suggestion(name, names())))
+    Err(Mistake::of(about, "is nothing that can be asked about", suggestion(name, names)))
+}
+
+/// The names of topics, of classes, and of always-denied commands.
+pub fn known_names(rules: &Rules) -> Vec<&str> {
+    let fixed = Topic::FIXED.iter().map(|(name, _)| *name);
+    let own = rules.never.iter().map(|rule| rule.name.as_str());
+    fixed.chain(own).chain(defaults().map(|rule| rule.name)).collect()
 }
 
 fn check_map(topic: Topic, wire: AskWire, found: &mut Mistakes) -> Ask {

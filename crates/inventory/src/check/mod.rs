@@ -6,6 +6,7 @@ mod ask;
 mod contacts;
 mod context;
 mod hooks;
+mod monitor;
 mod policy;
 mod programs;
 mod repositories;

@@ -2,7 +2,7 @@
 
 use super::rules::never;
 use super::values::tier_slot;
-use super::{ask, contacts, rules, spend, tier};
+use super::{ask, contacts, monitor, rules, spend, tier};
 use crate::error::Mistakes;
 use crate::yaml::forms::entries;
 use crate::yaml::policy::{BudgetWire, PolicyWire, ResolveWire};
@@ -36,7 +36,8 @@ pub fn check(
     let mut ask = ask::check(wire.ask.unwrap_or_default(), wire.approval_key.is_some(), &rules, found);
     asked.retain(|topic| ask.iter().all(|ask| ask.topic != *topic));
     ask.extend(asked.into_iter().map(Ask::about));
-    Policy {
+    let watched = monitor::check(wire.mode, wire.monitor, inventory, &rules, found);
+    let mut policy = Policy {
         restart: budget(wire.restart.as_ref(), defaults.restart),
         redeployment: budget(wire.redeployment.as_ref(), defaults.redeployment),
         host_budgets: vec![],
@@ -63,8 +64,10 @@ pub fn check(
         approval_key: wire.approval_key,
         spend: spend::check(wire.spend, found),
         exclusive: wire.exclusive,
-        watch: wire.watch.unwrap_or_default(),
-    }
+        monitor: watched,
+    };
+    monitor::apply(&mut policy);
+    policy
 }
 
 /// A budget; `default` states what a missing key means.

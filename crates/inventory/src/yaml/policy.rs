@@ -10,7 +10,9 @@ use super::spend::SpendWire;
 use super::values::{DataFolder, Model, Prompt, Text, Tool};
 use opsctl_policy::model::installation::checks::Verification;
 use opsctl_policy::model::rights::gate::Gate;
-use opsctl_policy::model::rights::policy::{HostsAllowed, OnFailure, Per, Unlisted, Unresolved, Window};
+use opsctl_policy::model::rights::policy::{
+    HostsAllowed, OnFailure, Per, Tier, Unlisted, Unresolved, Window,
+};
 use opsctl_policy::model::rights::public_key::PublicKey;
 use opsctl_reader::terms::action::ActionKind;
 use opsctl_reader::terms::effect::Effect;
@@ -65,8 +67,10 @@ pub struct PolicyWire {
     pub ask: Option<Vec<Spanned<TextOrMap<AskWire>>>>,
     /// Public key of the answers to questions, as `opsctl key` prints it: `ed25519:` and 32 bytes in base64. Without it, no answer and no grant is accepted.
     pub approval_key: Option<PublicKey>,
-    /// Gates that let pass what they would refuse, and record it: `ssh`, `engine`, `kubernetes`, `host`; see [gates.md](gates.md#watch-first). Default: none.
-    pub watch: Option<Vec<Gate>>,
+    /// With `monitor`, nothing is denied: what would be is recorded as `would deny`, and counts; see [monitor.md](monitor.md). Default: `enforce`.
+    pub mode: Option<PolicyMode>,
+    /// What is only watched with `mode: enforce`.
+    pub monitor: Option<MonitorWire>,
     /// How long rows of a ledger in a file are kept, at least for the longest window of a budget, and logs of sessions and copies of hand-overs in the results folder. Default: `90d`.
     pub keep: Option<Window>,
     /// The maximum size of these logs and copies together, in MiB; the oldest are removed first. Default: 1024.
@@ -80,6 +84,30 @@ fn time_of_day<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Naiv
     let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
     let problem = "is not a time of day; write one such as `08:00` or `21:30`";
     NaiveTime::parse_from_str(&text, "%H:%M").map(Some).map_err(|_| serde::de::Error::custom(problem))
+}
+
+/// Whether denials are enforced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PolicyMode {
+    Enforce,
+    Monitor,
+}
+
+/// What is only watched: a denial is recorded as `would deny`, and the call runs. A call with several objections runs only if all are watched.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MonitorWire {
+    /// Names of rules (`budget`, `tier`, `effect`, `secret`, …), of classes and of always-denied commands; `changes` and `unknown` are effects that a tier does not allow.
+    pub rules: Vec<Spanned<String>>,
+    /// Budgets: `restart`, `redeployment`.
+    pub budgets: Vec<ActionKind>,
+    /// Sessions of these tiers.
+    pub tiers: Vec<Tier>,
+    /// Calls that concern only these hosts.
+    pub hosts: Vec<Spanned<String>>,
+    /// Requests to these gates: `ssh`, `engine`, `kubernetes`, `host`; see [gates.md](gates.md).
+    pub gates: Vec<Gate>,
 }
 
 /// Container engines that are asked which container an ID names.

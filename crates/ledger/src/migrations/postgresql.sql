@@ -186,7 +186,7 @@ CREATE TABLE hook_decisions (
     session_id  TEXT,
     tool_use_id TEXT,
     tier        SMALLINT,
-    verdict     TEXT NOT NULL CHECK (verdict IN ('allow', 'deny', 'fail-open', 'fail-closed', 'operator')),
+    verdict     TEXT NOT NULL CHECK (verdict IN ('allow', 'deny', 'fail-open', 'fail-closed', 'operator', 'would deny')),
     rule        TEXT NOT NULL,
     actions     TEXT NOT NULL,
     services    TEXT NOT NULL,

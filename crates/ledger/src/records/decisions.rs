@@ -154,6 +154,8 @@ pub struct Statistics {
     pub verdicts: BTreeMap<String, u64>,
     /// The number of denials per rule.
     pub rules: BTreeMap<String, u64>,
+    /// The number of calls per rule that ran and would have been denied.
+    pub would_deny: BTreeMap<String, u64>,
 }
 
 /// The durations of a hook in milliseconds.
@@ -249,6 +251,15 @@ impl Change<'_> {
     }
 }
 
+/// The rules of decisions, the most frequent first.
+pub fn by_rule(decisions: &[Decision]) -> Vec<Counted> {
+    let mut counts = BTreeMap::new();
+    for rule in decisions.iter().flat_map(|decision| decision.rule.split_whitespace()) {
+        *counts.entry(rule.to_owned()).or_default() += 1;
+    }
+    most_first(&counts)
+}
+
 impl Ledger {
     /// The latest matching decisions, at most `count`, newest first.
     pub fn decisions(&self, which: Which<'_>, count: u32) -> Result<Vec<Decision>> {
@@ -306,10 +317,10 @@ impl Ledger {
         self.decisions(which, most.saturating_add(1)).map(|rows| Period::of(rows, most))
     }
 
-    /// The latest denials of a period, at most `most`, newest first, and whether there are more.
-    pub fn denials(&self, which: Which<'_>, most: u32) -> Result<Period<Decision>> {
+    /// The latest decisions of a period with one of these verdicts, at most `most`, newest first, and whether there are more.
+    pub fn with_verdicts(&self, verdicts: &[&str], which: Which<'_>, most: u32) -> Result<Period<Decision>> {
         let mut rows = Vec::new();
-        for verdict in ["deny", "fail-closed"] {
+        for verdict in verdicts {
             rows.extend(self.decisions(Which { verdict: Some(verdict), ..which }, most.saturating_add(1))?);
         }
         rows.sort_by_key(|row| std::cmp::Reverse((row.at, row.id)));
@@ -337,8 +348,9 @@ impl Ledger {
             if verdict == OPERATOR {
                 return Ok(());
             }
+            let by_rule = if verdict == WOULD_DENY { &mut found.would_deny } else { &mut found.rules };
             for rule in rules.split_whitespace() {
-                *found.rules.entry(rule.to_owned()).or_default() += 1;
+                *by_rule.entry(rule.to_owned()).or_default() += 1;
             }
             *found.verdicts.entry(verdict).or_default() += 1;
             if let Some(micros) = row.get(2)? {

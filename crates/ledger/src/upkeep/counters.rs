@@ -63,6 +63,7 @@ fn queries(table: &str) -> Vec<(&'static str, String)> {
             let own = [
                 ("decisions", of(&with("verdict", effect), "count(*)", " AND verdict <> 'operator'")),
                 ("denials", of(&with("rule", effect), "count(*)", " AND verdict = 'deny'")),
+                ("would_denials", of(&with("rule", effect), "count(*)", " AND verdict = 'would deny'")),
             ];
             own.into_iter().chain(hooks("'pre-tool-use'")).collect()
         }

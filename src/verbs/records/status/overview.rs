@@ -13,7 +13,7 @@ use crate::machine::installation;
 use crate::machine::warning::Warning;
 use crate::pages::attention::{Attention, Known, last_day};
 use crate::verbs::terminal::{complain_all, environment_in_force};
-use opsctl_ledger::records::decisions::{Decision, Which};
+use opsctl_ledger::records::decisions::{Counted, Decision, WOULD_DENY, Which, by_rule};
 use opsctl_ledger::records::notices::Problem;
 use opsctl_ledger::records::questions::WhichQuestions;
 use opsctl_ledger::sessions::client_runs::Run;
@@ -47,6 +47,8 @@ pub struct Status {
     pub attention: Attention,
     pub tier: Option<u8>,
     pub dry_run: bool,
+    /// Whether nothing is denied.
+    pub monitor: bool,
     /// Why the ledger cannot be used, and what to do; then the rest is what is known without it.
     pub ledger_error: Option<String>,
     pub on_failure: Option<OnFailure>,
@@ -63,6 +65,10 @@ pub struct Status {
     pub undelivered_notifications: u32,
     /// The latest denials of the last day, newest first.
     pub denials: Vec<Decision>,
+    /// What would have been denied in the last day, by rule.
+    pub would_deny: Vec<Counted>,
+    /// The latest of it, newest first.
+    pub watched: Vec<Decision>,
     /// The budgets.
     pub services: Vec<ServiceBudget>,
     pub hosts: Option<Vec<PingedHost>>,
@@ -105,6 +111,7 @@ impl Status {
             now,
             tier: environment.tier.or(compiled.tier).map(Tier::number),
             dry_run: environment.dry_run,
+            monitor: compiled.installation.policy.monitor.everything,
             on_failure: Some(compiled.installation.policy.on_failure),
             services,
             hosts,
@@ -167,6 +174,10 @@ impl Status {
         self.guard_failures_last_day = failed("fail-open")? + failed("fail-closed")?;
         let denied = Which { verdict: Some("deny"), since: Some(since), agent, ..Which::default() };
         self.denials = ledger.decisions(denied, DENIALS)?;
+        let watched = Which { verdict: Some(WOULD_DENY), ..denied };
+        self.watched = ledger.decisions(watched, DECISIONS_OF_A_DAY)?;
+        self.would_deny = by_rule(&self.watched);
+        self.watched.truncate(DENIALS as usize);
         self.checks = ledger.last_checks()?;
         self.undelivered_notifications = ledger.undelivered_notices(now)?;
         self.sessions = ledger.runs(agent, (None, None), SESSIONS)?.rows;

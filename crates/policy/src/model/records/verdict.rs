@@ -9,6 +9,8 @@ pub enum Verdict {
     Silent,
     /// Denied, with one reason per rule, most important first.
     Deny(Vec<Reason>),
+    /// Allowed although rules object to it: the policy only watches them.
+    Watched(Vec<Reason>),
     /// Not allowed until a person has approved it; with the objections that the person is asked about.
     Ask(Asked),
 }

@@ -3,6 +3,7 @@
 pub mod ask;
 pub mod gate;
 pub mod header;
+pub mod monitor;
 pub mod policy;
 pub mod public_key;
 pub mod rules;

@@ -6,7 +6,7 @@ use chrono::NaiveTime;
 use serde::{Deserialize, Serialize};
 
 use super::ask::Ask;
-use super::gate::Gate;
+use super::monitor::Monitor;
 use super::public_key::PublicKey;
 use super::rules::Rules;
 use super::spend::SpendPolicy;
@@ -69,8 +69,8 @@ pub struct Policy {
     pub spend: SpendPolicy,
     /// How long an agent that acts on a service excludes all others from it; `None`: agents do not exclude each other.
     pub exclusive: Option<Window>,
-    /// Gates that let pass what they would refuse, and record it.
-    pub watch: Vec<Gate>,
+    /// What is only watched.
+    pub monitor: Monitor,
     /// How long logs of sessions and copies of hand-overs are kept.
     pub keep: Window,
     /// Their maximum size together, in MiB.
@@ -102,7 +102,7 @@ impl Default for Policy {
             approval_key: None,
             spend: SpendPolicy::default(),
             exclusive: None,
-            watch: vec![],
+            monitor: Monitor::default(),
             keep: Window::hours(90 * 24),
             keep_mib: 1024,
         }
@@ -260,6 +260,9 @@ pub struct TierPolicy {
     pub prompt: Option<PathBuf>,
     /// Whether its sessions end with a structured result, which may contain a hand-over.
     pub structured_result: bool,
+    /// Whether its sessions are only watched: the client denies nothing for opsctl.
+    #[serde(default)]
+    pub is_watched: bool,
 }
 
 impl TierPolicy {
@@ -301,6 +304,7 @@ impl TierPolicy {
             deadline: Window::minutes(minutes),
             prompt: None,
             structured_result: false,
+            is_watched: false,
         }
     }
 }
