@@ -217,3 +217,43 @@ fn stats_shows_durations_and_denials() {
     let nothing = "no hooks recorded\nno decisions\nno denials\n";
     assert_eq!((empty.code, empty.stdout.as_str()), (Some(0), nothing));
 }
+
+#[test]
+fn an_altered_audit_is_found_and_a_signed_head_shows_a_new_chain() {
+    let sandbox = incident();
+    let verify = |arguments: &[&str]| sandbox.opsctl(&[&["audit", "verify"], arguments].concat(), b"");
+    let whole = verify(&[]);
+    assert_eq!((whole.code, whole.stderr.as_str()), (Some(0), ""));
+    assert!(whole.stdout.starts_with("5 decisions verified\nhead: 5 "), "{whole:?}");
+    let json: Value = serde_json::from_str(&verify(&["--json"]).stdout).unwrap();
+    sandbox.write("head.json", &json["head"].to_string());
+    assert_eq!(verify(&["--head", "head.json"]).code, Some(0));
+    // A denial is removed, and the chain written anew: as the ledger's owner can.
+    sandbox.sql("DELETE FROM hook_decisions WHERE id = 5; UPDATE audit_head SET entries = 4, hash = (SELECT hash FROM hook_decisions WHERE id = 4)");
+    assert_eq!(verify(&[]).code, Some(0));
+    let other = verify(&["--head", "head.json"]);
+    assert_eq!(other.code, Some(1));
+    assert!(other.stderr.contains("no row has the number 5"), "{other:?}");
+    sandbox.sql("UPDATE hook_decisions SET reason = '' WHERE id = 3");
+    let changed = verify(&[]);
+    assert_eq!(changed.code, Some(1));
+    assert!(changed.stderr.contains("the audit has been altered: row 3 of 2"), "{changed:?}");
+    let refused = sandbox.opsctl(&["audit", "verify", "--head", "hosts.yaml"], b"");
+    assert!(refused.stderr.contains("hosts.yaml is no head of `opsctl audit sign`"), "{refused:?}");
+}
+
+#[test]
+fn the_audit_is_exported_in_three_formats() {
+    let sandbox = incident();
+    let export = |format: &str| sandbox.opsctl(&["audit", "--export", format], b"").stdout;
+    let lines: Vec<Value> = export("jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((lines.len(), &lines[2]["verdict"]), (5, &json!("deny")));
+    let csv = export("csv");
+    assert!(csv.starts_with("id,at,verdict,rules,tier,"), "{csv}");
+    assert_eq!(csv.matches("\r\n").count(), 6, "{csv}");
+    let events: Vec<Value> = export("ocsf").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let shown: Vec<_> =
+        events.iter().map(|it| (&it["class_uid"], &it["action_id"], &it["metadata"]["uid"])).collect();
+    assert_eq!(shown[2], (&json!(1007), &json!(2), &json!("3")));
+    assert_eq!(events[0]["process"]["cmd_line"], "PASSWORD=[redacted] docker restart adguardhome");
+}

@@ -76,7 +76,14 @@ fn a_ledger_is_copied_with_its_ids_and_a_second_copy_adds_only_what_is_new() {
     assert!(shown.starts_with("jellyfin: 2/2 restarts"), "{shown}");
     let shown = there.opsctl(&["cooldown", "show", "sonarr"], b"").stdout;
     assert!(shown.starts_with("sonarr: 0/2 restarts"), "{shown}");
+    let whole = |sandbox: &Sandbox| {
+        let run = sandbox.opsctl(&["audit", "verify"], b"");
+        assert_eq!(run.code, Some(0), "{run:?}");
+        run.stdout
+    };
+    assert_eq!(whole(&there), whole(&agent));
     passes(&there.before("t6", "docker restart lidarr"));
+    assert_ne!(whole(&there), whole(&agent));
     passes(&there.after("t6", "docker restart lidarr"));
     assert_eq!(server.psql("ops", "SELECT max(id) FROM cooldown_actions"), "5");
     // The file goes on, too, with other rows of these ids.
@@ -126,6 +133,9 @@ fn a_ledger_comes_back_to_a_file_as_it_was() {
         assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
     }
     assert_eq!(rows(|query| sqlite3(&back, query)), rows(|query| agent.sql(query)));
+    let verified =
+        Sandbox::new().with("CLAUDEOPS_DB_PATH", back.to_str().unwrap()).opsctl(&["audit", "verify"], b"");
+    assert_eq!(verified.code, Some(0), "{verified:?}");
     for table in TABLES {
         let all = format!("SELECT * FROM {table} ORDER BY 1");
         assert_eq!(sqlite3(&back, &all), agent.sql(&all), "{table}");

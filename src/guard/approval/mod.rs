@@ -7,6 +7,7 @@ pub mod key;
 pub mod link;
 pub mod notice_link;
 pub mod rotation;
+pub mod signed_head;
 pub mod statement;
 
 use chrono::{DateTime, TimeDelta, Utc};

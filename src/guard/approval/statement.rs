@@ -47,12 +47,12 @@ fn grant_bytes(grant: &Grant) -> Vec<u8> {
 
 /// The signature of an answer to a question about this call.
 pub fn sign_answer(key: &Ed25519KeyPair, call: &AskedCall, answer: &SignedAnswer) -> String {
-    BASE64.encode(key.sign(&answer_bytes(call, answer)).as_ref())
+    sign(key, &answer_bytes(call, answer))
 }
 
 /// The signature of a grant.
 pub fn sign_grant(key: &Ed25519KeyPair, grant: &Grant) -> String {
-    BASE64.encode(key.sign(&grant_bytes(grant)).as_ref())
+    sign(key, &grant_bytes(grant))
 }
 
 /// Whether a person with the key has given this answer to a question about this call.
@@ -65,28 +65,39 @@ pub fn is_given(grant: &Grant, key: PublicKey) -> bool {
     verify(&grant_bytes(grant), &grant.signature, key)
 }
 
-fn verify(bytes: &[u8], signature: &str, key: PublicKey) -> bool {
+/// A signature in base64.
+pub(super) fn sign(key: &Ed25519KeyPair, bytes: &[u8]) -> String {
+    BASE64.encode(key.sign(bytes).as_ref())
+}
+
+/// Whether a signature in base64 is that of this key.
+pub(super) fn verify(bytes: &[u8], signature: &str, key: PublicKey) -> bool {
     let Ok(signature) = BASE64.decode(signature.as_bytes()) else { return false };
     UnparsedPublicKey::new(&ED25519, key.0).verify(bytes, &signature).is_ok()
 }
 
 /// Fields, each after its length.
-struct Bytes(Vec<u8>);
+pub(super) struct Bytes(Vec<u8>);
 
 impl Bytes {
-    fn of(format: &str) -> Self {
+    pub(super) fn of(format: &str) -> Self {
         let mut bytes = Self(vec![]);
         bytes.text(format);
         bytes
     }
 
-    fn number(&mut self, number: i64) {
+    pub(super) fn number(&mut self, number: i64) {
         self.0.extend(number.to_be_bytes());
     }
 
-    fn text(&mut self, text: &str) {
+    pub(super) fn text(&mut self, text: &str) {
         self.0.extend((text.len() as u64).to_be_bytes());
         self.0.extend(text.as_bytes());
+    }
+
+    /// The bytes.
+    pub(super) fn into_inner(self) -> Vec<u8> {
+        self.0
     }
 
     fn texts(&mut self, texts: &[String]) {

@@ -15,6 +15,7 @@ use crate::pages::attention::{Attention, Known, last_day};
 use opsctl_inventory::Installation;
 use opsctl_inventory::compiled::Compiled;
 use opsctl_ledger::LastCheck;
+use opsctl_ledger::records::chain::Head;
 use opsctl_ledger::records::decisions::{Decision, Statistics, Which};
 use opsctl_ledger::records::history::{ActionRecord, Period};
 use opsctl_ledger::records::notices::Problem;
@@ -98,6 +99,8 @@ pub struct ReportData<'a> {
     pub denials: Period<Decision>,
     /// What would have been denied in the period, and ran.
     pub watched: Period<Decision>,
+    /// The end of the chain of the audit.
+    pub audit_head: Option<Head>,
     /// The latest questions of the period, newest first.
     pub questions: Vec<Question>,
     /// The sessions that hooks have seen in the period.
@@ -148,6 +151,7 @@ impl<'a> ReportData<'a> {
             spending: Spending::read(ledger, &installation.policy.spend, now)?,
             denials: Period::default(),
             watched: Period::default(),
+            audit_head: None,
             questions: vec![],
             seen: vec![],
             checks: vec![],
@@ -188,6 +192,7 @@ impl<'a> ReportData<'a> {
             denials::read(denials::DENIED, ledger, &installation.inventory, &filter, since, denials)?;
         self.watched =
             denials::read(denials::WATCHED, ledger, &installation.inventory, &filter, since, denials)?;
+        self.audit_head = Some(ledger.audit_head()?);
         self.events = ledger.events_of_period(Which { session: None, ..filter.which(since) }, rows)?;
         self.runs = ledger.runs(agent, (Some(since), until), runs)?;
         self.statistics = ledger.statistics(agent, since, until)?;

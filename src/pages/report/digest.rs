@@ -80,6 +80,7 @@ fn view(data: &ReportData<'_>, checks: &[LastCheck]) -> Json {
         "actions": data.actions.rows.len(),
         "services": actions(data),
         "denials": of("deny") + of("fail-closed"),
+        "head": data.audit_head.as_ref().filter(|head| head.entries > 0),
         "rules": rules.iter().map(|(rule, number)| (plain(rule), number)).collect::<Vec<_>>(),
         "critical": events(Level::Critical),
         "warnings": events(Level::Warning),

@@ -1,5 +1,6 @@
 //! Opening the ledger, and changes that are committed as a whole.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::ops::Deref;
@@ -17,6 +18,7 @@ use crate::engine::{Connection, Engine, EngineResult, LedgerError, Place, Result
 use crate::location::Location;
 use crate::log;
 use crate::pool::Identity;
+use crate::records::chain::Entry;
 use crate::sessions::turns;
 use opsctl_machine::write_limit;
 
@@ -40,6 +42,8 @@ pub struct Change<'a> {
     /// The server's time when it began; `None`: the ledger is a file of this machine.
     now: Option<DateTime<Utc>>,
     _turn: Option<File>,
+    /// The decisions that its end adds to the audit.
+    pub(crate) entries: RefCell<Vec<Entry>>,
 }
 
 impl Ledger {
@@ -210,11 +214,11 @@ impl Ledger {
                 // There is no other transaction: a change borrows the ledger exclusively.
                 let transaction = Transaction::begin(connection, "BEGIN IMMEDIATE")
                     .inspect_err(|error| wait_no_more(location, lock_timeout, error))?;
-                Ok(Change { transaction, location, now: None, _turn: turn })
+                Ok(Change { transaction, location, now: None, _turn: turn, entries: RefCell::default() })
             }
             Engine::Server(server) => {
                 let (transaction, now) = locks::begin(connection, server, scope, lock_timeout)?;
-                Ok(Change { transaction, location, now: Some(now), _turn: None })
+                Ok(Change { transaction, location, now: Some(now), _turn: None, entries: RefCell::default() })
             }
         }
     }
@@ -330,6 +334,7 @@ impl<'a> Change<'a> {
 
     /// Ends the transaction with `commit`, while the folder is still locked.
     pub(crate) fn commit_by<T>(self, commit: impl FnOnce(Transaction<'a>) -> Result<T>) -> Result<T> {
+        self.write_entries()?;
         let Self { transaction, _turn, .. } = self;
         let connection = transaction.connection();
         let done = commit(transaction)?;

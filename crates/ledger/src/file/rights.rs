@@ -21,7 +21,7 @@ const USE: &str = "SELECT, INSERT, UPDATE (used_at)";
 const ALL: &str = "SELECT, INSERT, UPDATE, DELETE";
 
 /// Each table, with the rights of agents and of guards on it.
-const TABLES: [(&str, &str, &str); 34] = [
+const TABLES: [(&str, &str, &str); 35] = [
     ("opsctl_migrations", "SELECT", "SELECT"),
     ("events", ADD, ADD),
     ("cooldown_actions", ADD, ADD),
@@ -40,6 +40,7 @@ const TABLES: [(&str, &str, &str); 34] = [
     ("client_runs", CHANGE, CHANGE),
     ("verifications", ADD, ADD),
     ("hook_decisions", ADD, ADD),
+    ("audit_head", CHANGE, CHANGE),
     ("hook_times", ADD, ADD),
     ("hook_sessions", CHANGE, CHANGE),
     ("hook_calls", ALL, ALL),

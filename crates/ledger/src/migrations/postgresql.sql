@@ -197,7 +197,16 @@ CREATE TABLE hook_decisions (
     agent       TEXT,
     command     TEXT NOT NULL DEFAULT '',
     hosts       TEXT NOT NULL DEFAULT '',
-    person      TEXT
+    person      TEXT,
+    entry       BIGINT,
+    hash        TEXT
+);
+CREATE TABLE audit_head (
+    id          INTEGER PRIMARY KEY,
+    entries     BIGINT NOT NULL,
+    hash        TEXT NOT NULL,
+    pruned      BIGINT,
+    pruned_hash TEXT
 );
 CREATE INDEX hook_decisions_by_call ON hook_decisions (session_id, tool_use_id);
 CREATE INDEX hook_decisions_by_time ON hook_decisions (at, id);

@@ -149,7 +149,7 @@ CREATE INDEX verifications_by_session ON verifications(session_id, id);
 
 -- Every decision, with the usage of the budgets at that time and the time that the hook took to decide. `effect` is what the
 -- command does to the world: `reads`, `acts`, `changes` or `unknown`; NULL: no rule asked for it. With the verdict `operator`:
--- what a `person` has done with a verb of opsctl or at the desk.
+-- what a `person` has done with a verb of opsctl or at the desk. `entry` and `hash` chain the rows.
 CREATE TABLE hook_decisions (
     id          INTEGER PRIMARY KEY,
     at          TEXT NOT NULL,
@@ -167,7 +167,18 @@ CREATE TABLE hook_decisions (
     agent       TEXT,
     command     TEXT NOT NULL DEFAULT '',
     hosts       TEXT NOT NULL DEFAULT '',
-    person      TEXT
+    person      TEXT,
+    entry       INTEGER,
+    hash        TEXT
+);
+
+-- The chain of `hook_decisions`: the number and the hash of the last decision, and of the last one that was deleted because it was old.
+CREATE TABLE audit_head (
+    id          INTEGER PRIMARY KEY,
+    entries     INTEGER NOT NULL,
+    hash        TEXT NOT NULL,
+    pruned      INTEGER,
+    pruned_hash TEXT
 );
 
 -- The audit: the latest decisions, of a session, of a verdict.

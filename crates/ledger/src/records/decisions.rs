@@ -6,6 +6,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde::{Serialize, Serializer};
 
+use super::chain::Entry;
 use super::history::Period;
 use crate::call_id::CallId;
 use crate::engine::{Result, Row, Select, from_row, insert};
@@ -223,24 +224,44 @@ impl Change<'_> {
             effect,
             took,
         } = *decision;
-        insert!(self.run into hook_decisions {
-            at: time::write(now), session_id: call.session, tool_use_id: call.tool_use, tier: tier.map(Tier::number),
-            verdict: verdict, rule: rule, actions: opsctl_redact::text(actions), services: opsctl_redact::text(services),
-            budgets: opsctl_redact::text(budgets), reason: opsctl_redact::text(reason), micros: took.map(micros),
-            effect: effect.map(Effect::as_str), agent: self.agent(), command: opsctl_redact::text(command),
-            hosts: opsctl_redact::text(hosts)
-        })
+        let text = |text: &str| opsctl_redact::text(text).into_owned();
+        self.add_entry(Entry {
+            at: time::write(now),
+            session: call.session.map(str::to_owned),
+            tool_use: call.tool_use.map(str::to_owned),
+            tier: tier.map(Tier::number),
+            verdict: verdict.to_owned(),
+            rule: rule.to_owned(),
+            actions: text(actions),
+            services: text(services),
+            budgets: text(budgets),
+            reason: text(reason),
+            micros: took.map(micros),
+            effect: effect.map(|effect| effect.as_str().to_owned()),
+            agent: Some(self.agent()),
+            command: text(command),
+            hosts: text(hosts),
+            person: None,
+        });
+        Ok(())
     }
 
     /// Records what a person has done: a command, and the services that it concerns. `session` is that of an agent that has done
     /// it in place of a person.
     pub fn note_operator(&self, done: &OperatorAct<'_>, now: DateTime<Utc>) -> Result<()> {
         let OperatorAct { person, command, services, session } = *done;
-        insert!(self.run into hook_decisions {
-            at: time::write(now), session_id: session, verdict: OPERATOR, rule: "", actions: "",
-            services: opsctl_redact::text(services), budgets: "", reason: "", agent: self.agent(),
-            command: opsctl_redact::text(command), person: opsctl_redact::text(person)
-        })
+        let text = |text: &str| opsctl_redact::text(text).into_owned();
+        self.add_entry(Entry {
+            at: time::write(now),
+            session: session.map(str::to_owned),
+            verdict: OPERATOR.to_owned(),
+            services: text(services),
+            agent: Some(self.agent()),
+            command: text(command),
+            person: Some(text(person)),
+            ..Entry::default()
+        });
+        Ok(())
     }
 
     /// Records the duration of a hook, without the time to record it.

@@ -1,6 +1,7 @@
 //! What the ledger records.
 
 pub mod actions;
+pub mod chain;
 pub mod checks;
 pub mod containers;
 pub mod decisions;

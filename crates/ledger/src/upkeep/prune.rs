@@ -110,6 +110,8 @@ impl Change<'_> {
         } else {
             format!(" AND id < (SELECT max(id) FROM {table})")
         };
+        // Only the beginning of the audit is deleted, so that the rest stays a chain.
+        let end = if *table == "hook_decisions" { self.prune_chain(end, cutoff)? } else { end };
         let which = format!("WHERE id > ?1 AND id <= ?2 AND {at} < ?3{last_row}{kept}");
         let values = params![after, end, cutoff];
         for (part, column) in *parts {

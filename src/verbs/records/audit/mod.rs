@@ -1,13 +1,20 @@
 //! `opsctl audit`: lists decisions on commands that act.
 
+mod chain;
+mod export;
+
 use chrono::{DateTime, Utc};
-use clap::Args;
+use clap::{Args, Subcommand};
+
+use export::Format;
 
 use crate::machine::environment::Environment;
 use crate::machine::installation;
 use crate::verbs::facts::Facts;
 use crate::verbs::setup::services;
-use crate::verbs::terminal::{Failure, Listing, OK, Pages, environment_in_force, limited, time};
+use crate::verbs::terminal::{
+    Failure, Listing, OK, Pages, Text, environment_in_force, limited, time, try_print,
+};
 use opsctl_inventory::error::suggestion;
 use opsctl_ledger::Ledger;
 use opsctl_ledger::records::decisions::{Decision, OPERATOR, WOULD_DENY, Which};
@@ -23,8 +30,13 @@ use opsctl_policy::model::records::verdict::RULES;
   opsctl audit --verdict operator           # what persons have done
   opsctl audit --host nas --tier 3 --since 2026-03-21 --until 2026-03-22
   opsctl audit --follow                     # Ctrl-C ends it
-  opsctl audit --all --json > audit.jsonl")]
+  opsctl audit --all --json > audit.jsonl
+  opsctl audit --export csv > audit.csv
+  opsctl audit verify")]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct AuditArgs {
+    #[command(subcommand)]
+    verb: Option<AuditVerb>,
     /// Only decisions on this service, by any of its names in hosts.yaml
     #[arg(long, value_name = "NAME")]
     service: Option<String>,
@@ -70,13 +82,31 @@ pub struct AuditArgs {
     /// Print JSON; with `--follow` and `--all` one object per line
     #[arg(long)]
     json: bool,
+    /// Print all decisions in this format, oldest first
+    #[arg(long, value_name = "FORMAT", conflicts_with_all = ["all", "limit", "follow", "json", "relative"])]
+    export: Option<Format>,
+}
+
+#[derive(Debug, Subcommand)]
+enum AuditVerb {
+    Verify(chain::VerifyArgs),
+    Sign(chain::SignArgs),
 }
 
 /// The facts of the verb.
-pub const FACTS: &[Facts] = &[Facts::reads("audit").in_guard(&["--follow", "--all"]).with_ledger()];
+pub const FACTS: &[Facts] = &[
+    Facts::reads("audit").in_guard(&["--follow", "--all", "--export"]).with_ledger(),
+    chain::FACTS[0],
+    chain::FACTS[1],
+];
 
 /// Runs the verb.
 pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
+    match &args.verb {
+        Some(AuditVerb::Verify(args)) => return chain::verify(args),
+        Some(AuditVerb::Sign(args)) => return chain::sign(args),
+        None => {}
+    }
     let environment = environment_in_force();
     let inventory = installation::in_force(&environment, &mut vec![]).installation.inventory;
     let service = services::asked(&environment, &inventory, args.service.as_deref())?;
@@ -114,18 +144,34 @@ pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
             Ok(found)
         });
     }
-    if args.all {
+    if args.all || args.export.is_some() {
         let Some(ledger) = Ledger::open_existing(&environment.ledger)? else { return Ok(OK) };
         let page = |after, through| {
             let page = Which { after: Some(after), through: Some(through), ..which };
             Ok(ledger.decisions(page, u32::MAX)?)
         };
-        return listing.all(&environment, Pages::up_to(ledger.last_decision()?, page));
+        let pages = Pages::up_to(ledger.last_decision()?, page);
+        return match args.export {
+            Some(format) => export(format, pages),
+            None => listing.all(&environment, pages),
+        };
     }
     let mut found = matching(which, limited(args.limit))?;
     // What was recorded after an outage happened earlier than its row id says.
     found.sort_by_key(|decision| std::cmp::Reverse((decision.at, decision.id)));
     listing.print(&found, &environment)
+}
+
+/// Prints decisions in a format of other programs, until the reader closes the pipe.
+fn export(format: Format, decisions: impl Iterator<Item = Result<Decision, Failure>>) -> Result<u8, Failure> {
+    let lines = decisions.map(|decision| Ok(format.line(&decision?)?));
+    for line in format.header().map(Ok).into_iter().chain(lines) {
+        let line: Result<Text, Failure> = line;
+        if try_print(line?).is_err() {
+            break;
+        }
+    }
+    Ok(OK)
 }
 
 /// An error for a name that is no rule, and that no decision states.
