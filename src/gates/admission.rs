@@ -33,7 +33,7 @@ pub enum Admission {
     Refused(String),
 }
 
-/// A request that passes. Whoever has let it pass settles it when its outcome is known; otherwise its outcome stays unknown,
+/// A request that passes. The gate that has let it pass settles it when its outcome is known; otherwise its outcome stays unknown,
 /// and it counts.
 #[derive(Debug, Default)]
 #[must_use = "a request that has run is settled"]

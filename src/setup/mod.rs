@@ -5,4 +5,5 @@ pub mod import;
 pub mod policy_tests;
 pub mod rehearse;
 pub mod render;
+pub mod replay;
 pub mod suggest;

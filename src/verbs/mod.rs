@@ -59,6 +59,7 @@ mod setup {
     pub mod policy;
     pub mod rehearse;
     pub mod render;
+    pub mod replay;
     pub mod services;
     pub mod suggest;
     pub mod test;
@@ -75,7 +76,9 @@ use gates::gate;
 use guarding::{approvals, explain, guarded, hook, notify, serve};
 use records::{audit, cooldown, db, events, grant, metrics, prune, report, sessions, stats, status, verify};
 use running::{context, handoff, launch, mcp, session, tier};
-use setup::{demo, doctor, hosts, init, key, manual, policy, rehearse, render, services, suggest, test};
+use setup::{
+    demo, doctor, hosts, init, key, manual, policy, rehearse, render, replay, services, suggest, test,
+};
 use terminal::{
     FAILED, Failure, OK, check_written, complain, complain_as_is, environment_in_force, mistakes, person,
     screen,
@@ -173,6 +176,7 @@ verbs! {
         Suggest: suggest, SuggestArgs, suggest::run;
         Test: test, TestArgs, test::run;
         Policy: policy, PolicyArgs, policy::run;
+        Replay: replay, ReplayArgs, replay::run;
         Key: key, KeyArgs, key::run;
         Db: db, DbArgs, db::run;
     }

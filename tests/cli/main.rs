@@ -32,6 +32,7 @@ mod policy_tests;
 mod programs;
 mod questions;
 mod render;
+mod replay;
 mod report;
 mod rules;
 #[path = "../support/sandbox.rs"]

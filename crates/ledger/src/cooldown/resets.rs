@@ -2,12 +2,20 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::engine::{Result, params};
+use crate::engine::{Result, Row, params};
 use crate::file::database::{Change, Ledger};
 use crate::records::decisions::Which;
 use crate::time;
 
 impl Ledger {
+    /// The services whose counters were cleared, and when, oldest first.
+    pub fn resets(&self) -> Result<Vec<(String, DateTime<Utc>)>> {
+        let read = |row: &Row<'_>| Ok((row.get::<String>(0)?, time::read(&row.get::<String>(1)?)));
+        let all =
+            self.query("SELECT service, at FROM budget_resets ORDER BY id LIMIT 100000", params![], read)?;
+        Ok(all.into_iter().filter_map(|(service, at)| Some((service, at?))).collect())
+    }
+
     /// Whether an action, an event, a decision or a health check of this name is recorded.
     pub fn knows_service(&self, name: &str) -> Result<bool> {
         let which = Which { service: Some(name), ..Which::default() };

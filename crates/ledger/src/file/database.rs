@@ -18,7 +18,7 @@ use crate::engine::{Connection, Engine, EngineResult, LedgerError, Place, Result
 use crate::location::Location;
 use crate::log;
 use crate::pool::Identity;
-use crate::records::chain::Entry;
+use crate::records::audit::entry::Entry;
 use crate::sessions::turns;
 use opsctl_machine::write_limit;
 

@@ -1,10 +1,9 @@
 //! What the ledger records.
 
 pub mod actions;
-pub mod chain;
+pub mod audit;
 pub mod checks;
 pub mod containers;
-pub mod decisions;
 pub mod desk;
 pub mod events;
 pub mod gates;
@@ -17,3 +16,5 @@ pub mod questions;
 pub mod spend;
 pub mod unreported;
 pub mod verifications;
+
+pub use audit::{chain, decisions};

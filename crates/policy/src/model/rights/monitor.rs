@@ -49,7 +49,7 @@ impl Monitor {
         *self == Self::default()
     }
 
-    /// Whether calls of this tier are only watched, whatever the rule.
+    /// Whether calls of this tier are only watched under every rule.
     pub fn watches_tier(&self, tier: Tier) -> bool {
         self.everything
             || self.tiers.contains(&tier)

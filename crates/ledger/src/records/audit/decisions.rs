@@ -6,11 +6,11 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde::{Serialize, Serializer};
 
-use super::chain::Entry;
-use super::history::Period;
+use super::entry::Entry;
 use crate::call_id::CallId;
 use crate::engine::{Result, Row, Select, from_row, insert};
 use crate::file::database::{Change, Ledger};
+use crate::records::history::Period;
 use crate::time;
 use opsctl_policy::model::display::percentile::{milliseconds, percentile};
 use opsctl_policy::model::rights::policy::Tier;
