@@ -2,6 +2,7 @@
 
 pub mod doctor;
 pub mod import;
+pub mod lint;
 pub mod policy_tests;
 pub mod rehearse;
 pub mod render;

@@ -55,6 +55,7 @@ mod setup {
     pub mod hosts;
     pub mod init;
     pub mod key;
+    pub mod lint;
     pub mod manual;
     pub mod policy;
     pub mod rehearse;
@@ -77,7 +78,7 @@ use guarding::{approvals, explain, guarded, hook, notify, serve};
 use records::{audit, cooldown, db, events, grant, metrics, prune, report, sessions, stats, status, verify};
 use running::{context, handoff, launch, mcp, session, tier};
 use setup::{
-    demo, doctor, hosts, init, key, manual, policy, rehearse, render, replay, services, suggest, test,
+    demo, doctor, hosts, init, key, lint, manual, policy, rehearse, render, replay, services, suggest, test,
 };
 use terminal::{
     FAILED, Failure, OK, check_written, complain, complain_as_is, environment_in_force, mistakes, person,
@@ -175,6 +176,7 @@ verbs! {
         Rehearse: rehearse, RehearseArgs, rehearse::run;
         Suggest: suggest, SuggestArgs, suggest::run;
         Test: test, TestArgs, test::run;
+        Lint: lint, LintArgs, lint::run;
         Policy: policy, PolicyArgs, policy::run;
         Replay: replay, ReplayArgs, replay::run;
         Key: key, KeyArgs, key::run;

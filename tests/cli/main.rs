@@ -22,6 +22,7 @@ mod identity;
 mod import;
 mod init;
 mod launch;
+mod lint;
 mod manners;
 mod mcp;
 mod metrics;
