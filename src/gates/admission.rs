@@ -95,7 +95,7 @@ fn reserved(acting: &ActingCall<'_>, call: &HookCall, tool: &ToolCall) -> Option
 fn is_covered(acting: &ActingCall<'_>, shown: &str, request: &Request) -> Result<bool> {
     let policy = &acting.installation.policy;
     let keys = budget_keys(&acting.actions, policy);
-    let Some(mut ledger) = Ledger::open_existing(&request.ledger)? else { return Ok(false) };
+    let mut ledger = Ledger::open(&request.ledger)?;
     let change = ledger.change_in(Scope::Of { budgets: &keys, call: Some(acting.id) })?;
     let now = change.now(acting.now);
     let snapshot = change.usage(&keys, policy, now)?;
