@@ -39,7 +39,7 @@ pub enum Admission {
 #[must_use = "a request that has run is settled"]
 pub struct Ticket {
     /// What is reserved for it; `None` if nothing is, or a hook has reserved it.
-    reserved: Option<(HookCall, ToolCall)>,
+    reserved: Option<Box<(HookCall, ToolCall)>>,
     /// Whether it was let pass although the policy denies it: the gate only watches.
     pub is_watched: bool,
 }
@@ -47,7 +47,8 @@ pub struct Ticket {
 impl Ticket {
     /// Records that the request has run, and how it ended.
     pub fn settle(self, result: &ToolResult, request: &Request) {
-        let Some((call, tool)) = &self.reserved else { return };
+        let Some(reserved) = &self.reserved else { return };
+        let (call, tool) = &**reserved;
         let mut warnings = Vec::new();
         if let Some(acting) = ActingCall::after(call, tool, request, &mut warnings) {
             // What cannot be recorded now is kept, and reported by the handler itself.
@@ -86,8 +87,8 @@ pub fn admit(gate: Gate, command: &str, shown: &str, request: &Request) -> Admis
     admission
 }
 
-fn reserved(acting: &ActingCall<'_>, call: &HookCall, tool: &ToolCall) -> Option<(HookCall, ToolCall)> {
-    (!acting.actions.is_empty()).then(|| (call.clone(), tool.clone()))
+fn reserved(acting: &ActingCall<'_>, call: &HookCall, tool: &ToolCall) -> Option<Box<(HookCall, ToolCall)>> {
+    (!acting.actions.is_empty()).then(|| Box::new((call.clone(), tool.clone())))
 }
 
 /// Whether a hook has allowed the call that this request follows from: its open reservations, each of which is used once,

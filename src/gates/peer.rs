@@ -27,9 +27,8 @@ pub fn request(mut facts: SessionFacts, uid: u32, own: &Environment) -> Request 
         Ok(running) => {
             let stated = running.iter().find(|run| facts.session.as_ref() == Some(&run.session));
             facts.session = match (stated, running.as_slice()) {
-                (Some(run), _) => Some(run.session.clone()),
-                // A peer that states none, as the programs of an engine.
-                (None, [run]) => Some(run.session.clone()),
+                // A peer may state none, as the programs of an engine.
+                (Some(run), _) | (None, [run]) => Some(run.session.clone()),
                 (None, _) => facts.session.take(),
             };
             stated.map(|run| run.tier).or_else(|| running.iter().map(|run| run.tier).min())
@@ -45,7 +44,7 @@ pub fn request(mut facts: SessionFacts, uid: u32, own: &Environment) -> Request 
 
 /// The sessions that this user has begun and that run.
 fn running(uid: u32, own: &Environment) -> Result<Vec<Running>> {
-    let Some(ledger) = Ledger::open_existing(&own.ledger.limited())? else { return Ok(vec![]) };
+    let Some(ledger) = Ledger::open_existing(own.ledger.limited())? else { return Ok(vec![]) };
     let policy = installation::in_force(own, &mut vec![]).installation.policy;
     ledger.running(uid, &policy, ledger.now(Utc::now())?)
 }

@@ -1,5 +1,6 @@
 //! Requests of this process to the guard.
 
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
@@ -65,6 +66,17 @@ pub fn call(
 ) -> Result<Reply, LinkError> {
     let request = Request { version: VERSION, call: what, session: facts(environment) };
     caller::call(address, (&request, payload), limit, look)
+}
+
+/// Sends a request whose answer is a stream.
+pub fn begin(
+    address: &Address,
+    what: Call,
+    payload: &[u8],
+    environment: &Environment,
+) -> Result<UnixStream, LinkError> {
+    let request = Request { version: VERSION, call: what, session: facts(environment) };
+    caller::begin(address, &request, payload)
 }
 
 /// Sends a record of a session, and returns its value; null for none.

@@ -23,6 +23,14 @@ pub fn in_path(program: &str) -> Option<PathBuf> {
     find(program, &std::env::var_os("PATH")?)
 }
 
+/// Finds a program in PATH that is not this one under another name.
+pub fn other_in_path(program: &str) -> Option<PathBuf> {
+    let own = std::env::current_exe().ok()?.canonicalize().ok();
+    let path = std::env::var_os("PATH")?;
+    let found = std::env::split_paths(&path).map(|folder| folder.join(program));
+    found.into_iter().find(|program| is_program(program) && program.canonicalize().ok() != own)
+}
+
 /// Waits until a child process has ended; `None` if it still runs at the deadline. Calls `meanwhile` after each pause.
 pub fn ended_within(
     child: &mut Child,

@@ -8,6 +8,7 @@ mod terminal;
 /// Verbs of the gates before servers.
 mod gates {
     pub mod gate;
+    pub mod remote;
     pub mod report;
 }
 
@@ -73,7 +74,7 @@ use anstream::ColorChoice;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use facts::{Facts, below, verb_of};
-use gates::gate;
+use gates::{gate, remote};
 use guarding::{approvals, explain, guarded, hook, notify, serve};
 use records::{audit, cooldown, db, events, grant, metrics, prune, report, sessions, stats, status, verify};
 use running::{context, handoff, launch, mcp, session, tier};
@@ -242,6 +243,9 @@ fn facts(verb: &str) -> Option<&'static Facts> {
 pub fn run(arguments: &[OsString]) -> ExitCode {
     // The client calls hooks before and after every command, so they skip the argument parser, which builds the whole
     // tree of verbs first.
+    if let Some(name) = remote::name(arguments) {
+        return ExitCode::from(remote::run(name, arguments));
+    }
     let code = match hook::fast_path(arguments) {
         Some(args) => hook::run(&args),
         None => match call(arguments).and_then(|code| check_written().map(|()| code)) {

@@ -9,6 +9,7 @@ mod placeholder;
 mod rule;
 mod scan;
 mod spans;
+pub mod stream;
 mod token;
 mod variables;
 

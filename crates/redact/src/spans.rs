@@ -76,7 +76,8 @@ pub fn is_redacted_by(number: usize, text: &str) -> bool {
     !spans.is_empty()
 }
 
-fn merged(mut spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
+/// These parts in order, joined where they overlap or touch.
+pub fn merged(mut spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
     spans.sort_unstable_by_key(|span| (span.start, span.end));
     let mut merged: Vec<Range<usize>> = Vec::with_capacity(spans.len());
     for span in spans {

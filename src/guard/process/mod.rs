@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::Utc;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -41,8 +42,15 @@ pub struct Listeners {
     pub api: Option<SocketAddr>,
 }
 
+/// The number of files that the guard opens at most: each call of ssh needs six.
+const FILES: u64 = 8192;
+
 /// Serves all listeners until a signal ends the process.
 pub async fn run(environment: Environment, listeners: Listeners, tell: &dyn Fn(&str)) -> io::Result<()> {
+    let files = getrlimit(Resource::Nofile);
+    let current = files.maximum.map_or(FILES, |most| most.min(FILES)).max(files.current.unwrap_or(FILES));
+    // Where it cannot be raised, calls are refused when there are no files left.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(current), ..files });
     // A guard keeps its connections to the ledger open, and would wait for its own answer as a client of itself.
     let mut ledger = environment.ledger.clone();
     ledger.pool = Some(Pool::default());

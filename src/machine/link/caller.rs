@@ -70,6 +70,24 @@ pub fn call(
     }
 }
 
+/// Sends a request once, and returns the connection, from which the answer is to be read with [`reply`].
+pub fn begin(address: &Address, request: &Request, payload: &[u8]) -> Result<UnixStream, LinkError> {
+    let path = socket(address)?;
+    let text = serde_json::to_vec(request).map_err(|error| LinkError::Failed(error.to_string()))?;
+    let stream = reach(path, Instant::now() + REACH)?;
+    stream
+        .set_read_timeout(None)
+        .and_then(|()| frame::write(&mut &stream, &text))
+        .and_then(|()| frame::write(&mut &stream, payload))
+        .map_err(|error| LinkError::Unanswered { path: path.display().to_string(), error })?;
+    Ok(stream)
+}
+
+/// Reads the answer to a request. It may take as long as it needs.
+pub fn reply(stream: &UnixStream) -> io::Result<Reply> {
+    Ok(serde_json::from_slice(&frame::read(&mut &*stream, frame::REPLY)?)?)
+}
+
 fn socket(address: &Address) -> Result<&Path, LinkError> {
     match address {
         Address::Unix(path) => Ok(path),

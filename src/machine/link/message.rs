@@ -75,6 +75,12 @@ pub enum Call {
     },
     /// A record of `opsctl session` or `opsctl handoff`.
     Record(RecordCall),
+    /// A call of ssh. The payload is its arguments, each with a NUL after it. The answer is [`Reply::Runs`], after which both sides
+    /// send frames of [`super::stream`].
+    Ssh {
+        /// Whether there is any input.
+        has_stdin: bool,
+    },
 }
 
 /// A record of a session.
@@ -196,6 +202,8 @@ pub enum Reply {
     },
     /// The value that a record call returns; null for none.
     Value(Value),
+    /// The program runs, and its streams follow.
+    Runs,
     /// It is not done, for this reason.
     Refused(String),
     /// The ledger of the guard cannot be used, for this reason.

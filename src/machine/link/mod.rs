@@ -8,6 +8,7 @@ pub mod caller;
 pub mod frame;
 pub mod lookup;
 pub mod message;
+pub mod stream;
 mod timed;
 
 pub use timed::Timed;

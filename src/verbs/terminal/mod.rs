@@ -19,8 +19,8 @@ pub use exit_code::{DENIED, FAILED, OK};
 pub use failure::{Failure, utf8};
 pub use listing::{Agents, Listing, Pages, limited};
 pub use output::{
-    check_written, complain, complain_all, complain_as_is, complain_in_colours, print, print_json,
-    print_page, try_print,
+    Stream, check_written, complain, complain_all, complain_as_is, complain_in_colours, pass_on, print,
+    print_json, print_page, try_print,
 };
 pub use project::{environment_in_force, installation_in_force};
 pub use table::print_table;

@@ -41,6 +41,31 @@ pub fn complain_in_colours(text: &Text) {
     let _ = anstream::stderr().lock().write_all(text.as_str().as_bytes());
 }
 
+/// A stream of this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    /// Results.
+    Stdout,
+    /// Messages.
+    Stderr,
+}
+
+/// Writes the output of a program that the guard runs, unchanged: the guard has removed the secrets.
+pub fn pass_on(stream: Stream, mut data: &[u8]) -> io::Result<()> {
+    while !data.is_empty() {
+        let written = match stream {
+            Stream::Stdout => rustix::io::write(rustix::stdio::stdout(), data),
+            Stream::Stderr => rustix::io::write(rustix::stdio::stderr(), data),
+        };
+        match written {
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+            Ok(length) => data = data.get(length..).unwrap_or_default(),
+        }
+    }
+    Ok(())
+}
+
 /// Why stdout has not taken all output.
 static UNWRITTEN: OnceLock<String> = OnceLock::new();
 

@@ -17,6 +17,9 @@ use super::rates::{Kind, Rates};
 use super::repeats::Repeats;
 use super::veil::Veil;
 use super::{event, record, verb};
+use crate::gates::ssh;
+use crate::gates::ssh::Broker;
+use crate::guard::process::connections::Stop;
 use crate::hooks::preview::Question;
 use crate::machine::environment::Environment;
 use crate::machine::link::message::{Call, Greeting, Reply, Request, Versioned};
@@ -45,6 +48,8 @@ pub struct Limits {
     rates: Arc<Rates>,
     /// The requests that have begun.
     repeats: Arc<Repeats>,
+    /// Calls of ssh. They take no turn of the others.
+    pub broker: Broker,
 }
 
 impl Default for Limits {
@@ -55,6 +60,7 @@ impl Default for Limits {
             memory: Semaphore::new(12 * 1024),
             rates: Arc::default(),
             repeats: Arc::default(),
+            broker: Broker::default(),
         }
     }
 }
@@ -64,7 +70,7 @@ pub async fn serve(
     own: &Environment,
     peers: &Peers,
     limits: &Limits,
-    mut stream: UnixStream,
+    (mut stream, stop): (UnixStream, Stop),
 ) -> io::Result<()> {
     let peer = stream.peer_cred()?.uid();
     let refused = peers.refusal(peer);
@@ -80,6 +86,12 @@ pub async fn serve(
         Err(why) => return write(&mut stream, &Reply::Refused(why)).await,
     };
     let (call, facts) = (request.call, request.session);
+    if let Call::Ssh { has_stdin } = call {
+        drop(memory);
+        let (arguments, turns) = (payload, &limits.quick);
+        let call = ssh::Call { stream, arguments, has_stdin, facts, uid: peer, own, turns };
+        return limits.broker.serve(call, stop).await;
+    }
     let veil = Veil::new(own, &facts);
     let answer = match call {
         Call::Ping => {
@@ -117,7 +129,7 @@ pub async fn serve(
                 move || event::serve(stream, event.as_deref(), &payload, facts, (&environment, &repeats));
             return blocking(if is_quick { &limits.quick } else { &limits.slow }, serve).await?;
         }
-        call @ (Call::Kept | Call::Notice | Call::Record(_)) => {
+        call @ (Call::Kept | Call::Notice | Call::Record(_) | Call::Ssh { .. }) => {
             // The environment of the guard, with the name of the agent.
             let environment = Environment { ledger: event::ledger_of(&facts, own), ..own.clone() };
             let rates = Arc::clone(&limits.rates);

@@ -44,7 +44,7 @@ pub async fn serve(environment: Arc<Environment>, listener: UnixListener, stop: 
     let slots = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     let shared = Arc::new((environment, Peers::of_process(), Limits::default()));
     let mut connections = JoinSet::new();
-    let mut end = std::pin::pin!(stopped(stop));
+    let mut end = std::pin::pin!(stopped(stop.clone()));
     loop {
         // The semaphore is never closed.
         let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { break };
@@ -56,11 +56,11 @@ pub async fn serve(environment: Arc<Environment>, listener: UnixListener, stop: 
             sleep(PAUSE).await;
             continue;
         };
-        let shared = Arc::clone(&shared);
+        let (shared, stop) = (Arc::clone(&shared), stop.clone());
         connections.spawn(async move {
             let (own, peers, limits) = &*shared;
             // A connection that breaks needs no answer: the caller asks again.
-            let _ = connection::serve(own, peers, limits, stream).await;
+            let _ = connection::serve(own, peers, limits, (stream, stop)).await;
             drop(slot);
         });
         while connections.try_join_next().is_some() {}
@@ -68,5 +68,6 @@ pub async fn serve(environment: Arc<Environment>, listener: UnixListener, stop: 
     drop(listener);
     file.remove();
     let _ = timeout(LAST_REQUESTS, async { while connections.join_next().await.is_some() {} }).await;
+    shared.2.broker.end().await;
     Ok(())
 }

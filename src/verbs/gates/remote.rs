@@ -1,0 +1,157 @@
+//! `ssh`, `scp` and `sftp`: this program under another name. With a guard, its broker makes the connection; without one, the real
+//! program runs.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::FileTypeExt as _;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+
+use crate::machine::guard_link;
+use crate::machine::link::address::Address;
+use crate::machine::link::caller;
+use crate::machine::link::message::{Call, Reply};
+use crate::machine::link::stream::{HEAD, Kind, MOST, head, read_head};
+use crate::machine::programs::{is_program, other_in_path};
+use crate::machine::request::Request;
+use crate::verbs::guarding::guarded;
+use crate::verbs::terminal::{Failure, Stream, complain, complain_as_is, pass_on};
+
+/// The names, the first of which is that of the program which makes connections.
+const NAMES: [&str; 3] = [SSH, "scp", "sftp"];
+const SSH: &str = "ssh";
+
+/// The exit code of ssh for failures of its own.
+const FAILED: u8 = 255;
+
+/// The device and its numbers that have no input.
+const NULL: &str = "/dev/null";
+
+/// The name under which this program runs, if it stands for another one.
+pub fn name(arguments: &[OsString]) -> Option<&'static str> {
+    let own = Path::new(arguments.first()?).file_name()?;
+    NAMES.into_iter().find(|name| own == OsStr::new(name))
+}
+
+/// Runs as the program of this name. Returns the exit code.
+pub fn run(name: &'static str, arguments: &[OsString]) -> u8 {
+    let arguments = arguments.get(1..).unwrap_or_default();
+    let ran = match guarded::in_force() {
+        None => Err(real(name, arguments, None)),
+        Some(_) if name != SSH => own_ssh().map(|ssh| real(name, arguments, Some(&ssh))).and_then(Err),
+        // It prints its version only.
+        Some(_) if arguments == [OsStr::new("-V")] => Err(real(name, arguments, None)),
+        Some((guard, request)) => through(&guard, &request, arguments),
+    };
+    ran.unwrap_or_else(|failure| {
+        complain(format_args!("{name}: {failure}"));
+        FAILED
+    })
+}
+
+/// Becomes the real program, which connects with `ssh`. Returns only if it cannot.
+fn real(name: &str, arguments: &[OsString], ssh: Option<&Path>) -> Failure {
+    let Some(program) = other_in_path(name) else {
+        return Failure::new(format!("the real `{name}` is not in PATH; install the OpenSSH client"));
+    };
+    let mut command = Command::new(&program);
+    if let Some(ssh) = ssh {
+        command.arg("-S").arg(ssh);
+    }
+    let error = command.args(arguments).exec();
+    Failure::new(format!("{} cannot be started ({error})", program.display()))
+}
+
+/// The path in PATH under which this program is ssh.
+fn own_ssh() -> Result<PathBuf, Failure> {
+    let own = std::env::current_exe().and_then(|own| own.canonicalize())?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut found = std::env::split_paths(&path).map(|folder| folder.join(SSH));
+    let is_own = |ssh: &PathBuf| is_program(ssh) && ssh.canonicalize().is_ok_and(|found| found == own);
+    found.find(is_own).ok_or_else(|| {
+        Failure::new("`ssh` in PATH is not opsctl; link opsctl as `ssh` into a folder of PATH".to_owned())
+    })
+}
+
+/// Makes a call through the broker of a guard.
+fn through(guard: &Address, request: &Request, arguments: &[OsString]) -> Result<u8, Failure> {
+    let payload: Vec<u8> =
+        arguments.iter().flat_map(|word| word.as_bytes().iter().copied().chain([0])).collect();
+    let has_stdin = has_stdin();
+    let stream = guard_link::begin(guard, Call::Ssh { has_stdin }, &payload, request)?;
+    let input = stream.try_clone()?;
+    // It ends with the process, or when the guard reads no more.
+    thread::spawn(move || send_stdin(has_stdin, &input));
+    match caller::reply(&stream) {
+        Ok(Reply::Runs) => {}
+        Ok(Reply::Refused(why)) => {
+            complain_as_is(why);
+            return Ok(FAILED);
+        }
+        Ok(_) => return Err(guard_link::unexpected().into()),
+        Err(error) => return Err(Failure::new(format!("the guard ended before it answered ({error})"))),
+    }
+    receive(&stream).map_err(|error| {
+        let why = match error.kind() {
+            io::ErrorKind::UnexpectedEof => "the guard has ended the call".to_owned(),
+            _ => error.to_string(),
+        };
+        Failure::new(format!("{why}; how the command ended is not known"))
+    })
+}
+
+/// Whether stdin is open and not the empty device.
+fn has_stdin() -> bool {
+    let own = rustix::fs::fstat(rustix::stdio::stdin());
+    let null = Path::new(NULL).metadata();
+    let is_null = |own: &rustix::fs::Stat| {
+        use std::os::unix::fs::MetadataExt as _;
+        null.is_ok_and(|null| null.file_type().is_char_device() && null.rdev() == own.st_rdev)
+    };
+    own.is_ok_and(|own| !is_null(&own))
+}
+
+/// Sends stdin to its end.
+fn send_stdin(has_stdin: bool, mut stream: &UnixStream) -> io::Result<()> {
+    use io::Write as _;
+
+    let mut frame = vec![0; HEAD + MOST];
+    let mut length = usize::from(has_stdin);
+    while length > 0 {
+        let data = frame.get_mut(HEAD..).unwrap_or_default();
+        length = match rustix::io::read(rustix::stdio::stdin(), data) {
+            Err(rustix::io::Errno::INTR) => continue,
+            read => read.unwrap_or(0),
+        };
+        if let Some(start) = frame.first_chunk_mut().filter(|_| length > 0) {
+            *start = head(Kind::Stdin, length);
+            stream.write_all(frame.get(..HEAD + length).unwrap_or_default())?;
+        }
+    }
+    stream.write_all(&head(Kind::Stdin, 0))
+}
+
+/// Passes on what the program prints, until it ends. Returns its exit code.
+fn receive(mut stream: &UnixStream) -> io::Result<u8> {
+    use io::Read as _;
+
+    let mut data = vec![0; MOST];
+    loop {
+        let mut bytes = [0; HEAD];
+        stream.read_exact(&mut bytes)?;
+        let (kind, length) = read_head(bytes)?;
+        let data = data.get_mut(..length).unwrap_or_default();
+        stream.read_exact(data)?;
+        match kind {
+            Kind::Stdout => pass_on(Stream::Stdout, data)?,
+            // Errors of stderr cannot be reported.
+            Kind::Stderr => drop(pass_on(Stream::Stderr, data)),
+            Kind::Exit => return Ok(data.first().copied().unwrap_or(FAILED)),
+            Kind::Stdin => return Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! The gates before servers: a guard, the agent's side without credentials, and real servers.
+#![cfg(test)]
+
+#[path = "../support/guard_process.rs"]
+mod guard_process;
+mod host;
+#[path = "../support/sandbox.rs"]
+mod sandbox;
+mod ssh;

@@ -1,0 +1,408 @@
+//! The broker of ssh, with real clients against a real sshd.
+
+use std::io::{Read as _, Write as _};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::host::Place;
+use crate::sandbox::{denied, passes};
+
+/// Asserts the exit code of a shell command on the agent's side; returns what it printed.
+fn ends_with(place: &Place, code: i32, text: &str) -> (String, String) {
+    let (found, stdout, stderr) = place.said(text);
+    assert_eq!(found, Some(code), "{text}\nstdout: {stdout}\nstderr: {stderr}");
+    (stdout, stderr)
+}
+
+/// Asserts that a shell command on the agent's side fails; returns what it printed on stderr. Of programs that call ssh, the exit code
+/// depends on what they notice first.
+fn fails(place: &Place, text: &str) -> String {
+    let (found, stdout, stderr) = place.said(text);
+    assert_ne!(found, Some(0), "{text}\nstdout: {stdout}\nstderr: {stderr}");
+    stderr
+}
+
+/// Waits until a condition holds.
+fn until(what: &str, holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < Duration::from_secs(10), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn commands_run_with_their_streams_and_exit_codes() {
+    let place = Place::new();
+    assert_eq!(
+        ends_with(&place, 3, "ssh ie01 'echo out; echo err >&2; exit 3'"),
+        ("out\n".into(), "err\n".into())
+    );
+    for host in ["192.0.2.1", "ie01.lan", "-p 22 ie01", "ssh://ie01"] {
+        assert_eq!(ends_with(&place, 0, &format!("ssh {host} echo a \"b  c\"")).0, "a b c\n", "{host}");
+    }
+    // Several lines and bytes that are not UTF-8, options of the client, and options after the host.
+    assert_eq!(ends_with(&place, 0, "ssh ie01 $'echo a\\necho b'").0, "a\nb\n");
+    assert_eq!(place.run("ssh ie01 $'printf \\'\\xff\\xfe\\''").stdout, b"\xff\xfe");
+    assert_eq!(
+        ends_with(&place, 0, "ssh -q -T -n -v -C -4 -x -o ConnectTimeout=5 ie01 -o BatchMode=yes echo x").0,
+        "x\n"
+    );
+    assert_eq!(ends_with(&place, 0, "ssh -o RemoteCommand='echo x; echo y' ie01").0, "x\ny\n");
+    // A terminal: not without one here, and with force.
+    assert_eq!(ends_with(&place, 0, "ssh -t ie01 'test -t 1 || echo none'").0, "none\n");
+    assert_eq!(ends_with(&place, 0, "ssh -tt ie01 'test -t 1 && echo terminal'").0, "terminal\n");
+    // A command that a signal ends.
+    ends_with(&place, 255, "ssh ie01 'kill -9 $$'");
+}
+
+#[test]
+fn long_commands_run_and_too_long_ones_fail_as_with_ssh() {
+    let place = Place::at_tier(3, "policy: {tiers: {3: {effects: [reads, changes, unknown]}}}\n");
+    for length in [100_000, 130_000] {
+        let call = format!("ssh ie01 \"echo $(printf '%{length}s' | tr ' ' x)\" | wc -c");
+        assert_eq!(ends_with(&place, 0, &call).0.trim(), (length + 1).to_string());
+    }
+    let (_, stderr) = ends_with(&place, 1, "x=$(printf '%100000s' | tr ' ' x); ssh ie01 echo $x $x");
+    assert!(stderr.contains("Argument list too long"), "{stderr}");
+    // More than the reader follows.
+    let usual = Place::new();
+    let (_, stderr) = ends_with(&usual, 255, "ssh ie01 \"echo $(printf '%130000s' | tr ' ' x)\"");
+    assert!(stderr.contains("Tier 3 only runs what opsctl understands"), "{stderr}");
+}
+
+#[test]
+fn twenty_megabytes_pass_unchanged_each_way() {
+    let place = Place::new();
+    ends_with(&place, 0, "head -c 20000000 /dev/urandom >up && ssh ie01 \"cat >$H/up\" <up && cmp up $H/up");
+    ends_with(&place, 0, "ssh ie01 \"cat $H/up\" | cmp - up");
+    ends_with(&place, 0, "ssh ie01 cat <up | cmp - up");
+    ends_with(&place, 0, "seq 2000000 >text; ssh ie01 cat <text | cmp - text");
+}
+
+#[test]
+fn options_that_weaken_or_redirect_are_refused_in_one_line() {
+    let place = Place::new();
+    for option in [
+        "-J x",
+        "-L 1:h:2",
+        "-A",
+        "-F /tmp/x",
+        "-i /tmp/x",
+        "-W h:1",
+        "-N",
+        "-M",
+        "-o ProxyCommand=x",
+        "-o StrictHostKeyChecking=no",
+        "-Z",
+    ] {
+        let (stdout, stderr) = ends_with(&place, 255, &format!("ssh {option} ie01 touch $H/ran"));
+        assert!(
+            stdout.is_empty() && stderr.contains("is refused: ") && stderr.lines().count() == 1,
+            "{stderr}"
+        );
+    }
+    for (call, why) in [
+        ("ssh evil.example id", "`evil.example` is not in hosts.yaml"),
+        ("ssh tv id", "`tv` has no `ssh`"),
+        ("ssh bob@ie01 id", "leave the user out"),
+        ("ssh -p 2222 ie01 id", "leave the port out"),
+        ("ssh ie01", "no interactive shell"),
+        ("ssh -s ie01 netconf", "the subsystem `netconf` is refused"),
+    ] {
+        let (_, stderr) = ends_with(&place, 255, call);
+        assert!(stderr.contains(why) && stderr.lines().count() == 1, "{call}: {stderr}");
+    }
+    assert!(!place.path("ran").exists());
+}
+
+#[test]
+fn a_host_that_cannot_be_reached_ends_with_255_and_the_reason() {
+    let place = Place::new();
+    std::fs::write(place.path("known_hosts"), "").unwrap();
+    let (_, stderr) = ends_with(&place, 255, "ssh ie01 id");
+    assert!(stderr.contains("Host key verification failed"), "{stderr}");
+}
+
+#[test]
+fn a_third_restart_is_refused_and_not_run() {
+    let place = Place::new();
+    for _ in 0..2 {
+        ends_with(&place, 0, "ssh ie01 docker restart jellyfin");
+    }
+    let (_, stderr) = ends_with(&place, 255, "ssh ie01 'docker restart jellyfin'");
+    assert!(stderr.contains("Cooldown limit"), "{stderr}");
+    assert_eq!(place.ran(), "docker restart jellyfin\n".repeat(2));
+    ends_with(&place, 255, "ssh ie01 reboot");
+    let settled = place.guarded.guard.sql("SELECT count(*) FROM cooldown_actions");
+    assert_eq!(settled, "2");
+}
+
+#[test]
+fn a_call_that_the_hook_has_allowed_counts_once() {
+    let place = Place::new();
+    let command = "ssh ie01 docker restart jellyfin";
+    passes(&place.guarded.agent.before("t1", command));
+    ends_with(&place, 0, command);
+    passes(&place.guarded.agent.after("t1", command));
+    assert_eq!(place.guarded.guard.sql("SELECT count(*) FROM cooldown_actions"), "1");
+    // A script whose restarts the hook cannot see: the gate counts each.
+    ends_with(&place, 0, command);
+    let reason = denied(&place.guarded.agent.before("t2", command));
+    assert!(reason.contains("Cooldown limit"), "{reason}");
+    ends_with(&place, 255, command);
+    assert_eq!(place.ran(), "docker restart jellyfin\n".repeat(2));
+}
+
+#[test]
+fn scripts_on_stdin_are_read_before_they_run() {
+    let place = Place::new();
+    for call in ["ssh ie01 bash -s", "ssh ie01 sh", "ssh ie01", "ssh -T ie01 'cat | bash'"] {
+        assert_eq!(
+            ends_with(&place, 0, &format!("{call} <<<'echo from the script'")).0,
+            "from the script\n",
+            "{call}"
+        );
+        let (_, stderr) = ends_with(
+            &place,
+            255,
+            &format!("printf 'touch {}\\nreboot\\n' | {call}", place.path("ran").display()),
+        );
+        assert!(stderr.contains("reboot"), "{call}: {stderr}");
+    }
+    ends_with(&place, 0, "ssh ie01 bash -s <<<'docker restart jellyfin'");
+    ends_with(&place, 0, "ssh ie01 xargs docker restart <<<jellyfin");
+    ends_with(&place, 255, "ssh ie01 bash -s <<<'docker restart jellyfin'");
+    let (_, stderr) = ends_with(&place, 255, "head -c 1100000 /dev/zero | tr '\\0' '#' | ssh ie01 bash");
+    assert!(stderr.contains("more than 1 MiB"), "{stderr}");
+    let (_, stderr) = ends_with(&place, 255, "head -c 1000 /dev/urandom | ssh ie01 bash");
+    assert!(stderr.contains("is not text"), "{stderr}");
+    assert!(!place.path("ran").exists());
+    assert_eq!(place.ran(), "docker restart jellyfin\n".repeat(2));
+}
+
+#[test]
+fn secrets_are_removed_from_output_but_not_from_data() {
+    let place = Place::new();
+    let (stdout, stderr) = ends_with(
+        &place,
+        1,
+        "ssh ie01 'echo DB_PASSWORD=hunter2; echo token: ghp_0123456789abcdefghijABCDEFGHIJ012345 >&2; exit 1'",
+    );
+    assert_eq!((stdout.as_str(), stderr.contains("ghp_")), ("DB_PASSWORD=[redacted]\n", false), "{stderr}");
+    // Output that comes in pieces arrives in pieces.
+    let mut child =
+        place.command("ssh ie01 'echo first; sleep 5; echo last'").stdout(Stdio::piped()).spawn().unwrap();
+    let began = Instant::now();
+    let mut first = [0; 6];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    assert!(began.elapsed() < Duration::from_secs(4));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let open = Place::at_tier(3, "policy: {redact_output: false}\n");
+    assert_eq!(ends_with(&open, 0, "ssh ie01 echo DB_PASSWORD=hunter2").0, "DB_PASSWORD=hunter2\n");
+}
+
+#[test]
+fn a_session_of_tier_1_only_reads() {
+    let place = Place::at_tier(1, "");
+    ends_with(&place, 0, "ssh ie01 uptime");
+    let (_, stderr) = ends_with(&place, 255, "ssh ie01 \"touch /etc/opsctl-test\"");
+    assert!(stderr.contains("Tier 1 only reads"), "{stderr}");
+    for call in ["scp f ie01:/srv/f", "scp -O f ie01:/srv/f", "echo put f /srv/f | sftp -b - ie01"] {
+        let (_, stderr) = ends_with(&place, 1, &format!("echo x >f; {call}"));
+        assert!(stderr.contains("Tier 1 only reads"), "{call}: {stderr}");
+    }
+}
+
+#[test]
+fn files_are_copied_with_the_rules_for_their_paths() {
+    let place = Place::at_tier(3, "policy: {protect: [{path: /srv/protected/**, where: any}]}\n");
+    std::fs::create_dir(place.path("d")).unwrap();
+    for mode in ["", "-O"] {
+        ends_with(
+            &place,
+            0,
+            &format!("head -c 300000 /dev/urandom >f; scp -q {mode} f ie01:$H/f && cmp f $H/f"),
+        );
+        ends_with(&place, 0, &format!("scp -q {mode} ie01:$H/f g && cmp g $H/f; rm g $H/f"));
+        ends_with(
+            &place,
+            0,
+            &format!(
+                "mkdir -p t/u; cp f t/u/; chmod 640 t/u/f; scp -q -r -p {mode} t ie01:$H/d && cmp f $H/d/t/u/f && test $(stat -c %a $H/d/t/u/f) = 640; rm -r $H/d/t"
+            ),
+        );
+        let (_, stderr) = ends_with(&place, 1, &format!("scp {mode} f ie01:/srv/protected/x"));
+        assert!(stderr.contains("Protected: ") && stderr.contains("/srv/protected/x"), "{mode}: {stderr}");
+        let (_, stderr) = ends_with(&place, 1, &format!("scp {mode} ie01:/etc/shadow g"));
+        assert!(stderr.contains("/etc/shadow"), "{mode}: {stderr}");
+    }
+    ends_with(
+        &place,
+        0,
+        "printf 'put f %s/f\\nget %s/f h\\nls %s\\nchmod 600 %s/f\\nrename %s/f %s/i\\nrm %s/i\\n' $H $H $H $H $H $H $H | sftp -q -b - ie01; cmp f h",
+    );
+    let (_, stderr) = ends_with(&place, 1, "echo rm /srv/protected/x | sftp -b - ie01");
+    assert!(stderr.contains("Protected: ") && stderr.contains("/srv/protected/x"), "{stderr}");
+    ends_with(&place, 0, "echo ls / | sftp -s /usr/lib/openssh/sftp-server -b - ie01");
+}
+
+#[test]
+fn rsync_and_git_pass_by_direction_and_path() {
+    let place = Place::at_tier(3, "policy: {protect: [{path: /srv/protected/**, where: any}]}\n");
+    ends_with(&place, 0, "mkdir -p s/t; seq 1000 >s/t/f; rsync -a s/ ie01:$H/s/ && cmp s/t/f $H/s/t/f");
+    ends_with(&place, 0, "rsync -a ie01:$H/s/ back/ && cmp s/t/f back/t/f");
+    ends_with(&place, 0, "rsync -a --exclude x s/t/f ie01:$H/one && cmp s/t/f $H/one");
+    let stderr = fails(&place, "rsync -a s/ ie01:/srv/protected/x");
+    assert!(stderr.contains("Protected: ") && stderr.contains("/srv/protected"), "{stderr}");
+    let stderr = fails(&place, "rsync -a --rsync-path=\"sh -c 'reboot'; rsync\" s/ ie01:$H/s/");
+    assert!(stderr.contains("reboot"), "{stderr}");
+    let git = "git -c init.defaultBranch=work -c user.name=a -c user.email=a@b";
+    ends_with(
+        &place,
+        0,
+        &format!(
+            "{git} init -q --bare $H/r.git; {git} init -q w; cd w; echo x >f; {git} add f; {git} commit -qm x; {git} push -q ie01:$H/r.git work"
+        ),
+    );
+    ends_with(&place, 0, &format!("{git} clone -q ie01:$H/r.git c && cmp c/f w/f"));
+    let (code, _, stderr) = place.said(&format!("cd w; {git} push ie01:$H/r.git work:main"));
+    assert!(
+        code != Some(0) && stderr.contains("push-to-main") || stderr.contains("pull request"),
+        "{stderr}"
+    );
+    assert_eq!(ends_with(&place, 0, &format!("{git} ls-remote ie01:$H/r.git")).0.lines().count(), 2);
+}
+
+#[test]
+fn a_killed_client_ends_its_call_and_a_guard_that_ends_all_calls() {
+    let mut place = Place::new();
+    let calls = |place: &Place| {
+        let found = Command::new("pgrep")
+            .args(["-f", &format!("{}.* sleep 41", place.path("config").display())])
+            .output()
+            .unwrap();
+        String::from_utf8_lossy(&found.stdout).lines().count()
+    };
+    let start =
+        |place: &Place| place.command("exec ssh ie01 sleep 41").stdin(Stdio::piped()).spawn().unwrap();
+    let mut client = start(&place);
+    until("the call does not begin", || calls(&place) == 1);
+    client.kill().unwrap();
+    client.wait().unwrap();
+    until("the call goes on", || calls(&place) == 0);
+    // With input that waits, too.
+    let mut client = start(&place);
+    let mut stdin = client.stdin.take().unwrap();
+    std::thread::spawn(move || stdin.write_all(&vec![0; 4_000_000]));
+    until("the call does not begin", || calls(&place) == 1);
+    client.kill().unwrap();
+    client.wait().unwrap();
+    until("the call goes on", || calls(&place) == 0);
+    let mut client = start(&place);
+    until("the call does not begin", || calls(&place) == 1);
+    let began = Instant::now();
+    assert_eq!(place.guarded.end(), Some(0));
+    assert_eq!(client.wait().unwrap().code(), Some(255));
+    assert!(began.elapsed() < Duration::from_secs(5));
+    until("the call goes on", || calls(&place) == 0);
+    place.guarded.start();
+    ends_with(&place, 0, "ssh ie01 true");
+}
+
+#[test]
+fn without_a_guard_the_real_programs_run() {
+    let place = Place::new();
+    let (stdout, stderr) = ends_with(&place, 0, "unset CLAUDEOPS_GUARD; ssh -V");
+    assert!(stdout.is_empty() && stderr.contains("OpenSSH"), "{stderr}");
+    ends_with(&place, 0, "unset CLAUDEOPS_GUARD; ssh -G ie01 | grep -q '^hostname ie01$'");
+}
+
+#[test]
+fn a_gate_that_watches_lets_pass_and_records() {
+    let place = Place::at_tier(1, "policy: {watch: [ssh]}\n");
+    ends_with(&place, 0, "ssh ie01 docker restart jellyfin");
+    assert_eq!(place.ran(), "docker restart jellyfin\n");
+    assert_eq!(place.guarded.guard.sql("SELECT count(*) FROM cooldown_actions"), "1");
+    let report = place.guarded.guard.opsctl(&["gate", "report"], b"");
+    assert!(report.stdout.contains("docker restart jellyfin"), "{report:?}");
+}
+
+/// The median of the times that a command takes.
+fn median(times: usize, command: impl Fn() -> Command) -> Duration {
+    let once = |_| {
+        let began = Instant::now();
+        assert!(command().stdin(Stdio::null()).stdout(Stdio::null()).status().unwrap().success());
+        began.elapsed()
+    };
+    let mut taken: Vec<Duration> = (0..times).map(once).collect();
+    taken.sort_unstable();
+    taken[times / 2]
+}
+
+#[test]
+#[ignore = "measures a release on an idle machine: OPSCTL_PROGRAM names it"]
+fn a_call_takes_little_longer_than_on_a_shared_connection() {
+    let place = Place::new();
+    ends_with(&place, 0, "ssh ie01 true");
+    let socket = place.path("master");
+    let with = |arguments: &[&str]| {
+        let mut command = place.direct();
+        command.arg("-S").arg(&socket).args(arguments);
+        command
+    };
+    assert!(with(&["-fNTM", "ie01.lan"]).stderr(Stdio::null()).status().unwrap().success());
+    let broker = |text: &str| {
+        let mut command = place.command("");
+        let found = place.command(text);
+        let mut own = Command::new(place.path("agent/ssh"));
+        own.env_clear().envs(found.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        own.args(["ie01", text]).current_dir(place.guarded.agent.path("."));
+        std::mem::swap(&mut command, &mut own);
+        command
+    };
+    let direct = |text: &str| {
+        let mut command = place.direct();
+        command.args(["ie01.lan", text]);
+        command
+    };
+    let shared = |text: &str| with(&["ie01.lan", text]);
+    for text in ["true", "head -c 1073741824 /dev/zero"] {
+        let times = if text == "true" { 31 } else { 3 };
+        let [direct, shared, broker] =
+            [median(times, || direct(text)), median(times, || shared(text)), median(times, || broker(text))];
+        println!("{text}: direct {direct:?}, shared connection {shared:?}, broker {broker:?}");
+    }
+    let _ = with(&["-O", "exit", "ie01.lan"]).stderr(Stdio::null()).status();
+}
+
+#[test]
+fn two_hundred_calls_take_little_memory_and_leave_hooks_their_turns() {
+    let place = Place::new();
+    ends_with(&place, 0, "ssh ie01 true");
+    let mut clients: Vec<_> = (0..200)
+        .map(|_| {
+            place
+                .command("exec ssh ie01 'echo x; cat'")
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    for client in &mut clients {
+        let mut first = [0; 2];
+        client.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+    }
+    let status = std::fs::read_to_string(format!("/proc/{}/status", place.guarded.pid())).unwrap();
+    let resident = status.lines().find(|line| line.starts_with("VmRSS")).unwrap().to_owned();
+    println!("{resident}");
+    let (_, stderr) = ends_with(&place, 255, "ssh ie01 id");
+    assert!(stderr.contains("runs 200 calls"), "{stderr}");
+    passes(&place.guarded.agent.before("t1", "docker restart jellyfin"));
+    for mut client in clients {
+        drop(client.stdin.take());
+        assert_eq!(client.wait().unwrap().code(), Some(0));
+    }
+}
