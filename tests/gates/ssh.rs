@@ -320,6 +320,26 @@ fn without_a_guard_the_real_programs_run() {
 }
 
 #[test]
+fn the_doctor_finds_ways_that_pass_by_the_guard() {
+    let place = Place::new();
+    let doctor = "opsctl doctor --only 'server credentials'";
+    assert!(ends_with(&place, 0, doctor).0.contains("none: this user reaches servers through the guard"));
+    for (prepare, found) in [
+        ("mkdir .ssh; cp $H/user .ssh/", ".ssh/user"),
+        ("eval $(ssh-agent -a agent.sock) >/dev/null; trap 'kill $SSH_AGENT_PID' EXIT", "agent.sock"),
+        ("PATH=/usr/bin:$PATH", "`ssh` in PATH is /usr/bin/ssh, not opsctl"),
+        (
+            "mkdir run run/podman; nc -klU run/podman/podman.sock & trap \"kill $!\" EXIT; until [ -S run/podman/podman.sock ]; do sleep 0.1; done; export XDG_RUNTIME_DIR=run",
+            "podman.sock",
+        ),
+        ("echo 'token: x' >kube; export KUBECONFIG=kube", "kube"),
+    ] {
+        let (stdout, _) = ends_with(&place, 0, &format!("rm -rf .ssh; {prepare}; $H/agent/{doctor}"));
+        assert!(stdout.contains(found) && stdout.contains("warning"), "{prepare}: {stdout}");
+    }
+}
+
+#[test]
 fn a_gate_that_watches_lets_pass_and_records() {
     let place = Place::at_tier(1, "policy: {watch: [ssh]}\n");
     ends_with(&place, 0, "ssh ie01 docker restart jellyfin");

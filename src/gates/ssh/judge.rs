@@ -13,6 +13,7 @@ use crate::machine::request::Request;
 use opsctl_inventory::Installation;
 use opsctl_policy::model::records::event::{HookCall, ToolCall, ToolResult};
 use opsctl_policy::model::rights::gate::Gate;
+use opsctl_reader::terms::effect::Effect;
 use opsctl_redact::{CallerSecrets, Redactor};
 
 /// Judges on behalf of a caller.
@@ -56,7 +57,9 @@ impl Judge<'_> {
             let call = HookCall::default();
             let explanation = explain(&call, &tool, request, true);
             let complaints: Vec<String> = explanation.complaints.iter().map(ToString::to_string).collect();
-            (explanation.effect(), explanation.actions().len(), complaints)
+            let effects = explanation.effects.iter().map(|part| part.effect);
+            let effects: Vec<Effect> = effects.filter(|effect| *effect != Effect::Reads).collect();
+            (effects, explanation.actions().len(), complaints)
         };
         self.ask(move |request| found(one, request) != found(other, request)).await.unwrap_or(true)
     }

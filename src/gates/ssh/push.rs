@@ -53,7 +53,8 @@ fn reference(line: &[u8]) -> Option<String> {
         name.chars().all(|c| c.is_alphanumeric() || "-_./@+#".contains(c)) && name.starts_with("refs/");
     let name = name.strip_prefix("refs/heads/").unwrap_or(name);
     let colon = if new.bytes().all(|byte| byte == b'0') { ":" } else { "" };
-    (is_id(old) && is_id(new) && is_plain).then(|| format!("{colon}{name}"))
+    // A name is no option.
+    (is_id(old) && is_id(new) && is_plain && !name.starts_with('-')).then(|| format!("{colon}{name}"))
 }
 
 #[cfg(test)]
@@ -84,6 +85,7 @@ mod tests {
             line(&format!("shallow {id}")),
             "zzzz".to_owned(),
             line(&format!("{id} {id} refs/heads/a;b")),
+            line(&format!("{id} {id} refs/heads/--dry-run")),
         ] {
             assert_eq!(references(other.as_bytes()), References::Unknown, "{other}");
         }

@@ -57,6 +57,11 @@ impl Files {
         Request { id, does }
     }
 
+    /// A request that opens a file is not passed on.
+    pub fn denied(&mut self, id: u32) {
+        self.requested.remove(&id);
+    }
+
     /// Reads a packet of the server, without its length.
     pub fn answer(&mut self, packet: &[u8]) {
         let mut reader = Reader(packet);
@@ -74,7 +79,8 @@ impl Files {
         Some(match kind {
             3 => {
                 let (path, flags) = (reader.path()?, reader.number()?);
-                if self.requested.len() >= MOST_OPEN {
+                // The answer to a number that is used twice could give a handle the other path.
+                if self.requested.len() >= MOST_OPEN || self.requested.contains_key(&id) {
                     return None;
                 }
                 self.requested.insert(id, path.clone());
@@ -264,6 +270,10 @@ mod tests {
         assert_eq!(files.request("ie01", &change).does, chmod);
         files.request("ie01", &packet(4, &[text("h0")]));
         assert_eq!(files.request("ie01", &change).does, Does::Unknown);
+        // A number that is used twice at once gives no handle another path.
+        let open = |path: &str| packet(3, &[text(path), number(1), number(0)]);
+        files.request("ie01", &open("/etc/x"));
+        assert_eq!(files.request("ie01", &open("/tmp/x")).does, Does::Unknown);
     }
 
     #[test]

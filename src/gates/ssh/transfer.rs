@@ -1,7 +1,7 @@
 //! Calls that state what they do only while they run: each request is judged before it passes.
 
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::OwnedReadHalf;
@@ -33,9 +33,12 @@ impl<'a> Transfer<'a> {
         loop {
             while let Some(packet) = next(&mut waiting)? {
                 let body = packet.get(LENGTH..).unwrap_or_default();
-                let Request { id, does } =
-                    self.files.lock().unwrap_or_else(PoisonError::into_inner).request(self.host, body);
+                let Request { id, does } = self.files().request(self.host, body);
+                let opens = matches!(does, Does::Command(_));
                 if let Err(reason) = self.allowed(does).await {
+                    if opens {
+                        self.files().denied(id);
+                    }
                     self.output.send(Kind::Stderr, format!("{reason}\n").as_bytes()).await?;
                     self.output.send(Kind::Stdout, &denied(id, &reason)).await?;
                 } else if to.write_all(&packet).await.is_err() {
@@ -56,7 +59,7 @@ impl<'a> Transfer<'a> {
         while from.read_buf(&mut waiting).await? > 0 {
             while let Some(packet) = next(&mut waiting)? {
                 let body = packet.get(LENGTH..).unwrap_or_default();
-                self.files.lock().unwrap_or_else(PoisonError::into_inner).answer(body);
+                self.files().answer(body);
                 self.output.send(Kind::Stdout, &packet).await?;
             }
         }
@@ -98,6 +101,10 @@ impl<'a> Transfer<'a> {
             return Ok(());
         }
         pass_input(from, to).await
+    }
+
+    fn files(&self) -> MutexGuard<'_, Files> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn allowed(&self, does: Does) -> Result<(), String> {

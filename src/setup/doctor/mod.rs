@@ -6,6 +6,7 @@ pub mod guard_files;
 pub mod hooks;
 mod network;
 mod prompts;
+mod reach;
 mod server;
 mod sides;
 mod state;
@@ -52,12 +53,16 @@ const CHECKS: [(&str, Check); 25] = [
     ("services", network::services),
 ];
 
+/// Checks with several findings.
+const SEVERAL: [(&str, fn(&Examined<'_>) -> Vec<Outcome>); 2] =
+    [(reach::CHECK, reach::checks), (sides::CHECK, sides::checks)];
+
 /// Checks that start other programs or wait for the network.
 const SLOW: [&str; 4] = ["client", "hosts", "services", sides::CHECK];
 
 /// The names of the checks.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    CHECKS.into_iter().map(|(name, _)| name).chain([sides::CHECK])
+    CHECKS.into_iter().map(|(name, _)| name).chain([reach::CHECK, sides::CHECK])
 }
 
 /// Runs the checks of this name, or all of them.
@@ -66,9 +71,10 @@ pub fn examine(examined: &Examined<'_>, only: Option<&str>) -> Vec<Finding> {
         |name: &str| only.is_none_or(|only| only == name) && !(examined.quick && SLOW.contains(&name));
     let checks = CHECKS.into_iter().filter(|(name, _)| is_wanted(name));
     let mut findings: Vec<Finding> = checks.map(|(name, check)| Finding::of(name, check(examined))).collect();
-    if is_wanted(sides::CHECK) {
-        findings
-            .extend(sides::checks(examined).into_iter().map(|outcome| Finding::of(sides::CHECK, outcome)));
+    for (name, check) in SEVERAL {
+        if is_wanted(name) {
+            findings.extend(check(examined).into_iter().map(|outcome| Finding::of(name, outcome)));
+        }
     }
     findings
 }
