@@ -22,7 +22,7 @@ const MOST_CALLS: usize = 9;
 /// How long a connection stays open without a call.
 const PERSIST: &str = "ControlPersist=600";
 
-/// What a connection of the guard does not do, whatever the configuration of its user states.
+/// What a connection of the guard does not do, also where the configuration of its user states it.
 const FIXED: [&str; 11] = [
     "-oBatchMode=yes",
     "-oClearAllForwardings=yes",

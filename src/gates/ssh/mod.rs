@@ -168,14 +168,14 @@ impl Broker {
                         return Err("it has no command, and no script on stdin: the broker opens no interactive shell; state the command".to_owned());
                     }
                     Some(script) => Stdin::Script(std::str::from_utf8(script).unwrap_or_default()),
-                    None if has_stdin => Stdin::Unknown,
-                    None => Stdin::Empty,
+                    // What the command does does not depend on its input, if it has any.
+                    None => Stdin::Plain,
                 };
                 stated::command(host, &text, stdin)
             }
             Work::Transfer(stated) => stated.clone()?.command,
             // Each of their requests is judged when it arrives.
-            Work::Push(_) | Work::Sftp => stated::command(host, "true", Stdin::Empty),
+            Work::Push(_) | Work::Sftp => stated::command(host, "true", Stdin::Plain),
         };
         let redacts = installation.policy.redact_output && work == Work::Command;
         let shown = match &work {
@@ -292,7 +292,7 @@ async fn passed(
 /// Whether a command may run what is on stdin: what the reader finds depends on it.
 async fn runs_stdin(host: &str, text: &str, judge: &Judge<'_>) -> bool {
     let with = |stdin| stated::command(host, text, stdin);
-    text.is_empty() || judge.differ(with(Stdin::Empty), with(Stdin::Unknown)).await
+    text.is_empty() || judge.differ(with(Stdin::Null), with(Stdin::Unknown)).await
 }
 
 async fn reply(output: &Output, reply: &Reply) -> io::Result<()> {

@@ -27,8 +27,10 @@ struct Transfers {
 /// What stdin of the command is.
 #[derive(Debug, Clone, Copy)]
 pub enum Stdin<'a> {
+    /// As of a command without redirection.
+    Plain,
     /// Empty.
-    Empty,
+    Null,
     /// Data that is not known.
     Unknown,
     /// A script, which has been read.
@@ -92,7 +94,8 @@ pub fn work(host: &str, asked: &Asked) -> Result<Work, String> {
 pub fn command(host: &str, text: &str, stdin: Stdin<'_>) -> String {
     let words = if text.is_empty() { host.to_owned() } else { format!("{host} {}", quoted(text)) };
     match stdin {
-        Stdin::Empty => format!("ssh {words} </dev/null"),
+        Stdin::Plain => format!("ssh {words}"),
+        Stdin::Null => format!("ssh {words} </dev/null"),
         Stdin::Unknown => format!("cat {HERE} | ssh {words}"),
         Stdin::Script(script) => {
             let mut end = "END".to_owned();
@@ -112,7 +115,7 @@ pub fn upload(path: &str) -> String {
 
 /// A copy within the host, which does the same to its files as a transfer, and the path.
 fn transfer(host: &str, asked: &Asked, (copy, path): (String, &str)) -> Stated {
-    let command = command(host, &copy, Stdin::Empty);
+    let command = command(host, &copy, Stdin::Plain);
     Stated { command, shown: format!("{}:{path}", asked.destination) }
 }
 
@@ -231,7 +234,7 @@ mod tests {
                 "/p",
             ),
         ] {
-            let command = command("ie01", copy, Stdin::Empty);
+            let command = command("ie01", copy, Stdin::Plain);
             let shown = format!("root@ie01:{path}");
             assert_eq!(stated(text), Work::Transfer(Ok(Stated { command, shown })), "{text}");
         }
@@ -276,12 +279,39 @@ mod tests {
     }
 
     #[test]
+    fn the_commands_of_the_corpus_act_on_a_host_as_here() {
+        use opsctl_reader::actions::read_command_on;
+        use opsctl_reader::catalogue::Catalogue;
+
+        let acts = |command: &str| read_command_on(command, None, Catalogue::default(), None).actions.len();
+        let (mut rows, mut wrong) = (0, Vec::new());
+        for file in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus")).unwrap() {
+            let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+            for line in text.lines() {
+                let row: serde_json::Value = serde_json::from_str(line).unwrap();
+                let text = row["command"].as_str().unwrap();
+                // A command on a host has no files of this machine and no arguments.
+                if row.get("files").is_none() && !["$1", "$@", "$#"].iter().any(|words| text.contains(words))
+                {
+                    rows += 1;
+                    let script = command("ie01", "bash -s", Stdin::Script(text));
+                    let stated = [command("ie01", text, Stdin::Plain), script].map(|command| acts(&command));
+                    if stated.iter().any(|found| *found < acts(text)) {
+                        wrong.push(format!("{text}: {} here, {stated:?} there", acts(text)));
+                    }
+                }
+            }
+        }
+        assert!(rows > 500 && wrong.is_empty(), "{} of {rows}:\n{}", wrong.len(), wrong.join("\n"));
+    }
+
+    #[test]
     fn a_script_cannot_end_its_own_statement() {
         let text = command("ie01", "bash -s", Stdin::Script("echo END\nEND\nEND_\nreboot"));
         assert!(
             text.starts_with("ssh ie01 'bash -s' <<'END__'\n") && text.ends_with("reboot\nEND__\n"),
             "{text}"
         );
-        assert_eq!(command("ie01", "echo 'a'", Stdin::Empty), r"ssh ie01 'echo '\''a'\''' </dev/null");
+        assert_eq!(command("ie01", "echo 'a'", Stdin::Null), r"ssh ie01 'echo '\''a'\''' </dev/null");
     }
 }
