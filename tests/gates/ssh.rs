@@ -4,6 +4,11 @@ use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use opsctl::machine::link::address::Address;
+use opsctl::machine::link::caller;
+use opsctl::machine::link::message::{Call, RecordCall, Request, SessionFacts};
+use opsctl_ledger::sessions::client_runs::NewRun;
+
 use crate::host::Place;
 use crate::sandbox::{denied, passes};
 
@@ -212,6 +217,22 @@ fn a_session_of_tier_1_only_reads() {
     for call in ["scp f ie01:/srv/f", "scp -O f ie01:/srv/f", "echo put f /srv/f | sftp -b - ie01"] {
         let (_, stderr) = ends_with(&place, 1, &format!("echo x >f; {call}"));
         assert!(stderr.contains("Tier 1 only reads"), "{call}: {stderr}");
+    }
+}
+
+#[test]
+fn the_guards_record_of_the_session_determines_the_tier() {
+    let place = Place::new();
+    let new = NewRun { session: "s1".into(), tier: 1, model: "m".into(), log: None, parent: None };
+    let request =
+        Request { version: 1, call: Call::Record(RecordCall::Begin(new)), session: SessionFacts::default() };
+    let address = Address::Unix(place.guarded.socket());
+    caller::call(&address, (&request, &[]), Duration::from_secs(5), &mut |_| serde_json::Value::Null)
+        .unwrap();
+    for stated in ["", "CLAUDE_SESSION_ID=s1 ", "CLAUDE_SESSION_ID=other ", "CLAUDEOPS_TIER= "] {
+        ends_with(&place, 0, &format!("{stated}ssh ie01 uptime"));
+        let (_, stderr) = ends_with(&place, 255, &format!("{stated}ssh ie01 touch /etc/opsctl-test"));
+        assert!(stderr.contains("Tier 1 only reads"), "{stated}: {stderr}");
     }
 }
 

@@ -8,9 +8,12 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use std::time::Duration;
+
 use tempfile::TempDir;
 use tokio::process::Command;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
 
 use super::hosts::Destination;
 use crate::machine::link::address;
@@ -36,6 +39,9 @@ const FIXED: [&str; 11] = [
     "-oConnectTimeout=15",
     "-oLogLevel=ERROR",
 ];
+
+/// How long a connection may take to end.
+const TO_END: Duration = Duration::from_secs(2);
 
 /// Variables of the guard that ssh does not get.
 const KEPT: [&str; 5] =
@@ -117,8 +123,8 @@ impl Connections {
         for connection in open.into_values().flatten() {
             if let Ok(mut exit) = command(&connection.socket) {
                 exit.args(["-O", "exit"]).args(connection.destination.arguments());
-                exit.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-                let _ = exit.status().await;
+                exit.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+                let _ = timeout(TO_END, exit.status()).await;
             }
         }
     }

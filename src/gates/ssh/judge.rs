@@ -6,6 +6,7 @@ use tokio::task::spawn_blocking;
 use crate::gates::admission::{Admission, Ticket, admit};
 use crate::gates::peer;
 use crate::guard::explain::explain;
+use crate::guard::process::socket::veil::Veil;
 use crate::machine::environment::Environment;
 use crate::machine::installation;
 use crate::machine::link::message::SessionFacts;
@@ -36,9 +37,11 @@ impl Judge<'_> {
             Admission::Passes(ticket) => Ok(ticket),
             Admission::Refused(reason) => Err(opsctl_redact::text(&reason).into_owned()),
         });
-        admitted
+        let veil = Veil::new(self.own, &self.facts);
+        let admitted = admitted
             .await
-            .unwrap_or_else(|| Err("a defect of opsctl stopped the check; please report it".to_owned()))
+            .unwrap_or_else(|| Err("a defect of opsctl stopped the check; please report it".to_owned()));
+        admitted.map_err(|reason| veil.text(&reason))
     }
 
     /// Records how a command has ended.

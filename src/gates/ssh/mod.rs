@@ -53,6 +53,10 @@ const LONGEST_SCRIPT: usize = 1024 * 1024;
 /// How long a script may take to arrive.
 const SCRIPT_TIME: Duration = Duration::from_mins(10);
 
+/// The most bytes of arguments, and of what a caller states of its session.
+const ARGUMENTS: usize = 256 * 1024;
+const FACTS: usize = 64 * 1024;
+
 /// The exit code of ssh for failures of its own.
 const FAILED: u8 = 255;
 
@@ -112,6 +116,12 @@ impl Broker {
         let (mut from, to) = stream.into_split();
         let output = Output::new(to);
         let judge = Judge { facts, uid, own, turns };
+        if arguments.len() > ARGUMENTS || serde_json::to_vec(&judge.facts)?.len() > FACTS {
+            let why =
+                "the arguments or the environment are too long; copy the command to a script on the host"
+                    .to_owned();
+            return reply(&output, &Reply::Refused(why)).await;
+        }
         let Ok(_place) = self.calls.try_acquire() else {
             let why = format!("the guard runs {MOST_CALLS} calls of ssh already; try again later");
             return reply(&output, &Reply::Refused(why)).await;
@@ -180,7 +190,11 @@ impl Broker {
         let redacts = installation.policy.redact_output && work == Work::Command;
         let shown = match &work {
             Work::Transfer(Ok(stated)) => stated.shown.clone(),
-            _ => text.trim().to_owned(),
+            // A person has read the script in the call that was approved.
+            _ => match &script {
+                Some(script) => String::from_utf8_lossy(script).trim().to_owned(),
+                None => text.trim().to_owned(),
+            },
         };
         let ticket = judge.admit(command, shown).await?;
         Ok(Plan { asked, destination, work, script, ticket, redacts })

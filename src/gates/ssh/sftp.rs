@@ -24,6 +24,8 @@ pub enum Does {
     Passes,
     /// The same as this command.
     Command(String),
+    /// The same as this command, which writes to a path, as programs write it with the host.
+    Writes(String, String),
     /// Something that cannot be determined.
     Unknown,
 }
@@ -78,6 +80,8 @@ impl Files {
         let remote = |command: String| Does::Command(format!("ssh {host} {}", quoted(&command)));
         Some(match kind {
             3 => {
+                let mut own = Reader(reader.0);
+                let shown = format!("{host}:{}", String::from_utf8_lossy(own.bytes()?));
                 let (path, flags) = (reader.path()?, reader.number()?);
                 // The answer to a number that is used twice could give a handle the other path.
                 if self.requested.len() >= MOST_OPEN || self.requested.contains_key(&id) {
@@ -86,7 +90,10 @@ impl Files {
                 self.requested.insert(id, path.clone());
                 match flags & WRITES {
                     0 => remote(format!("cat {path}")),
-                    _ => remote(upload(&path)),
+                    _ => match remote(upload(&path)) {
+                        Does::Command(command) => Does::Writes(command, shown),
+                        does => does,
+                    },
                 }
             }
             4 => {
@@ -241,7 +248,14 @@ mod tests {
                 r"ssh ie01 'ln '\''/a'\'' '\''/b'\'''",
             ),
         ] {
-            assert_eq!(does(kind, &parts), Does::Command(command.to_owned()));
+            let found = match does(kind, &parts) {
+                Does::Writes(command, shown) => {
+                    assert_eq!(shown, "ie01:/etc/x");
+                    Does::Command(command)
+                }
+                found => found,
+            };
+            assert_eq!(found, Does::Command(command.to_owned()));
         }
         for kind in [5, 6, 7, 8, 11, 12, 16, 17, 19] {
             assert_eq!(does(kind, &[text("/x")]), Does::Passes);

@@ -34,7 +34,7 @@ impl<'a> Transfer<'a> {
             while let Some(packet) = next(&mut waiting)? {
                 let body = packet.get(LENGTH..).unwrap_or_default();
                 let Request { id, does } = self.files().request(self.host, body);
-                let opens = matches!(does, Does::Command(_));
+                let opens = matches!(does, Does::Command(_) | Does::Writes(..));
                 if let Err(reason) = self.allowed(does).await {
                     if opens {
                         self.files().denied(id);
@@ -107,14 +107,17 @@ impl<'a> Transfer<'a> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    async fn admitted(&self, command: String, shown: String) -> Result<(), String> {
+        let ticket = self.judge.admit(command, shown).await?;
+        self.judge.settle(ticket, 0).await;
+        Ok(())
+    }
+
     async fn allowed(&self, does: Does) -> Result<(), String> {
         match does {
             Does::Passes => Ok(()),
-            Does::Command(command) => {
-                let ticket = self.judge.admit(command.clone(), command).await?;
-                self.judge.settle(ticket, 0).await;
-                Ok(())
-            }
+            Does::Command(command) => self.admitted(command.clone(), command).await,
+            Does::Writes(command, shown) => self.admitted(command, shown).await,
             Does::Unknown => Err("the request is refused: what it does cannot be determined".to_owned()),
         }
     }

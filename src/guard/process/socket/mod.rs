@@ -11,7 +11,7 @@ mod rates;
 mod record;
 mod repeats;
 mod stated;
-mod veil;
+pub mod veil;
 mod verb;
 
 use std::io;

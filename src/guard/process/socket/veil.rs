@@ -33,20 +33,21 @@ impl Veil {
         Ok(value)
     }
 
+    /// A text.
+    pub fn text(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, folder| {
+            text.replace(&format!("{folder}/"), "guard:").replace(folder, "the folder of the guard")
+        })
+    }
+
     fn hide(&self, value: &mut Value) {
         match value {
-            Value::String(text) => {
-                for folder in &self.0 {
-                    if text.contains(folder) {
-                        *text = text
-                            .replace(&format!("{folder}/"), "guard:")
-                            .replace(folder, "the folder of the guard");
-                    }
-                }
+            Value::String(text) if self.0.iter().any(|folder| text.contains(folder)) => {
+                *text = self.text(text);
             }
             Value::Array(values) => values.iter_mut().for_each(|value| self.hide(value)),
             Value::Object(entries) => entries.values_mut().for_each(|value| self.hide(value)),
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
 }
