@@ -313,10 +313,15 @@ fn a_killed_client_ends_its_call_and_a_guard_that_ends_all_calls() {
     client.kill().unwrap();
     client.wait().unwrap();
     until("the call goes on", || calls(&place) == 0);
-    // With input that waits, too.
+    // Without input, and with input that waits.
+    let mut client = place.command("exec ssh ie01 sleep 41").spawn().unwrap();
+    until("the call does not begin", || calls(&place) == 1);
+    client.kill().unwrap();
+    client.wait().unwrap();
+    until("the call goes on", || calls(&place) == 0);
     let mut client = start(&place);
     let mut stdin = client.stdin.take().unwrap();
-    std::thread::spawn(move || stdin.write_all(&vec![0; 4_000_000]));
+    std::thread::spawn(move || stdin.write_all(&vec![0; 40_000_000]));
     until("the call does not begin", || calls(&place) == 1);
     client.kill().unwrap();
     client.wait().unwrap();
