@@ -367,7 +367,7 @@ fn the_doctor_finds_ways_that_pass_by_the_guard() {
 
 #[test]
 fn a_gate_that_watches_lets_pass_and_records() {
-    let place = Place::at_tier(1, "policy: {watch: [ssh]}\n");
+    let place = Place::at_tier(1, "policy: {monitor: {gates: [ssh]}}\n");
     ends_with(&place, 0, "ssh ie01 docker restart jellyfin");
     assert_eq!(place.ran(), "docker restart jellyfin\n");
     assert_eq!(place.guarded.guard.sql("SELECT count(*) FROM cooldown_actions"), "1");

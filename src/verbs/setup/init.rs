@@ -63,7 +63,14 @@ const COMPOSE_FILE: &str = "#COMPOSE_FILE=compose.yaml:egress.yaml\n";
 /// The line of `.env` that names the agent.
 const AGENT: &str = "#CLAUDEOPS_AGENT=nas\n";
 
-/// Folders that `compose.yaml` mounts.
+/// The lines of `compose.yaml` that give the agent an ssh key: with a guard, it has none.
+const AGENT_KEYS: &str = "      # The agent's ssh key and known hosts: `ssh-keygen -f ssh/id_ed25519`, `ssh-keyscan HOST >ssh/known_hosts`. ssh accepts a key
+      # only if it belongs to the agent's user:
+      # `docker run --rm --user 0 --volume \"$PWD/ssh:/keys\" --entrypoint chown opsctl -R agent: /keys`.
+      - ./ssh:/home/agent/.ssh:ro
+";
+
+/// The folders that `compose.yaml` mounts, the last one for the agent's ssh key.
 const FOLDERS: [&str; 2] = ["repos", "ssh"];
 
 /// The folder of the guard's ssh key, which `guard.yaml` and `compose.fleet.yaml` mount.
@@ -165,7 +172,9 @@ pub fn run(args: &InitArgs) -> Result<u8, Failure> {
     };
     let hosts = if from.is_empty() { HOSTS.to_owned() } else { imported(&from)? };
     let hosts = hosts.replace(TIER, &of_tier(tier));
-    for name in FOLDERS.into_iter().chain((*guard || *fleet).then_some(GUARD_FOLDER)) {
+    let has_keys = !*guard || *fleet;
+    let folders = FOLDERS.into_iter().take(if has_keys { 2 } else { 1 });
+    for name in folders.chain((*guard || *fleet).then_some(GUARD_FOLDER)) {
         let path = folder.join(name);
         fs::create_dir_all(&path).map_err(|error| cannot_write(&path, &error))?;
     }
@@ -175,6 +184,7 @@ pub fn run(args: &InitArgs) -> Result<u8, Failure> {
     let agent = format!("CLAUDEOPS_AGENT={}\n", agent_name(folder));
     let files = files.into_iter().map(|(name, text, mode)| {
         let text = if added.is_empty() { text.to_owned() } else { text.replace(COMPOSE_FILE, &line) };
+        let text = if *guard { text.replace(AGENT_KEYS, "") } else { text };
         (name, text.replace(AGENT, &agent), mode)
     });
     for (name, text, mode) in std::iter::once((HOSTS_FILE, hosts, 0o644)).chain(files) {
