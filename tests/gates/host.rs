@@ -111,11 +111,6 @@ impl Place {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         (status.code(), text(&stdout), text(&stderr))
     }
-
-    /// The command of a direct call of ssh with the guard's key.
-    pub fn direct(&self) -> Command {
-        Command::new(self.path("keys/ssh"))
-    }
 }
 
 impl Drop for Place {

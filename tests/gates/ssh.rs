@@ -375,11 +375,11 @@ fn a_gate_that_watches_lets_pass_and_records() {
     assert!(report.stdout.contains("docker restart jellyfin"), "{report:?}");
 }
 
-/// The median of the times that a command takes.
-fn median(times: usize, command: impl Fn() -> Command) -> Duration {
+/// The median of the times that a shell command on the agent's side takes.
+fn median(place: &Place, times: usize, text: &str) -> Duration {
     let once = |_| {
         let began = Instant::now();
-        assert!(command().stdin(Stdio::null()).stdout(Stdio::null()).status().unwrap().success());
+        assert!(place.command(text).stdout(Stdio::null()).status().unwrap().success(), "{text}");
         began.elapsed()
     };
     let mut taken: Vec<Duration> = (0..times).map(once).collect();
@@ -392,35 +392,19 @@ fn median(times: usize, command: impl Fn() -> Command) -> Duration {
 fn a_call_takes_little_longer_than_on_a_shared_connection() {
     let place = Place::new();
     ends_with(&place, 0, "ssh ie01 true");
-    let socket = place.path("master");
-    let with = |arguments: &[&str]| {
-        let mut command = place.direct();
-        command.arg("-S").arg(&socket).args(arguments);
-        command
-    };
-    assert!(with(&["-fNTM", "ie01.lan"]).stderr(Stdio::null()).status().unwrap().success());
-    let broker = |text: &str| {
-        let mut command = place.command("");
-        let found = place.command(text);
-        let mut own = Command::new(place.path("agent/ssh"));
-        own.env_clear().envs(found.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        own.args(["ie01", text]).current_dir(place.guarded.agent.path("."));
-        std::mem::swap(&mut command, &mut own);
-        command
-    };
-    let direct = |text: &str| {
-        let mut command = place.direct();
-        command.args(["ie01.lan", text]);
-        command
-    };
-    let shared = |text: &str| with(&["ie01.lan", text]);
-    for text in ["true", "head -c 1073741824 /dev/zero"] {
-        let times = if text == "true" { 31 } else { 3 };
+    ends_with(&place, 0, "$H/keys/ssh -S $H/master -fNTM ie01.lan 2>/dev/null");
+    for (times, text) in [
+        (31, "exec SSH true"),
+        (3, "SSH head -c 1073741824 /dev/zero"),
+        (3, "SSH head -c 1073741824 /dev/zero | cat"),
+        (3, "head -c 1073741824 /dev/zero | SSH 'cat >/dev/null'"),
+    ] {
         let [direct, shared, broker] =
-            [median(times, || direct(text)), median(times, || shared(text)), median(times, || broker(text))];
+            ["$H/keys/ssh ie01.lan", "$H/keys/ssh -S $H/master ie01.lan", "ssh ie01"]
+                .map(|ssh| median(&place, times, &text.replace("SSH", ssh)));
         println!("{text}: direct {direct:?}, shared connection {shared:?}, broker {broker:?}");
     }
-    let _ = with(&["-O", "exit", "ie01.lan"]).stderr(Stdio::null()).status();
+    ends_with(&place, 0, "$H/keys/ssh -S $H/master -O exit ie01.lan 2>/dev/null");
 }
 
 #[test]
@@ -443,7 +427,7 @@ fn two_hundred_calls_take_little_memory_and_leave_hooks_their_turns() {
     }
     let status = std::fs::read_to_string(format!("/proc/{}/status", place.guarded.pid())).unwrap();
     let resident = status.lines().find(|line| line.starts_with("VmRSS")).unwrap().to_owned();
-    println!("{resident}");
+    println!("with 200 calls: {resident}");
     let (_, stderr) = ends_with(&place, 255, "ssh ie01 id");
     assert!(stderr.contains("runs 200 calls"), "{stderr}");
     passes(&place.guarded.agent.before("t1", "docker restart jellyfin"));

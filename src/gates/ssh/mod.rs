@@ -268,13 +268,19 @@ async fn printed(
         match out {
             None => Ok(()),
             Some(out) if *work == Work::Sftp => transfer.answers(out).await,
-            Some(out) => streams::pass_output(out, Kind::Stdout, stdout, output).await,
+            Some(out) => match streams::pass_output(out, Kind::Stdout, stdout, output).await? {
+                None => Ok(()),
+                Some(rest) => streams::pass_unchanged(rest.into_owned_fd()?, Kind::Stdout, output).await,
+            },
         }
     };
     let err = async {
         match err {
             None => Ok(()),
-            Some(err) => streams::pass_output(err, Kind::Stderr, stderr, output).await,
+            Some(err) => match streams::pass_output(err, Kind::Stderr, stderr, output).await? {
+                None => Ok(()),
+                Some(rest) => streams::pass_unchanged(rest.into_owned_fd()?, Kind::Stderr, output).await,
+            },
         }
     };
     let (out, err) = tokio::join!(out, err);

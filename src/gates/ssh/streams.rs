@@ -5,15 +5,20 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use rustix::io::{Errno, ioctl_fionread};
+use rustix::pipe::{SpliceFlags, fcntl_setpipe_size, splice};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, Interest};
+use tokio::net::UnixStream;
+use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::process::ChildStdin;
 use tokio::sync::Mutex;
 use tokio::time::{interval, timeout};
 
-use crate::machine::link::stream::{HEAD, Kind, MOST, head, read_head};
+use crate::machine::link::stream::{HEAD, INPUT, Kind, MOST, head, read_head};
 use opsctl_redact::stream::{Stream, Until};
 
-/// The first size of a buffer in bytes. One that is filled is doubled, up to [`MOST`].
+/// The first size of a buffer in bytes. One that is filled is doubled, up to [`INPUT`].
 const FIRST: usize = 4 * 1024;
 
 /// How long whole lines wait for further ones, which may state that they belong to a secret.
@@ -38,9 +43,22 @@ impl Output {
     /// Sends data, in as many frames as it needs.
     pub async fn send(&self, kind: Kind, data: &[u8]) -> io::Result<()> {
         let mut stream = self.0.lock().await;
-        for part in data.chunks(MOST) {
+        for part in data.chunks(INPUT) {
             stream.write_all(&head(kind, part.len())).await?;
             stream.write_all(part).await?;
+        }
+        Ok(())
+    }
+
+    /// Sends this much of what a pipe contains, without a copy in this process.
+    async fn splice(&self, kind: Kind, from: &Receiver, length: usize) -> io::Result<()> {
+        let mut stream = self.0.lock().await;
+        stream.write_all(&head(kind, length)).await?;
+        let stream: &UnixStream = stream.as_ref();
+        let mut left = length;
+        while left > 0 {
+            let splice = || Ok(splice(from, None, stream, None, left, SpliceFlags::NONBLOCK)?);
+            left -= stream.async_io(Interest::WRITABLE, splice).await?;
         }
         Ok(())
     }
@@ -55,9 +73,15 @@ impl Output {
 pub async fn input(from: &mut OwnedReadHalf, data: &mut Vec<u8>) -> io::Result<()> {
     let mut bytes = [0; HEAD];
     from.read_exact(&mut bytes).await?;
-    let (Kind::Stdin, length) = read_head(bytes)? else { return Err(io::ErrorKind::InvalidData.into()) };
-    data.resize(length, 0);
+    data.resize(input_length(bytes)?, 0);
     from.read_exact(data).await.map(drop)
+}
+
+fn input_length(head: [u8; HEAD]) -> io::Result<usize> {
+    let (Kind::Stdin, length) = read_head(head, INPUT)? else {
+        return Err(io::ErrorKind::InvalidData.into());
+    };
+    Ok(length)
 }
 
 /// Reads all input of at most `most` bytes; `None` if there is more.
@@ -75,27 +99,68 @@ pub async fn all_input(from: &mut OwnedReadHalf, most: usize) -> io::Result<Opti
     }
 }
 
-/// Passes input on until it ends, or until the program reads no more.
-pub async fn pass_input(from: &mut OwnedReadHalf, mut to: impl AsyncWrite + Unpin) -> io::Result<()> {
-    let mut data = Vec::new();
+/// Passes input on until it ends, or until the program reads no more. While the program keeps up, nothing is copied in this process.
+pub async fn pass_input(from: &mut OwnedReadHalf, to: ChildStdin) -> io::Result<()> {
+    let mut to = Sender::from_owned_fd(to.into_owned_fd()?)?;
+    let _ = fcntl_setpipe_size(&to, MOST);
+    let mut data = vec![0; FIRST];
     loop {
-        input(from, &mut data).await?;
-        if data.is_empty() || to.write_all(&data).await.is_err() {
+        let mut bytes = [0; HEAD];
+        from.read_exact(&mut bytes).await?;
+        let mut left = input_length(bytes)?;
+        if left == 0 {
             return Ok(());
+        }
+        while left > 0 {
+            let stream: &UnixStream = (*from).as_ref();
+            left -= match splice(stream, None, &to, None, left, SpliceFlags::NONBLOCK) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(moved) => moved,
+                // Data or room is missing: wait for both.
+                Err(Errno::AGAIN | Errno::INTR) => {
+                    let read = from.read(data.get_mut(..left.min(FIRST)).unwrap_or_default()).await?;
+                    let read = data.get(..read).filter(|read| !read.is_empty());
+                    let read = read.ok_or(io::ErrorKind::UnexpectedEof)?;
+                    if to.write_all(read).await.is_err() {
+                        return Ok(());
+                    }
+                    read.len()
+                }
+                // The program reads no more.
+                Err(_) => return Ok(()),
+            };
         }
     }
 }
 
-/// Passes output on until it ends.
-pub async fn pass_output(
-    mut from: impl AsyncRead + Unpin,
+/// Passes what a pipe contains on until it ends, without a copy in this process.
+pub async fn pass_unchanged(from: OwnedFd, kind: Kind, to: &Output) -> io::Result<()> {
+    let _ = fcntl_setpipe_size(&from, MOST);
+    let mut from = Receiver::from_owned_fd(from)?;
+    loop {
+        let waiting = usize::try_from(ioctl_fionread(&from)?).unwrap_or(MOST);
+        if waiting > 0 {
+            to.splice(kind, &from, waiting.min(MOST)).await?;
+        } else {
+            let mut byte = [0];
+            if from.read(&mut byte).await? == 0 {
+                return Ok(());
+            }
+            to.send(kind, &byte).await?;
+        }
+    }
+}
+
+/// Passes output on until it ends, or until the rest is to pass unchanged, which is returned.
+pub async fn pass_output<F: AsyncRead + Unpin>(
+    mut from: F,
     kind: Kind,
     mut text: Stream,
     to: &Output,
-) -> io::Result<()> {
+) -> io::Result<Option<F>> {
     let mut buffer = vec![0; FIRST];
     let mut next = None;
-    loop {
+    while !text.is_unchanged() {
         let read = from.read(&mut buffer);
         let read = match next {
             None => read.await?,
@@ -109,22 +174,19 @@ pub async fn pass_output(
             }
         };
         if read == 0 {
-            return to.send(kind, &text.take(Until::Now)).await;
+            return to.send(kind, &text.take(Until::Now)).await.map(|()| None);
         }
         let data = buffer.get(..read).unwrap_or_default();
-        if text.is_unchanged() {
-            to.send(kind, data).await?;
-        } else {
-            text.add(data);
-            if text.is_due() {
-                to.send(kind, &text.take(Until::Line)).await?;
-            }
+        text.add(data);
+        if text.is_due() {
+            to.send(kind, &text.take(Until::Line)).await?;
         }
         next = (!text.is_empty()).then_some((LINES_WAIT, Until::Line));
-        if read == buffer.len() && read < MOST {
+        if read == buffer.len() && read < INPUT {
             buffer.resize(2 * read, 0);
         }
     }
+    Ok(Some(from))
 }
 
 /// Waits until the caller at the other end of a connection has gone.

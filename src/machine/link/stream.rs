@@ -6,8 +6,11 @@ use std::io::{self, ErrorKind};
 /// The size of the kind and the length in bytes.
 pub const HEAD: usize = 5;
 
-/// The most data of a frame in bytes.
-pub const MOST: usize = 64 * 1024;
+/// The most data of a frame to the guard in bytes.
+pub const INPUT: usize = 64 * 1024;
+
+/// The most data of a frame to the caller in bytes: what a large pipe contains.
+pub const MOST: usize = 1024 * 1024;
 
 /// What a frame carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,11 +36,11 @@ pub fn head(kind: Kind, length: usize) -> [u8; HEAD] {
     [byte, a, b, c, d]
 }
 
-/// The kind and the length of the data after this head.
-pub fn read_head([byte, a, b, c, d]: [u8; HEAD]) -> io::Result<(Kind, usize)> {
+/// The kind and the length of the data after this head, at most `limit` bytes.
+pub fn read_head([byte, a, b, c, d]: [u8; HEAD], limit: usize) -> io::Result<(Kind, usize)> {
     let kind = KINDS.iter().find(|(_, known)| *known == byte).map(|(kind, _)| *kind);
     let length = usize::try_from(u32::from_be_bytes([a, b, c, d])).unwrap_or(usize::MAX);
-    kind.filter(|_| length <= MOST)
+    kind.filter(|_| length <= limit)
         .map(|kind| (kind, length))
         .ok_or_else(|| io::Error::new(ErrorKind::InvalidData, "a frame of another form than agreed"))
 }
@@ -49,8 +52,10 @@ mod tests {
     #[test]
     fn heads_are_read_as_written_and_others_are_errors() {
         for (kind, _) in KINDS {
-            assert_eq!(read_head(head(kind, MOST)).unwrap(), (kind, MOST));
+            assert_eq!(read_head(head(kind, MOST), MOST).unwrap(), (kind, MOST));
         }
-        assert!(read_head(head(Kind::Stdin, MOST + 1)).is_err() && read_head([0; HEAD]).is_err());
+        assert!(
+            read_head(head(Kind::Stdin, INPUT + 1), INPUT).is_err() && read_head([0; HEAD], MOST).is_err()
+        );
     }
 }

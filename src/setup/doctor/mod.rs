@@ -20,6 +20,7 @@ use opsctl_reader::terms::effect::Effect;
 const DRY_RUN: &str = "dry run";
 
 type Check = fn(&Examined<'_>) -> Outcome;
+type Checks = fn(&Examined<'_>) -> Vec<Outcome>;
 
 /// The checks by name, in the order of the findings.
 const CHECKS: [(&str, Check); 25] = [
@@ -54,8 +55,7 @@ const CHECKS: [(&str, Check); 25] = [
 ];
 
 /// Checks with several findings.
-const SEVERAL: [(&str, fn(&Examined<'_>) -> Vec<Outcome>); 2] =
-    [(reach::CHECK, reach::checks), (sides::CHECK, sides::checks)];
+const SEVERAL: [(&str, Checks); 2] = [(reach::CHECK, reach::checks), (sides::CHECK, sides::checks)];
 
 /// Checks that start other programs or wait for the network.
 const SLOW: [&str; 4] = ["client", "hosts", "services", sides::CHECK];

@@ -11,15 +11,19 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
+use rustix::event::PollFlags;
+use rustix::io::Errno;
+use rustix::pipe::{SpliceFlags, splice};
+
 use crate::machine::guard_link;
 use crate::machine::link::address::Address;
 use crate::machine::link::caller;
 use crate::machine::link::message::{Call, Reply};
-use crate::machine::link::stream::{HEAD, Kind, MOST, head, read_head};
+use crate::machine::link::stream::{HEAD, INPUT, Kind, MOST, head, read_head};
 use crate::machine::programs::{is_program, other_in_path};
 use crate::machine::request::Request;
 use crate::verbs::guarding::guarded;
-use crate::verbs::terminal::{Failure, Stream, complain, complain_as_is, pass_on};
+use crate::verbs::terminal::{Failure, Stream, complain, complain_as_is, pass_on, wait};
 
 /// The names, the first of which is that of the program which makes connections.
 const NAMES: [&str; 3] = [SSH, "scp", "sftp"];
@@ -119,12 +123,17 @@ fn has_stdin() -> bool {
 fn send_stdin(has_stdin: bool, mut stream: &UnixStream) -> io::Result<()> {
     use io::Write as _;
 
-    let mut frame = vec![0; HEAD + MOST];
+    let mut frame = vec![0; HEAD + INPUT];
     let mut length = usize::from(has_stdin);
     while length > 0 {
         let data = frame.get_mut(HEAD..).unwrap_or_default();
         length = match rustix::io::read(rustix::stdio::stdin(), data) {
-            Err(rustix::io::Errno::INTR) => continue,
+            Err(Errno::INTR) => continue,
+            // Another process has set stdin to return at once.
+            Err(Errno::AGAIN) => {
+                wait(rustix::stdio::stdin(), PollFlags::IN)?;
+                continue;
+            }
             read => read.unwrap_or(0),
         };
         if let Some(start) = frame.first_chunk_mut().filter(|_| length > 0) {
@@ -135,6 +144,20 @@ fn send_stdin(has_stdin: bool, mut stream: &UnixStream) -> io::Result<()> {
     stream.write_all(&head(Kind::Stdin, 0))
 }
 
+/// Moves data from the connection to stdout if that is a pipe. Returns how much it has moved.
+fn moved(stream: &UnixStream, length: usize) -> io::Result<usize> {
+    let mut done = 0;
+    while done < length {
+        match splice(stream, None, rustix::stdio::stdout(), None, length - done, SpliceFlags::empty()) {
+            Ok(0) | Err(Errno::INVAL | Errno::AGAIN) => break,
+            Ok(moved) => done += moved,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(done)
+}
+
 /// Passes on what the program prints, until it ends. Returns its exit code.
 fn receive(mut stream: &UnixStream) -> io::Result<u8> {
     use io::Read as _;
@@ -143,7 +166,9 @@ fn receive(mut stream: &UnixStream) -> io::Result<u8> {
     loop {
         let mut bytes = [0; HEAD];
         stream.read_exact(&mut bytes)?;
-        let (kind, length) = read_head(bytes)?;
+        let (kind, length) = read_head(bytes, MOST)?;
+        // What is left after stdout has taken a part without a copy in this process.
+        let length = if kind == Kind::Stdout { length - moved(stream, length)? } else { length };
         let data = data.get_mut(..length).unwrap_or_default();
         stream.read_exact(data)?;
         match kind {

@@ -20,7 +20,7 @@ pub use failure::{Failure, utf8};
 pub use listing::{Agents, Listing, Pages, limited};
 pub use output::{
     Stream, check_written, complain, complain_all, complain_as_is, complain_in_colours, pass_on, print,
-    print_json, print_page, try_print,
+    print_json, print_page, try_print, wait,
 };
 pub use project::{environment_in_force, installation_in_force};
 pub use table::print_table;

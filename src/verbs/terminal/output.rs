@@ -2,10 +2,13 @@
 
 use std::fmt::Display;
 use std::io::{self, Write as _};
+use std::os::fd::AsFd;
 use std::sync::OnceLock;
 
 use chrono::{DateTime, Utc};
 use minijinja::value::{Serde, Value};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use serde::Serialize;
 
 use super::exit_code::OK;
@@ -58,12 +61,25 @@ pub fn pass_on(stream: Stream, mut data: &[u8]) -> io::Result<()> {
             Stream::Stderr => rustix::io::write(rustix::stdio::stderr(), data),
         };
         match written {
-            Err(rustix::io::Errno::INTR) => {}
+            Err(Errno::INTR) => {}
+            // Another process has set the file to return at once.
+            Err(Errno::AGAIN) => match stream {
+                Stream::Stdout => wait(rustix::stdio::stdout(), PollFlags::OUT)?,
+                Stream::Stderr => wait(rustix::stdio::stderr(), PollFlags::OUT)?,
+            },
             Err(error) => return Err(error.into()),
             Ok(length) => data = data.get(length..).unwrap_or_default(),
         }
     }
     Ok(())
+}
+
+/// Waits until a file can be read or written.
+pub fn wait(file: impl AsFd, what: PollFlags) -> io::Result<()> {
+    match poll(&mut [PollFd::new(&file, what)], None) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Why stdout has not taken all output.
