@@ -6,3 +6,4 @@
 pub mod admission;
 pub mod peer;
 pub mod ssh;
+pub mod proxy;
