@@ -45,6 +45,11 @@ pub struct Ticket {
 }
 
 impl Ticket {
+    /// Whether it is counted for this request, and not for the call of a hook that it follows from.
+    pub const fn is_counted(&self) -> bool {
+        self.reserved.is_some()
+    }
+
     /// Records that the request has run, and how it ended.
     pub fn settle(self, result: &ToolResult, request: &Request) {
         let Some(reserved) = &self.reserved else { return };

@@ -4,6 +4,7 @@
 //! judges them as every other tool call.
 
 pub mod admission;
+pub mod engine;
 pub mod peer;
 pub mod ssh;
 pub mod proxy;

@@ -7,6 +7,7 @@ mod terminal;
 
 /// Verbs of the gates before servers.
 mod gates {
+    pub mod engine;
     pub mod gate;
     pub mod remote;
     pub mod report;

@@ -6,6 +6,7 @@
 mod exchange;
 pub mod request;
 pub mod target;
+pub mod tls;
 pub mod upstream;
 
 use std::convert::Infallible;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use axum::body::{Body, Bytes, to_bytes};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::{HeaderMap, Method, StatusCode, response};
 
 use super::target::Target;
@@ -45,6 +46,15 @@ impl Asked {
         })?;
         self.body = Body::from(bytes.clone());
         Ok(bytes)
+    }
+
+    /// Replaces the body. An empty one has no type.
+    pub fn put(&mut self, bytes: Bytes) {
+        self.headers.remove(CONTENT_LENGTH);
+        if bytes.is_empty() {
+            self.headers.remove(CONTENT_TYPE);
+        }
+        self.body = Body::from(bytes);
     }
 }
 

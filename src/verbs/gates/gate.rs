@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 
+use super::engine::{self, EngineArgs};
 use super::report::{self, ReportArgs};
 use crate::verbs::facts::Facts;
 use crate::verbs::terminal::Failure;
@@ -9,6 +10,7 @@ use crate::verbs::terminal::Failure;
 /// Judge what reaches servers: ssh, container engines, clusters
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  opsctl gate engine --listen unix:/gate/docker.sock --engine unix:/var/run/docker.sock
   opsctl gate report --since 7d
 
 A gate has the credentials; the agent reaches servers only through it.")]
@@ -19,15 +21,17 @@ pub struct GateArgs {
 
 #[derive(Debug, Subcommand)]
 enum GateVerb {
+    Engine(EngineArgs),
     Report(ReportArgs),
 }
 
 /// The facts of the verbs.
-pub const FACTS: &[Facts] = &[report::FACTS];
+pub const FACTS: &[Facts] = &[engine::FACTS, report::FACTS];
 
 /// Runs the verb.
 pub fn run(args: &GateArgs) -> Result<u8, Failure> {
     match &args.verb {
+        GateVerb::Engine(args) => engine::run(args),
         GateVerb::Report(args) => report::run(args),
     }
 }

@@ -6,7 +6,7 @@
 mod connection;
 pub mod event;
 mod listener;
-mod peers;
+pub mod peers;
 mod rates;
 mod record;
 mod repeats;

@@ -1,0 +1,74 @@
+//! What an engine states of a container.
+
+use opsctl_policy::model::installation::container::Container as Described;
+use opsctl_policy::model::installation::identity::Identity;
+use opsctl_policy::model::installation::inventory::Inventory;
+use opsctl_reader::terms::action::Target;
+use opsctl_reader::terms::reference::Form;
+use serde_json::{Value, json};
+
+use super::table::Keys;
+use super::words::Words;
+
+/// The labels of a container that name what it belongs to, in the order in which a container is described.
+const LABELS: [&str; 4] = [
+    "com.docker.compose.service",
+    "com.docker.swarm.service.name",
+    "PODMAN_SYSTEMD_UNIT",
+    "io.kubernetes.pod.name",
+];
+
+/// A container.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Container {
+    /// The full ID.
+    pub id: String,
+    /// The name.
+    pub name: String,
+    /// What it is in commands: the name by which hosts.yaml knows it.
+    pub word: String,
+    /// Whether hosts.yaml lists it.
+    pub is_listed: bool,
+    /// All that the engine states.
+    pub json: Value,
+}
+
+impl Container {
+    /// Reads the answer to `GET /containers/NAME/json`; `None` if it is not understood.
+    pub fn read(json: Value, inventory: &Inventory) -> Option<Self> {
+        let id = json.get("Id")?.as_str()?.to_owned();
+        let name = json.get("Name")?.as_str()?.trim_start_matches('/').to_owned();
+        let (word, is_listed) = word(&id, &name, json.pointer("/Config/Labels"), inventory)?;
+        Some(Self { id, name, word, is_listed, json })
+    }
+
+    /// The part of a container's description at this path.
+    pub fn at(&self, path: &str) -> &Value {
+        self.json.pointer(path).unwrap_or(&Value::Null)
+    }
+
+    /// The rights of the host that the container has.
+    pub fn host(&self, keys: &Keys) -> Vec<(String, String)> {
+        let mut words = Words::default();
+        for (key, value) in self.at("/HostConfig").as_object().into_iter().flatten() {
+            // What is not known gives no right.
+            let _ = words.body(&json!({ "HostConfig": { key: value } }), keys);
+        }
+        words.host
+    }
+}
+
+/// The name by which hosts.yaml knows a container, and whether it lists it. `None` if the name is not that of a container.
+pub fn word(id: &str, name: &str, labels: Option<&Value>, inventory: &Inventory) -> Option<(String, bool)> {
+    let label = |label: &str| labels.and_then(|labels| labels.get(label)?.as_str()).unwrap_or_default();
+    let described = Described::read(&format!("{id}|{name}|{}", LABELS.map(label).join("|")))?;
+    let identify = |target: &Target, form| inventory.identify(target, form, None, None);
+    let listed = described.targets().into_iter().find_map(|(target, form)| {
+        let Identity::Listed(services) = identify(&target, form) else { return None };
+        let own = target.name().unwrap_or(name);
+        let is_known =
+            identify(&Target::Container(own.to_owned()), Form::Name) == Identity::Listed(services.clone());
+        if is_known { Some(own.to_owned()) } else { services.into_iter().next() }
+    });
+    Some(listed.map_or_else(|| (name.to_owned(), false), |word| (word, true)))
+}

@@ -1,0 +1,231 @@
+//! Requests that follow from each other: containers that are created, renamed and started; commands in containers.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::http::StatusCode;
+use opsctl_probe::health::line;
+use serde_json::{Value, json};
+
+use super::calls::Call;
+use super::container::{self, Container};
+use super::judge::{Engine, STDIN, rights};
+use super::memory::Created;
+use super::words::Words;
+use crate::gates::proxy::request::{Asked, Pass, Refusal, Rewrite};
+use crate::gates::proxy::target::Target;
+
+/// The length of the beginning of an ID in the name of a container that replaces another one.
+const SHORT_ID: usize = 12;
+
+/// An ID, for the description of a container that does not exist yet.
+const NO_ID: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+/// The name of a container that has none yet.
+const UNNAMED: &str = "new-container-without-name";
+
+/// The name that a container gets when it has replaced another one, and the beginning of the ID of that one:
+/// `994b1c2d3e4f_media-jellyfin-1`.
+fn replaced(name: &str) -> Option<(&str, &str)> {
+    let (id, name) = name.split_once('_')?;
+    let is_id = id.len() == SHORT_ID && id.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'a'..=b'f'));
+    is_id.then_some((id, name))
+}
+
+/// The ID in the answer to a request that creates something.
+fn created_id(body: &Bytes) -> Option<String> {
+    let answer: Value = serde_json::from_slice(body).ok()?;
+    Some(answer.get("Id")?.as_str()?.to_owned())
+}
+
+impl Engine {
+    /// A container is created: what it may do on the host is that of the one it replaces, or nothing.
+    pub(super) async fn create(
+        &self,
+        target: &Target,
+        call: &Call<'_>,
+        words: Words,
+        body: &Value,
+    ) -> Result<Pass, Refusal> {
+        let name = target.query.iter().find(|(key, _)| key == "name").map(|(_, name)| name.as_str());
+        let name = name.or_else(|| body.get("name")?.as_str()).filter(|name| !name.is_empty());
+        let name = name.map(|name| name.trim_start_matches('/'));
+        let replaces = name.and_then(replaced);
+        let last = replaces.map(|(_, last)| last).or(name);
+        let labels = body.get("Labels").or_else(|| body.get("labels"));
+        let inventory = self.inventory().await?;
+        let word = container::word(NO_ID, last.unwrap_or(UNNAMED), labels, &inventory);
+        let (word, is_listed) =
+            word.ok_or_else(|| Refusal::forbidden("the name of the container is not valid"))?;
+        let old = self.before(call, last).await?;
+        let old = old.filter(|old| replaces.is_none_or(|(id, _)| old.id.starts_with(id)));
+        let keys = self.table.bodies.get("create");
+        let had = old.as_ref().zip(keys).map(|(old, keys)| old.host(keys)).unwrap_or_default();
+        if let Some((option, value)) = words.host.iter().find(|own| !had.contains(own)) {
+            return Err(rights(option, value));
+        }
+        let is_same = match &old {
+            Some(old) => self.is_same(call, old, &words).await?,
+            None => false,
+        };
+        let text = stated(call.program, &word, is_listed, is_same, &words);
+        let (_, mut pass) = self.admitted(call.uid, &text).await?;
+        let created = Created {
+            name: replaces.filter(|_| is_same || is_listed).map(|(_, last)| last.to_owned()),
+            may_start: !is_listed && !is_same,
+            may_attach: !is_same,
+        };
+        let memory = Arc::clone(&self.memory);
+        let rewrite: Rewrite = Box::new(move |_, body| {
+            if let Some(id) = created_id(&body) {
+                memory.created.put(id, created);
+            }
+            Ok(body)
+        });
+        pass.rewrite = Some(rewrite);
+        Ok(pass)
+    }
+
+    /// The container of a name: the one that exists, otherwise the one that was removed lately.
+    async fn before(&self, call: &Call<'_>, name: Option<&str>) -> Result<Option<Container>, Refusal> {
+        let Some(name) = name else { return Ok(None) };
+        let existing = self.inspected(call, name).await?.filter(|found| found.name == name);
+        Ok(existing.or_else(|| self.memory.removed.get(name)))
+    }
+
+    /// Whether a container is of the image of an existing one, and runs the command of that one.
+    async fn is_same(&self, call: &Call<'_>, old: &Container, words: &Words) -> Result<bool, Refusal> {
+        let Some(image) = words.image.as_deref() else { return Ok(false) };
+        let is = |own: &[String], path: &str| own.is_empty() || *old.at(path) == json!(own);
+        if !is(&words.words, "/Config/Cmd") || !is(&words.entrypoint, "/Config/Entrypoint") {
+            return Ok(false);
+        }
+        let parts: Vec<&str> =
+            if call.program == "podman" { vec![image] } else { image.split('/').collect() };
+        let path: Vec<&str> = ["images"].into_iter().chain(parts).chain(["json"]).collect();
+        let found = self.state(call, &path).await?;
+        let id = |value: Option<&Value>| {
+            value.and_then(Value::as_str).map(|id| id.trim_start_matches("sha256:").to_owned())
+        };
+        let of_image = id(found.as_ref().and_then(|found| found.get("Id")));
+        Ok(of_image.is_some() && of_image == id(Some(old.at("/Image"))))
+    }
+
+    /// A container is started. What was judged with its creation, or with the stop before, is not judged again.
+    pub(super) async fn start(&self, uid: u32, container: &Container, text: &str) -> Result<Pass, Refusal> {
+        let created = self.memory.created.get(&container.id);
+        if let Some(created) = created.filter(|created| created.may_start && !container.is_listed) {
+            self.memory.created.put(container.id.clone(), Created { may_start: false, ..created });
+            return Ok(Pass::default());
+        }
+        if self.memory.stopped.take(&format!("{uid} {}", container.word)).is_some() {
+            return Ok(Pass::default());
+        }
+        Ok(self.admitted(uid, text).await?.1)
+    }
+
+    /// A container gets another name: only one that replaces another one does, because budgets follow from names.
+    pub(super) fn rename(&self, container: &Container, words: &Words) -> Result<Pass, Refusal> {
+        let created = self.memory.created.get(&container.id);
+        let last = created.and_then(|created| created.name);
+        if last.is_some() && last.as_ref() == words.words.first() {
+            return Ok(Pass::default());
+        }
+        Err(Refusal::forbidden(format!(
+            "`{}` cannot be renamed: budgets belong to the names of containers; ask an operator",
+            container.name
+        )))
+    }
+
+    /// A command is to be run in a container.
+    pub(super) async fn exec(
+        &self,
+        call: &Call<'_>,
+        container: &Container,
+        words: Words,
+    ) -> Result<Pass, Refusal> {
+        let reads_stdin = words.options.iter().any(|option| option == "-i");
+        let mut all = vec![call.program.to_owned(), "exec".to_owned()];
+        all.extend(words.options);
+        all.push(container.word.clone());
+        all.extend(words.words);
+        let text = line(&all) + if reads_stdin { STDIN } else { "" };
+        let (_, mut pass) = self.admitted(call.uid, &text).await?;
+        let memory = Arc::clone(&self.memory);
+        let rewrite: Rewrite = Box::new(move |_, body| {
+            if let Some(id) = created_id(&body) {
+                memory.execs.put(id, ());
+            }
+            Ok(body)
+        });
+        pass.rewrite = Some(rewrite);
+        Ok(pass)
+    }
+
+    /// A command that was judged runs, once.
+    pub(super) fn begin(&self, asked: &Asked, call: &Call<'_>) -> Result<Pass, Refusal> {
+        let id = call.place("name").and_then(|at| asked.target.segments.get(at));
+        if id.is_some_and(|id| self.memory.execs.take(id).is_some()) {
+            return Ok(Pass::default());
+        }
+        Err(Refusal::forbidden(
+            "this command was not created through the gate, or has been started; create it again",
+        ))
+    }
+
+    /// A client connects to the streams of a container. Its standard input is that of a command: it has been judged if the
+    /// container was created through this gate.
+    pub(super) fn attach(&self, asked: &Asked, container: &Container) -> Result<Pass, Refusal> {
+        let is_on = |name: &str| {
+            asked.target.query.iter().any(|(key, value)| {
+                key == name && !matches!(value.as_str(), "" | "0" | "false" | "False" | "FALSE" | "f" | "F")
+            })
+        };
+        // Without any of them, podman connects all streams.
+        let only_reads = !is_on("stdin") && (is_on("stdout") || is_on("stderr"));
+        let may = || self.memory.created.get(&container.id).is_some_and(|created| created.may_attach);
+        if only_reads || may() {
+            return Ok(Pass::default());
+        }
+        Err(Refusal::new(
+            StatusCode::FORBIDDEN,
+            format!(
+                "the input of `{}` cannot be written: what runs there is not known; use `exec` with a command",
+                container.name
+            ),
+        ))
+    }
+}
+
+/// The command that creates a container. One that replaces an equal one is created only; another one in place of a listed one
+/// is a redeployment.
+fn stated(program: &str, word: &str, is_listed: bool, is_same: bool, words: &Words) -> String {
+    let mut all = vec![program.to_owned()];
+    let image = words.image.clone().unwrap_or_default();
+    if is_same {
+        all.extend(["create".to_owned(), image]);
+        return line(&all);
+    }
+    all.push("run".to_owned());
+    if is_listed {
+        all.extend(["-d", "--name", word].map(str::to_owned));
+    }
+    // Its name is that by which hosts.yaml knows it.
+    let mut options = words.options.iter();
+    while let Some(option) = options.next() {
+        if option == "--name" {
+            options.next();
+        } else {
+            all.push(option.clone());
+        }
+    }
+    if !is_listed && word != UNNAMED {
+        all.extend(["--name", word].map(str::to_owned));
+    }
+    let mut entrypoint = words.entrypoint.iter().cloned();
+    all.extend(entrypoint.next().into_iter().flat_map(|program| ["--entrypoint".to_owned(), program]));
+    all.push(image);
+    all.extend(entrypoint.chain(words.words.iter().cloned()));
+    let stdin = if words.options.iter().any(|option| option == "-i") { STDIN } else { "" };
+    line(&all) + stdin
+}

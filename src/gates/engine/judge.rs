@@ -1,0 +1,350 @@
+//! Judges requests to an engine.
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes, to_bytes};
+use axum::http::{Request, StatusCode};
+use opsctl_policy::model::installation::inventory::Inventory;
+use opsctl_policy::model::records::event::ToolResult;
+use opsctl_policy::model::rights::gate::Gate;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+
+use super::Settings;
+use super::calls::Call;
+use super::container::Container;
+use super::memory::Memory;
+use super::table::{Does, Kind, Row, Table};
+use super::veil;
+use super::words::{self, Words};
+use crate::gates::admission::{self, Admission, Ticket};
+use crate::gates::peer;
+use crate::gates::proxy::request::{Asked, Ended, Judge, Pass, Peer, Refusal, Rewrite};
+use crate::gates::proxy::target::Target;
+use crate::gates::proxy::upstream::Upstream;
+use crate::guard::process::socket::peers::Peers;
+use crate::machine::environment::Environment;
+use crate::machine::installation;
+use crate::machine::link::message::SessionFacts;
+
+/// The most bytes of a body that is read, and of an answer of the engine.
+const MOST_BODY: usize = 1024 * 1024;
+const MOST_ANSWER: usize = 4 * 1024 * 1024;
+
+/// The most requests that are judged at once: writers of the ledger wait for each other anyway.
+const MOST_TURNS: usize = 4;
+
+/// The standard input of a command, which is not known: no command that a shell reads from it is.
+pub const STDIN: &str = " <\"$STDIN\"";
+
+/// The judge of a gate before an engine.
+pub struct Engine {
+    environment: Arc<Environment>,
+    peers: Peers,
+    user: Option<u32>,
+    only_listed: bool,
+    /// The requests that it knows.
+    pub table: Table,
+    /// What it keeps of requests.
+    pub memory: Arc<Memory>,
+    own: Arc<Upstream>,
+    turns: Semaphore,
+}
+
+impl Judge for Engine {
+    const UPGRADES: &'static [&'static str] = &["tcp", "h2c"];
+
+    async fn judge(&self, asked: &mut Asked) -> Result<Pass, Refusal> {
+        let uid = match asked.peer {
+            Peer::User(uid) => Some(uid),
+            Peer::Client(_) => self.user,
+        };
+        let uid =
+            uid.ok_or_else(|| Refusal::forbidden("this gate has no user for clients with certificates"))?;
+        if let Some(why) = self.peers.refusal(uid).filter(|_| matches!(asked.peer, Peer::User(_))) {
+            return Err(Refusal::forbidden(why));
+        }
+        let call = Call::read(asked, uid, &self.table)?;
+        match call.does {
+            Does::Changes(row) => self.change(asked, &call, row).await,
+            _ if asked.upgrade.is_some() => {
+                Err(Refusal::forbidden("this request cannot change the protocol"))
+            }
+            does => self.read(asked, &call, matches!(does, Does::Redacted)).await,
+        }
+    }
+
+    fn refusal(&self, refusal: &Refusal, target: Option<&Target>) -> Value {
+        let Refusal { status, message } = refusal;
+        if target.is_some_and(|target| target.segments.iter().take(2).any(|part| part == "libpod")) {
+            json!({ "cause": message, "message": message, "response": status.as_u16() })
+        } else {
+            json!({ "message": message })
+        }
+    }
+}
+
+impl Engine {
+    /// The judge of a gate with these settings.
+    pub fn new(environment: Arc<Environment>, settings: &Settings) -> Result<Self, String> {
+        Ok(Self {
+            environment,
+            peers: Peers::of_process(),
+            user: settings.user,
+            only_listed: settings.only_listed,
+            table: Table::built_in()?,
+            memory: Arc::default(),
+            own: Upstream::unix(settings.engine.clone()),
+            turns: Semaphore::new(MOST_TURNS),
+        })
+    }
+
+    /// A request that only reads. It has no body.
+    async fn read(&self, asked: &mut Asked, call: &Call<'_>, is_redacted: bool) -> Result<Pass, Refusal> {
+        asked.put(Bytes::new());
+        if self.only_listed && call.is_of("containers", &asked.target) && call.place("name").is_some() {
+            self.container(&asked.target, call, "name").await?;
+        }
+        let is_list = self.only_listed
+            && asked.target.segments.ends_with(&["containers".to_owned(), "json".to_owned()]);
+        let inventory = if is_list { Some(self.inventory().await?) } else { None };
+        let redacts = is_redacted && installation::header_in_force(&self.environment).redact_output;
+        if !redacts && !is_list {
+            return Ok(Pass::default());
+        }
+        let rewrite: Rewrite =
+            Box::new(move |head, body| veil::changed(&head.headers, body, redacts, inventory.as_ref()));
+        // What is changed must be readable.
+        asked.headers.remove(axum::http::header::ACCEPT_ENCODING);
+        Ok(Pass { rewrite: Some(rewrite), ended: None })
+    }
+
+    async fn change(&self, asked: &mut Asked, call: &Call<'_>, row: &Row) -> Result<Pass, Refusal> {
+        if asked.upgrade.is_some() && !matches!(row.kind, Kind::Begin | Kind::Attach | Kind::Session) {
+            return Err(Refusal::forbidden("this request cannot change the protocol"));
+        }
+        let mut words = Words::default();
+        words.query(&asked.target.query, &row.query).map_err(Refusal::forbidden)?;
+        let mut body = self.body(asked, row, &mut words).await?;
+        if row.kind == Kind::Create {
+            return self.create(&asked.target, call, words, &body).await;
+        }
+        if let Some((option, value)) = words.host.first() {
+            return Err(rights(option, value));
+        }
+        let container = self.concerned(asked, call, &words, &mut body).await?;
+        let word = container.as_ref().map(|container| container.word.clone());
+        if call.place("service").is_some() {
+            let (id, name) = self.service(&asked.target, call).await?;
+            set(asked, call.place("service"), id);
+            let text = call.text(row, Some(&name), &words, &asked.target);
+            return Ok(self.admitted(call.uid, &text).await?.1);
+        }
+        let text = call.text(row, word.as_deref(), &words, &asked.target);
+        match (row.kind, container) {
+            (Kind::Stop, Some(container)) => {
+                let (is_counted, pass) = self.admitted(call.uid, &text).await?;
+                if !is_counted {
+                    self.memory.stopped.put(format!("{} {}", call.uid, container.word), ());
+                }
+                Ok(pass)
+            }
+            (Kind::Start, Some(container)) => self.start(call.uid, &container, &text).await,
+            (Kind::Remove, Some(container)) => {
+                let (_, pass) = self.admitted(call.uid, &text).await?;
+                self.memory.removed.put(container.name.clone(), container);
+                Ok(pass)
+            }
+            (Kind::Rename, Some(container)) => self.rename(&container, &words),
+            (Kind::Exec, Some(container)) => self.exec(call, &container, words).await,
+            (Kind::Begin, _) => self.begin(asked, call),
+            (Kind::Attach, Some(container)) => self.attach(asked, &container),
+            (Kind::Copy, Some(container)) => {
+                let path = words.words.first().map_or("/", String::as_str).trim_start_matches('/');
+                let there = format!("{}:/{path}", container.word);
+                let pair = if row.body.is_some() { ["-", &there] } else { [there.as_str(), "-"] };
+                let text =
+                    opsctl_probe::health::line(&[call.program, "cp", pair[0], pair[1]].map(str::to_owned));
+                Ok(self.admitted(call.uid, &text).await?.1)
+            }
+            (Kind::Commit, Some(container)) => {
+                let mut all = vec![call.program.to_owned(), "commit".to_owned(), container.word];
+                all.append(&mut words.words);
+                Ok(self.admitted(call.uid, &opsctl_probe::health::line(&all)).await?.1)
+            }
+            _ => Ok(self.admitted(call.uid, &text).await?.1),
+        }
+    }
+
+    /// Reads the body of a request as its row states it.
+    async fn body(&self, asked: &mut Asked, row: &Row, words: &mut Words) -> Result<Value, Refusal> {
+        let Some(name) = row.body.as_deref() else {
+            let read = asked.read(MOST_BODY).await?;
+            let is_empty = words::body(&read).is_ok_and(|body| body == json!({}));
+            asked.put(Bytes::new());
+            let refused = || Refusal::forbidden("this request has no body");
+            return (is_empty || row.kind == Kind::Session).then_some(Value::Null).ok_or_else(refused);
+        };
+        let Some(keys) = self.table.bodies.get(name) else { return Ok(Value::Null) };
+        let body = words::body(&asked.read(MOST_BODY).await?).map_err(Refusal::forbidden)?;
+        words.body(&body, keys).map_err(Refusal::forbidden)?;
+        asked.put(written(&body)?);
+        Ok(body)
+    }
+
+    /// The container that a request concerns. The request names it by its ID then, so that it is the one that is judged.
+    async fn concerned(
+        &self,
+        asked: &mut Asked,
+        call: &Call<'_>,
+        words: &Words,
+        body: &mut Value,
+    ) -> Result<Option<Container>, Refusal> {
+        if call.place("container").is_some() {
+            let container = self.container(&asked.target, call, "container").await?;
+            set(asked, call.place("container"), container.id.clone());
+            return Ok(Some(container));
+        }
+        if let Some(name) = &words.container {
+            let container = self.named(call, name).await?;
+            if let Some(entry) = body.get_mut("Container") {
+                *entry = Value::from(container.id.as_str());
+            }
+            asked.put(written(body)?);
+            return Ok(Some(container));
+        }
+        let Some((_, name)) = asked.target.query.iter_mut().find(|(name, _)| name == "container") else {
+            return Ok(None);
+        };
+        let container = self.named(call, name).await?;
+        name.clone_from(&container.id);
+        Ok(Some(container))
+    }
+
+    async fn container(&self, target: &Target, call: &Call<'_>, bound: &str) -> Result<Container, Refusal> {
+        let name = call.place(bound).and_then(|at| target.segments.get(at));
+        self.named(call, name.map(String::as_str).unwrap_or_default()).await
+    }
+
+    async fn named(&self, call: &Call<'_>, name: &str) -> Result<Container, Refusal> {
+        let unknown = || Refusal::new(StatusCode::NOT_FOUND, format!("No such container: {name}"));
+        let container = self.inspected(call, name).await?.ok_or_else(unknown)?;
+        if self.only_listed && !container.is_listed { Err(unknown()) } else { Ok(container) }
+    }
+
+    /// What the engine states of the container with this name, ID or beginning of an ID; `None`: there is none.
+    pub async fn inspected(&self, call: &Call<'_>, name: &str) -> Result<Option<Container>, Refusal> {
+        let is_name = name.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));
+        if !is_name {
+            return Ok(None);
+        }
+        let Some(json) = self.state(call, &["containers", name, "json"]).await? else { return Ok(None) };
+        let inventory = self.inventory().await?;
+        let container = Container::read(json, &inventory);
+        container.map(Some).ok_or_else(|| unanswered("its description of a container is not understood"))
+    }
+
+    async fn service(&self, target: &Target, call: &Call<'_>) -> Result<(String, String), Refusal> {
+        let name = call.place("service").and_then(|at| target.segments.get(at));
+        let name = name.map(String::as_str).unwrap_or_default();
+        let unknown = || Refusal::new(StatusCode::NOT_FOUND, format!("service {name} not found"));
+        let json = self.state(call, &["services", name]).await?.ok_or_else(unknown)?;
+        let text = |path: &str| json.pointer(path).and_then(Value::as_str).map(str::to_owned);
+        text("/ID").zip(text("/Spec/Name")).ok_or_else(unknown)
+    }
+
+    /// Asks the engine for JSON, through the interface of the call; `None`: it states that there is none.
+    pub async fn state(&self, call: &Call<'_>, path: &[&str]) -> Result<Option<Value>, Refusal> {
+        let path = path.iter().map(|part| (*part).to_owned());
+        let target = Target { segments: call.prefix.iter().cloned().chain(path).collect(), query: vec![] };
+        let mut request = Request::new(Body::empty());
+        *request.uri_mut() = target.uri().ok_or_else(|| unanswered("the name is too long"))?;
+        request.headers_mut().insert(axum::http::header::HOST, self.own.host.clone());
+        let answer = self.own.send(request).await.map_err(|error| unanswered(&error))?;
+        let status = answer.status();
+        let body = to_bytes(Body::new(answer.into_body()), MOST_ANSWER).await;
+        let body = body.map_err(|error| unanswered(&error.to_string()))?;
+        match status {
+            StatusCode::OK => {
+                serde_json::from_slice(&body).map(Some).map_err(|error| unanswered(&error.to_string()))
+            }
+            StatusCode::NOT_FOUND => Ok(None),
+            status => Err(unanswered(&format!("it answers with status {status}"))),
+        }
+    }
+
+    /// The inventory in force.
+    pub async fn inventory(&self) -> Result<Inventory, Refusal> {
+        let environment = Arc::clone(&self.environment);
+        let read = move || installation::in_force(&environment, &mut vec![]).installation.inventory;
+        spawn_blocking(read).await.map_err(|error| unanswered(&error.to_string()))
+    }
+
+    /// Judges a command. Returns whether it is counted for this request, and the request that settles it.
+    pub async fn admitted(&self, uid: u32, text: &str) -> Result<(bool, Pass), Refusal> {
+        let failed =
+            |_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "opsctl: the request could not be judged");
+        let turn = self.turns.acquire().await.map_err(|_| unanswered("the gate ends"))?;
+        let (environment, command) = (Arc::clone(&self.environment), text.to_owned());
+        let admission = spawn_blocking(move || {
+            let request = peer::request(SessionFacts::default(), uid, &environment);
+            admission::admit(Gate::Engine, &command, &command, &request)
+        });
+        let admission = admission.await.map_err(failed)?;
+        drop(turn);
+        match admission {
+            Admission::Refused(reason) => Err(Refusal::forbidden(reason)),
+            Admission::Passes(ticket) => {
+                let is_counted = ticket.is_counted();
+                Ok((is_counted, Pass { rewrite: None, ended: Some(self.settles(uid, ticket)) }))
+            }
+        }
+    }
+
+    /// Settles a ticket with the status of the response. A connection that breaks leaves the outcome unknown, which counts.
+    fn settles(&self, uid: u32, ticket: Ticket) -> Ended {
+        let environment = Arc::clone(&self.environment);
+        Box::new(move |status| {
+            let Some(status) = status else { return };
+            let is_done =
+                status.is_success() || status.is_informational() || status == StatusCode::NOT_MODIFIED;
+            let result = if is_done {
+                ToolResult::Succeeded
+            } else {
+                ToolResult::Failed(format!("the engine answered with status {status}"))
+            };
+            spawn_blocking(move || {
+                ticket.settle(&result, &peer::request(SessionFacts::default(), uid, &environment));
+            });
+        })
+    }
+}
+
+/// Replaces a part of the path.
+fn set(asked: &mut Asked, place: Option<usize>, text: String) {
+    if let Some(part) = place.and_then(|at| asked.target.segments.get_mut(at)) {
+        *part = text;
+    }
+}
+
+/// The bytes of a body that was read.
+pub fn written(body: &Value) -> Result<Bytes, Refusal> {
+    serde_json::to_vec(body).map(Bytes::from).map_err(|error| unanswered(&error.to_string()))
+}
+
+/// The refusal of an option that gives a container rights of the host.
+pub fn rights(option: &str, value: &str) -> Refusal {
+    let value = opsctl_redact::shortened(value, 100);
+    Refusal::forbidden(format!(
+        "`{option} {value}` can give a container rights of the host; leave it out, or ask an operator to create the container"
+    ))
+}
+
+fn unanswered(why: &str) -> Refusal {
+    Refusal::new(
+        StatusCode::BAD_GATEWAY,
+        format!("the engine could not be asked ({why}); retry, or ask an operator"),
+    )
+}

@@ -1,0 +1,267 @@
+//! The words of the command that does what a request does: from its query and its body.
+
+use std::collections::HashSet;
+
+use opsctl_reader::shell::glob;
+use serde_json::{Map, Value};
+
+use super::table::{Adds, Guarded, Keys};
+
+/// The parts of a command.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Words {
+    /// The options.
+    pub options: Vec<String>,
+    /// Options with their values that give a container rights of the host.
+    pub host: Vec<(String, String)>,
+    /// The image.
+    pub image: Option<String>,
+    /// The program that is started in place of that of the image, with its arguments.
+    pub entrypoint: Vec<String>,
+    /// The further words.
+    pub words: Vec<String>,
+    /// The container that a body names.
+    pub container: Option<String>,
+}
+
+/// A body as its only reading. Engines ignore the case of keys, so that two keys could be one.
+pub fn body(bytes: &[u8]) -> Result<Value, String> {
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Ok(Value::Object(Map::new()));
+    }
+    let value: Value =
+        serde_json::from_slice(bytes).map_err(|error| format!("the body is not JSON ({error})"))?;
+    if !value.is_object() {
+        return Err("the body is not an object".to_owned());
+    }
+    if has_twins(&value) {
+        Err("the body has two keys that differ in case only".to_owned())
+    } else {
+        Ok(value)
+    }
+}
+
+fn has_twins(value: &Value) -> bool {
+    match value {
+        Value::Array(values) => values.iter().any(has_twins),
+        Value::Object(entries) => {
+            let mut seen = HashSet::new();
+            entries
+                .iter()
+                .any(|(key, value)| !seen.insert(key.to_uppercase().to_lowercase()) || has_twins(value))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a value is the default of its kind.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(value) => !value,
+        Value::Number(value) => value.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(values) => values.is_empty(),
+        Value::Object(entries) => entries.values().all(is_empty),
+    }
+}
+
+impl Words {
+    /// Adds what the parameters of a query state.
+    pub fn query(&mut self, query: &[(String, String)], keys: &Keys) -> Result<(), String> {
+        let mut seen = HashSet::new();
+        for (name, value) in query {
+            if !seen.insert(name) {
+                return Err(format!("the parameter `{name}` is repeated"));
+            }
+            let adds =
+                keys.get(name).ok_or_else(|| format!("the parameter `{name}` is not known to this gate"))?;
+            let is_flag = matches!(adds, Adds::Any(option) if option.starts_with('?') || option == "!");
+            let value = match value.as_str() {
+                _ if !is_flag => Value::from(value.as_str()),
+                "1" | "true" | "True" | "TRUE" | "t" | "T" => Value::from(true),
+                "" | "0" | "false" | "False" | "FALSE" | "f" | "F" => Value::from(false),
+                _ if matches!(adds, Adds::Any(option) if option == "!") => Value::from(value.as_str()),
+                _ => return Err(format!("the parameter `{name}` is neither true nor false")),
+            };
+            self.add(name, &value, adds)?;
+        }
+        Ok(())
+    }
+
+    /// Adds what a body states.
+    pub fn body(&mut self, body: &Value, keys: &Keys) -> Result<(), String> {
+        self.object("", body, keys)
+    }
+
+    fn object(&mut self, outer: &str, body: &Value, keys: &Keys) -> Result<(), String> {
+        for (key, value) in body.as_object().into_iter().flatten() {
+            let path = if outer.is_empty() { key.clone() } else { format!("{outer}.{key}") };
+            let within = format!("{path}.");
+            if value.is_object()
+                && keys.range(within.clone()..).next().is_some_and(|(key, _)| key.starts_with(&within))
+            {
+                self.object(&path, value, keys)?;
+            } else if let Some(adds) = keys.get(&path) {
+                self.add(&path, value, adds)?;
+            } else if !is_empty(value) {
+                return Err(format!("the key `{path}` of the body is not known to this gate"));
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, name: &str, value: &Value, adds: &Adds) -> Result<(), String> {
+        let option = match adds {
+            Adds::Some(guarded) => {
+                self.guarded(value, guarded);
+                return Ok(());
+            }
+            Adds::Any(option) => option.as_str(),
+        };
+        if option.is_empty() || is_empty(value) {
+            return Ok(());
+        }
+        let mut values = texts(value);
+        match option {
+            "!" => return Err(format!("`{name}` is not allowed by this gate")),
+            "{}" | "words" => self.words.append(&mut values),
+            "image" => self.image = values.pop(),
+            "entrypoint" => self.entrypoint = values,
+            "container" => self.container = values.pop(),
+            _ => match option.strip_prefix('?') {
+                Some(flag) => self.options.push(flag.to_owned()),
+                None => self.options.extend(values.into_iter().flat_map(|value| [option.to_owned(), value])),
+            },
+        }
+        Ok(())
+    }
+
+    fn guarded(&mut self, value: &Value, guarded: &Guarded) {
+        let Guarded { option, only, never, empty } = guarded;
+        if *empty && value.is_array() {
+            self.host.push((option.clone(), value.to_string()));
+        }
+        if is_empty(value) {
+            return;
+        }
+        for text in texts(value) {
+            let matches = |globs: &Vec<String>| globs.iter().any(|pattern| glob(pattern, &text));
+            if only.as_ref().is_none_or(matches) && !matches(never) {
+                self.options.extend([option.clone(), text]);
+            } else {
+                self.host.push((option.clone(), text));
+            }
+        }
+    }
+}
+
+/// The texts of a value: one for each part of a list or a map.
+fn texts(value: &Value) -> Vec<String> {
+    match value {
+        Value::Array(values) => values.iter().map(flat).collect(),
+        Value::Object(entries) => {
+            entries.iter().map(|(key, value)| format!("{key}={}", flat(value))).collect()
+        }
+        value => vec![flat(value)],
+    }
+}
+
+/// A value as one text: `type=bind,source=/srv` for an object.
+fn flat(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Object(entries) => {
+            let pairs: Vec<String> = entries
+                .iter()
+                .filter(|(_, value)| !is_empty(value))
+                .map(|(key, value)| match value {
+                    Value::Object(_) => format!("{0}.{1}", key.to_lowercase(), flat(value)),
+                    value => format!("{}={}", key.to_lowercase(), flat(value)),
+                })
+                .collect();
+            pairs.join(",")
+        }
+        value => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::gates::engine::table::Table;
+
+    fn of(body: &Value) -> Result<Words, String> {
+        let table = Table::built_in().unwrap();
+        let mut words = Words::default();
+        words.body(body, table.bodies.get("create").unwrap())?;
+        Ok(words)
+    }
+
+    #[test]
+    fn rights_of_the_host_are_found() {
+        for config in [
+            json!({"Privileged": true}),
+            json!({"Binds": ["/:/host"]}),
+            json!({"Binds": ["../x:/host"]}),
+            json!({"Mounts": [{"Type": "bind", "Source": "/etc", "Target": "/x"}]}),
+            json!({"Mounts": [{"Source": "/etc", "Target": "/x", "type": "bind"}]}),
+            json!({"Mounts": [{"Type": "volume", "Target": "/x", "VolumeOptions": {"DriverConfig": {"Name": "local", "Options": {"device": "/"}}}}]}),
+            json!({"PidMode": "host"}),
+            json!({"PidMode": "container:db"}),
+            json!({"NetworkMode": "host"}),
+            json!({"NetworkMode": "container:db"}),
+            json!({"IpcMode": "host"}),
+            json!({"CapAdd": ["NET_ADMIN"]}),
+            json!({"SecurityOpt": ["seccomp=unconfined"]}),
+            json!({"Devices": [{"PathOnHost": "/dev/sda", "PathInContainer": "/x"}]}),
+            json!({"DeviceRequests": [{"Count": 1}]}),
+            json!({"MaskedPaths": []}),
+            json!({"VolumesFrom": ["db"]}),
+            json!({"Runtime": "other"}),
+            json!({"CgroupParent": "/"}),
+        ] {
+            let words = of(&json!({"Image": "x", "HostConfig": config})).unwrap();
+            assert!(!words.host.is_empty(), "{config}");
+        }
+    }
+
+    #[test]
+    fn ordinary_containers_have_no_rights_of_the_host() {
+        for config in [
+            json!({"Binds": ["data:/var/lib/data", "cfg:/etc/x:ro"], "Privileged": false, "MaskedPaths": null}),
+            json!({"Mounts": [{"Type": "volume", "Source": "data", "Target": "/x", "VolumeOptions": {}}]}),
+            json!({"NetworkMode": "media_default", "RestartPolicy": {"Name": "always", "MaximumRetryCount": 0}}),
+            json!({"SecurityOpt": ["no-new-privileges:true"], "CapDrop": ["ALL"]}),
+        ] {
+            let words = of(&json!({"Image": "x", "Cmd": ["a", "b c"], "HostConfig": config})).unwrap();
+            assert_eq!(words.host, [], "{config}");
+            assert_eq!(words.words, ["a", "b c"]);
+        }
+    }
+
+    #[test]
+    fn unknown_keys_and_twins_are_refused() {
+        for config in [
+            json!({"HostConfig": {"privileged": true}}),
+            json!({"hostconfig": {"Privileged": true}}),
+            json!({"HostConfig": {"NewKey": "x"}}),
+            json!({"image": "x"}),
+        ] {
+            assert!(of(&config).is_err(), "{config}");
+        }
+        for text in [
+            r#"{"Image":"x","image":"y"}"#,
+            r#"{"HostConfig":{"Mounts":[{"Type":"volume","type":"bind"}]}}"#,
+            "{\"HostConfig\":{},\"Ho\u{17f}tConfig\":{}}",
+            "[]",
+            "{",
+            "{} {}",
+        ] {
+            assert!(body(text.as_bytes()).is_err(), "{text}");
+        }
+        assert_eq!(body(b" \n").unwrap(), json!({}));
+    }
+}
