@@ -7,3 +7,6 @@ mod host;
 #[path = "../support/sandbox.rs"]
 mod sandbox;
 mod ssh;
+mod engine;
+mod fake_engine;
+mod real_engines;

@@ -8,7 +8,7 @@ use opsctl_reader::terms::reference::Form;
 use serde_json::{Value, json};
 
 use super::table::Keys;
-use super::words::Words;
+use super::words::{Words, is_empty};
 
 /// The labels of a container that name what it belongs to, in the order in which a container is described.
 const LABELS: [&str; 4] = [
@@ -47,6 +47,19 @@ impl Container {
         self.json.pointer(path).unwrap_or(&Value::Null)
     }
 
+    /// Whether a body states nothing but what this container already runs: command, user, folder and variables.
+    pub fn runs(&self, body: &Value) -> bool {
+        let is = |key: &str| {
+            let (own, stated) = (self.at(&format!("/Config/{key}")), body.get(key).unwrap_or(&Value::Null));
+            is_empty(stated) || own == stated
+        };
+        let variables = body.get("Env").and_then(Value::as_array);
+        let own = self.at("/Config/Env").as_array();
+        let has = |variable: &Value| own.is_some_and(|own| own.contains(variable));
+        ["Cmd", "Entrypoint", "User", "WorkingDir"].into_iter().all(is)
+            && variables.is_none_or(|variables| variables.iter().all(has))
+    }
+
     /// The rights of the host that the container has.
     pub fn host(&self, keys: &Keys) -> Vec<(String, String)> {
         let mut words = Words::default();
@@ -54,6 +67,7 @@ impl Container {
             // What is not known gives no right.
             let _ = words.body(&json!({ "HostConfig": { key: value } }), keys);
         }
+        let _ = words.body(&json!({ "Healthcheck": self.at("/Config/Healthcheck") }), keys);
         words.host
     }
 }

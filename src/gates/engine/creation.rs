@@ -60,7 +60,9 @@ impl Engine {
         let old = self.before(call, last).await?;
         let old = old.filter(|old| replaces.is_none_or(|(id, _)| old.id.starts_with(id)));
         let keys = self.table.bodies.get("create");
-        let had = old.as_ref().zip(keys).map(|(old, keys)| old.host(keys)).unwrap_or_default();
+        // The rights are those of what runs there now, and not of another command.
+        let had = old.as_ref().filter(|old| old.runs(body)).zip(keys);
+        let had = had.map(|(old, keys)| old.host(keys)).unwrap_or_default();
         if let Some((option, value)) = words.host.iter().find(|own| !had.contains(own)) {
             return Err(rights(option, value));
         }
@@ -154,7 +156,7 @@ impl Engine {
         let memory = Arc::clone(&self.memory);
         let rewrite: Rewrite = Box::new(move |_, body| {
             if let Some(id) = created_id(&body) {
-                memory.execs.put(id, ());
+                memory.execs.put(id, reads_stdin);
             }
             Ok(body)
         });
@@ -165,12 +167,15 @@ impl Engine {
     /// A command that was judged runs, once.
     pub(super) fn begin(&self, asked: &Asked, call: &Call<'_>) -> Result<Pass, Refusal> {
         let id = call.place("name").and_then(|at| asked.target.segments.get(at));
-        if id.is_some_and(|id| self.memory.execs.take(id).is_some()) {
-            return Ok(Pass::default());
+        match id.and_then(|id| self.memory.execs.take(id)) {
+            Some(true) if asked.upgrade.is_none() => Err(Refusal::forbidden(
+                "a command that reads its standard input needs a connection that changes its protocol (`Upgrade: tcp`); use the docker client",
+            )),
+            Some(_) => Ok(Pass::default()),
+            None => Err(Refusal::forbidden(
+                "this command was not created through the gate, or has been started; create it again",
+            )),
         }
-        Err(Refusal::forbidden(
-            "this command was not created through the gate, or has been started; create it again",
-        ))
     }
 
     /// A client connects to the streams of a container. Its standard input is that of a command: it has been judged if the

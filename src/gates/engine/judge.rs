@@ -152,6 +152,10 @@ impl Engine {
             }
             (Kind::Start, Some(container)) => self.start(call.uid, &container, &text).await,
             (Kind::Remove, Some(container)) => {
+                if !container.is_listed && self.memory.created.get(&container.id).is_some() {
+                    // It was created through this gate, lately.
+                    return Ok(Pass::default());
+                }
                 let (_, pass) = self.admitted(call.uid, &text).await?;
                 self.memory.removed.put(container.name.clone(), container);
                 Ok(pass)
@@ -338,7 +342,7 @@ pub fn written(body: &Value) -> Result<Bytes, Refusal> {
 pub fn rights(option: &str, value: &str) -> Refusal {
     let value = opsctl_redact::shortened(value, 100);
     Refusal::forbidden(format!(
-        "`{option} {value}` can give a container rights of the host; leave it out, or ask an operator to create the container"
+        "`{option} {value}` is allowed only for a container that replaces an equal one, because it can give rights of the host; leave it out, or ask an operator to create the container"
     ))
 }
 

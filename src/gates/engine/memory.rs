@@ -51,8 +51,8 @@ impl<T: Clone> Recent<T> {
 /// What the gate keeps.
 #[derive(Debug, Default)]
 pub struct Memory {
-    /// The commands that may be run in containers, by their ID.
-    pub execs: Recent<()>,
+    /// The commands that may be run in containers, by their ID: whether they read their standard input.
+    pub execs: Recent<bool>,
     /// The containers that were created, by ID.
     pub created: Recent<Created>,
     /// The containers that were removed, by name.

@@ -55,7 +55,7 @@ fn has_twins(value: &Value) -> bool {
 }
 
 /// Whether a value is the default of its kind.
-fn is_empty(value: &Value) -> bool {
+pub fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Bool(value) => !value,
@@ -147,9 +147,7 @@ impl Words {
         }
         for text in texts(value) {
             let matches = |globs: &Vec<String>| globs.iter().any(|pattern| glob(pattern, &text));
-            if only.as_ref().is_none_or(matches) && !matches(never) {
-                self.options.extend([option.clone(), text]);
-            } else {
+            if !only.as_ref().is_none_or(matches) || matches(never) {
                 self.host.push((option.clone(), text));
             }
         }

@@ -4,12 +4,12 @@ use std::io;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, HttpBody as _, to_bytes};
 use axum::http::header::{
     CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHORIZATION, TE,
     TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
-use axum::http::{Method, Request, Response, StatusCode, request};
+use axum::http::{Method, Request, Response, StatusCode, Version, request};
 use axum::response::IntoResponse as _;
 use hyper::body::Incoming;
 use hyper::upgrade::{self, OnUpgrade};
@@ -204,6 +204,11 @@ impl<J: Judge> Shared<J> {
             return Ok(self.tunnel(upgrading, answer));
         }
         let (mut head, body) = answer.into_parts();
+        let has = |name: HeaderName| head.headers.contains_key(name);
+        if !has(CONTENT_LENGTH) && !has(TRANSFER_ENCODING) && !body.is_end_stream() {
+            // It ends with its connection. Some clients read the connection itself, without parts of a stated length.
+            head.version = Version::HTTP_10;
+        }
         head.headers = without_hops(&head.headers);
         let Some(rewrite) = rewrite else { return Ok(Response::from_parts(head, Body::new(body))) };
         let fail = |error: String| Refusal::new(StatusCode::BAD_GATEWAY, error);

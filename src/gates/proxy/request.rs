@@ -4,7 +4,7 @@ use std::fmt;
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use axum::http::{HeaderMap, Method, StatusCode, response};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, response};
 
 use super::target::Target;
 
@@ -48,11 +48,13 @@ impl Asked {
         Ok(bytes)
     }
 
-    /// Replaces the body. An empty one has no type.
+    /// Replaces the body by JSON, or by none.
     pub fn put(&mut self, bytes: Bytes) {
         self.headers.remove(CONTENT_LENGTH);
         if bytes.is_empty() {
             self.headers.remove(CONTENT_TYPE);
+        } else {
+            self.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
         self.body = Body::from(bytes);
     }

@@ -1,0 +1,401 @@
+//! The gate before container engines, with an engine that records what reaches it.
+
+use std::io::{Read as _, Write as _};
+use std::net::Shutdown;
+use std::sync::Barrier;
+
+use crate::fake_engine::{FakeEngine, Gated, id_of};
+use crate::sandbox::passes;
+
+const RESTARTS: &str = "SELECT count(*) FROM hook_actions WHERE service = 'database' AND counts";
+
+fn restart(gated: &Gated, name: &str) -> (u16, String) {
+    gated.ask("POST", &format!("/v1.41/containers/{name}/restart?t=0"), "")
+}
+
+#[test]
+fn third_restart_is_refused_in_every_spelling() {
+    let (gated, engine) = Gated::before_fake(2, &[]);
+    assert_eq!(restart(&gated, "media_database").0, 204);
+    assert_eq!(restart(&gated, &id_of("media_database")[..5]).0, 204);
+    let id = id_of("media_database");
+    for name in ["media_database", &id, &id[..12], &id[..5], "%6dedia_database", "media%5Fdatabase"] {
+        let (status, answer) = restart(&gated, name);
+        assert_eq!(status, 403, "{name}: {answer}");
+        assert!(answer.starts_with("{\"message\":\"Cooldown limit exceeded for database: 2/2"), "{answer}");
+    }
+    for (method, target) in [
+        ("POST", "/containers/media_database/restart"),
+        ("POST", "/v1.44/containers/media_database/stop"),
+        ("POST", "/v1.41/containers/media_database/kill?signal=KILL"),
+        ("POST", "/v1.41/containers/media_database/pause"),
+        ("DELETE", "/v1.41/containers/media_database?force=1"),
+        ("POST", "/v4.3.1/libpod/containers/media_database/restart?timeout=1"),
+    ] {
+        let (status, answer) = gated.ask(method, target, "");
+        assert_eq!(status, 403, "{target}: {answer}");
+        assert_eq!(answer.contains("\"cause\""), target.contains("libpod"), "{answer}");
+    }
+    // Several in one write: each is judged.
+    let one = "POST /containers/media_database/restart HTTP/1.1\r\nHost: x\r\n\r\n";
+    let last = one.replace("Host: x", "Host: x\r\nConnection: close");
+    let answer = gated.raw(format!("GET /_ping HTTP/1.1\r\nHost: x\r\n\r\n{one}{one}{last}").as_bytes());
+    assert_eq!(answer.matches("HTTP/1.1 403").count(), 3, "{answer}");
+    assert_eq!(engine.count("POST", "/restart"), 2);
+    // What the engine got is the container that was judged.
+    let received = engine.received.lock().unwrap();
+    let acted: Vec<&str> =
+        received.iter().filter(|own| own.method != "GET").map(|own| own.target.as_str()).collect();
+    assert_eq!(acted, vec![format!("/v1.41/containers/{id}/restart?t=0"); 2]);
+}
+
+#[test]
+fn two_hundred_clients_at_once_make_two_restarts() {
+    let (gated, engine) = Gated::before_fake(2, &[]);
+    let barrier = Barrier::new(200);
+    let passed = std::thread::scope(|scope| {
+        let ask = || {
+            barrier.wait();
+            restart(&gated, "media_database").0
+        };
+        let clients: Vec<_> = (0..200).map(|_| scope.spawn(ask)).collect();
+        clients.into_iter().map(|client| client.join().unwrap()).filter(|status| *status == 204).count()
+    });
+    assert_eq!((passed, engine.count("POST", "/restart")), (2, 2));
+    assert_eq!(gated.sandbox.sql(RESTARTS), "2");
+}
+
+#[test]
+fn call_that_a_hook_has_allowed_counts_once() {
+    let (gated, engine) = Gated::before_fake(2, &[]);
+    passes(&gated.sandbox.before("t1", "docker restart media_database"));
+    assert_eq!(restart(&gated, "media_database").0, 204);
+    passes(&gated.sandbox.after("t1", "docker restart media_database"));
+    assert_eq!(gated.sandbox.sql(RESTARTS), "1");
+    // A call of one hook covers one request.
+    assert_eq!(restart(&gated, "media_database").0, 204);
+    assert_eq!(restart(&gated, "media_database").0, 403);
+    assert_eq!(engine.count("POST", "/restart"), 2);
+}
+
+#[test]
+fn stop_and_start_of_a_call_count_once() {
+    let (gated, _engine) = Gated::before_fake(2, &[]);
+    passes(&gated.sandbox.before("t1", "docker restart media_database"));
+    for _ in 0..2 {
+        assert_eq!(gated.ask("POST", "/containers/media_database/stop", "").0, 204);
+        assert_eq!(gated.ask("POST", "/containers/media_database/start", "").0, 204);
+    }
+    assert_eq!(gated.ask("POST", "/containers/media_database/stop", "").0, 403);
+}
+
+#[test]
+fn variables_are_redacted_and_their_names_kept() {
+    let (gated, _engine) = Gated::before_fake(1, &[]);
+    let (status, answer) = gated.ask("GET", "/containers/media_database/json", "");
+    assert_eq!(status, 200);
+    assert!(answer.contains("DB_PASSWORD=[redacted]") && answer.contains("TZ=UTC"), "{answer}");
+    assert!(!answer.contains("hunter2"), "{answer}");
+}
+
+#[test]
+fn containers_with_rights_of_the_host_are_not_created() {
+    let (gated, engine) = Gated::before_fake(2, &[]);
+    let create = |config: &str| {
+        let body = format!("{{\"Image\":\"base:1\",\"Cmd\":[\"ls\"],\"HostConfig\":{config}}}");
+        gated.ask("POST", "/v1.41/containers/create", &body)
+    };
+    assert_eq!(create("{\"NetworkMode\":\"none\",\"Binds\":[\"data:/data\"]}").0, 201);
+    for config in [
+        "{\"Privileged\":true}",
+        "{\"privileged\":true}",
+        "{\"Privileged\":false,\"privileged\":true}",
+        "{\"Binds\":[\"/srv:/x\"]}",
+        "{\"Binds\":[\"/var/run/docker.sock:/x\"]}",
+        "{\"Mounts\":[{\"Type\":\"volume\",\"type\":\"bind\",\"Source\":\"/\",\"Target\":\"/x\"}]}",
+        "{\"PidMode\":\"host\"}",
+        "{\"NetworkMode\":\"container:k0\"}",
+        "{\"CapAdd\":[\"SYS_ADMIN\"]}",
+        "{\"Devices\":[{\"PathOnHost\":\"/dev/sda\"}]}",
+        "{\"SomethingNew\":1}",
+    ] {
+        let (status, answer) = create(config);
+        assert_eq!(status, 403, "{config}: {answer}");
+    }
+    // A form in the body would add parameters.
+    let form = "POST /containers/k0/kill?signal=HUP HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+        Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 11\r\n\r\nsignal=KILL";
+    assert!(gated.raw(form.as_bytes()).starts_with("HTTP/1.1 415"));
+    assert_eq!(engine.count("POST", "/create"), 1);
+    assert_eq!(engine.count("POST", "/kill"), 0);
+}
+
+#[test]
+fn commands_in_containers_are_read_and_run_once() {
+    let (gated, engine) = Gated::before_fake(2, &[]);
+    let exec = |body: &str| gated.ask("POST", "/v1.41/containers/k0/exec", body);
+    let start = format!("/v1.41/exec/{}/start", id_of("new"));
+    assert_eq!(gated.ask("POST", &start, "{\"Detach\":false}").0, 403);
+    let (status, answer) = exec("{\"Cmd\":[\"sh\",\"-c\",\"rm -rf /data\"]}");
+    assert!(status == 403 && answer.contains("rule data"), "{answer}");
+    assert_eq!(exec("{\"Cmd\":[\"ls\"],\"Privileged\":true}").0, 403);
+    assert_eq!(exec("{\"Cmd\":[\"sh\"],\"AttachStdin\":true}").0, 403);
+    assert_eq!(engine.count("POST", "/exec"), 0);
+    assert_eq!(exec("{\"Cmd\":[\"ls\",\"/\"]}").0, 201);
+    assert_eq!(gated.ask("POST", &start, "{\"Detach\":false}").0, 204);
+    assert_eq!(gated.ask("POST", &start, "{\"Detach\":false}").0, 403);
+    assert_eq!(engine.count("POST", "/start"), 1);
+}
+
+#[test]
+fn requests_that_are_not_known_are_refused() {
+    let (gated, engine) = Gated::before_fake(2, &[]);
+    for (method, target) in [
+        ("GET", "/containers/k0/attach/ws?stream=1&stdin=1"),
+        ("GET", "/containers/k0/export"),
+        ("POST", "/containers/k0/rename?name=k9"),
+        ("POST", "/containers/k0/restart?unknown=1"),
+        ("POST", "/containers/k0/restart?t=1&t=2"),
+        ("POST", "/v1.23/containers/k0/start"),
+        ("POST", "/services/create"),
+        ("POST", "/containers/k0/attach?stdin=1&stream=1"),
+        ("POST", "/containers/k0/attach"),
+        ("POST", "/volumes/prune"),
+        ("DELETE", "/volumes/data"),
+        ("OPTIONS", "/containers/json"),
+        ("BREW", "/containers/json"),
+        ("GET", "//containers/json"),
+        ("GET", "/containers/../containers/json"),
+        ("GET", "/containers%2Fjson"),
+        ("POST", "/containers/k0%2Frestart/restart"),
+        ("GET", "http://x/containers/json"),
+    ] {
+        let (status, answer) = gated.ask(method, target, "");
+        assert!((400..=405).contains(&status), "{method} {target}: {status} {answer}");
+    }
+    let received = engine.received.lock().unwrap();
+    let reached: Vec<_> =
+        received.iter().filter(|own| !own.target.ends_with(&format!("{}/json", "k0"))).collect();
+    assert!(reached.is_empty(), "{reached:?}");
+}
+
+#[test]
+fn hidden_containers_do_not_exist() {
+    let (gated, engine) = Gated::before_fake(2, &["--only-listed"]);
+    assert_eq!(gated.ask("GET", "/containers/media_database/json", "").0, 200);
+    assert_eq!(gated.ask("GET", "/containers/k0/json", "").0, 404);
+    assert_eq!(gated.ask("GET", "/containers/k0/logs?stdout=1", "").0, 404);
+    assert_eq!(gated.ask("POST", "/containers/k0/restart", "").0, 404);
+    assert_eq!(engine.count("POST", "/restart"), 0);
+}
+
+#[test]
+fn bodies_of_two_lengths_smuggle_nothing() {
+    let (gated, engine) = Gated::before_fake(2, &[]);
+    let inner = "POST /containers/k0/restart HTTP/1.1\r\nHost: x\r\n\r\n";
+    for lengths in [
+        format!("Content-Length: 4\r\nContent-Length: {}\r\n", inner.len()),
+        format!("Transfer-Encoding: chunked\r\nContent-Length: {}\r\n", inner.len() + 5),
+        format!("Content-Length: {}\r\nTransfer-Encoding: chunked\r\n", inner.len() + 5),
+        "Transfer-Encoding: chunked, identity\r\n".to_owned(),
+        "Transfer-Encoding : chunked\r\n".to_owned(),
+        "Transfer-Encoding:\x0bchunked\r\nContent-Length: 5\r\n".to_owned(),
+        "Content-Length: +5\r\n".to_owned(),
+    ] {
+        let request =
+            format!("POST /containers/k1/wait HTTP/1.1\r\nHost: x\r\n{lengths}\r\n0\r\n\r\n{inner}");
+        let mut stream = gated.connect();
+        stream.write_all(request.as_bytes()).unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+    }
+    assert_eq!(engine.count("POST", "/restart"), 0);
+    let received = engine.received.lock().unwrap();
+    assert!(received.iter().all(|own| own.body.is_empty()), "{received:?}");
+}
+
+#[test]
+fn streams_stay_open_and_end_with_the_gate() {
+    let (mut gated, _engine) = Gated::before_fake(2, &[]);
+    let mut events = gated.connect();
+    events.write_all(b"GET /events HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    let mut answer = [0; 4096];
+    let mut seen = String::new();
+    while !seen.contains("one") {
+        let read = events.read(&mut answer).unwrap();
+        assert!(read > 0, "{seen}");
+        seen.push_str(&String::from_utf8_lossy(&answer[..read]));
+    }
+    events.set_read_timeout(Some(std::time::Duration::from_secs(2))).unwrap();
+    assert!(events.read(&mut answer).is_err(), "the stream has ended");
+    let began = std::time::Instant::now();
+    assert_eq!(gated.end(), Some(0));
+    assert!(matches!(events.read(&mut answer), Ok(0) | Err(_)));
+    assert!(began.elapsed() < std::time::Duration::from_secs(3), "{:?}", began.elapsed());
+}
+
+#[test]
+fn finished_input_of_a_command_leaves_its_output_open() {
+    let (gated, _engine) = Gated::before_fake(2, &[]);
+    let body = "{\"Cmd\":[\"sort\"],\"AttachStdin\":true,\"AttachStdout\":true}";
+    assert_eq!(gated.ask("POST", "/v1.41/containers/k0/exec", body).0, 201);
+    let mut stream = gated.connect();
+    let head = format!("POST /v1.41/exec/{}/start HTTP/1.1\r\nHost: x\r\n", id_of("new"));
+    let upgrade = "Connection: Upgrade\r\nUpgrade: tcp\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
+    stream.write_all(format!("{head}{upgrade}").as_bytes()).unwrap();
+    let mut answer = vec![0; 4096];
+    let read = stream.read(&mut answer).unwrap();
+    assert!(String::from_utf8_lossy(&answer[..read]).starts_with("HTTP/1.1 101"), "{answer:?}");
+    let data = vec![b'x'; 3 * 1024 * 1024];
+    let mut writer = stream.try_clone().unwrap();
+    let sent = data.clone();
+    let sending = std::thread::spawn(move || {
+        writer.write_all(&sent).unwrap();
+        writer.shutdown(Shutdown::Write).unwrap();
+    });
+    let mut back = Vec::new();
+    stream.read_to_end(&mut back).unwrap();
+    sending.join().unwrap();
+    assert!(back == data, "{} bytes", back.len());
+}
+
+/// Random numbers from a seed, so that a failure can be repeated.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % most as u64).unwrap()
+    }
+
+    fn of<'a>(&mut self, list: &[&'a str]) -> &'a str {
+        list[self.below(list.len())]
+    }
+}
+
+/// A request as an engine understands it: Go decodes the path, and `mux` compares its parts.
+fn understood(engine: &FakeEngine) -> Vec<(String, Vec<String>, String)> {
+    let received = engine.received.lock().unwrap();
+    let acting = received.iter().filter(|own| own.method != "GET" && own.method != "HEAD");
+    acting
+        .map(|own| {
+            let (path, query) = own.target.split_once('?').unwrap_or((&own.target, ""));
+            let path = percent_encoding::percent_decode_str(path).decode_utf8().unwrap().into_owned();
+            let parts = path.split('/').skip(1).map(str::to_owned).collect();
+            (own.method.clone(), parts, query.to_owned())
+        })
+        .collect()
+}
+
+#[test]
+fn no_spelling_is_judged_as_another_request_than_the_engine_serves() {
+    let (gated, engine) = Gated::before_fake(2, &[]);
+    let mut random = Random(0x5eed);
+    let id = id_of("k0");
+    let mut passed = 0;
+    for _ in 0..1500 {
+        let name = random.of(&[
+            "k0",
+            "%6b0",
+            "k%30",
+            "K0",
+            "k0%20",
+            "k0%00",
+            "k0%2f",
+            "%2e%2e",
+            &id,
+            &id[..7],
+            "k1/../k0",
+            "k0;x",
+            "k0%3fx",
+            "k0%23",
+            "k\u{e9}",
+            "%6B%30",
+            "%256b0",
+            "",
+        ]);
+        let verb = random.of(&[
+            "restart",
+            "stop",
+            "kill",
+            "start",
+            "Restart",
+            "%72estart",
+            "restart/",
+            "restart%2f",
+            "restart/.",
+            "restart%3f",
+            "rest\u{61}rt",
+            "wait",
+            "json",
+        ]);
+        let version = random.of(&[
+            "",
+            "/v1.41",
+            "/v1.24",
+            "/v1.12",
+            "/V1.41",
+            "/v1.41/../v1.41",
+            "//v1.41",
+            "/%761.41",
+            "/v1.41%2f",
+            "/v9.9",
+        ]);
+        let query = random.of(&[
+            "",
+            "?t=0",
+            "?t=0&t=1",
+            "?T=0",
+            "?signal=KILL",
+            "?signal=HUP&signal=KILL",
+            "?t=%30",
+            "?;t=1",
+            "?t",
+            "#x",
+            "?x=1",
+            "?signal=%4bILL",
+            "?%74=0",
+        ]);
+        let method = random.of(&["POST", "POST", "POST", "post", "PUT", "DELETE", "GET", "P%4fST"]);
+        let protocol = random.of(&["HTTP/1.1", "HTTP/1.1", "HTTP/1.1", "HTTP/1.0", "HTTP/2.0", "HTTP/1.1 "]);
+        let head = random.of(&[
+            "",
+            "X-HTTP-Method-Override: DELETE\r\n",
+            "Connection: close, host\r\n",
+            "Content-Length: 0\r\n",
+            "Transfer-Encoding: chunked\r\n",
+        ]);
+        let end = if head.starts_with("Transfer") { "0\r\n\r\n" } else { "" };
+        let request = format!(
+            "{method} {version}/containers/{name}/{verb}{query} {protocol}\r\nHost: x\r\nConnection: close\r\n{head}\r\n{end}"
+        );
+        let answer = gated.raw(request.as_bytes());
+        passed += usize::from(answer.split(' ').nth(1) == Some("204"));
+    }
+    let understood = understood(&engine);
+    assert_eq!(understood.len(), passed);
+    let waits = understood.iter().filter(|(_, parts, _)| parts.last().unwrap() == "wait").count();
+    for (method, parts, query) in &understood {
+        let from = usize::from(parts[0].starts_with('v'));
+        let rest: Vec<&str> = parts[from..].iter().map(String::as_str).collect();
+        match (method.as_str(), rest.as_slice()) {
+            ("POST", ["containers", of, "restart" | "stop" | "kill" | "start"]) => {
+                assert!(*of == id, "{rest:?}");
+                let names: Vec<&str> = query.split('&').filter_map(|pair| pair.split('=').next()).collect();
+                assert!(
+                    names.len() <= 1 && ["", "t", "signal"].contains(&names.first().copied().unwrap_or("")),
+                    "{query}"
+                );
+            }
+            ("POST", ["containers", _, "wait"]) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    // Each one that acts was judged, and is in the ledger: the budget allows few.
+    let recorded = gated.sandbox.sql("SELECT count(*) FROM hook_actions WHERE service = 'k0'");
+    assert_eq!((understood.len() - waits).to_string(), recorded);
+    assert!((2..=8).contains(&(understood.len() - waits)) && waits > 0, "{understood:?}");
+}

@@ -1,0 +1,256 @@
+//! An engine that records what it receives, and a gate before it.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::sandbox::Sandbox;
+
+/// The ID of the container `name` of the fake engine.
+pub fn id_of(name: &str) -> String {
+    let sum = name.bytes().fold(7u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
+    format!("{sum:016x}").repeat(4)
+}
+
+/// A request that the engine has received.
+#[derive(Debug, Clone)]
+pub struct Received {
+    pub method: String,
+    pub target: String,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+/// An engine that knows these containers.
+#[derive(Clone)]
+pub struct FakeEngine {
+    pub received: Arc<Mutex<Vec<Received>>>,
+    names: Arc<Vec<&'static str>>,
+}
+
+impl FakeEngine {
+    fn listen(path: PathBuf, names: Vec<&'static str>) -> Self {
+        let engine = Self { received: Arc::default(), names: Arc::new(names) };
+        let (listener, own) = (UnixListener::bind(path).unwrap(), engine.clone());
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let own = own.clone();
+                std::thread::spawn(move || own.serve(stream));
+            }
+        });
+        engine
+    }
+
+    /// The requests with this method whose target ends so.
+    pub fn count(&self, method: &str, end: &str) -> usize {
+        let received = self.received.lock().unwrap();
+        received
+            .iter()
+            .filter(|own| own.method == method && own.target.split('?').next().unwrap().ends_with(end))
+            .count()
+    }
+
+    fn serve(&self, stream: UnixStream) -> Option<()> {
+        let mut reader = BufReader::new(stream.try_clone().ok()?);
+        let mut writer = stream;
+        loop {
+            let received = read(&mut reader)?;
+            self.received.lock().unwrap().push(received.clone());
+            let path = received.target.split('?').next().unwrap().to_owned();
+            if path.ends_with("/events") {
+                writer
+                    .write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n")
+                    .ok()?;
+                // Open until the gate closes it.
+                let _ = reader.read(&mut [0]);
+                return None;
+            }
+            if received.headers.iter().any(|(name, value)| name == "upgrade" && value == "tcp") {
+                writer
+                    .write_all(b"HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
+                    .ok()?;
+                // Everything that comes, only when its end has come: as `sort` does.
+                let mut all = Vec::new();
+                reader.read_to_end(&mut all).ok()?;
+                writer.write_all(&all).ok()?;
+                return None;
+            }
+            let (status, body) = self.answer(&received.method, &path);
+            let head = format!(
+                "HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+                body.len()
+            );
+            let head = if status == 204 { "HTTP/1.1 204 X\r\n\r\n".to_owned() } else { head };
+            writer.write_all(head.as_bytes()).ok()?;
+            writer.write_all(body.as_bytes()).ok()?;
+        }
+    }
+
+    fn answer(&self, method: &str, path: &str) -> (u16, String) {
+        let parts: Vec<&str> = path.split('/').filter(|part| !is_prefix(part)).collect();
+        match (method, parts.as_slice()) {
+            ("GET", ["", "containers", name, "json"]) => {
+                let found = self.names.iter().find(|own| *own == name || id_of(own).starts_with(name));
+                found.map_or((404, json!({"message": "No such container"}).to_string()), |found| {
+                    (200, description(found).to_string())
+                })
+            }
+            ("POST", [.., "exec" | "create"]) => (201, json!({"Id": id_of("new")}).to_string()),
+            ("POST" | "DELETE", _) => (204, String::new()),
+            _ => (200, "[]".to_owned()),
+        }
+    }
+}
+
+fn is_prefix(part: &str) -> bool {
+    part == "libpod"
+        || part.strip_prefix('v').is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+fn description(name: &str) -> Value {
+    json!({
+        "Id": id_of(name),
+        "Name": format!("/{name}"),
+        "Image": "sha256:1",
+        "Config": {"Image": "base:1", "Labels": {}, "Env": ["DB_PASSWORD=hunter2hunter2", "TZ=UTC"], "Cmd": ["sleep"]},
+        "HostConfig": {"Binds": ["/srv/x:/x"], "Privileged": false},
+    })
+}
+
+/// Reads a request; `None` at the end of the connection.
+fn read(reader: &mut BufReader<UnixStream>) -> Option<Received> {
+    let mut line = String::new();
+    reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
+    let mut words = line.split_whitespace();
+    let (method, target) = (words.next()?.to_owned(), words.next()?.to_owned());
+    let mut headers = Vec::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok()?;
+        let Some((name, value)) = line.trim_end().split_once(':') else { break };
+        headers.push((name.to_lowercase(), value.trim().to_owned()));
+    }
+    let header =
+        |wanted: &str| headers.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
+    let mut body = vec![0; header("content-length").map_or(0, |length| length.parse().unwrap())];
+    reader.read_exact(&mut body).ok()?;
+    if header("transfer-encoding").is_some() {
+        loop {
+            let mut line = String::new();
+            reader.read_line(&mut line).ok()?;
+            let length = usize::from_str_radix(line.trim(), 16).ok()?;
+            let mut part = vec![0; length + 2];
+            reader.read_exact(&mut part).ok()?;
+            if length == 0 {
+                break;
+            }
+            body.extend(&part[..length]);
+        }
+    }
+    Some(Received { method, target, headers, body })
+}
+
+/// A gate before an engine.
+pub struct Gated {
+    pub sandbox: Sandbox,
+    process: Option<Child>,
+    options: Vec<String>,
+}
+
+impl Gated {
+    /// A gate before a fake engine with the containers `media_database`, `k0` and `k1`.
+    pub fn before_fake(tier: u8, options: &[&str]) -> (Self, FakeEngine) {
+        let sandbox = Sandbox::new();
+        let engine = FakeEngine::listen(sandbox.path("engine.sock"), vec!["media_database", "k0", "k1"]);
+        let path = sandbox.path("engine.sock");
+        (Self::before(sandbox, &path, tier, options), engine)
+    }
+
+    /// A gate before the engine at this socket.
+    pub fn before(sandbox: Sandbox, engine: &std::path::Path, tier: u8, options: &[&str]) -> Self {
+        let services = "services:\n  database: {containers: [media_database]}\n  jellyfin: {}\n";
+        sandbox.write("hosts.yaml", &format!("domain: example.org\n{services}policy: {{tier: {tier}}}\n"));
+        let options = options.iter().map(|option| (*option).to_owned());
+        let engine = format!("unix:{}", engine.display());
+        let options = ["--engine".to_owned(), engine].into_iter().chain(options).collect();
+        let mut gated = Self { sandbox, process: None, options };
+        gated.start();
+        gated
+    }
+
+    pub fn socket(&self) -> PathBuf {
+        self.sandbox.path("gate.sock")
+    }
+
+    pub fn start(&mut self) {
+        let listen = format!("unix:{}", self.socket().display());
+        let mut command = self.sandbox.command(&["gate", "engine", "--listen", &listen]);
+        self.process =
+            Some(command.args(&self.options).stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap());
+        let began = Instant::now();
+        while UnixStream::connect(self.socket()).is_err() {
+            assert!(began.elapsed() < Duration::from_secs(20), "the gate does not listen");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.process.as_ref().unwrap().id()
+    }
+
+    /// Ends the gate with SIGTERM.
+    pub fn end(&mut self) -> Option<i32> {
+        let mut process = self.process.take().unwrap();
+        rustix::process::kill_process(
+            rustix::process::Pid::from_child(&process),
+            rustix::process::Signal::TERM,
+        )
+        .unwrap();
+        process.wait().unwrap().code()
+    }
+
+    pub fn kill(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            process.kill().unwrap();
+            process.wait().unwrap();
+        }
+    }
+
+    /// A connection to the gate.
+    pub fn connect(&self) -> UnixStream {
+        let stream = UnixStream::connect(self.socket()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream
+    }
+
+    /// Sends bytes on a connection of their own, and reads until the gate closes it.
+    pub fn raw(&self, bytes: &[u8]) -> String {
+        let mut stream = self.connect();
+        stream.write_all(bytes).unwrap();
+        let mut answer = Vec::new();
+        // A gate that closes early may reset the connection.
+        let _ = stream.read_to_end(&mut answer);
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    /// A request with a body of JSON: its status and its answer.
+    pub fn ask(&self, method: &str, target: &str, body: &str) -> (u16, String) {
+        let head = format!("{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n");
+        let length = format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len());
+        let length = if body.is_empty() { String::new() } else { length };
+        let answer = self.raw(format!("{head}{length}\r\n{body}").as_bytes());
+        let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+        (status, answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default())
+    }
+}
+
+impl Drop for Gated {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
