@@ -180,6 +180,23 @@ fn requests_that_are_not_known_are_refused() {
 }
 
 #[test]
+fn watching_gate_passes_and_records_what_it_would_refuse() {
+    let (gated, engine) = Gated::before_fake(2, &[]);
+    let hosts = gated.sandbox.read("hosts.yaml").replace("{tier: 2}", "{tier: 2, watch: [engine]}");
+    gated.sandbox.write("hosts.yaml", &hosts);
+    for _ in 0..3 {
+        assert_eq!(restart(&gated, "media_database").0, 204);
+    }
+    assert_eq!(gated.ask("POST", "/services/create", "").0, 201);
+    assert_eq!(engine.count("POST", "/restart"), 3);
+    let query = "SELECT command FROM hook_decisions WHERE verdict = 'would deny' ORDER BY id";
+    assert_eq!(
+        gated.sandbox.sql(query),
+        "docker restart media_database\ndocker request POST /services/create"
+    );
+}
+
+#[test]
 fn hidden_containers_do_not_exist() {
     let (gated, engine) = Gated::before_fake(2, &["--only-listed"]);
     assert_eq!(gated.ask("GET", "/containers/media_database/json", "").0, 200);
@@ -290,6 +307,85 @@ fn understood(engine: &FakeEngine) -> Vec<(String, Vec<String>, String)> {
         .collect()
 }
 
+/// A request to act on `k0`, spelled at random.
+fn spelling(random: &mut Random, id: &str) -> String {
+    let name = random.of(&[
+        "k0",
+        "%6b0",
+        "k%30",
+        "K0",
+        "k0%20",
+        "k0%00",
+        "k0%2f",
+        "%2e%2e",
+        id,
+        &id[..7],
+        "k1/../k0",
+        "k0;x",
+        "k0%3fx",
+        "k0%23",
+        "k\u{e9}",
+        "%6B%30",
+        "%256b0",
+        "",
+    ]);
+    let verb = random.of(&[
+        "restart",
+        "stop",
+        "kill",
+        "start",
+        "Restart",
+        "%72estart",
+        "restart/",
+        "restart%2f",
+        "restart/.",
+        "restart%3f",
+        "rest\u{61}rt",
+        "wait",
+        "json",
+    ]);
+    let version = random.of(&[
+        "",
+        "/v1.41",
+        "/v1.24",
+        "/v1.12",
+        "/V1.41",
+        "/v1.41/../v1.41",
+        "//v1.41",
+        "/%761.41",
+        "/v1.41%2f",
+        "/v9.9",
+    ]);
+    let query = random.of(&[
+        "",
+        "?t=0",
+        "?t=0&t=1",
+        "?T=0",
+        "?signal=KILL",
+        "?signal=HUP&signal=KILL",
+        "?t=%30",
+        "?;t=1",
+        "?t",
+        "#x",
+        "?x=1",
+        "?signal=%4bILL",
+        "?%74=0",
+    ]);
+    let method = random.of(&["POST", "POST", "POST", "post", "PUT", "DELETE", "GET", "P%4fST"]);
+    let protocol = random.of(&["HTTP/1.1", "HTTP/1.1", "HTTP/1.1", "HTTP/1.0", "HTTP/2.0", "HTTP/1.1 "]);
+    let head = random.of(&[
+        "",
+        "X-HTTP-Method-Override: DELETE\r\n",
+        "Connection: close, host\r\n",
+        "Content-Length: 0\r\n",
+        "Transfer-Encoding: chunked\r\n",
+    ]);
+    let end = if head.starts_with("Transfer") { "0\r\n\r\n" } else { "" };
+    format!(
+        "{method} {version}/containers/{name}/{verb}{query} {protocol}\r\nHost: x\r\nConnection: close\r\n{head}\r\n{end}"
+    )
+}
+
 #[test]
 fn no_spelling_is_judged_as_another_request_than_the_engine_serves() {
     let (gated, engine) = Gated::before_fake(2, &[]);
@@ -297,81 +393,7 @@ fn no_spelling_is_judged_as_another_request_than_the_engine_serves() {
     let id = id_of("k0");
     let mut passed = 0;
     for _ in 0..1500 {
-        let name = random.of(&[
-            "k0",
-            "%6b0",
-            "k%30",
-            "K0",
-            "k0%20",
-            "k0%00",
-            "k0%2f",
-            "%2e%2e",
-            &id,
-            &id[..7],
-            "k1/../k0",
-            "k0;x",
-            "k0%3fx",
-            "k0%23",
-            "k\u{e9}",
-            "%6B%30",
-            "%256b0",
-            "",
-        ]);
-        let verb = random.of(&[
-            "restart",
-            "stop",
-            "kill",
-            "start",
-            "Restart",
-            "%72estart",
-            "restart/",
-            "restart%2f",
-            "restart/.",
-            "restart%3f",
-            "rest\u{61}rt",
-            "wait",
-            "json",
-        ]);
-        let version = random.of(&[
-            "",
-            "/v1.41",
-            "/v1.24",
-            "/v1.12",
-            "/V1.41",
-            "/v1.41/../v1.41",
-            "//v1.41",
-            "/%761.41",
-            "/v1.41%2f",
-            "/v9.9",
-        ]);
-        let query = random.of(&[
-            "",
-            "?t=0",
-            "?t=0&t=1",
-            "?T=0",
-            "?signal=KILL",
-            "?signal=HUP&signal=KILL",
-            "?t=%30",
-            "?;t=1",
-            "?t",
-            "#x",
-            "?x=1",
-            "?signal=%4bILL",
-            "?%74=0",
-        ]);
-        let method = random.of(&["POST", "POST", "POST", "post", "PUT", "DELETE", "GET", "P%4fST"]);
-        let protocol = random.of(&["HTTP/1.1", "HTTP/1.1", "HTTP/1.1", "HTTP/1.0", "HTTP/2.0", "HTTP/1.1 "]);
-        let head = random.of(&[
-            "",
-            "X-HTTP-Method-Override: DELETE\r\n",
-            "Connection: close, host\r\n",
-            "Content-Length: 0\r\n",
-            "Transfer-Encoding: chunked\r\n",
-        ]);
-        let end = if head.starts_with("Transfer") { "0\r\n\r\n" } else { "" };
-        let request = format!(
-            "{method} {version}/containers/{name}/{verb}{query} {protocol}\r\nHost: x\r\nConnection: close\r\n{head}\r\n{end}"
-        );
+        let request = spelling(&mut random, &id);
         let answer = gated.raw(request.as_bytes());
         passed += usize::from(answer.split(' ').nth(1) == Some("204"));
     }

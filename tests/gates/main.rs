@@ -3,7 +3,7 @@
 
 #[path = "../support/guard_process.rs"]
 mod guard_process;
-mod host;
+mod lab;
 #[path = "../support/sandbox.rs"]
 mod sandbox;
 mod ssh;

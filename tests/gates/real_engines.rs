@@ -114,7 +114,7 @@ fn recreation_by_compose_counts_once() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("compose.yaml");
         let service = "{image: 'base:1', command: sleep 1000, network_mode: none, stop_grace_period: 0s, volumes: ['/tmp:/x']}";
-        std::fs::write(&file, format!("name: media\nservices:\n  jellyfin: {service}\n")).unwrap();
+        std::fs::write(&file, format!("name: gatetest\nservices:\n  jellyfin: {service}\n")).unwrap();
         let compose = ["docker", "compose", "-f", file.to_str().unwrap()];
         let words = |more: &[&'static str]| [&compose, more].concat();
         client(&engine, &words(&["down", "-t", "0"]), "");
@@ -153,7 +153,8 @@ fn two_hundred_clients_of_an_engine_make_two_restarts() {
                 gated.ask("POST", "/v1.41/containers/media_database/restart?t=0", "").0
             };
             let clients: Vec<_> = (0..200).map(|_| scope.spawn(ask)).collect();
-            clients.into_iter().map(|client| client.join().unwrap()).filter(|status| *status == 204).count()
+            // An engine may fail at one of two restarts at once.
+            clients.into_iter().map(|client| client.join().unwrap()).filter(|status| *status != 403).count()
         });
         assert_eq!(passed, 2);
         let until = (since.parse::<u64>().unwrap() + 60).to_string();

@@ -9,7 +9,7 @@ use opsctl::machine::link::caller;
 use opsctl::machine::link::message::{Call, RecordCall, Request, SessionFacts};
 use opsctl_ledger::sessions::client_runs::NewRun;
 
-use crate::host::Place;
+use crate::lab::Place;
 use crate::sandbox::{denied, passes};
 
 /// Asserts the exit code of a shell command on the agent's side; returns what it printed.

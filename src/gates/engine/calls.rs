@@ -99,7 +99,7 @@ impl<'t> Call<'t> {
             name => self.bound(name, target),
         }));
         all.extend(container.filter(|_| words.container.is_some()).map(str::to_owned));
-        all.extend(words.words.iter().cloned());
+        all.extend(words.rest.iter().cloned());
         line(&all)
     }
 }

@@ -99,7 +99,7 @@ impl Engine {
     async fn is_same(&self, call: &Call<'_>, old: &Container, words: &Words) -> Result<bool, Refusal> {
         let Some(image) = words.image.as_deref() else { return Ok(false) };
         let is = |own: &[String], path: &str| own.is_empty() || *old.at(path) == json!(own);
-        if !is(&words.words, "/Config/Cmd") || !is(&words.entrypoint, "/Config/Entrypoint") {
+        if !is(&words.rest, "/Config/Cmd") || !is(&words.entrypoint, "/Config/Entrypoint") {
             return Ok(false);
         }
         let parts: Vec<&str> =
@@ -130,7 +130,7 @@ impl Engine {
     pub(super) fn rename(&self, container: &Container, words: &Words) -> Result<Pass, Refusal> {
         let created = self.memory.created.get(&container.id);
         let last = created.and_then(|created| created.name);
-        if last.is_some() && last.as_ref() == words.words.first() {
+        if last.is_some() && last.as_ref() == words.rest.first() {
             return Ok(Pass::default());
         }
         Err(Refusal::forbidden(format!(
@@ -150,7 +150,7 @@ impl Engine {
         let mut all = vec![call.program.to_owned(), "exec".to_owned()];
         all.extend(words.options);
         all.push(container.word.clone());
-        all.extend(words.words);
+        all.extend(words.rest);
         let text = line(&all) + if reads_stdin { STDIN } else { "" };
         let (_, mut pass) = self.admitted(call.uid, &text).await?;
         let memory = Arc::clone(&self.memory);
@@ -230,7 +230,7 @@ fn stated(program: &str, word: &str, is_listed: bool, is_same: bool, words: &Wor
     let mut entrypoint = words.entrypoint.iter().cloned();
     all.extend(entrypoint.next().into_iter().flat_map(|program| ["--entrypoint".to_owned(), program]));
     all.push(image);
-    all.extend(entrypoint.chain(words.words.iter().cloned()));
+    all.extend(entrypoint.chain(words.rest.iter().cloned()));
     let stdin = if words.options.iter().any(|option| option == "-i") { STDIN } else { "" };
     line(&all) + stdin
 }

@@ -26,7 +26,7 @@ use crate::machine::environment::Environment;
 use judge::Engine;
 
 /// What a gate before an engine needs.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Where it listens.
     pub listen: Listen,
@@ -39,7 +39,7 @@ pub struct Settings {
 }
 
 /// Where a gate listens.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Listen {
     /// On this Unix socket.
     Unix(PathBuf),

@@ -19,7 +19,7 @@ pub struct Words {
     /// The program that is started in place of that of the image, with its arguments.
     pub entrypoint: Vec<String>,
     /// The further words.
-    pub words: Vec<String>,
+    pub rest: Vec<String>,
     /// The container that a body names.
     pub container: Option<String>,
 }
@@ -125,7 +125,7 @@ impl Words {
         let mut values = texts(value);
         match option {
             "!" => return Err(format!("`{name}` is not allowed by this gate")),
-            "{}" | "words" => self.words.append(&mut values),
+            "{}" | "words" => self.rest.append(&mut values),
             "image" => self.image = values.pop(),
             "entrypoint" => self.entrypoint = values,
             "container" => self.container = values.pop(),
@@ -236,7 +236,7 @@ mod tests {
         ] {
             let words = of(&json!({"Image": "x", "Cmd": ["a", "b c"], "HostConfig": config})).unwrap();
             assert_eq!(words.host, [], "{config}");
-            assert_eq!(words.words, ["a", "b c"]);
+            assert_eq!(words.rest, ["a", "b c"]);
         }
     }
 

@@ -21,6 +21,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
+use crate::gates::engine;
 use crate::guard::approval::rotation;
 use crate::machine::client::own_files;
 use crate::machine::environment::Environment;
@@ -40,6 +41,8 @@ pub struct Listeners {
     pub desk: Option<SocketAddr>,
     /// The address to which the client sends its requests to the model.
     pub api: Option<SocketAddr>,
+    /// The gate before a container engine.
+    pub engine: Option<engine::Settings>,
 }
 
 /// The number of files that the guard opens at most: each call of ssh needs six.
@@ -75,6 +78,11 @@ pub async fn run(environment: Environment, listeners: Listeners, tell: &dyn Fn(&
         let listener = listen(address, "--api").await?;
         tell(&format!("API: http://{}", listener.local_addr()?));
         tasks.spawn(api::serve(api, listener, stop.clone()));
+    }
+    if let Some(settings) = listeners.engine {
+        let gate = engine::Gate::open(Arc::clone(&environment), settings).await?;
+        tell("engine gate: ready");
+        tasks.spawn(gate.serve(stop.clone()));
     }
     if let Some(path) = listeners.socket {
         let listener = socket::bind(&path)?;
