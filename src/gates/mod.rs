@@ -5,6 +5,7 @@
 
 pub mod admission;
 pub mod engine;
+pub mod host;
 pub mod peer;
 pub mod ssh;
 pub mod proxy;

@@ -11,6 +11,7 @@ mod gates {
     pub mod gate;
     pub mod remote;
     pub mod report;
+    pub mod ssh;
 }
 
 /// Verbs of the guard: hooks, explanations, questions and the process.

@@ -10,3 +10,6 @@ mod ssh;
 mod engine;
 mod fake_engine;
 mod real_engines;
+mod host;
+#[path = "../support/mod.rs"]
+mod support;

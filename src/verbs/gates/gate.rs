@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 
 use super::engine::{self, EngineArgs};
 use super::report::{self, ReportArgs};
+use super::ssh::{self, SshArgs};
 use crate::verbs::facts::Facts;
 use crate::verbs::terminal::Failure;
 
@@ -23,15 +24,17 @@ pub struct GateArgs {
 enum GateVerb {
     Engine(EngineArgs),
     Report(ReportArgs),
+    Ssh(SshArgs),
 }
 
 /// The facts of the verbs.
-pub const FACTS: &[Facts] = &[engine::FACTS, report::FACTS];
+pub const FACTS: &[Facts] = &[engine::FACTS, report::FACTS, ssh::FACTS];
 
 /// Runs the verb.
 pub fn run(args: &GateArgs) -> Result<u8, Failure> {
     match &args.verb {
         GateVerb::Engine(args) => engine::run(args),
         GateVerb::Report(args) => report::run(args),
+        GateVerb::Ssh(args) => ssh::run(args),
     }
 }

@@ -97,6 +97,11 @@ pub fn run(args: &TestArgs) -> Result<u8, Failure> {
     Ok(if failed == 0 { OK } else { FAILED })
 }
 
+/// Runs the tests beside a policy.
+pub fn of_policy(hosts: &Path) -> Result<u8, Failure> {
+    run(&TestArgs { file: None, hosts: Some(hosts.to_owned()), format: Format::Tap, init: None })
+}
+
 fn results(text: &str, file: &Path, hosts: &Path) -> Result<Vec<TestResult>, Failure> {
     let options = serde_saphyr::options! { with_snippet: false };
     let tests: PolicyTests = serde_saphyr::from_str_with_options(text, options).map_err(|error| {

@@ -1,0 +1,319 @@
+//! The forced command of a key on a host: real ssh, scp and sftp against a real sshd.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::support::{Lan, lan};
+
+const POLICY: &str = "
+hosts:
+  here: {address: 127.0.0.1}
+services:
+  jellyfin: {host: here, containers: [jellyfin]}
+policy: {secret: ['/srv/keys/**'], protect: ['/srv/locked/**']}
+";
+
+/// A host with sshd, whose only key has the gate as its forced command at this tier. What runs is written to `docker.log`.
+fn host(lan: &Lan, tier: &str) {
+    let folder = lan.path("").display().to_string();
+    let folder = folder.trim_end_matches('/');
+    lan.write("gate/hosts.yaml", POLICY);
+    lan.write("bin/docker", &format!("#!/bin/sh\necho \"$@\" >> {folder}/docker.log\nexit 0\n"));
+    lan.instead_of("/etc/passwd", &format!(
+        "root:x:0:0:root:{folder}/home:/bin/bash\nsshd:x:100:65534::/run/sshd:/usr/sbin/nologin\nnobody:x:65534:65534::/:/usr/sbin/nologin\n"
+    ));
+    // A folder that every system has, and that comes first in the gate's search path.
+    lan.sh(&format!(
+        "mkdir -p home state ssh /run/sshd
+         chmod +x bin/docker
+         mount --bind bin /usr/local/sbin
+         mount -t tmpfs none /srv
+         mkdir -p /srv/keys /srv/locked /srv/open
+         echo secret > /srv/keys/k; echo plain > /srv/open/p
+         ssh-keygen -q -t ed25519 -N '' -f ssh/host
+         ssh-keygen -q -t ed25519 -N '' -f ssh/user
+         echo \"[127.0.0.1]:2222 $(cut -d' ' -f1,2 ssh/host.pub)\" > ssh/known_hosts
+         echo 'docker() {{ echo shadowed; }}; export PATH=/nowhere CLAUDEOPS_TIER=3 CLAUDEOPS_STATE_DIR=/nowhere' > home/.bashrc
+         echo \"restrict,command=\\\"{} gate ssh {tier} --policy {folder}/gate/hosts.yaml --state {folder}/state\\\" $(cat ssh/user.pub)\" > ssh/authorized_keys",
+        env!("CARGO_BIN_EXE_opsctl")
+    ));
+    lan.write("ssh/config", &format!(
+        "Host h\n HostName 127.0.0.1\n Port 2222\n User root\n IdentityFile {folder}/ssh/user\n UserKnownHostsFile {folder}/ssh/known_hosts\n GlobalKnownHostsFile none\n"
+    ));
+    lan.write("ssh/sshd_config", &format!(
+        "ListenAddress 127.0.0.1:2222\nHostKey {folder}/ssh/host\nAuthorizedKeysFile {folder}/ssh/authorized_keys\nPidFile none\n\
+         StrictModes no\nPermitRootLogin yes\nUsePAM no\nAcceptEnv LANG LC_* CLAUDEOPS_*\nSubsystem sftp internal-sftp\n"
+    ));
+    lan.start("/usr/sbin/sshd", ["-D", "-e", "-f", &format!("{folder}/ssh/sshd_config")]);
+    lan.until("grep -q 'Server listening' sshd.log");
+}
+
+/// A client of this host.
+fn client(lan: &Lan, program: &str) -> Command {
+    let mut command = Command::new(program);
+    command.arg("-F").arg(lan.path("ssh/config")).stdin(Stdio::null()).current_dir(lan.path(""));
+    command
+}
+
+fn ssh(lan: &Lan, command: &str) -> Output {
+    client(lan, "ssh").args(["h", command]).output().unwrap()
+}
+
+fn ssh_with_input(lan: &Lan, command: &str, input: &[u8]) -> Output {
+    fs::write(lan.path("input"), input).unwrap();
+    client(lan, "ssh").args(["h", command]).stdin(File::open(lan.path("input")).unwrap()).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Asserts that a command is refused for a reason that contains this text.
+#[track_caller]
+fn refused(output: &Output, reason: &str) {
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(126), "{stderr}");
+    assert!(stderr.starts_with("opsctl: refused: ") && stderr.contains(reason), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+}
+
+/// Asserts that a command has run and printed this.
+#[track_caller]
+fn printed(output: &Output, stdout: &str) {
+    assert_eq!(
+        (output.status.code(), text(&output.stdout).as_str()),
+        (Some(0), stdout),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+#[test]
+fn passes_streams_and_exit_codes_of_allowed_commands_unchanged() {
+    lan(|lan| {
+        host(lan, "--tier 2");
+        let output = ssh(lan, "echo out; echo err >&2; exit 7");
+        assert_eq!(
+            (output.status.code(), &*output.stdout, &*output.stderr),
+            (Some(7), &b"out\n"[..], &b"err\n"[..])
+        );
+        let binary: Vec<u8> =
+            (0..3_000_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        let output = ssh_with_input(lan, "cat", &binary);
+        assert!(output.stdout == binary, "{} bytes, {}", output.stdout.len(), text(&output.stderr));
+        let output = ssh(lan, "kill -9 $$");
+        assert_eq!(output.status.code(), Some(137), "{output:?}");
+    });
+}
+
+#[test]
+fn limits_restarts_by_the_ledger_of_the_host() {
+    lan(|lan| {
+        host(lan, "--tier 2");
+        printed(&ssh(lan, "docker restart jellyfin"), "");
+        printed(&ssh(lan, "sh -c 'docker restart jellyfin'"), "");
+        refused(&ssh(lan, "docker restart jellyfin"), "jellyfin");
+        refused(&ssh(lan, "reboot"), "rule power");
+        assert_eq!(lan.sh("cat docker.log"), "restart jellyfin\nrestart jellyfin\n");
+    });
+}
+
+#[test]
+fn takes_the_tier_from_the_line_of_the_key_only() {
+    lan(|lan| {
+        host(lan, "--tier 1");
+        let claims = ["-o", "SetEnv=CLAUDEOPS_TIER=3 LC_OPSCTL_TIER=3 CLAUDEOPS_DRY_RUN=false"];
+        let output = client(lan, "ssh").args(claims).args(["h", "docker restart jellyfin"]).output().unwrap();
+        refused(&output, "Tier 1");
+        // Without the option, and without `policy.tier`, sessions observe.
+        lan.sh("sed -i 's/ --tier 1//' ssh/authorized_keys");
+        refused(&ssh(lan, "docker restart jellyfin"), "Tier 1");
+        lan.sh("sed -i 's/policy: {/policy: {tier: 2, /' gate/hosts.yaml");
+        printed(&ssh(lan, "docker restart jellyfin"), "");
+        lan.sh("echo 'x: [' >> gate/hosts.yaml");
+        refused(&ssh(lan, "uptime"), "the policy of this host cannot be used");
+        lan.sh("rm gate/hosts.yaml");
+        refused(&ssh(lan, "uptime"), "this host has no policy");
+    });
+}
+
+#[test]
+fn start_files_and_variables_of_the_client_do_not_change_what_runs() {
+    lan(|lan| {
+        host(lan, "--tier 2");
+        printed(&ssh(lan, "docker ps"), "");
+        assert_eq!(lan.sh("cat docker.log"), "ps\n");
+        let set = ["-o", "SetEnv=LC_OPSCTL=x LC_ALL=C.UTF-8 LC_TIME=$(id) CLAUDEOPS_TIER=3"];
+        let output = client(lan, "ssh")
+            .args(set)
+            .args(["h", "echo \"$HOME $PATH $LC_ALL $LC_TIME $LC_OPSCTL $CLAUDEOPS_TIER\""])
+            .output();
+        let home = lan.path("home");
+        let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+        printed(&output.unwrap(), &format!("{} {path} C.UTF-8   \n", home.display()));
+    });
+}
+
+#[test]
+fn reads_code_on_standard_input_before_it_runs() {
+    lan(|lan| {
+        host(lan, "--tier 2");
+        printed(&ssh_with_input(lan, "bash -s -- a", b"echo \"got $1\"\n"), "got a\n");
+        printed(&ssh_with_input(lan, "while read -r x; do echo \"$x\"; done", b"a\nb\n"), "a\nb\n");
+        printed(&ssh_with_input(lan, "sh", b"docker restart jellyfin"), "");
+        refused(&ssh_with_input(lan, "bash -s", b"echo a\nreboot\n"), "rule power");
+        refused(&ssh_with_input(lan, "python3 -", b"import os; os.system('reboot')"), "rule power");
+        refused(&ssh_with_input(lan, "bash -s", &vec![b'#'; 1024 * 1024 + 1]), "1 MiB");
+        refused(&ssh_with_input(lan, "bash -s", b"echo \xff"), "not UTF-8");
+        assert_eq!(lan.sh("cat docker.log"), "restart jellyfin\n");
+    });
+}
+
+#[test]
+fn refuses_interactive_shells() {
+    lan(|lan| {
+        host(lan, "--tier 2");
+        refused(&client(lan, "ssh").args(["-T", "h"]).output().unwrap(), "no interactive shell");
+    });
+}
+
+#[test]
+fn judges_files_of_scp_and_sftp_by_path_and_direction() {
+    lan(|lan| {
+        host(lan, "--tier 2");
+        lan.write("local", "content\n");
+        let copy = |options: &[&str], from: &str, to: &str| {
+            let output = client(lan, "scp").arg("-q").args(options).args([from, to]).output().unwrap();
+            (output.status.success(), text(&output.stderr))
+        };
+        for (protocol, reasons) in [("-s", ["Permission denied"; 2]), ("-O", ["Secret", "Protected"])] {
+            let (done, stderr) = copy(&[protocol], "h:/srv/open/p", "got");
+            assert!(done && lan.sh("cat got") == "plain\n", "{protocol} {stderr}");
+            let (done, stderr) = copy(&[protocol, "-p"], "local", "h:/srv/open/new");
+            assert!(
+                done && lan.sh("cat /srv/open/new; rm /srv/open/new") == "content\n",
+                "{protocol} {stderr}"
+            );
+            let (done, stderr) = copy(&[protocol], "h:/srv/keys/k", "stolen");
+            assert!(
+                !done && stderr.contains(reasons[0]) && !lan.path("stolen").exists(),
+                "{protocol} {stderr}"
+            );
+            for to in ["h:/srv/locked/new", "h:/root/.ssh/authorized_keys", "h:/srv/locked"] {
+                let (done, stderr) = copy(&[protocol], "local", to);
+                assert!(!done && stderr.contains(reasons[1]), "{protocol} {to} {stderr}");
+            }
+        }
+        let batch = |text: &str| {
+            lan.write("batch", text);
+            let output = client(lan, "sftp").args(["-b", "batch", "h"]).output().unwrap();
+            (output.status.success(), text_of(&output))
+        };
+        assert!(batch("ls /srv/open\nput local /srv/open/a\nrename /srv/open/a /srv/open/b\nmkdir /srv/open/d\nrmdir /srv/open/d\nrm /srv/open/b\n").0);
+        for refused in [
+            "ln -s /srv/locked /srv/open/l",
+            "rename /srv/open/p /srv/locked/p",
+            "rm /srv/locked/x",
+            "chmod 777 /srv/locked",
+            "get /srv/keys/k",
+        ] {
+            let (done, output) = batch(refused);
+            assert!(!done && output.contains("ermission denied"), "{refused}: {output}");
+        }
+        assert_eq!(lan.sh("ls -R /srv/locked /srv/open"), "/srv/locked:\n\n/srv/open:\np\n");
+    });
+}
+
+#[test]
+fn tier_1_reads_files_and_writes_none() {
+    lan(|lan| {
+        host(lan, "--tier 1");
+        lan.write("local", "content\n");
+        for (protocol, reason) in [("-s", "Permission denied"), ("-O", "Tier 1")] {
+            assert!(
+                client(lan, "scp").args(["-q", protocol, "h:/srv/open/p", "got"]).status().unwrap().success()
+            );
+            let output =
+                client(lan, "scp").args(["-q", protocol, "local", "h:/srv/open/n"]).output().unwrap();
+            assert!(
+                !output.status.success() && text(&output.stderr).contains(reason),
+                "{}",
+                text(&output.stderr)
+            );
+        }
+        assert_eq!(lan.sh("ls /srv/open"), "p\n");
+    });
+}
+
+#[test]
+fn records_the_end_of_a_command_that_outlives_its_connection() {
+    lan(|lan| {
+        host(lan, "--tier 2");
+        let folder = lan.path("").display().to_string();
+        lan.write(
+            "bin/docker",
+            &format!(
+                "#!/bin/sh\necho \"$@\" >> {folder}docker.log\nsleep 2\necho done >> {folder}docker.log\n"
+            ),
+        );
+        let mut started = client(lan, "ssh").args(["h", "docker restart jellyfin"]).spawn().unwrap();
+        lan.until("[ -s docker.log ]");
+        started.kill().unwrap();
+        started.wait().unwrap();
+        lan.until("grep -q done docker.log");
+        let rows = "sqlite3 state/claudeops.db 'select service, success from cooldown_actions'";
+        lan.until(&format!("[ \"$({rows})\" = 'jellyfin|1' ]"));
+    });
+}
+
+#[test]
+fn check_prints_verdicts_and_results_of_the_tests_beside_the_policy() {
+    lan(|lan| {
+        host(lan, "--tier 2");
+        lan.write(
+            "gate/tests.yaml",
+            "tests:\n  - {command: reboot, expect: {decision: deny, rule: never}}\n",
+        );
+        let policy = lan.path("gate/hosts.yaml");
+        let check =
+            || lan.opsctl(&["gate", "ssh", "--check", "--tier", "2", "--policy", policy.to_str().unwrap()]);
+        let ran = check();
+        assert_eq!(ran.exit_code, Some(0), "{ran:?}");
+        for line in ["valid, tier 2\n", "allow    uptime\n", "deny     reboot: ", "ok 1 - reboot"] {
+            assert!(ran.stdout.contains(line), "{line}: {}", ran.stdout);
+        }
+        lan.write("gate/tests.yaml", "tests:\n  - {command: reboot, expect: {decision: allow}}\n");
+        assert_eq!(check().exit_code, Some(1));
+    });
+}
+
+/// The time that the gate adds to a command, printed with `--nocapture`.
+#[test]
+fn adds_little_time_to_a_connection() {
+    lan(|lan| {
+        host(lan, "--tier 2");
+        let median = || {
+            let mut times: Vec<Duration> = (0..9)
+                .map(|_| {
+                    let started = Instant::now();
+                    printed(&ssh(lan, "true"), "");
+                    started.elapsed()
+                })
+                .collect();
+            times.sort();
+            times[4]
+        };
+        let with = median();
+        lan.sh("sed -i 's/command=\"[^\"]*\"/command=\"true\"/' ssh/authorized_keys");
+        let without = median();
+        writeln!(std::io::stderr(), "median of 9 connections: {with:?} with the gate, {without:?} without")
+            .unwrap();
+        assert!(with < without + Duration::from_secs(2), "{with:?} {without:?}");
+    });
+}
+
+fn text_of(output: &Output) -> String {
+    text(&output.stdout) + &text(&output.stderr)
+}
