@@ -6,6 +6,7 @@
 pub mod admission;
 pub mod engine;
 pub mod host;
+pub mod kubernetes;
 pub mod peer;
 pub mod ssh;
 pub mod proxy;

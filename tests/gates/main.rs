@@ -11,5 +11,6 @@ mod engine;
 mod fake_engine;
 mod real_engines;
 mod host;
+mod kubernetes;
 #[path = "../support/mod.rs"]
 mod support;

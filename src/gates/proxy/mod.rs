@@ -54,12 +54,15 @@ const EXAMINED: Duration = Duration::from_secs(1);
 pub enum Listener {
     /// On a Unix socket.
     Unix(UnixListener),
+    /// On a TCP port of a private network, without TLS.
+    Plain(TcpListener),
     /// On a TCP port, with TLS.
     Tls(TcpListener, TlsAcceptor),
 }
 
 enum Stream {
     Unix(UnixStream),
+    Plain(TcpStream),
     Tls(TcpStream, TlsAcceptor),
 }
 
@@ -67,6 +70,11 @@ impl Listener {
     async fn accept(&self) -> io::Result<Stream> {
         match self {
             Self::Unix(listener) => listener.accept().await.map(|(stream, _)| Stream::Unix(stream)),
+            Self::Plain(listener) => {
+                let (stream, _) = listener.accept().await?;
+                stream.set_nodelay(true)?;
+                Ok(Stream::Plain(stream))
+            }
             Self::Tls(listener, acceptor) => {
                 let (stream, _) = listener.accept().await?;
                 stream.set_nodelay(true)?;
@@ -120,6 +128,7 @@ async fn connection<J: Judge>(stream: Stream, shared: Arc<Shared<J>>, slot: Owne
                 () = left(own) => {}
             }
         }
+        Stream::Plain(stream) => requests(stream, Peer::Client(None), shared, false).await,
         Stream::Tls(stream, acceptor) => {
             let Ok(Ok(stream)) = timeout(HANDSHAKE, acceptor.accept(stream)).await else { return };
             let certificate = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());

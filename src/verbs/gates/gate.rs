@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::engine::{self, EngineArgs};
+use super::kubernetes::{self, KubernetesArgs};
 use super::report::{self, ReportArgs};
 use super::ssh::{self, SshArgs};
 use crate::verbs::facts::Facts;
@@ -23,17 +24,19 @@ pub struct GateArgs {
 #[derive(Debug, Subcommand)]
 enum GateVerb {
     Engine(EngineArgs),
+    Kubernetes(KubernetesArgs),
     Report(ReportArgs),
     Ssh(SshArgs),
 }
 
 /// The facts of the verbs.
-pub const FACTS: &[Facts] = &[engine::FACTS, report::FACTS, ssh::FACTS];
+pub const FACTS: &[Facts] = &[engine::FACTS, kubernetes::FACTS, report::FACTS, ssh::FACTS];
 
 /// Runs the verb.
 pub fn run(args: &GateArgs) -> Result<u8, Failure> {
     match &args.verb {
         GateVerb::Engine(args) => engine::run(args),
+        GateVerb::Kubernetes(args) => kubernetes::run(args),
         GateVerb::Report(args) => report::run(args),
         GateVerb::Ssh(args) => ssh::run(args),
     }

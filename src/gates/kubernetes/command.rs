@@ -1,0 +1,377 @@
+//! A request as the `kubectl` command that does the same.
+
+use std::sync::LazyLock;
+
+use axum::http::Method;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::resource::Resource;
+use crate::gates::proxy::target::Target;
+use opsctl_probe::health::quoted;
+
+/// What is known of resources and fields.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Known {
+    access: Vec<String>,
+    questions: Vec<String>,
+    host_rights: Vec<String>,
+    host_capabilities: Vec<String>,
+}
+
+/// A test reads the file, so it is valid.
+static KNOWN: LazyLock<Known> =
+    LazyLock::new(|| serde_saphyr::from_str(include_str!("requests.yaml")).unwrap_or_default());
+
+/// The annotation that `kubectl rollout restart` sets.
+const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
+
+/// The last word of a here-document. Bodies are one line of JSON, which never consists of it.
+const END: &str = "END-OF-BODY";
+
+/// Parts of resources that `kubectl exec` and similar commands use. A request by GET may act on them.
+pub const STREAMS: [&str; 3] = ["attach", "exec", "portforward"];
+
+/// A request on a resource.
+pub struct Asked<'a> {
+    /// The method.
+    pub method: &'a Method,
+    /// The resource.
+    pub resource: &'a Resource,
+    /// The address, with its parameters.
+    pub target: &'a Target,
+    /// The body; null without one.
+    pub body: &'a Value,
+    /// Whether the body is applied by the server.
+    pub is_apply: bool,
+}
+
+impl Asked<'_> {
+    /// The command; an error states why the request cannot be judged.
+    pub fn command(&self) -> Result<String, String> {
+        let Resource { namespace, part, .. } = self.resource;
+        let namespace = namespace.as_ref().map(|name| format!(" -n {name}")).unwrap_or_default();
+        let is_dry = match self.target.value("dryRun")? {
+            None => false,
+            Some("All") => true,
+            Some(other) => return Err(format!("dryRun={other} is not known")),
+        };
+        let does = match (self.method, part.as_deref()) {
+            (_, Some(part)) if STREAMS.contains(&part) => self.stream(part)?,
+            (&Method::GET | &Method::HEAD, part) => self.read(part)?,
+            (_, Some(part)) => self.on_part(part)?,
+            (&Method::DELETE, None) => self.delete(),
+            (&Method::POST, None) => self.create()?,
+            (&Method::PUT, None) => self.replace(),
+            (&Method::PATCH, None) => self.patch()?,
+            _ => return Err(format!("{} is not known here", self.method)),
+        };
+        let dry = if is_dry { " --dry-run=server" } else { "" };
+        let (line, document) = does.split_once('\n').unwrap_or((&does, ""));
+        let command = format!("kubectl{namespace} {line}{dry}\n{document}");
+        // A container with the rights of its host is one whatever starts it.
+        let rights = if is_dry { None } else { host_rights(self.body) };
+        Ok(match rights {
+            Some(_) => format!("{}\ndocker run --privileged {}", command.trim_end(), self.resource.word()),
+            None => command.trim_end().to_owned(),
+        })
+    }
+
+    /// The name; an error if a collection is asked for.
+    fn name(&self) -> Result<&str, String> {
+        self.resource.name.as_deref().ok_or_else(|| "the request names no object".to_owned())
+    }
+
+    fn read(&self, part: Option<&str>) -> Result<String, String> {
+        let word = self.resource.word();
+        match (part, &self.resource.name) {
+            (Some("log"), Some(name)) => Ok(format!("logs {name}")),
+            (None | Some("status" | "scale"), Some(name)) => Ok(format!("get {word} {name}")),
+            (None, None) if self.resource.namespace.is_none() => Ok(format!("get {word} -A")),
+            (None, None) => Ok(format!("get {word}")),
+            (part, _) => Err(format!("the part `{}` of {word} is not known", part.unwrap_or_default())),
+        }
+    }
+
+    /// `exec`, `attach` and `portforward`.
+    fn stream(&self, part: &str) -> Result<String, String> {
+        let name = self.name()?;
+        let container = self.target.value("container")?.map(|name| format!(" -c {}", quoted(name)));
+        let container = container.unwrap_or_default();
+        let has_stdin = !matches!(self.target.value("stdin")?, None | Some("false" | "0"));
+        if self.resource.word() != "pods" {
+            return Err(format!("`{part}` of {} is not known", self.resource.word()));
+        }
+        match part {
+            "exec" => {
+                let words = self.target.query.iter().filter(|(key, _)| key == "command");
+                let words: Vec<String> = words.map(|(_, word)| quoted(word)).collect();
+                let stdin = if has_stdin { " -i" } else { "" };
+                Ok(format!("exec{stdin} {name}{container} -- {}", words.join(" ")))
+            }
+            "attach" if has_stdin => {
+                Err("what is typed into an attached container cannot be judged; use `kubectl exec` with a command".to_owned())
+            }
+            "attach" => Ok(format!("attach {name}{container}")),
+            _ => Ok(format!("port-forward pods/{name} {}", quoted(self.target.value("ports")?.unwrap_or("80")))),
+        }
+    }
+
+    /// A change of a part of a resource.
+    fn on_part(&self, part: &str) -> Result<String, String> {
+        let (name, word) = (self.name()?, self.resource.word());
+        match (self.method, word.as_str(), part) {
+            (&Method::POST, "pods", "eviction") => Ok(format!("delete pods {name}")),
+            (&Method::PUT | &Method::PATCH, _, "scale") => {
+                let replicas = self.body.pointer("/spec/replicas").and_then(Value::as_u64);
+                let replicas = replicas.ok_or("the number of replicas is not stated")?;
+                Ok(format!("scale {word}/{name} --replicas={replicas}"))
+            }
+            (&Method::PATCH | &Method::PUT, "pods", "ephemeralcontainers") => Ok(format!("debug {name}")),
+            (&Method::POST, "serviceaccounts", "token") => Ok(format!("create token {name}")),
+            (_, "certificatesigningrequests.certificates.k8s.io", "approval") => {
+                Ok(format!("certificate approve {name}"))
+            }
+            _ => Err(format!("{} of the part `{part}` of {word} is not known", self.method)),
+        }
+    }
+
+    fn delete(&self) -> String {
+        match &self.resource.name {
+            Some(name) => format!("delete {} {name}", self.resource.word()),
+            None => format!("delete {} --all", self.resource.word()),
+        }
+    }
+
+    fn create(&self) -> Result<String, String> {
+        let kind = self.resource.kind.as_str();
+        if self.resource.group == "authorization.k8s.io" || self.resource.group == "authentication.k8s.io" {
+            let is_question = KNOWN.questions.iter().any(|known| known == kind);
+            return is_question
+                .then(|| "auth can-i --list".to_owned())
+                .ok_or_else(|| format!("{kind} are not known"));
+        }
+        // Helm records a change of a release in a new Secret, whose state it changes later.
+        if let Some(release) = self.release() {
+            return Ok(format!("get secrets\nhelm upgrade {release} ./chart"));
+        }
+        Ok(self.whole("create"))
+    }
+
+    fn replace(&self) -> String {
+        match self.release() {
+            Some(release) => format!("annotate secrets sh.helm.release.v1.{release} state=changed"),
+            None => self.whole("replace"),
+        }
+    }
+
+    /// A whole object, as a file of this verb.
+    fn whole(&self, verb: &str) -> String {
+        let verb = if self.is_of_access() { "auth reconcile" } else { verb };
+        format!("{verb} -f - <<'{END}'\n{}\n{END}", self.body)
+    }
+
+    fn patch(&self) -> Result<String, String> {
+        let (name, word) = (self.name()?, self.resource.word());
+        if self.is_apply {
+            return Ok(self.whole("apply"));
+        }
+        if self.is_of_access() {
+            return Ok(self.whole("auth reconcile"));
+        }
+        let restarted = ["spec", "template", "metadata", "annotations", RESTARTED_AT];
+        if only(self.body, &restarted).is_some_and(Value::is_string) {
+            return Ok(format!("rollout restart {word}/{name}"));
+        }
+        if let Some(replicas) = only(self.body, &["spec", "replicas"]).and_then(Value::as_u64) {
+            return Ok(format!("scale {word}/{name} --replicas={replicas}"));
+        }
+        if word == "nodes" {
+            return Ok(match only(self.body, &["spec", "unschedulable"]) {
+                Some(Value::Bool(true)) => format!("cordon {name}"),
+                Some(_) => format!("uncordon {name}"),
+                None => format!("taint nodes {name} changed=true"),
+            });
+        }
+        Ok(format!("patch {word} {name} -p {}", quoted(&self.body.to_string())))
+    }
+
+    fn is_of_access(&self) -> bool {
+        KNOWN.access.iter().any(|kind| *kind == self.resource.kind)
+    }
+
+    /// The release of Helm that a Secret records.
+    fn release(&self) -> Option<&str> {
+        let name = self.resource.name.as_deref().or_else(|| self.body.pointer("/metadata/name")?.as_str())?;
+        let (release, version) = name.strip_prefix("sh.helm.release.v1.")?.rsplit_once(".v")?;
+        let is_plain = release.chars().all(|c| c.is_ascii_alphanumeric() || "-.".contains(c));
+        (self.resource.is_secret() && is_plain && !release.starts_with('-') && version.parse::<u32>().is_ok())
+            .then_some(release)
+    }
+}
+
+/// The value at the end of a path of keys, each of which is the only one of its object.
+fn only<'a>(value: &'a Value, keys: &[&str]) -> Option<&'a Value> {
+    keys.iter().try_fold(value, |value, key| {
+        let object = value.as_object().filter(|object| object.len() == 1)?;
+        object.get(*key)
+    })
+}
+
+/// The first field that gives a container the rights of its host.
+fn host_rights(value: &Value) -> Option<&str> {
+    let is_given = |value: &Value| !matches!(value, Value::Null | Value::Bool(false));
+    let known = |key: &str| KNOWN.host_rights.iter().find(|known| *known == key);
+    match value {
+        Value::Array(items) => items.iter().find_map(host_rights),
+        Value::Object(object) => {
+            // An operation of a JSON patch: `{"op": "add", "path": "/spec/hostPID", "value": true}`.
+            let path = object.get("path").and_then(Value::as_str).filter(|_| object.contains_key("op"));
+            let patched = path
+                .and_then(|path| known(path.rsplit('/').next()?))
+                .filter(|_| object.get("value").is_some_and(is_given));
+            let added = object.get("add").and_then(Value::as_array);
+            let capability = added.into_iter().flatten().filter_map(Value::as_str).find(|name| {
+                KNOWN.host_capabilities.iter().any(|known| known == name.trim_start_matches("CAP_"))
+            });
+            let field = || object.iter().find_map(|(key, value)| known(key).filter(|_| is_given(value)));
+            patched
+                .or_else(field)
+                .map(String::as_str)
+                .or(capability)
+                .or_else(|| object.values().find_map(host_rights))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn command(method: &Method, path: &str, body: &Value) -> String {
+        use super::super::resource::Named;
+        let target = Target::read(&path.parse().unwrap()).unwrap();
+        let Named::Resource(resource) = Named::of(&target) else { panic!("{path}") };
+        let asked = Asked { method, resource: &resource, target: &target, body, is_apply: false };
+        asked.command().unwrap_or_else(|why| format!("refused: {why}"))
+    }
+
+    #[test]
+    fn the_file_of_known_resources_is_valid() {
+        assert!(serde_saphyr::from_str::<Known>(include_str!("requests.yaml")).is_ok());
+    }
+
+    #[test]
+    fn requests_are_stated_as_the_command_that_does_the_same() {
+        let apps = "/apis/apps/v1/namespaces/m/deployments/x";
+        let restarted = json!({"spec": {"template": {"metadata": {"annotations": {RESTARTED_AT: "2026"}}}}});
+        let both = json!({"spec": {"replicas": 1, "template": {}}});
+        let pod = "/api/v1/namespaces/m/pods/x";
+        let null = Value::Null;
+        for (method, path, body, expected) in [
+            (Method::GET, "/api/v1/pods?watch=true", null.clone(), "kubectl get pods -A"),
+            (Method::GET, &format!("{pod}/log?follow=true"), null.clone(), "kubectl -n m logs x"),
+            (
+                Method::GET,
+                &format!("{pod}/proxy"),
+                null.clone(),
+                "refused: the part `proxy` of pods is not known",
+            ),
+            (Method::DELETE, pod, null.clone(), "kubectl -n m delete pods x"),
+            (Method::DELETE, "/api/v1/namespaces/m/pods", null.clone(), "kubectl -n m delete pods --all"),
+            (
+                Method::DELETE,
+                &format!("{pod}?dryRun=All"),
+                null.clone(),
+                "kubectl -n m delete pods x --dry-run=server",
+            ),
+            (Method::POST, &format!("{pod}/eviction"), null.clone(), "kubectl -n m delete pods x"),
+            (
+                Method::POST,
+                &format!("{pod}/exec?command=sh&command=-c&command=id%3Bls&stdin=true&container=c"),
+                null.clone(),
+                "kubectl -n m exec -i x -c c -- sh -c 'id;ls'",
+            ),
+            (Method::GET, &format!("{pod}/exec?command=id"), null.clone(), "kubectl -n m exec x -- id"),
+            (Method::PATCH, apps, restarted, "kubectl -n m rollout restart deployments/x"),
+            (
+                Method::PATCH,
+                apps,
+                json!({"spec": {"replicas": 0}}),
+                "kubectl -n m scale deployments/x --replicas=0",
+            ),
+            (
+                Method::PATCH,
+                apps,
+                both,
+                r#"kubectl -n m patch deployments x -p '{"spec":{"replicas":1,"template":{}}}'"#,
+            ),
+            (
+                Method::PATCH,
+                &format!("{apps}/scale"),
+                json!({"spec": {"replicas": 2}}),
+                "kubectl -n m scale deployments/x --replicas=2",
+            ),
+            (
+                Method::PUT,
+                &format!("{apps}/status"),
+                null.clone(),
+                "refused: PUT of the part `status` of deployments is not known",
+            ),
+            (Method::PATCH, "/api/v1/nodes/n", json!({"spec": {"unschedulable": true}}), "kubectl cordon n"),
+            (
+                Method::POST,
+                "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+                json!({}),
+                "kubectl auth can-i --list",
+            ),
+            (
+                Method::POST,
+                "/apis/authentication.k8s.io/v1/tokenreviews",
+                json!({}),
+                "refused: tokenreviews are not known",
+            ),
+            (
+                Method::POST,
+                "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+                json!({"a": 1}),
+                "kubectl auth reconcile -f - <<'END-OF-BODY'\n{\"a\":1}\nEND-OF-BODY",
+            ),
+            (
+                Method::POST,
+                "/api/v1/namespaces/m/pods",
+                json!({"spec": {"hostPID": true}}),
+                "kubectl -n m create -f - <<'END-OF-BODY'\n{\"spec\":{\"hostPID\":true}}\nEND-OF-BODY\ndocker run --privileged pods",
+            ),
+            (
+                Method::POST,
+                "/api/v1/namespaces/m/secrets",
+                json!({"metadata": {"name": "sh.helm.release.v1.web.v3"}}),
+                "kubectl -n m get secrets\nhelm upgrade web ./chart",
+            ),
+        ] {
+            assert_eq!(command(&method, path, &body), expected, "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn fields_that_give_the_rights_of_the_host_are_found_in_objects_and_patches() {
+        for body in [
+            json!({"spec": {"template": {"spec": {"containers": [{"securityContext": {"privileged": true}}]}}}}),
+            json!({"spec": {"volumes": [{"hostPath": {"path": "/"}}]}}),
+            json!([{"op": "add", "path": "/spec/hostNetwork", "value": true}]),
+            json!([{"op": "add", "path": "/spec/volumes/-", "value": {"hostPath": {"path": "/"}}}]),
+            json!({"capabilities": {"add": ["NET_BIND_SERVICE", "CAP_SYS_ADMIN"]}}),
+        ] {
+            assert!(host_rights(&body).is_some(), "{body}");
+        }
+        for body in
+            [json!({"privileged": false, "hostPath": null}), json!({"capabilities": {"drop": ["ALL"]}})]
+        {
+            assert_eq!(host_rights(&body), None, "{body}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Judges the requests of `kubectl`, `helm` and other clients of a cluster.
+
+use std::borrow::Cow;
+
+use axum::body::{Body, Bytes};
+use axum::http::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+    SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, USER_AGENT,
+};
+use axum::http::{Method, StatusCode};
+use chrono::Utc;
+use serde_json::{Value, json};
+
+use super::command::{self, STREAMS};
+use super::kubeconfig::Token;
+use super::resource::{Named, Resource};
+use super::secrets;
+use crate::gates::admission::{Admission, Ticket, admit};
+use crate::gates::peer;
+use crate::gates::proxy::request::{Asked, Judge, Pass, Refusal};
+use crate::gates::proxy::target::Target;
+use crate::machine::environment::Environment;
+use crate::machine::installation;
+use crate::machine::link::message::SessionFacts;
+use opsctl_policy::model::records::event::ToolResult;
+use opsctl_policy::model::rights::gate::Gate;
+
+/// The maximum size of a body in bytes, as the API server has it.
+const MOST: usize = 3 * 1024 * 1024;
+
+/// The headers that are forwarded. Credentials, and headers by which a client acts as another user, are not.
+const HEADERS: [HeaderName; 9] = [
+    ACCEPT,
+    CONTENT_TYPE,
+    CONTENT_LENGTH,
+    USER_AGENT,
+    SEC_WEBSOCKET_KEY,
+    SEC_WEBSOCKET_PROTOCOL,
+    SEC_WEBSOCKET_VERSION,
+    HeaderName::from_static("x-stream-protocol-version"),
+    HeaderName::from_static("kubectl-command"),
+];
+
+/// The judge of a cluster.
+pub struct Kubernetes {
+    /// The settings of the guard.
+    pub environment: Environment,
+    /// The user of the agent, whose sessions ask.
+    pub user: u32,
+    /// The token for the API server.
+    pub token: Option<Token>,
+}
+
+impl Judge for Kubernetes {
+    const UPGRADES: &'static [&'static str] = &["spdy/3.1", "websocket"];
+
+    async fn judge(&self, asked: &mut Asked) -> Result<Pass, Refusal> {
+        self.head(asked)?;
+        let reads = asked.method == Method::GET || asked.method == Method::HEAD;
+        match Named::of(&asked.target) {
+            Named::Server if reads && asked.upgrade.is_none() => Ok(Pass::default()),
+            Named::Resource(resource) => self.resource(asked, &resource).await,
+            Named::Server | Named::Unknown => {
+                let path = asked.target.path();
+                Err(unknown(&format!("{} {path} is not known", asked.method)))
+            }
+        }
+    }
+
+    fn refusal(&self, refusal: &Refusal, _: Option<&Target>) -> Value {
+        let reason = match refusal.status {
+            StatusCode::FORBIDDEN => "Forbidden",
+            StatusCode::BAD_GATEWAY => "ServiceUnavailable",
+            _ => "BadRequest",
+        };
+        json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": refusal.message, "reason": reason, "code": refusal.status.as_u16(),
+        })
+    }
+}
+
+/// A request that the gate cannot judge.
+fn unknown(why: &str) -> Refusal {
+    Refusal::forbidden(format!("opsctl cannot judge this request: {why}"))
+}
+
+impl Kubernetes {
+    /// Replaces the headers: only known ones are forwarded, with the credentials of the guard.
+    fn head(&self, asked: &mut Asked) -> Result<(), Refusal> {
+        let mut headers = HeaderMap::new();
+        for name in HEADERS {
+            for value in asked.headers.get_all(&name) {
+                headers.append(&name, value.clone());
+            }
+        }
+        if let Some(token) = &self.token {
+            let value = token.header().map_err(|why| Refusal::new(StatusCode::BAD_GATEWAY, why))?;
+            headers.insert(AUTHORIZATION, value);
+        }
+        asked.headers = headers;
+        Ok(())
+    }
+
+    async fn resource(&self, asked: &mut Asked, resource: &Resource) -> Result<Pass, Refusal> {
+        let is_stream = resource.part.as_deref().is_some_and(|part| STREAMS.contains(&part));
+        if asked.upgrade.is_some() && !is_stream {
+            return Err(unknown("only exec, attach and port-forward may change the protocol"));
+        }
+        let (body, is_apply) = self.body(asked, is_stream).await?;
+        let redacts = resource.is_secret() && self.redacts();
+        if redacts {
+            let value = |name: &str| asked.target.value(name).map_err(unknown);
+            if !matches!(value("watch")?, None | Some("false" | "0")) {
+                return Err(unknown(
+                    "the values of Secrets are redacted, which a watch cannot do; list them instead",
+                ));
+            }
+            if secrets::is_redacted(&body.to_string()) {
+                return Err(unknown("a value in it was redacted, and would replace the real one"));
+            }
+            asked.headers.insert(ACCEPT, as_json(asked.headers.get(ACCEPT)));
+        }
+        let Asked { method, target, .. } = &*asked;
+        let stated = command::Asked { method, resource, target, body: &body, is_apply };
+        let command = stated.command().map_err(|why| unknown(&why))?;
+        let ticket = self.admit(command).await?;
+        let mut pass = Pass::default();
+        if redacts {
+            pass.rewrite = Some(Box::new(|_, body| redacted(&body)));
+        }
+        if ticket.is_reserved() {
+            let (environment, user) = (self.environment.clone(), self.user);
+            pass.ended = Some(Box::new(move |status| {
+                // Without a status, the outcome stays unknown, and counts.
+                let Some(status) = status else { return };
+                tokio::task::spawn_blocking(move || {
+                    let result = if status.is_success() || status == StatusCode::SWITCHING_PROTOCOLS {
+                        ToolResult::Succeeded
+                    } else {
+                        ToolResult::Failed(format!("the API server answered {status}"))
+                    };
+                    ticket.settle(&result, &peer::request(SessionFacts::default(), user, &environment));
+                });
+            }));
+        }
+        Ok(pass)
+    }
+
+    /// The body as a value, and whether it is applied by the server. The value is forwarded: the server reads what was judged.
+    async fn body(&self, asked: &mut Asked, is_stream: bool) -> Result<(Value, bool), Refusal> {
+        let has_body = [Method::POST, Method::PUT, Method::PATCH, Method::DELETE].contains(&asked.method);
+        if !has_body || is_stream {
+            asked.body = Body::empty();
+            asked.headers.remove(CONTENT_LENGTH);
+            return Ok((Value::Null, false));
+        }
+        let kind = asked.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_owned();
+        let bytes = asked.read(MOST).await?;
+        if bytes.is_empty() {
+            return Ok((Value::Null, false));
+        }
+        let (is_yaml, is_json) = (kind.ends_with("yaml"), kind.ends_with("json") || kind.is_empty());
+        let invalid = |error: Cow<'_, str>| unknown(&format!("its body cannot be read ({error})"));
+        let value: Value = if is_yaml {
+            let text = std::str::from_utf8(&bytes).map_err(|error| invalid(error.to_string().into()))?;
+            serde_saphyr::from_str(text).map_err(|error| invalid(error.to_string().into()))?
+        } else if is_json {
+            serde_json::from_slice(&bytes).map_err(|error| invalid(error.to_string().into()))?
+        } else {
+            return Err(invalid(format!("`{kind}`; send JSON").into()));
+        };
+        // JSON is YAML, too.
+        let text = value.to_string();
+        asked.headers.insert(CONTENT_LENGTH, text.len().into());
+        asked.body = Body::from(text);
+        Ok((value, kind == "application/apply-patch+yaml"))
+    }
+
+    fn redacts(&self) -> bool {
+        installation::header_in_force(&self.environment).redact_output
+    }
+
+    /// Judges a command on a thread that may wait for the ledger.
+    async fn admit(&self, command: String) -> Result<Ticket, Refusal> {
+        let (environment, user) = (self.environment.clone(), self.user);
+        let admitted = tokio::task::spawn_blocking(move || {
+            let mut request = peer::request(SessionFacts::default(), user, &environment);
+            request.now = Utc::now();
+            admit(Gate::Kubernetes, &command, command.lines().next().unwrap_or_default(), &request)
+        });
+        match admitted.await {
+            Ok(Admission::Passes(ticket)) => Ok(ticket),
+            Ok(Admission::Refused(reasons)) => Err(Refusal::forbidden(reasons)),
+            Err(_) => Err(Refusal::new(StatusCode::BAD_GATEWAY, "opsctl could not judge this request")),
+        }
+    }
+}
+
+/// What a client accepts, as far as it is JSON: only that can be redacted.
+fn as_json(accepted: Option<&HeaderValue>) -> HeaderValue {
+    let accepted = accepted.and_then(|accepted| accepted.to_str().ok()).unwrap_or_default();
+    let kinds = accepted.split(',').map(str::trim).filter(|kind| kind.starts_with("application/json"));
+    let kinds = kinds.collect::<Vec<_>>().join(",");
+    HeaderValue::try_from(kinds)
+        .ok()
+        .filter(|kinds| !kinds.is_empty())
+        .unwrap_or_else(|| HeaderValue::from_static("application/json"))
+}
+
+/// A response without the values of Secrets.
+fn redacted(body: &Bytes) -> Result<Bytes, String> {
+    let mut value: Value = serde_json::from_slice(body).map_err(|error| {
+        format!("the values of Secrets cannot be redacted: the response is no JSON ({error})")
+    })?;
+    secrets::redact(&mut value);
+    Ok(value.to_string().into())
+}

@@ -1,0 +1,38 @@
+//! The gate before the API of a cluster: the guard has the kubeconfig, and the agent's `kubectl` and `helm` reach the cluster
+//! through it only.
+
+mod command;
+mod judge;
+mod kubeconfig;
+mod resource;
+mod secrets;
+
+use std::io;
+
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::gates::proxy::{Listener, serve};
+use crate::machine::environment::Environment;
+use judge::Kubernetes;
+pub use kubeconfig::{ConfigError, Kubeconfig};
+
+/// Serves the gate on a port until `stop` becomes true: the cluster of a kubeconfig, for the sessions of a user.
+pub async fn run(
+    listener: TcpListener,
+    config: Kubeconfig,
+    user: u32,
+    environment: Environment,
+    stop: watch::Receiver<bool>,
+) -> io::Result<()> {
+    let Kubeconfig { upstream, token } = config;
+    serve(Listener::Plain(listener), Kubernetes { environment, user, token }, upstream, stop).await
+}
+
+/// The kubeconfig of the agent: the address of the gate, and no credentials.
+pub fn agents_kubeconfig(address: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: gate\nclusters:\n- name: gate\n  cluster: {{server: \"http://{address}\"}}\n\
+         contexts:\n- name: gate\n  context: {{cluster: gate, user: agent}}\nusers:\n- name: agent\n  user: {{}}\n"
+    )
+}

@@ -1,0 +1,431 @@
+//! The gate before a cluster: the real kubectl, and an API server of the test behind it, which has TLS and asks for a client
+//! certificate and a token.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::process::{Command, Output, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rcgen::{CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use rustls::pki_types::PrivateKeyDer;
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
+use serde_json::{Value, json};
+
+use crate::support::{Lan, lan};
+
+const HOSTS: &str = "
+hosts:
+  ie01: {address: 192.168.1.2}
+services:
+  jellyfin: {workloads: [media/deployment/jellyfin]}
+";
+
+const GATE: &str = "127.0.0.1:8443";
+
+/// What the API server has been asked: method, path with query, headers and body.
+type Log = Arc<Mutex<Vec<(String, String, String)>>>;
+
+/// A cluster with a gate before it; the agent has `agent.kubeconfig`. Returns what reaches the API server.
+fn cluster(lan: &Lan, hosts: &str, tier: &str) -> Log {
+    lan.write("hosts.yaml", hosts);
+    let log = api_server(lan);
+    let stated = lan.opsctl(&["gate", "kubernetes", "--listen", GATE, "--print-kubeconfig"]);
+    lan.write("agent.kubeconfig", &stated.stdout);
+    let mut gate = lan.command(&["gate", "kubernetes", "--listen", GATE, "--kubeconfig", "guard.kubeconfig"]);
+    gate.env("CLAUDEOPS_TIER", tier).env("CLAUDEOPS_HOSTS", lan.path("hosts.yaml"));
+    let out = File::create(lan.path("gate.log")).unwrap();
+    gate.stdout(out.try_clone().unwrap()).stderr(out).spawn().unwrap();
+    lan.until("grep -q listening gate.log");
+    log
+}
+
+fn kubectl(lan: &Lan) -> Command {
+    let mut command = Command::new("kubectl");
+    command.arg("--kubeconfig").arg(lan.path("agent.kubeconfig")).current_dir(lan.path(""));
+    command.env("HOME", lan.path("")).stdin(Stdio::null());
+    command
+}
+
+fn run(lan: &Lan, words: &[&str]) -> Output {
+    kubectl(lan).args(words).output().unwrap()
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+#[track_caller]
+fn passes(lan: &Lan, words: &[&str]) -> String {
+    let output = run(lan, words);
+    assert!(output.status.success(), "{words:?}: {}", text(&output));
+    text(&output)
+}
+
+#[track_caller]
+fn refused(lan: &Lan, words: &[&str], reason: &str) {
+    let output = run(lan, words);
+    let text = text(&output);
+    assert!(!output.status.success() && text.contains(reason), "{words:?}: {text}");
+}
+
+/// Methods of what has reached the server and is no read, with their paths.
+fn changes(log: &Log) -> Vec<String> {
+    let log = log.lock().unwrap();
+    let changes = log.iter().filter(|(head, ..)| !head.starts_with("GET "));
+    changes.map(|(head, ..)| head.split('?').next().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn restarts_of_workloads_count_against_the_budget_of_their_service() {
+    lan(|lan| {
+        let log = cluster(lan, HOSTS, "2");
+        assert!(passes(lan, &["-n", "media", "get", "pods"]).contains("jellyfin-7d9c5b6f4-x2x8k"));
+        passes(lan, &["-n", "media", "delete", "pod", "jellyfin-7d9c5b6f4-x2x8k", "--wait=false"]);
+        passes(lan, &["-n", "media", "rollout", "restart", "deployment/jellyfin"]);
+        refused(lan, &["-n", "media", "rollout", "restart", "deployment/jellyfin"], "jellyfin");
+        refused(lan, &["-n", "media", "scale", "deployment/jellyfin", "--replicas=0"], "jellyfin");
+        let expected = [
+            "DELETE /api/v1/namespaces/media/pods/jellyfin-7d9c5b6f4-x2x8k",
+            "PATCH /apis/apps/v1/namespaces/media/deployments/jellyfin",
+        ];
+        assert_eq!(changes(&log), expected);
+        let rows = lan.sh("sqlite3 claudeops.db 'select service, success from cooldown_actions'");
+        assert_eq!(rows, "jellyfin|1\njellyfin|1\n");
+    });
+}
+
+#[test]
+fn what_is_always_denied_reaches_no_server() {
+    lan(|lan| {
+        let log = cluster(lan, HOSTS, "3");
+        lan.write("pod.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec: {hostPID: true, containers: [{name: c, image: i}]}\n");
+        lan.write(
+            "plain.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec: {containers: [{name: c, image: i}]}\n",
+        );
+        lan.write(
+            "role.yaml",
+            "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: x}\n",
+        );
+        let create = |file| ["-n", "media", "create", "--validate=false", "-f", file];
+        refused(lan, &create("pod.yaml"), "rule engine");
+        refused(lan, &create("role.yaml"), "rule access");
+        refused(lan, &["delete", "namespace", "media", "--wait=false"], "rule cluster");
+        refused(lan, &["-n", "media", "delete", "deployment", "jellyfin", "--wait=false"], "delete-workload");
+        refused(lan, &["get", "--raw", "/metrics"], "cannot judge");
+        refused(lan, &["get", "--raw", "/api/v1/namespaces/media/pods/x/proxy/admin"], "cannot judge");
+        assert_eq!(changes(&log), Vec::<String>::new());
+        passes(lan, &create("plain.yaml"));
+        assert_eq!(changes(&log), ["POST /api/v1/namespaces/media/pods"]);
+    });
+}
+
+#[test]
+fn tier_1_reads_and_changes_nothing() {
+    lan(|lan| {
+        let log = cluster(lan, HOSTS, "1");
+        passes(lan, &["-n", "media", "logs", "jellyfin-7d9c5b6f4-x2x8k"]);
+        refused(lan, &["-n", "media", "rollout", "restart", "deployment/jellyfin"], "Tier 1");
+        refused(lan, &["-n", "media", "scale", "deployment/jellyfin", "--replicas=0"], "Tier 1");
+        assert_eq!(changes(&log), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn values_of_secrets_are_redacted_unless_the_policy_states_otherwise() {
+    lan(|lan| {
+        let log = cluster(lan, HOSTS, "2");
+        for words in [
+            &["get", "secret", "db", "-o", "yaml"][..],
+            &["get", "secrets", "-o", "json"],
+            &["get", "secret", "db", "-o", "jsonpath={.data.password}"],
+        ] {
+            let shown = passes(lan, &[&["-n", "media"], words].concat());
+            assert!(shown.contains("W3JlZGFjdGVkXQ=="), "{shown}");
+            assert!(!shown.contains("aHVudGVyMg") && !shown.contains("hunter2"), "{shown}");
+        }
+        refused(lan, &["-n", "media", "get", "secrets", "-w"], "redacted");
+        lan.write(
+            "secret.yaml",
+            "apiVersion: v1\nkind: Secret\nmetadata: {name: db}\ndata: {password: W3JlZGFjdGVkXQ==}\n",
+        );
+        refused(lan, &["-n", "media", "create", "--validate=false", "-f", "secret.yaml"], "redacted");
+        assert_eq!(changes(&log), Vec::<String>::new());
+    });
+    lan(|lan| {
+        cluster(lan, &format!("{HOSTS}policy: {{redact_output: false}}\n"), "2");
+        assert!(passes(lan, &["-n", "media", "get", "secret", "db", "-o", "yaml"]).contains("aHVudGVyMg"));
+    });
+}
+
+#[test]
+fn watches_stream_and_commands_in_pods_are_judged() {
+    lan(|lan| {
+        let log = cluster(lan, HOSTS, "2");
+        let watched = File::create(lan.path("watched")).unwrap();
+        let mut watching = kubectl(lan)
+            .args(["-n", "media", "get", "pods", "-w", "-o", "name"])
+            .stdout(watched)
+            .spawn()
+            .unwrap();
+        lan.until("grep -q pod/later watched");
+        assert_eq!(watching.try_wait().unwrap(), None);
+        watching.kill().unwrap();
+        watching.wait().unwrap();
+        let pod = "jellyfin-7d9c5b6f4-x2x8k";
+        assert_eq!(passes(lan, &["-n", "media", "exec", pod, "--", "cat", "/etc/hostname"]), "hello\n");
+        for words in [&["--", "reboot"][..], &["-i", "--", "sh"], &["--", "sh", "-c", "rm -rf /"]] {
+            let output = run(lan, &[&["-n", "media", "exec", pod], words].concat());
+            assert!(
+                !output.status.success() && text(&output).to_lowercase().contains("forbidden"),
+                "{words:?} {}",
+                text(&output)
+            );
+        }
+        let asked = log.lock().unwrap();
+        let streams: Vec<_> = asked.iter().filter(|(head, ..)| head.contains("/exec?")).collect();
+        assert_eq!(streams.len(), 1, "{streams:?}");
+    });
+}
+
+#[test]
+fn clients_act_with_the_credentials_of_the_guard_and_under_no_other_name() {
+    lan(|lan| {
+        let log = cluster(lan, HOSTS, "2");
+        passes(
+            lan,
+            &["--as=admin", "--as-group=system:masters", "--token=own", "-n", "media", "get", "pods"],
+        );
+        let asked = log.lock().unwrap();
+        let (_, headers, _) = asked.iter().find(|(head, ..)| head.contains("/pods")).unwrap();
+        assert!(headers.contains("authorization: bearer of-the-guard"), "{headers}");
+        assert!(!headers.contains("impersonate") && !headers.contains("own"), "{headers}");
+    });
+}
+
+#[test]
+fn a_kubeconfig_that_cannot_be_used_is_refused_with_its_remedy() {
+    lan(|lan| {
+        lan.write("hosts.yaml", HOSTS);
+        let config = |cluster: &str, user: &str| {
+            lan.write("k", &format!("current-context: c\ncontexts: [{{name: c, context: {{cluster: c, user: u}}}}]\nclusters: [{{name: c, cluster: {cluster}}}]\nusers: [{{name: u, user: {user}}}]\n"));
+            let ran = lan.opsctl(&["gate", "kubernetes", "--listen", "127.0.0.1:0", "--kubeconfig", "k"]);
+            assert_eq!((ran.exit_code, ran.stderr.lines().count()), (Some(1), 1), "{ran:?}");
+            ran.stderr
+        };
+        let server = "server: 'https://h:6443'";
+        assert!(config(&format!("{{{server}}}"), "{exec: {command: aws}}").contains("exec plugin"));
+        assert!(
+            config(&format!("{{{server}, insecure-skip-tls-verify: true}}"), "{}")
+                .contains("certificate-authority")
+        );
+        assert!(config(&format!("{{{server}}}"), "{token: x}").contains("no `certificate-authority`"));
+        assert!(config("{server: 'http://h:8080'}", "{token: x}").contains("https"));
+    });
+}
+
+/// The time that the gate adds to a call, printed with `--nocapture`.
+#[test]
+fn adds_little_time_to_a_call() {
+    lan(|lan| {
+        cluster(lan, HOSTS, "2");
+        let median = |kubeconfig: &str| {
+            let mut times: Vec<Duration> = (0..9)
+                .map(|_| {
+                    let started = Instant::now();
+                    let mut command = Command::new("kubectl");
+                    command.arg("--kubeconfig").arg(lan.path(kubeconfig)).env("HOME", lan.path(""));
+                    let output =
+                        command.args(["get", "--raw", "/api/v1/namespaces/media/pods"]).output().unwrap();
+                    assert!(output.status.success(), "{}", text(&output));
+                    started.elapsed()
+                })
+                .collect();
+            times.sort();
+            times[4]
+        };
+        let (with, without) = (median("agent.kubeconfig"), median("guard.kubeconfig"));
+        writeln!(
+            std::io::stderr(),
+            "median of 9 calls of kubectl: {with:?} with the gate, {without:?} without"
+        )
+        .unwrap();
+        assert!(with < without + Duration::from_secs(1), "{with:?} {without:?}");
+    });
+}
+
+/// Starts an API server with TLS, and writes `guard.kubeconfig` with the credentials for it.
+fn api_server(lan: &Lan) -> Log {
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.distinguished_name.push(DnType::CommonName, "A cluster of the tests");
+    params.is_ca = IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+    let sign = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let key = KeyPair::generate().unwrap();
+        (CertificateParams::new(names).unwrap().signed_by(&key, &authority).unwrap(), key)
+    };
+    let (server, server_key) = sign(&["localhost"]);
+    let (user, user_key) = sign(&["guard"]);
+    lan.write("ca.pem", &authority.pem());
+    lan.write("user.pem", &user.pem());
+    lan.write("user.key", &user_key.serialize_pem());
+    lan.write("token", "of-the-guard\n");
+
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut roots = RootCertStore::empty();
+    roots.add(authority.der().clone()).unwrap();
+    let clients =
+        WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider)).build().unwrap();
+    let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let key = PrivateKeyDer::try_from(server_key.serialize_der()).unwrap();
+    let config = config.with_client_cert_verifier(clients).with_single_cert(vec![server.der().clone()], key);
+    let config = Arc::new(config.unwrap());
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    lan.write("guard.kubeconfig", &format!(
+        "current-context: c\ncontexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n\
+         clusters: [{{name: c, cluster: {{server: 'https://localhost:{port}', certificate-authority: ca.pem}}}}]\n\
+         users: [{{name: u, user: {{client-certificate: user.pem, client-key: user.key, tokenFile: token}}}}]\n"
+    ));
+    let log = Log::default();
+    let shared = Arc::clone(&log);
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let (config, log) = (Arc::clone(&config), Arc::clone(&shared));
+            thread::spawn(move || {
+                let connection = ServerConnection::new(config).unwrap();
+                let mut stream = StreamOwned::new(connection, stream);
+                while answer(&mut stream, &log).is_some() {}
+                stream.conn.send_close_notify();
+                let _ = stream.flush();
+            });
+        }
+    });
+    log
+}
+
+/// Answers a request; `None` at the end of the connection.
+fn answer(stream: &mut (impl Read + Write), log: &Log) -> Option<()> {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).ok()?;
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8(head).unwrap();
+    let (line, headers) = head.split_once("\r\n").unwrap();
+    let line = line.trim_end_matches(" HTTP/1.1").to_owned();
+    let headers = headers.to_lowercase();
+    let length = headers.split("content-length: ").nth(1).and_then(|rest| rest.lines().next()?.parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    stream.read_exact(&mut body).ok()?;
+    let body = String::from_utf8(body).unwrap();
+    log.lock().unwrap().push((line.clone(), headers.clone(), body));
+    if line.contains("/exec?") {
+        return exec(stream, &head);
+    }
+    if line.contains("watch=true") {
+        let pod = json!({"type": "ADDED", "object": object("v1", "Pod", "later")}).to_string() + "\n";
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
+        write!(stream, "{head}{:x}\r\n{pod}\r\n", pod.len()).ok()?;
+        stream.flush().ok()?;
+        thread::sleep(Duration::from_secs(20));
+        return None;
+    }
+    let (kind, text) = match resource(&line) {
+        Value::String(text) => ("text/plain", text),
+        value => ("application/json", value.to_string()),
+    };
+    write!(stream, "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n{text}", text.len())
+        .ok()?;
+    stream.flush().ok()
+}
+
+/// Runs nothing, and prints `hello`, by the protocol of channels of WebSockets.
+fn exec(stream: &mut impl Write, head: &str) -> Option<()> {
+    let key = head.lines().find_map(|line| {
+        line.to_lowercase().starts_with("sec-websocket-key").then(|| line.split_once(": ").unwrap().1)
+    });
+    let key = format!("{}258EAFA5-E914-47DA-95CA-C5AB0DC85B11", key.unwrap().trim());
+    let accept = ring::digest::digest(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY, key.as_bytes());
+    let accept = data_encoding::BASE64.encode(accept.as_ref());
+    write!(stream, "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-accept: {accept}\r\nsec-websocket-protocol: v5.channel.k8s.io\r\n\r\n").ok()?;
+    for (channel, text) in [(1, "hello\n"), (3, r#"{"metadata":{},"status":"Success"}"#)] {
+        let length = u8::try_from(text.len() + 1).unwrap();
+        stream.write_all(&[&[0x82, length, channel], text.as_bytes()].concat()).ok()?;
+    }
+    stream.write_all(&[0x88, 2, 3, 0xe8]).ok()?;
+    stream.flush().ok()?;
+    thread::sleep(Duration::from_secs(1));
+    None
+}
+
+fn object(version: &str, kind: &str, name: &str) -> Value {
+    let metadata = json!({"name": name, "namespace": "media", "resourceVersion": "1"});
+    let mut object = json!({"apiVersion": version, "kind": kind, "metadata": metadata});
+    if kind == "Pod" {
+        object["spec"] = json!({"containers": [{"name": "c", "image": "i"}]});
+    }
+    object
+}
+
+/// What a request of this line returns.
+fn resource(line: &str) -> Value {
+    let path = line.split([' ', '?']).nth(1).unwrap();
+    let words: Vec<&str> = path.split('/').skip(1).collect();
+    let group = |name: &str| {
+        let version = json!({"groupVersion": format!("{name}/v1"), "version": "v1"});
+        json!({"name": name, "versions": [version], "preferredVersion": version})
+    };
+    let resources = |group: &str, kinds: &[(&str, &str, bool)]| {
+        let verbs = ["create", "delete", "get", "list", "patch", "update", "watch"];
+        let resource = |(name, kind, namespaced): &(&str, &str, bool)| json!({"name": name, "singularName": kind.to_lowercase(), "namespaced": namespaced, "kind": kind, "verbs": verbs});
+        let kinds: Vec<Value> = kinds.iter().map(resource).collect();
+        json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group, "resources": kinds})
+    };
+    match words.as_slice() {
+        ["version"] => json!({"major": "1", "minor": "32", "gitVersion": "v1.32.0"}),
+        ["api"] => json!({"kind": "APIVersions", "versions": ["v1"]}),
+        ["apis"] => {
+            json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": [group("apps"), group("rbac.authorization.k8s.io")]})
+        }
+        ["api", "v1"] => resources(
+            "v1",
+            &[("pods", "Pod", true), ("secrets", "Secret", true), ("namespaces", "Namespace", false)],
+        ),
+        ["apis", "apps", "v1"] => {
+            resources("apps/v1", &[("deployments", "Deployment", true), ("deployments/scale", "Scale", true)])
+        }
+        ["apis", group, "v1"] => {
+            resources(&format!("{group}/v1"), &[("clusterrolebindings", "ClusterRoleBinding", false)])
+        }
+        [.., "log"] => json!("a line\n"),
+        [.., "pods"] if line.starts_with("GET") => {
+            json!({"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": [object("v1", "Pod", "jellyfin-7d9c5b6f4-x2x8k")]})
+        }
+        [.., "deployments", "jellyfin"] => {
+            let mut found = object("apps/v1", "Deployment", "jellyfin");
+            found["spec"] = json!({"replicas": 1, "selector": {"matchLabels": {"app": "x"}}, "template": {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}});
+            found
+        }
+        [.., "secrets"] => {
+            json!({"kind": "SecretList", "apiVersion": "v1", "metadata": {}, "items": [secret()]})
+        }
+        [.., "secrets", "db"] => secret(),
+        [.., "pods", name] => object("v1", "Pod", name),
+        _ => object("v1", "Pod", "x"),
+    }
+}
+
+fn secret() -> Value {
+    let mut secret = object("v1", "Secret", "db");
+    secret["data"] = json!({"password": "aHVudGVyMg=="});
+    let applied = json!({"kubectl.kubernetes.io/last-applied-configuration": r#"{"data":{"password":"aHVudGVyMg=="}}"#});
+    secret["metadata"]["annotations"] = applied;
+    secret
+}
