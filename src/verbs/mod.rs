@@ -10,6 +10,7 @@ mod gates {
     pub mod engine;
     pub mod gate;
     pub mod remote;
+    pub mod install;
     pub mod kubernetes;
     pub mod report;
     pub mod ssh;

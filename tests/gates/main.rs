@@ -11,6 +11,8 @@ mod engine;
 mod fake_engine;
 mod real_engines;
 mod host;
+mod install;
 mod kubernetes;
+mod on_host;
 #[path = "../support/mod.rs"]
 mod support;

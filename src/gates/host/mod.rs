@@ -3,9 +3,11 @@
 
 pub mod environment;
 mod forms;
+pub mod install;
 mod run;
 mod script;
 mod sftp;
+pub mod signed;
 
 use std::fs::File;
 

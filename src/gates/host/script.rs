@@ -44,8 +44,8 @@ const HARMLESS: [&str; 2] = ["", ":"];
 /// objects less.
 fn depends_on_stdin(command: &str, request: &Request) -> bool {
     let open = seen(command, request);
-    let is_less = |input: &&str| seen(&with_here_document(command, input), request) < open;
-    open != (Effect::Reads, 0) && HARMLESS.iter().any(|input| is_less(&input))
+    let is_less = |input: &str| seen(&with_here_document(command, input), request) < open;
+    open != (Effect::Reads, 0) && HARMLESS.iter().any(|input| is_less(input))
 }
 
 /// The effect of a command, and the number of objections.

@@ -198,7 +198,7 @@ impl Asked<'_> {
     }
 
     fn is_of_access(&self) -> bool {
-        KNOWN.access.iter().any(|kind| *kind == self.resource.kind)
+        KNOWN.access.contains(&self.resource.kind)
     }
 
     /// The release of Helm that a Secret records.

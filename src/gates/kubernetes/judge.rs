@@ -129,7 +129,7 @@ impl Kubernetes {
         if redacts {
             pass.rewrite = Some(Box::new(|_, body| redacted(&body)));
         }
-        if ticket.is_reserved() {
+        if ticket.is_counted() {
             let (environment, user) = (self.environment.clone(), self.user);
             pass.ended = Some(Box::new(move |status| {
                 // Without a status, the outcome stays unknown, and counts.

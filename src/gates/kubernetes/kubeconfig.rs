@@ -161,8 +161,9 @@ fn upstream(cluster: &Cluster, user: &User, folder: &Path) -> Result<Arc<Upstrea
     let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
     let name = cluster.tls_server_name.clone().unwrap_or_else(|| host.clone());
     let name = ServerName::try_from(name).map_err(|error| format!("the name of the server: {error}"))?;
-    let authority = pem(&cluster.certificate_authority_data, &cluster.certificate_authority, folder)?
-        .ok_or("there is no `certificate-authority`; state the authority of the API server")?;
+    let authority =
+        pem(cluster.certificate_authority_data.as_ref(), cluster.certificate_authority.as_ref(), folder)?
+            .ok_or("there is no `certificate-authority`; state the authority of the API server")?;
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(&authority) {
         let certificate = certificate.map_err(|error| format!("`certificate-authority`: {error}"))?;
@@ -173,8 +174,8 @@ fn upstream(cluster: &Cluster, user: &User, folder: &Path) -> Result<Arc<Upstrea
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?
         .with_root_certificates(roots);
-    let certificate = pem(&user.client_certificate_data, &user.client_certificate, folder)?;
-    let key = pem(&user.client_key_data, &user.client_key, folder)?;
+    let certificate = pem(user.client_certificate_data.as_ref(), user.client_certificate.as_ref(), folder)?;
+    let key = pem(user.client_key_data.as_ref(), user.client_key.as_ref(), folder)?;
     let config = match certificate.zip(key) {
         None => builder.with_no_client_auth(),
         Some((chain, key)) => {
@@ -201,7 +202,7 @@ fn upstream(cluster: &Cluster, user: &User, folder: &Path) -> Result<Arc<Upstrea
 }
 
 /// Data in PEM: in the kubeconfig in base64, or in a file beside it.
-fn pem(data: &Option<String>, file: &Option<PathBuf>, folder: &Path) -> Result<Option<Vec<u8>>, String> {
+fn pem(data: Option<&String>, file: Option<&PathBuf>, folder: &Path) -> Result<Option<Vec<u8>>, String> {
     match (data, file) {
         (Some(data), _) => {
             let decoded = BASE64.decode(data.trim().as_bytes());

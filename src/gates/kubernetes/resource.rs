@@ -36,7 +36,7 @@ impl Named {
             [] | ["api" | "apis" | "version" | "healthz" | "livez" | "readyz"] | ["openapi", ..] => {
                 Self::Server
             }
-            ["healthz" | "livez" | "readyz", ..] | ["api", _] | ["apis", _] | ["apis", _, _] => Self::Server,
+            ["healthz" | "livez" | "readyz", ..] | ["api" | "apis", _] | ["apis", _, _] => Self::Server,
             ["api", "v1", rest @ ..] => resource("", rest),
             ["apis", group, _, rest @ ..] => resource(group, rest),
             _ => Self::Unknown,
@@ -46,10 +46,10 @@ impl Named {
 
 fn resource(group: &str, words: &[&str]) -> Named {
     // A word of kubectl: nothing in it is an option.
-    let is_plain = |word: &&str| {
+    let is_plain = |word: &str| {
         !word.starts_with('-') && word.chars().all(|c| c.is_ascii_alphanumeric() || "-._:".contains(c))
     };
-    if !words.iter().all(|word| is_plain(&word)) || !is_plain(&group) {
+    if !words.iter().all(|word| is_plain(word)) || !is_plain(group) {
         return Named::Unknown;
     }
     let (namespace, words) = match words {

@@ -3,6 +3,7 @@
 //! The bytes begin with a name and version of the format; each field follows with its length, so that no two statements
 //! have the same bytes.
 
+use chrono::{DateTime, Utc};
 use data_encoding::BASE64;
 use ring::signature::{ED25519, Ed25519KeyPair, UnparsedPublicKey};
 
@@ -11,6 +12,7 @@ use opsctl_policy::model::rights::public_key::PublicKey;
 
 const ANSWER: &str = "opsctl-answer-v1";
 const GRANT: &str = "opsctl-grant-v1";
+const HOST_POLICY: &str = "opsctl-host-policy-v1";
 
 /// The bytes of an answer to a question about this call: all that the person was shown of the call, and all of the answer
 /// but its signature.
@@ -43,6 +45,31 @@ fn grant_bytes(grant: &Grant) -> Vec<u8> {
     bytes.number(grant.expires_at.timestamp());
     bytes.option(grant.note.as_deref());
     bytes.0
+}
+
+/// The bytes of the policy of a host: the host, the time of the signature, and the texts of its files.
+fn policy_bytes(host: &str, issued: DateTime<Utc>, files: &[String]) -> Vec<u8> {
+    let mut bytes = Bytes::of(HOST_POLICY);
+    bytes.text(host);
+    bytes.number(issued.timestamp());
+    bytes.texts(files);
+    bytes.0
+}
+
+/// The signature of the policy of a host.
+pub fn sign_policy(key: &Ed25519KeyPair, host: &str, issued: DateTime<Utc>, files: &[String]) -> String {
+    BASE64.encode(key.sign(&policy_bytes(host, issued, files)).as_ref())
+}
+
+/// Whether a person with the key has signed this policy of a host.
+pub fn is_policy_of(
+    host: &str,
+    issued: DateTime<Utc>,
+    files: &[String],
+    signature: &str,
+    key: PublicKey,
+) -> bool {
+    verify(&policy_bytes(host, issued, files), signature, key)
 }
 
 /// The signature of an answer to a question about this call.
@@ -117,7 +144,7 @@ impl Bytes {
 
 #[cfg(test)]
 mod tests {
-    use chrono::{DateTime, TimeDelta};
+    use chrono::TimeDelta;
     use proptest::collection::vec;
     use proptest::option;
     use proptest::prelude::*;

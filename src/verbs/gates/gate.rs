@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::engine::{self, EngineArgs};
+use super::install::{self, AcceptArgs, InstallArgs, UninstallArgs};
 use super::kubernetes::{self, KubernetesArgs};
 use super::report::{self, ReportArgs};
 use super::ssh::{self, SshArgs};
@@ -24,20 +25,28 @@ pub struct GateArgs {
 #[derive(Debug, Subcommand)]
 enum GateVerb {
     Engine(EngineArgs),
+    Accept(AcceptArgs),
+    Install(InstallArgs),
     Kubernetes(KubernetesArgs),
     Report(ReportArgs),
     Ssh(SshArgs),
+    Uninstall(UninstallArgs),
 }
 
 /// The facts of the verbs.
 pub const FACTS: &[Facts] = &[engine::FACTS, kubernetes::FACTS, report::FACTS, ssh::FACTS];
+pub const FACTS: &[Facts] =
+    &[install::ACCEPT, install::INSTALL, kubernetes::FACTS, report::FACTS, ssh::FACTS, install::UNINSTALL];
 
 /// Runs the verb.
 pub fn run(args: &GateArgs) -> Result<u8, Failure> {
     match &args.verb {
         GateVerb::Engine(args) => engine::run(args),
+        GateVerb::Accept(args) => install::accept(args),
+        GateVerb::Install(args) => install::install(args),
         GateVerb::Kubernetes(args) => kubernetes::run(args),
         GateVerb::Report(args) => report::run(args),
         GateVerb::Ssh(args) => ssh::run(args),
+        GateVerb::Uninstall(args) => install::uninstall(args),
     }
 }

@@ -99,14 +99,12 @@ fn again(args: &SshArgs) -> Result<u8, String> {
     command.env_clear().envs(variables()).envs(std::env::var_os(COMMAND).map(|text| (COMMAND, text)));
     command.env("CLAUDEOPS_HOSTS", &args.policy).env("CLAUDEOPS_STATE_DIR", &args.state);
     command.env("CLAUDE_PROJECT_DIR", args.policy.parent().unwrap_or(Path::new("/")));
-    let tier = match args.tier {
-        Some(tier) => tier,
-        None => {
-            let loaded = load::load(&args.policy)
-                .map_err(|error| format!("the policy of this host cannot be used: {error}"))?;
-            loaded.policy.tier.map_or(1, Tier::number)
-        }
+    let of_policy = || {
+        let loaded = load::load(&args.policy);
+        let loaded = loaded.map_err(|error| format!("the policy of this host cannot be used: {error}"))?;
+        Ok::<u8, String>(loaded.policy.tier.map_or(1, Tier::number))
     };
+    let tier = args.tier.map_or_else(of_policy, Ok)?;
     let error = command.env("CLAUDEOPS_TIER", tier.to_string()).exec();
     Err(format!("opsctl cannot be started again ({error}); check that /proc is mounted"))
 }
