@@ -35,11 +35,17 @@ fn cluster(lan: &Lan, hosts: &str, tier: &str) -> Log {
     let log = api_server(lan);
     let stated = lan.opsctl(&["gate", "kubernetes", "--listen", GATE, "--print-kubeconfig"]);
     lan.write("agent.kubeconfig", &stated.stdout);
-    let mut gate = lan.command(&["gate", "kubernetes", "--listen", GATE, "--kubeconfig", "guard.kubeconfig"]);
-    gate.env("CLAUDEOPS_TIER", tier).env("CLAUDEOPS_HOSTS", lan.path("hosts.yaml"));
-    let out = File::create(lan.path("gate.log")).unwrap();
-    gate.stdout(out.try_clone().unwrap()).stderr(out).spawn().unwrap();
-    lan.until("grep -q listening gate.log");
+    let variable = |name: &str, value: &str| format!("{name}={value}");
+    let folder = lan.path("").display().to_string();
+    let variables = [
+        variable("CLAUDEOPS_TIER", tier),
+        variable("CLAUDEOPS_HOSTS", &format!("{folder}hosts.yaml")),
+        variable("CLAUDEOPS_STATE_DIR", &folder),
+    ];
+    let words = ["gate", "kubernetes", "--listen", GATE, "--kubeconfig", "guard.kubeconfig"];
+    let words = [env!("CARGO_BIN_EXE_opsctl")].into_iter().chain(words);
+    lan.start("env", ["-i"].into_iter().chain(variables.iter().map(String::as_str)).chain(words));
+    lan.until("grep -q listening env.log");
     log
 }
 
@@ -249,11 +255,7 @@ fn adds_little_time_to_a_call() {
             times[4]
         };
         let (with, without) = (median("agent.kubeconfig"), median("guard.kubeconfig"));
-        writeln!(
-            std::io::stderr(),
-            "median of 9 calls of kubectl: {with:?} with the gate, {without:?} without"
-        )
-        .unwrap();
+        eprintln!("median of 9 calls of kubectl: {with:?} with the gate, {without:?} without");
         assert!(with < without + Duration::from_secs(1), "{with:?} {without:?}");
     });
 }
@@ -346,7 +348,7 @@ fn answer(stream: &mut (impl Read + Write), log: &Log) -> Option<()> {
     stream.flush().ok()
 }
 
-/// Runs nothing, and prints `hello`, by the protocol of channels of WebSockets.
+/// Runs nothing, and prints `hello`, by the protocol of channels of web sockets.
 fn exec(stream: &mut impl Write, head: &str) -> Option<()> {
     let key = head.lines().find_map(|line| {
         line.to_lowercase().starts_with("sec-websocket-key").then(|| line.split_once(": ").unwrap().1)

@@ -24,6 +24,11 @@ struct Known {
 static KNOWN: LazyLock<Known> =
     LazyLock::new(|| serde_saphyr::from_str(include_str!("requests.yaml")).unwrap_or_default());
 
+/// The capabilities that give a container the rights of its host.
+pub fn host_capabilities() -> &'static [String] {
+    &KNOWN.host_capabilities
+}
+
 /// The annotation that `kubectl rollout restart` sets.
 const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use crate::gates::proxy::{Listener, serve};
 use crate::machine::environment::Environment;
+pub use command::host_capabilities;
 use judge::Kubernetes;
 pub use kubeconfig::{ConfigError, Kubeconfig};
 

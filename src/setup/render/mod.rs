@@ -1,6 +1,7 @@
 //! Renders the files that the client reads. Rendering is pure; `output` reads and writes files.
 
 pub mod egress;
+pub mod kubernetes;
 mod managed;
 pub mod output;
 mod own_hooks;

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use crate::machine::environment::Environment;
 use crate::machine::installation::{COMPILED_POLICY, hosts_file};
-use crate::setup::render::{MANAGED, Managed, Order, Rendered, SETTINGS, egress, output, render};
+use crate::setup::render::{MANAGED, Managed, Order, Rendered, SETTINGS, egress, kubernetes, output, render};
 use crate::verbs::facts::Facts;
 use crate::verbs::terminal::{FAILED, Failure, OK, complain, print, utf8};
 use opsctl_inventory::compiled::Compiled;
@@ -43,6 +43,9 @@ pub struct RenderArgs {
     /// tinyproxy reads it
     #[arg(long, value_name = "FILE")]
     egress: Option<PathBuf>,
+    /// Also write the roles of the gate before a cluster, and what is always denied to it, as manifests of Kubernetes
+    #[arg(long, value_name = "FILE")]
+    kubernetes: Option<PathBuf>,
     /// The program that the hooks call; default: this program
     #[arg(long, value_name = "PATH")]
     opsctl: Option<PathBuf>,
@@ -84,8 +87,24 @@ impl TierChoice {
 }
 
 /// The facts of the verb.
-pub const FACTS: &[Facts] =
-    &[Facts::operator("render").quiet(&["--check"]).writes(&["--out", "--managed", "--egress"]).with_state()];
+pub const FACTS: &[Facts] = &[Facts::operator("render")
+    .quiet(&["--check"])
+    .writes(&["--out", "--managed", "--egress", "--kubernetes"])
+    .with_state()];
+
+/// Files for other programs. Their paths are relative to the current folder, not to `out`.
+fn further(args: &RenderArgs, compiled: &Compiled) -> Result<Vec<Rendered>, Failure> {
+    let inventory = &compiled.installation.inventory;
+    let mut rendered = vec![];
+    if let Some(file) = &args.egress {
+        rendered.push(Rendered { path: std::path::absolute(file)?, text: egress::allow_list(inventory) });
+    }
+    if let Some(file) = &args.kubernetes {
+        let text = kubernetes::manifests(inventory, compiled.tier)?;
+        rendered.push(Rendered { path: std::path::absolute(file)?, text });
+    }
+    Ok(rendered)
+}
 
 /// Runs the verb.
 pub fn run(args: &RenderArgs) -> Result<u8, Failure> {
@@ -129,11 +148,7 @@ pub fn run(args: &RenderArgs) -> Result<u8, Failure> {
         managed: managed.map(|(file, settings)| Managed { file, settings }),
     })?;
     rendered.extend(project.local);
-    if let Some(file) = &args.egress {
-        // Relative to the current folder, not to `out`.
-        let path = std::path::absolute(file)?;
-        rendered.push(Rendered { path, text: egress::allow_list(&compiled.installation.inventory) });
-    }
+    rendered.extend(further(args, &compiled)?);
     if args.check {
         for weakening in &project.removed {
             complain(format_args!("{weakening}; `opsctl render` removes it; {}", weakening.remedy()));
