@@ -4,6 +4,7 @@
 pub mod environment;
 mod forms;
 pub mod install;
+mod reasons;
 mod run;
 mod script;
 mod sftp;
@@ -16,6 +17,7 @@ use crate::machine::request::Request;
 use forms::Form;
 use opsctl_policy::model::records::event::ToolResult;
 use opsctl_policy::model::rights::gate::Gate;
+use reasons::in_one_line;
 
 /// The variable in which sshd passes the command of the client.
 pub const COMMAND: &str = "SSH_ORIGINAL_COMMAND";
@@ -48,9 +50,4 @@ fn run(text: &str, stdin: Option<File>, ticket: Ticket, request: &Request) -> Re
     };
     ticket.settle(&result, &request.at(chrono::Utc::now()));
     ended
-}
-
-/// Reasons as one line.
-fn in_one_line(reasons: &str) -> String {
-    reasons.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }

@@ -10,7 +10,8 @@ use std::process::{ChildStdin, Command, Stdio};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::{environment, in_one_line, run};
+use super::reasons::in_one_line;
+use super::{environment, run};
 use crate::gates::admission::{Admission, admit};
 use crate::machine::request::Request;
 use opsctl_policy::model::records::event::ToolResult;

@@ -75,7 +75,7 @@ impl Asked<'_> {
         let dry = if is_dry { " --dry-run=server" } else { "" };
         let (line, document) = does.split_once('\n').unwrap_or((&does, ""));
         let command = format!("kubectl{namespace} {line}{dry}\n{document}");
-        // A container with the rights of its host is one whatever starts it.
+        // The resource that starts such a container does not matter.
         let rights = if is_dry { None } else { host_rights(self.body) };
         Ok(match rights {
             Some(_) => format!("{}\ndocker run --privileged {}", command.trim_end(), self.resource.word()),

@@ -26,9 +26,11 @@ pub const STATE: &str = "/var/lib/opsctl";
 
 /// Judge and run the command of an ssh connection, on the host itself
 #[derive(Debug, Args)]
-#[command(after_help = "Examples, the first as a line of authorized_keys:
+#[command(after_help = "Examples:
+  opsctl gate ssh --check --tier 2
+
+A line of authorized_keys:
   restrict,command=\"/usr/local/bin/opsctl gate ssh --tier 2\" ssh-ed25519 AAAA... agent
-  opsctl gate ssh --check
 
 sshd passes the client's command in SSH_ORIGINAL_COMMAND. A command that is allowed runs with bash and a clean environment, and
 its exit code is returned. A command that is refused does not run: exit code 126, and the reason on stderr.")]
