@@ -164,9 +164,16 @@ fn reads_code_on_standard_input_before_it_runs() {
         printed(&ssh_with_input(lan, "sh", b"docker restart jellyfin"), "");
         refused(&ssh_with_input(lan, "bash -s", b"echo a\nreboot\n"), "rule power");
         refused(&ssh_with_input(lan, "python3 -", b"import os; os.system('reboot')"), "rule power");
+        printed(&ssh_with_input(lan, "xargs docker restart", b"jellyfin\n"), "");
+        refused(&ssh_with_input(lan, "xargs cat", b"/srv/keys/k\n"), "Secret");
+        refused(&ssh_with_input(lan, "xargs rm -f", b"/srv/locked/x\n"), "Protected");
+        refused(
+            &ssh_with_input(lan, "cd /tmp; while read -r f; do rm \"$f\"; done", b"/srv/locked/x\n"),
+            "Protected",
+        );
         refused(&ssh_with_input(lan, "bash -s", &vec![b'#'; 1024 * 1024 + 1]), "1 MiB");
         refused(&ssh_with_input(lan, "bash -s", b"echo \xff"), "not UTF-8");
-        assert_eq!(lan.sh("cat docker.log"), "restart jellyfin\n");
+        assert_eq!(lan.sh("cat docker.log"), "restart jellyfin\nrestart jellyfin\n");
     });
 }
 

@@ -37,24 +37,42 @@ pub fn with_stdin(command: String, request: &Request) -> Result<(String, Option<
     Ok((stated, Some(file)))
 }
 
-/// Input that does nothing: none, and a command of shells.
-const HARMLESS: [&str; 2] = ["", ":"];
+/// Programs that print what the client may send: something unknown, nothing, and a command that does nothing.
+const UNKNOWN: &str = "cat /dev/stdin";
+const KNOWN: [&str; 2] = ["true", "echo :"];
 
-/// Whether the judgement of a command depends on what it reads from standard input: with harmless input, the reader knows more or
-/// objects less.
+/// Whether the judgement of a command depends on what it reads from standard input: known input makes another reading of it than
+/// unknown input.
 fn depends_on_stdin(command: &str, request: &Request) -> bool {
-    let open = seen(command, request);
-    let is_less = |input: &str| seen(&with_here_document(command, input), request) < open;
-    open != (Effect::Reads, 0) && HARMLESS.iter().any(|input| is_less(input))
+    let open = Reading::with_output_of(UNKNOWN, command, request);
+    KNOWN.iter().any(|known| Reading::with_output_of(known, command, request) != open)
 }
 
-/// The effect of a command, and the number of objections.
-fn seen(command: &str, request: &Request) -> (Effect, usize) {
-    let call = HookCall::default();
-    let tool = ToolCall { command: Some(command.to_owned()), ..ToolCall::default() };
-    let explanation: Explanation<'_> = explain(&call, &tool, request, true);
-    let objections = explanation.acting.as_ref().map_or(0, |acting| acting.objections.len());
-    (explanation.effect(), objections)
+/// What is known of a command before it runs.
+#[derive(PartialEq, Eq)]
+struct Reading {
+    commands: Vec<String>,
+    effect: Effect,
+    actions: usize,
+    objections: usize,
+}
+
+impl Reading {
+    /// Of a command that reads what a program prints.
+    fn with_output_of(program: &str, command: &str, request: &Request) -> Self {
+        let call = HookCall::default();
+        let command = format!("{program} | {{ {command}\n}}");
+        let tool = ToolCall { command: Some(command), ..ToolCall::default() };
+        let explanation: Explanation<'_> = explain(&call, &tool, request, true);
+        let mut commands = explanation.script.lines();
+        commands.retain(|line| line.trim() != program);
+        Self {
+            commands,
+            effect: explanation.effect(),
+            actions: explanation.actions().len(),
+            objections: explanation.acting.as_ref().map_or(0, |acting| acting.objections.len()),
+        }
+    }
 }
 
 fn with_here_document(command: &str, input: &str) -> String {
