@@ -102,6 +102,16 @@ fn passes_streams_and_exit_codes_of_allowed_commands_unchanged() {
             (0..3_000_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
         let output = ssh_with_input(lan, "cat", &binary);
         assert!(output.stdout == binary, "{} bytes, {}", output.stdout.len(), text(&output.stderr));
+        // Input that does not end does not hold up a command that reads none.
+        let mut open = client(lan, "ssh")
+            .args(["h", "uptime"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let input = open.stdin.take();
+        assert!(open.wait().unwrap().success());
+        drop(input);
         let output = ssh(lan, "kill -9 $$");
         assert_eq!(output.status.code(), Some(137), "{output:?}");
     });
@@ -212,6 +222,8 @@ fn judges_files_of_scp_and_sftp_by_path_and_direction() {
                 assert!(!done && stderr.contains(reasons[1]), "{protocol} {to} {stderr}");
             }
         }
+        let (done, stderr) = copy(&["-O", "-r"], "h:/srv", "stolen");
+        assert!(!done && stderr.contains("Secret"), "{stderr}");
         let batch = |text: &str| {
             lan.write("batch", text);
             let output = client(lan, "sftp").args(["-b", "batch", "h"]).output().unwrap();
@@ -229,6 +241,50 @@ fn judges_files_of_scp_and_sftp_by_path_and_direction() {
             assert!(!done && output.contains("ermission denied"), "{refused}: {output}");
         }
         assert_eq!(lan.sh("ls -R /srv/locked /srv/open"), "/srv/locked:\n\n/srv/open:\np\n");
+    });
+}
+
+#[test]
+fn judges_rsync_and_git_by_path_and_direction() {
+    lan(|lan| {
+        host(lan, "--tier 2");
+        let shell = format!("ssh -F {}", lan.path("ssh/config").display());
+        let rsync = |words: &[&str]| {
+            let mut rsync = Command::new("rsync");
+            let output = rsync.args(["-e", &shell]).args(words).current_dir(lan.path("")).output().unwrap();
+            (output.status.success(), text_of(&output))
+        };
+        lan.write("from/a", "content\n");
+        let (done, output) = rsync(&["-a", "from/", "h:/srv/open/copy/"]);
+        assert!(done && lan.sh("cat /srv/open/copy/a") == "content\n", "{output}");
+        let (done, output) = rsync(&["-a", "h:/srv/open/", "back/"]);
+        assert!(done && lan.sh("cat back/p") == "plain\n", "{output}");
+        for words in [
+            &["-a", "h:/srv/keys/", "stolen/"][..],
+            &["-a", "h:/srv/", "stolen/"],
+            &["-a", "from/", "h:/srv/locked/"],
+            &["-a", "--rsync-path=touch /srv/open/pwned; rsync", "from/", "h:/srv/open/copy/"],
+            &["-a", "--secluded-args", "from/", "h:/srv/open/copy/"],
+            &["-a", "--log-file=local.log", "-M--log-file=/srv/locked/log", "from/", "h:/srv/open/copy/"],
+        ] {
+            let (done, output) = rsync(words);
+            assert!(!done && output.contains("opsctl: refused: "), "{words:?}: {output}");
+        }
+        assert_eq!(lan.sh("ls /srv/locked; ls /srv/open"), "copy\np\n");
+
+        lan.sh("git init -q --bare /srv/open/r.git; git init -q work; git -C work -c user.name=x -c user.email=x@y commit -q --allow-empty -m x; git -C work push -q /srv/open/r.git HEAD:refs/heads/main");
+        let git = |words: &[&str]| {
+            let mut git = Command::new("git");
+            git.env("GIT_SSH_COMMAND", &shell).args(words).current_dir(lan.path("")).output().unwrap()
+        };
+        let cloned = git(&["clone", "-q", "-b", "main", "h:/srv/open/r.git", "cloned"]);
+        assert!(cloned.status.success(), "{}", text_of(&cloned));
+        let pushed = git(&["-C", "cloned", "push", "origin", "HEAD:refs/heads/other"]);
+        assert!(
+            !pushed.status.success() && text_of(&pushed).contains("opsctl: refused: "),
+            "{}",
+            text_of(&pushed)
+        );
     });
 }
 
@@ -271,6 +327,22 @@ fn records_the_end_of_a_command_that_outlives_its_connection() {
         lan.until("grep -q done docker.log");
         let rows = "sqlite3 state/claudeops.db 'select service, success from cooldown_actions'";
         lan.until(&format!("[ \"$({rows})\" = 'jellyfin|1' ]"));
+    });
+}
+
+#[test]
+fn records_the_end_of_a_command_that_ends_with_its_terminal() {
+    lan(|lan| {
+        host(lan, "--tier 2");
+        lan.sh("sed -i 's/^restrict,/restrict,pty,/' ssh/authorized_keys");
+        let folder = lan.path("").display().to_string();
+        lan.write("bin/docker", &format!("#!/bin/sh\necho \"$@\" >> {folder}docker.log\nsleep 20\n"));
+        let mut started = client(lan, "ssh").args(["-tt", "h", "docker restart jellyfin"]).spawn().unwrap();
+        lan.until("[ -s docker.log ]");
+        started.kill().unwrap();
+        started.wait().unwrap();
+        let rows = "sqlite3 state/claudeops.db 'select service, success from cooldown_actions'";
+        lan.until(&format!("[ \"$({rows})\" = 'jellyfin|0' ]"));
     });
 }
 

@@ -96,7 +96,12 @@ fn rsync(words: &[&str]) -> Option<String> {
         stated.extend((letters.len() > 1).then(|| letters.to_owned()));
     }
     let paths = paths.join(" ");
-    stated.push(if is_sender { format!("{paths} /tmp/") } else { format!("/tmp/x/ {paths}") });
+    // `tar` states that everything below a folder is read.
+    stated.push(if is_sender {
+        format!("{paths} /tmp/opsctl-copy/; tar c -- {paths}")
+    } else {
+        format!("/tmp/opsctl-copy/ {paths}")
+    });
     Some(stated.join(" "))
 }
 
@@ -121,12 +126,15 @@ mod tests {
         assert_eq!(stated("scp -r -p -t /p"), "tee -- /p; tar x -C /p");
         assert_eq!(stated("scp -f /d/*"), "cat -- /d/*");
         assert_eq!(stated("scp -r -f /d"), "tar c -- /d");
-        assert_eq!(stated("rsync --server -e.LsfxCIvu . /p"), "rsync /tmp/x/ /p");
+        assert_eq!(stated("rsync --server -e.LsfxCIvu . /p"), "rsync /tmp/opsctl-copy/ /p");
         assert_eq!(
             stated("rsync --server -logDtpre.iLsfxCIvu --delete . /p"),
-            "rsync -logDtpr --delete /tmp/x/ /p"
+            "rsync -logDtpr --delete /tmp/opsctl-copy/ /p"
         );
-        assert_eq!(stated("rsync --server --sender -vlre.LsfxCIvu . /p"), "rsync -vlr /p /tmp/");
+        assert_eq!(
+            stated("rsync --server --sender -vlre.LsfxCIvu . /p"),
+            "rsync -vlr /p /tmp/opsctl-copy/; tar c -- /p"
+        );
         assert_eq!(stated("git-upload-pack '/repo.git'"), "git -C /repo.git archive HEAD");
         for sftp in ["internal-sftp", "/usr/lib/openssh/sftp-server", "/usr/libexec/sftp-server"] {
             assert_eq!(read(sftp), Form::Sftp, "{sftp}");

@@ -1,11 +1,15 @@
 //! Runs a command with the streams of the connection.
 
 use std::fs::File;
+use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
-use tokio::signal::unix::{SignalKind, signal};
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::process::Child;
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 use super::environment;
 
@@ -22,22 +26,50 @@ pub fn command(text: &str, stdin: Option<File>) -> Result<u8, String> {
     if let Some(stdin) = stdin {
         command.stdin(Stdio::from(stdin));
     }
-    let ended = outliving(|| command.status()).and_then(|status| status);
-    ended.map(code).map_err(|error| format!("{shell} cannot be started ({error}); the command did not run"))
+    let failed = |error: io::Error| format!("{shell} cannot be started ({error}); the command did not run");
+    let runtime = runtime().map_err(failed)?;
+    let _entered = runtime.enter();
+    let ended = handled().and_then(|signals| {
+        let child = tokio::process::Command::from(command).spawn()?;
+        runtime.block_on(waited(child, signals))
+    });
+    ended.map(code).map_err(failed)
 }
 
-/// Does something that signals to this process do not end: the end of the connection (`SIGHUP`) ends the command, or does not,
-/// as without a gate, and the gate records how.
-pub fn outliving<T>(work: impl FnOnce() -> T) -> std::io::Result<T> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+/// Does something that signals to this process do not end.
+pub fn outliving<T>(work: impl FnOnce() -> T) -> io::Result<T> {
+    let runtime = runtime()?;
     let _entered = runtime.enter();
-    // A signal that is handled has its default effect again in a program that is started; an ignored one would be ignored there.
-    let _handled =
-        [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit(), SignalKind::terminate()]
-            .into_iter()
-            .map(signal)
-            .collect::<std::io::Result<Vec<_>>>()?;
+    let _handled = handled()?;
     Ok(work())
+}
+
+fn runtime() -> io::Result<Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()
+}
+
+/// Handles signals. A signal that is handled has its default effect again in a program that is started; an ignored one would be
+/// ignored there.
+fn handled() -> io::Result<[Signals; 4]> {
+    let [hangup, terminate] = [SignalKind::hangup(), SignalKind::terminate()].map(signal);
+    let [interrupt, quit] = [SignalKind::interrupt(), SignalKind::quit()].map(signal);
+    Ok([hangup?, terminate?, interrupt?, quit?])
+}
+
+/// Waits for the end of a command. A terminal that closes sends `SIGHUP` to this process only, which passes it on; without a
+/// terminal, a command goes on when its connection ends. Keys such as ^C reach the command directly.
+async fn waited(mut child: Child, signals: [Signals; 4]) -> io::Result<ExitStatus> {
+    let [mut hangup, mut terminate, ..] = signals;
+    let id = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+    loop {
+        let signal = tokio::select! {
+            ended = child.wait() => return ended,
+            _ = hangup.recv() => Signal::HUP,
+            _ = terminate.recv() => Signal::TERM,
+        };
+        // It may have ended.
+        let _ = id.map(|id| kill_process(id, signal));
+    }
 }
 
 /// The exit code of an ended process, as shells have it.
