@@ -227,7 +227,7 @@ fn a_kubeconfig_that_cannot_be_used_is_refused_with_its_remedy() {
         assert!(config(&format!("{{{server}}}"), "{exec: {command: aws}}").contains("exec plugin"));
         assert!(
             config(&format!("{{{server}, insecure-skip-tls-verify: true}}"), "{}")
-                .contains("certificate-authority")
+                .contains("`insecure-skip-tls-verify` is set")
         );
         assert!(config(&format!("{{{server}}}"), "{token: x}").contains("no `certificate-authority`"));
         assert!(config("{server: 'http://h:8080'}", "{token: x}").contains("https"));
