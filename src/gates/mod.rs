@@ -8,5 +8,5 @@ pub mod engine;
 pub mod host;
 pub mod kubernetes;
 pub mod peer;
-pub mod ssh;
 pub mod proxy;
+pub mod ssh;

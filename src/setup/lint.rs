@@ -192,11 +192,7 @@ impl Lint {
 
     fn paths(&mut self, key: &str, paths: &[PathRule]) {
         for (at, rule) in paths.iter().enumerate() {
-            if paths
-                .iter()
-                .skip(at + 1)
-                .any(|later| later.glob == rule.glob && later.scope == rule.scope)
-            {
+            if paths.iter().skip(at + 1).any(|later| later.glob == rule.glob && later.scope == rule.scope) {
                 self.add(
                     format!("policy.{key}[{at}]"),
                     format!("`{}` is stated again later, and the last one decides", rule.glob),

@@ -9,9 +9,9 @@ mod terminal;
 mod gates {
     pub mod engine;
     pub mod gate;
-    pub mod remote;
     pub mod install;
     pub mod kubernetes;
+    pub mod remote;
     pub mod report;
     pub mod ssh;
 }

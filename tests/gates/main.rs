@@ -1,18 +1,17 @@
 //! The gates before servers: a guard, the agent's side without credentials, and real servers.
 #![cfg(test)]
 
+mod engine;
+mod fake_engine;
 #[path = "../support/guard_process.rs"]
 mod guard_process;
+mod install;
+mod kubernetes;
 mod lab;
+mod on_host;
+mod real_engines;
 #[path = "../support/sandbox.rs"]
 mod sandbox;
 mod ssh;
-mod engine;
-mod fake_engine;
-mod real_engines;
-mod host;
-mod install;
-mod kubernetes;
-mod on_host;
 #[path = "../support/mod.rs"]
 mod support;

@@ -115,11 +115,8 @@ impl Engine {
 
     /// Whether the gate only records what it would refuse.
     fn watches(&self) -> bool {
-        installation::in_force(&self.environment, &mut vec![])
-            .installation
-            .policy
-            .watch
-            .contains(&Gate::Engine)
+        let monitor = installation::in_force(&self.environment, &mut vec![]).installation.policy.monitor;
+        monitor.everything || monitor.gates.contains(&Gate::Engine)
     }
 
     /// A request that only reads. It has no body.

@@ -24,8 +24,8 @@ pub struct GateArgs {
 
 #[derive(Debug, Subcommand)]
 enum GateVerb {
-    Engine(EngineArgs),
     Accept(AcceptArgs),
+    Engine(EngineArgs),
     Install(InstallArgs),
     Kubernetes(KubernetesArgs),
     Report(ReportArgs),
@@ -34,9 +34,15 @@ enum GateVerb {
 }
 
 /// The facts of the verbs.
-pub const FACTS: &[Facts] = &[engine::FACTS, kubernetes::FACTS, report::FACTS, ssh::FACTS];
-pub const FACTS: &[Facts] =
-    &[install::ACCEPT, install::INSTALL, kubernetes::FACTS, report::FACTS, ssh::FACTS, install::UNINSTALL];
+pub const FACTS: &[Facts] = &[
+    install::ACCEPT,
+    engine::FACTS,
+    install::INSTALL,
+    kubernetes::FACTS,
+    report::FACTS,
+    ssh::FACTS,
+    install::UNINSTALL,
+];
 
 /// Runs the verb.
 pub fn run(args: &GateArgs) -> Result<u8, Failure> {
