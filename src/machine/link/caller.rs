@@ -18,6 +18,9 @@ use super::{Timed, VERSION, frame};
 /// How long a caller tries to reach the guard, which may be restarting.
 pub const REACH: Duration = Duration::from_millis(1500);
 
+/// How long a program that is to run tries: it has nothing else to do, and many may start at once.
+const REACH_TO_RUN: Duration = Duration::from_secs(10);
+
 /// The pause between two attempts to reach the guard.
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -74,7 +77,7 @@ pub fn call(
 pub fn begin(address: &Address, request: &Request, payload: &[u8]) -> Result<UnixStream, LinkError> {
     let path = socket(address)?;
     let text = serde_json::to_vec(request).map_err(|error| LinkError::Failed(error.to_string()))?;
-    let stream = reach(path, Instant::now() + REACH)?;
+    let stream = reach(path, Instant::now() + REACH_TO_RUN)?;
     stream
         .set_read_timeout(None)
         .and_then(|()| frame::write(&mut &stream, &text))
