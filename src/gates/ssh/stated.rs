@@ -74,7 +74,8 @@ pub fn work(host: &str, asked: &Asked) -> Result<Work, String> {
     let work = match words.as_slice() {
         [server] if *server == "internal-sftp" || is_named(server, "sftp-server") => Work::Sftp,
         [program, rest @ ..] if is_named(program, "scp") => {
-            scp(rest).map_or(Work::Command, |found| Work::Transfer(Ok(transfer(host, asked, found))))
+            let found = scp(rest).map(|found| Work::Transfer(Ok(transfer(host, asked, found))));
+            found.unwrap_or_else(|| unread(&text))
         }
         [program, "--server", rest @ ..] if is_named(program, "rsync") => {
             Work::Transfer(rsync(rest).map(|found| transfer(host, asked, found)))
@@ -85,9 +86,27 @@ pub fn work(host: &str, asked: &Asked) -> Result<Work, String> {
             Work::Transfer(Ok(Stated { command: format!("git ls-remote {host}:{path}"), shown }))
         }
         ["git-receive-pack", path] | ["git", "receive-pack", path] => Work::Push(format!("{host}:{path}")),
-        _ => Work::Command,
+        _ => unread(&text),
     };
     Ok(work)
+}
+
+/// A command that is no transfer, or a transfer whose path is not known before it runs.
+fn unread(text: &str) -> Work {
+    let mut words = text.split(' ');
+    let program = words.next().unwrap_or_default();
+    let mut options = words.take_while(|word| word.starts_with('-'));
+    let is_transfer = if is_named(program, "scp") {
+        options.any(|option| option.contains(['t', 'f']))
+    } else {
+        is_named(program, "rsync") && options.next() == Some("--server")
+    };
+    if !is_transfer {
+        return Work::Command;
+    }
+    Work::Transfer(Err(format!(
+        "the transfer `{program}` is refused: its path cannot be determined; write it in full"
+    )))
 }
 
 /// The command on a host, as an agent would write it.
@@ -198,7 +217,7 @@ fn words(text: &str) -> Option<Vec<&str>> {
                 ' ' => break at,
                 '\'' => drop(chars.find(|(_, c)| *c == '\'')?),
                 '\\' => drop(chars.next().filter(|(_, c)| !c.is_control())?),
-                _ if c.is_alphanumeric() || "-_./:@,+=%*?[]".contains(c) => {}
+                _ if c.is_alphanumeric() || "-_./:@,+=%*?[]~".contains(c) => {}
                 _ => return None,
             }
         };
@@ -225,6 +244,7 @@ mod tests {
             ("scp -t /p", "cp /tmp/opsctl-stream /p", "/p"),
             ("scp -r -p -t /p", "cp -r /tmp/opsctl-stream /p", "/p"),
             ("scp -f /d/*", "cp /d/* /tmp/opsctl-stream", "/d/*"),
+            ("scp -t ~/x", "cp /tmp/opsctl-stream ~/x", "~/x"),
             ("scp -v -f -- '/a b'", "cp '/a b' /tmp/opsctl-stream", "'/a b'"),
             ("rsync --server -e.LsfxCIvu . /p", "rsync  /tmp/opsctl-stream/ /p", "/p"),
             ("rsync --server --sender -e.LsfxCIvu . /p", "rsync  /p /tmp/opsctl-stream/", "/p"),
@@ -251,12 +271,8 @@ mod tests {
     fn a_command_around_a_transfer_is_a_command() {
         for text in [
             "sh -c 'touch pwned'; rsync --server . /p",
-            "scp -t /p; reboot",
-            "scp -t $(reboot)",
-            "scp -f `reboot`",
-            "scp -t /p\nreboot",
             "scp -S reboot -t /p",
-            "scp -t",
+            "scp -r /a /b && reboot",
             "sudo scp -t /p",
             "git-upload-pack '/a' | sh",
             "sftp-server -R; id",
@@ -267,12 +283,18 @@ mod tests {
     }
 
     #[test]
-    fn unknown_options_of_rsync_are_refused() {
+    fn transfers_with_unknown_options_or_paths_are_refused() {
         for text in [
             "rsync --server --log-file=/x . /p",
             "rsync --server -s . /p",
             "rsync --server . /p /q",
             "rsync --server",
+            "rsync --server . $(reboot)",
+            "scp -t /p; reboot",
+            "scp -r -p -t $(reboot)",
+            "scp -f `reboot`",
+            "scp -t /p\nreboot",
+            "scp -t",
         ] {
             assert!(matches!(stated(text), Work::Transfer(Err(_))), "{text}");
         }
