@@ -1,7 +1,8 @@
 //! Whether a request passes a gate, and what is recorded of it.
 
 use crate::guard::acting::ActingCall;
-use crate::guard::asking::{ClientCall, LastWords};
+use crate::guard::approval::statement::is_answer_to;
+use crate::guard::asking::{ClientCall, LastWords, subject};
 use crate::guard::explain::{Explanation, explain};
 use crate::guard::judge::{Ending, Judgement, judge};
 use crate::guard::{audit, recording};
@@ -13,9 +14,11 @@ use chrono::TimeDelta;
 use opsctl_ledger::{Change, Ledger, Result, Scope};
 use opsctl_policy::decide::{Reservation, budget_keys};
 use opsctl_policy::model::records::event::{HookCall, ToolCall, ToolResult};
+use opsctl_policy::model::records::question::Answer;
 use opsctl_policy::model::records::verdict::{Reason, Verdict, in_lines};
 use opsctl_policy::model::rights::ask::Topic;
 use opsctl_policy::model::rights::gate::Gate;
+use opsctl_reader::actions::read_command;
 use uuid::Uuid;
 
 /// The beginning of the ids of calls of gates, which no client gives.
@@ -62,18 +65,19 @@ impl Ticket {
     }
 }
 
-/// Judges a request: `command` is the bash text that does the same, as an agent would write it. `shown` is the part of it
-/// that a person may have approved in the call of a hook.
-pub fn admit(gate: Gate, command: &str, shown: &str, request: &Request) -> Admission {
+/// Judges a request: `command` is the bash text that does the same, as an agent would write it. A person may have approved it as
+/// the call of a hook.
+pub fn admit(gate: Gate, command: &str, request: &Request) -> Admission {
     let id = format!("{ID}{}", Uuid::new_v4());
     let call = HookCall { session: request.session.clone(), ..HookCall::default() };
     let tool = ToolCall { id: Some(id), command: Some(command.to_owned()), ..ToolCall::default() };
     let mut explanation = explain(&call, &tool, request, false);
+    let as_read = subject::as_read(&explanation.script);
     let Explanation { acting, complaints, warnings, .. } = &mut explanation;
     let mut warnings: Vec<Warning> = std::mem::take(warnings);
     warnings.extend(std::mem::take(complaints).into_iter().map(Warning::Command));
     let Some(mut acting) = acting.take() else { return Admission::Passes(Ticket::default()) };
-    if is_covered(&acting, shown, request).unwrap_or(false) {
+    if is_covered(&acting, &as_read, request).unwrap_or(false) {
         return Admission::Passes(Ticket::default());
     }
     acting.gate = Some(gate);
@@ -98,7 +102,7 @@ fn reserved(acting: &ActingCall<'_>, call: &HookCall, tool: &ToolCall) -> Option
 
 /// Whether a hook has allowed the call that this request follows from: its open reservations, each of which is used once,
 /// contain all actions, and a person has approved what rules object to.
-fn is_covered(acting: &ActingCall<'_>, shown: &str, request: &Request) -> Result<bool> {
+fn is_covered(acting: &ActingCall<'_>, as_read: &str, request: &Request) -> Result<bool> {
     let policy = &acting.installation.policy;
     let keys = budget_keys(&acting.actions, policy);
     let mut ledger = Ledger::open(&request.ledger)?;
@@ -108,12 +112,13 @@ fn is_covered(acting: &ActingCall<'_>, shown: &str, request: &Request) -> Result
     let (reasons, reservations) = acting.all_objections(&snapshot);
     let by_rules: Vec<&Reason> = reasons.iter().filter(|reason| !is_of_history(reason)).collect();
     let counted: Vec<&Reservation> = reservations.iter().filter(|wanted| wanted.counts).collect();
-    if (counted.is_empty() && by_rules.is_empty())
-        || (!by_rules.is_empty() && !is_approved(&change, acting, shown)?)
-    {
+    if counted.is_empty() && by_rules.is_empty() {
         return Ok(false);
     }
     let by = acting.id.tool_use.unwrap_or_default();
+    if !by_rules.is_empty() && !is_approved(&change, acting, &by_rules, (as_read, by))? {
+        return Ok(false);
+    }
     for wanted in counted {
         if !change.claim(&wanted.key, by, now - COVERS)? {
             return Ok(false);
@@ -130,9 +135,29 @@ const fn is_of_history(reason: &Reason) -> bool {
     matches!(reason.topic, Some(Topic::Budget | Topic::Exclusive))
 }
 
-/// Whether a person has lately approved a call of this session that contains the request.
-fn is_approved(change: &Change<'_>, acting: &ActingCall<'_>, shown: &str) -> Result<bool> {
-    let Some(session) = acting.id.session else { return Ok(false) };
-    let approved = change.approved_commands(session, acting.now - COVERS)?;
-    Ok(approved.iter().any(|command| !shown.is_empty() && command.contains(shown)))
+/// Whether a person has lately approved the call of this session that is this request and nothing else: it reads the same, the
+/// answer is signed, and the person was asked about these objections. An approval covers one request.
+fn is_approved(
+    change: &Change<'_>,
+    acting: &ActingCall<'_>,
+    reasons: &[&Reason],
+    (as_read, by): (&str, &str),
+) -> Result<bool> {
+    let (Some(session), Some(key)) = (acting.id.session, acting.installation.policy.approval_key) else {
+        return Ok(false);
+    };
+    for id in change.approved_questions(session, acting.now - COVERS)? {
+        let question = change.question(id, acting.now)?;
+        let (Some(question), Some(answer)) = (question, change.answer_of(id)?) else { continue };
+        let was_asked = |reason: &&Reason| question.reasons.contains(&opsctl_redact::text(&reason.text).into_owned());
+        let read = subject::as_read(&read_command(&question.command, None).script);
+        if answer.answer == Answer::Approve
+            && is_answer_to(&question.asked_call(), &answer, key)
+            && read == as_read
+            && reasons.iter().all(was_asked)
+        {
+            return change.cover(id, by);
+        }
+    }
+    Ok(false)
 }

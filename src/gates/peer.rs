@@ -17,10 +17,28 @@ use opsctl_ledger::{Ledger, Result};
 use opsctl_policy::model::rights::policy::Tier;
 use opsctl_redact::Redactor;
 
+/// A folder that no machine has.
+const NOWHERE: &str = "/proc/none";
+
 /// The request of a peer of the guard: a user of the agent's side, and what it states of its session. The guard's own record
 /// determines the tier: that of the stated session if it runs, otherwise the lowest of all that run. What the peer states can
-/// only lower it. Nothing of the agent's machine is asked: what a command depends on there is unknown.
-pub fn request(mut facts: SessionFacts, uid: u32, own: &Environment) -> Request {
+/// only lower it; without a tier of any, it is the lowest. Nothing of the agent's machine is asked or believed: what a command
+/// depends on there is unknown, and its folders are no scratch folders of a host.
+pub fn request(stated: SessionFacts, uid: u32, own: &Environment) -> Request {
+    let mut facts = SessionFacts {
+        tier: stated.tier,
+        mode: stated.mode,
+        dry_run: stated.dry_run,
+        agent: stated.agent,
+        role: stated.role,
+        session: stated.session,
+        client_session: stated.client_session,
+        secrets: stated.secrets,
+        results_dir: NOWHERE.to_owned(),
+        state_dir: NOWHERE.to_owned(),
+        project_dir: NOWHERE.to_owned(),
+        ..SessionFacts::default()
+    };
     let running = running(uid, own);
     let recorded = match &running {
         Err(_) => Some(Tier::Observe),
@@ -35,7 +53,9 @@ pub fn request(mut facts: SessionFacts, uid: u32, own: &Environment) -> Request 
         }
     };
     let mut environment = event::environment(&facts, own, &RunnerEnvironment::of_process());
-    environment.tier = [environment.tier, recorded].into_iter().flatten().min();
+    let lowest = [environment.tier, recorded].into_iter().flatten().min();
+    let of_policy = || installation::header_in_force(own).tier;
+    environment.tier = lowest.or_else(of_policy).or(Some(Tier::Observe));
     environment.started = Instant::now();
     let secrets = Redactor::of_values(std::mem::take(&mut facts.secrets));
     let agent = AgentSide::of_caller(facts, Box::new(|_| Some(Value::Null)));

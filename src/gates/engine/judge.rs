@@ -312,7 +312,7 @@ impl Engine {
         let (environment, command) = (Arc::clone(&self.environment), text.to_owned());
         let admission = spawn_blocking(move || {
             let request = peer::request(SessionFacts::default(), uid, &environment);
-            admission::admit(Gate::Engine, &command, &command, &request)
+            admission::admit(Gate::Engine, &command, &request)
         });
         let admission = admission.await.map_err(failed)?;
         drop(turn);

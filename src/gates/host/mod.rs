@@ -34,7 +34,7 @@ pub fn serve(text: &str, request: &Request) -> Result<u8, String> {
         Form::Plain => text.to_owned(),
     };
     let (stated, stdin) = script::with_stdin(stated, request)?;
-    match admit(Gate::Host, &stated, text, request) {
+    match admit(Gate::Host, &stated, request) {
         Admission::Refused(reasons) => Err(in_one_line(&reasons)),
         Admission::Passes(ticket) => run(text, stdin, ticket, request),
     }

@@ -224,7 +224,7 @@ impl Connection {
 
 /// Why a request is refused.
 fn refusal(command: &str, request: &Request) -> Option<String> {
-    match admit(Gate::Host, command, command, &request.at(chrono::Utc::now())) {
+    match admit(Gate::Host, command, &request.at(chrono::Utc::now())) {
         Admission::Refused(reasons) => Some(in_one_line(&reasons)),
         Admission::Passes(ticket) => {
             ticket.settle(&ToolResult::Succeeded, request);

@@ -188,7 +188,7 @@ impl Kubernetes {
         let admitted = tokio::task::spawn_blocking(move || {
             let mut request = peer::request(SessionFacts::default(), user, &environment);
             request.now = Utc::now();
-            admit(Gate::Kubernetes, &command, command.lines().next().unwrap_or_default(), &request)
+            admit(Gate::Kubernetes, &command, &request)
         });
         match admitted.await {
             Ok(Admission::Passes(ticket)) => Ok(ticket),

@@ -17,7 +17,7 @@ pub enum User {
 const ADD: &str = "SELECT, INSERT";
 const CHANGE: &str = "SELECT, INSERT, UPDATE";
 const SETTLE: &str = "SELECT, INSERT, UPDATE (state, settled_at, gate)";
-const USE: &str = "SELECT, INSERT, UPDATE (used_at)";
+const USE: &str = "SELECT, INSERT, UPDATE (used_at, gate)";
 const ALL: &str = "SELECT, INSERT, UPDATE, DELETE";
 
 /// Each table, with the rights of agents and of guards on it.

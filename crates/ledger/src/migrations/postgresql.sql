@@ -317,7 +317,8 @@ CREATE TABLE questions (
     expires_at  TIMESTAMPTZ NOT NULL,
     at_terminal BOOLEAN NOT NULL DEFAULT FALSE,
     used_at     TIMESTAMPTZ,
-    agent       TEXT
+    agent       TEXT,
+    gate           TEXT
 );
 CREATE INDEX questions_by_session ON questions (session_id, tool_use_id);
 CREATE INDEX questions_by_time ON questions (asked_at);

@@ -339,7 +339,8 @@ CREATE TABLE questions (
     expires_at  TEXT NOT NULL,
     at_terminal INTEGER NOT NULL DEFAULT 0,
     used_at     TEXT,
-    agent       TEXT
+    agent       TEXT,
+    gate           TEXT
 );
 -- Before a call: the questions of its session.
 CREATE INDEX questions_by_session ON questions(session_id, tool_use_id);

@@ -17,7 +17,9 @@ const CLAIM: &str = "UPDATE hook_actions SET gate = ?3 WHERE id = (
              AND coalesce(tool_use_id, '') NOT LIKE 'gate-%'
          ORDER BY id LIMIT 1)";
 
-const APPROVED: &str = "SELECT command FROM questions WHERE session_id = ?1 AND used_at >= ?2";
+/// Questions of a session whose approval was used, and has covered no request yet. A person at the terminal signs nothing.
+const APPROVED: &str = "SELECT id FROM questions
+     WHERE session_id = ?1 AND used_at >= ?2 AND NOT at_terminal AND gate IS NULL ORDER BY id";
 
 impl Change<'_> {
     /// Uses an open reservation of a hook since `since` for the request `by`. `false` if there is none left: each is used once.
@@ -26,8 +28,14 @@ impl Change<'_> {
         Ok(taken == 1)
     }
 
-    /// The calls of a session that a person has approved and that have run since `since`.
-    pub fn approved_commands(&self, session: &str, since: DateTime<Utc>) -> Result<Vec<String>> {
+    /// The questions of a session whose approval was used since `since` and has covered no request.
+    pub fn approved_questions(&self, session: &str, since: DateTime<Utc>) -> Result<Vec<i64>> {
         self.query(APPROVED, params![session, time::write(since)], |row| row.get(0))
+    }
+
+    /// Uses an approval for the request `by`. `false` if it has covered one before.
+    pub fn cover(&self, question: i64, by: &str) -> Result<bool> {
+        let sql = "UPDATE questions SET gate = ?2 WHERE id = ?1 AND gate IS NULL";
+        Ok(self.execute(sql, params![question, by])? == 1)
     }
 }

@@ -288,9 +288,16 @@ impl<'a> Scanner<'a> {
                 self.out.push('\\');
                 self.copy(1);
             }
-            ' ' | '\t' | '\r' => {
+            ' ' | '\t' => {
                 self.copy(1);
                 self.word_start = true;
+            }
+            // A character like any other; the tokenizer would take it for a blank.
+            '\r' => {
+                self.out.push_str("'\r'");
+                self.at += 1;
+                self.word_start = false;
+                self.command_position = false;
             }
             '\n' => self.line_break(documents)?,
             '(' if self.command_position && rest.starts_with("((") => {

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::shell::complaint::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::{Invocation, Started};
 use crate::shell::execution::output::printed as output;
@@ -85,7 +86,9 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
         };
         inner.name = rest.get(1).map(|field| Rc::from(field.text.as_str()));
         inner.args = Shared::new(rest.get(2..).unwrap_or_default().to_vec());
-        return evaluator.through(shell, invocation, label, |this| this.run_text(&mut inner, &script.text));
+        return evaluator.through(shell, invocation, label, |this| {
+            this.run_text_of(program, &mut inner, &script.text)
+        });
     }
     let file = rest.first().filter(|_| !from_stdin);
     let script = match file {
@@ -97,7 +100,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
         }
         Some(Field { text, .. }) => {
             inner.args = Shared::new(rest.get(1..).unwrap_or_default().to_vec());
-            let printed = evaluator.shell_files(shell, &inner, invocation, (text, &label));
+            let printed = evaluator.shell_files(shell, &inner, invocation, (text, &label, program));
             return printed.unwrap_or_else(|| evaluator.unknowns.plain(format!("$({label} …)")));
         }
     };
@@ -106,7 +109,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
         inner.stdin = None;
     }
     evaluator.through(shell, invocation, label, |this| match script {
-        Some(script) => this.run_text(&mut inner, &script),
+        Some(script) => this.run_text_of(program, &mut inner, &script),
         None => String::new(),
     })
 }
@@ -131,14 +134,47 @@ fn startup(evaluator: &mut Evaluator, inner: &Shell, interactive: bool) {
     }
 }
 
+/// What bash reads in another way than a shell that only knows POSIX: there, `$'a\'` is a whole word, and `((reboot))` a command.
+const ONLY_BASH: [&str; 6] = ["$'", "((", "|&", "<<<", "<(", ">("];
+
+/// Whether a shell other than bash may read a text in another way.
+fn reads_differently(program: &str, text: &str) -> bool {
+    if matches!(program, "bash" | "rbash" | "zsh") {
+        return false;
+    }
+    let text = text.replace("$((", "");
+    // `true &>/dev/null reboot` is two commands there.
+    let runs_more = |after: &str| {
+        let target = after.trim_start_matches('>').trim_start();
+        let rest = target.trim_start_matches(|c: char| !c.is_whitespace() && !";&|()".contains(c));
+        let next = rest.trim_start_matches([' ', '\t']).chars().next();
+        next.is_some_and(|next| !";&|)\n#<>".contains(next))
+    };
+    ONLY_BASH.iter().any(|syntax| text.contains(syntax))
+        || text.match_indices("&>").any(|(at, _)| runs_more(text.get(at + 2..).unwrap_or_default()))
+}
+
 impl Evaluator {
+    /// Runs a text as the script of a shell. `sh` may be bash or another one.
+    fn run_text_of(&mut self, program: &str, shell: &mut Shell, text: &str) -> String {
+        self.read_generously(program, shell, text);
+        self.run_text(shell, text)
+    }
+
+    fn read_generously(&mut self, program: &str, shell: &Shell, text: &str) {
+        if reads_differently(program, text) {
+            self.complain(Complaint::OtherShell(program.to_owned()));
+            self.unread(shell, text);
+        }
+    }
+
     /// Follows a shell that runs a file, or one of the files that a search finds; `None` when their text is unknown.
     fn shell_files(
         &mut self,
         shell: &Shell,
         inner: &Shell,
         invocation: &Invocation,
-        (path, label): (&str, &str),
+        (path, label, program): (&str, &str, &str),
     ) -> Option<String> {
         let scripts = self.scripts_at(shell, path);
         if scripts.is_empty() {
@@ -147,7 +183,10 @@ impl Evaluator {
             return None;
         }
         Some(self.through(shell, invocation, label, |this| {
-            this.each(&scripts, |this, script| this.shell_file(shell, inner.clone(), script))
+            this.each(&scripts, |this, script| {
+                this.read_generously(program, shell, &script.text);
+                this.shell_file(shell, inner.clone(), script)
+            })
         }))
     }
 
