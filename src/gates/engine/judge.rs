@@ -1,5 +1,6 @@
 //! Judges requests to an engine.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes, to_bytes};
@@ -45,6 +46,7 @@ pub struct Engine {
     peers: Peers,
     user: Option<u32>,
     only_listed: bool,
+    socket: PathBuf,
     /// The requests that it knows.
     pub table: Table,
     /// What it keeps of requests.
@@ -69,8 +71,10 @@ impl Judge for Engine {
         match self.decide(asked, uid).await {
             Err(refusal) if refusal.status == StatusCode::FORBIDDEN && self.watches() => {
                 // No rule objects to it, but the gate does not know it.
-                let words =
-                    ["docker", "request", asked.method.as_str(), &asked.target.path()].map(str::to_owned);
+                let url = format!("http://localhost{}", asked.target.path());
+                let socket = self.socket.display().to_string();
+                let words = ["curl", "--unix-socket", &socket, "-X", asked.method.as_str(), &url];
+                let words = words.map(str::to_owned);
                 Ok(self.admitted(uid, &line(&words)).await?.1)
             }
             decided => decided,
@@ -95,6 +99,7 @@ impl Engine {
             peers: Peers::of_process(),
             user: settings.user,
             only_listed: settings.only_listed,
+            socket: settings.engine.clone(),
             table: Table::built_in()?,
             memory: Arc::default(),
             own: Upstream::unix(settings.engine.clone()),

@@ -146,12 +146,23 @@ impl Words {
             return;
         }
         for text in texts(value) {
+            let text = if option == "--volume" { mounted(&text) } else { text };
             let matches = |globs: &Vec<String>| globs.iter().any(|pattern| glob(pattern, &text));
             if !only.as_ref().is_none_or(matches) || matches(never) {
                 self.host.push((option.clone(), text));
             }
         }
     }
+}
+
+/// A volume without the options that are the default, which engines add to their descriptions of containers.
+fn mounted(text: &str) -> String {
+    let mut parts: Vec<String> = text.split(':').map(str::to_owned).collect();
+    if let Some(options) = parts.get_mut(2) {
+        let kept = options.split(',').filter(|option| !matches!(*option, "rw" | "rprivate" | "rbind"));
+        *options = kept.collect::<Vec<_>>().join(",");
+    }
+    parts.join(":").trim_end_matches(':').to_owned()
 }
 
 /// The texts of a value: one for each part of a list or a map.

@@ -18,8 +18,7 @@ use opsctl_ledger::Pool;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl gate engine --listen unix:/gate/docker.sock --engine unix:/var/run/docker.sock
-  opsctl gate engine --listen tcp:0.0.0.0:2376 --certificate gate.pem --key gate.key --clients ca.pem --user 1000 \\
-    --engine unix:/var/run/docker.sock
+  opsctl gate engine --listen tcp:0.0.0.0:2376 --certificate gate.pem --key gate.key --clients ca.pem --user 1000 --engine unix:/var/run/docker.sock
 
 The agent uses it with DOCKER_HOST=unix:/gate/docker.sock, and cannot reach the socket of the engine. `opsctl serve` has a
 gate of its own, with --engine-gate and --engine.")]
