@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
-use super::Settings;
 use super::calls::Call;
 use super::container::Container;
 use super::memory::Memory;
@@ -92,17 +91,22 @@ impl Judge for Engine {
 }
 
 impl Engine {
-    /// The judge of a gate with these settings.
-    pub fn new(environment: Arc<Environment>, settings: &Settings) -> Result<Self, String> {
+    /// The judge of a gate before the engine at this socket. `user` is whose sessions clients with certificates belong to.
+    pub fn new(
+        environment: Arc<Environment>,
+        socket: PathBuf,
+        user: Option<u32>,
+        only_listed: bool,
+    ) -> Result<Self, String> {
         Ok(Self {
             environment,
             peers: Peers::of_process(),
-            user: settings.user,
-            only_listed: settings.only_listed,
-            socket: settings.engine.clone(),
+            user,
+            only_listed,
             table: Table::built_in()?,
             memory: Arc::default(),
-            own: Upstream::unix(settings.engine.clone()),
+            own: Upstream::unix(socket.clone()),
+            socket,
             turns: Semaphore::new(MOST_TURNS),
         })
     }

@@ -74,7 +74,8 @@ impl Gate {
             }
         };
         let upstream = Upstream::unix(settings.engine.clone());
-        let engine = Engine::new(environment, &settings).map_err(io::Error::other)?;
+        let engine = Engine::new(environment, settings.engine, settings.user, settings.only_listed)
+            .map_err(io::Error::other)?;
         Ok(Self { listener, engine, upstream })
     }
 
