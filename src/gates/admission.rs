@@ -149,7 +149,8 @@ fn is_approved(
     for id in change.approved_questions(session, acting.now - COVERS)? {
         let question = change.question(id, acting.now)?;
         let (Some(question), Some(answer)) = (question, change.answer_of(id)?) else { continue };
-        let was_asked = |reason: &&Reason| question.reasons.contains(&opsctl_redact::text(&reason.text).into_owned());
+        let was_asked =
+            |reason: &&Reason| question.reasons.contains(&opsctl_redact::text(&reason.text).into_owned());
         let read = subject::as_read(&read_command(&question.command, None).script);
         if answer.answer == Answer::Approve
             && is_answer_to(&question.asked_call(), &answer, key)

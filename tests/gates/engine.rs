@@ -182,7 +182,8 @@ fn requests_that_are_not_known_are_refused() {
 #[test]
 fn watching_gate_passes_and_records_what_it_would_refuse() {
     let (gated, engine) = Gated::before_fake(2, &[]);
-    let hosts = gated.sandbox.read("hosts.yaml").replace("{tier: 2}", "{tier: 2, monitor: {gates: [engine]}}");
+    let hosts =
+        gated.sandbox.read("hosts.yaml").replace("{tier: 2}", "{tier: 2, monitor: {gates: [engine]}}");
     gated.sandbox.write("hosts.yaml", &hosts);
     for _ in 0..3 {
         assert_eq!(restart(&gated, "media_database").0, 204);

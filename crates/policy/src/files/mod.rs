@@ -350,6 +350,16 @@ fn guarding<'g>(
     if named.is_some() {
         return named;
     }
+    // Only the host knows what a glob matches there.
+    let by_glob = || {
+        let globs = meant.paths.iter().filter(|path| path.contains(['*', '?', '[']));
+        globs
+            .flat_map(|path| here().map(move |guarded| (path, guarded)))
+            .find(|(path, guarded)| !guarded.excepted && search::may_match(path, &guarded.glob))
+    };
+    if remote && let Some((_, found)) = by_glob() {
+        return Some(found);
+    }
     // An action on a folder affects everything below it.
     let below = || {
         here().filter(|guarded| !guarded.excepted && !guarded.glob.starts_with("**")).find(|guarded| {

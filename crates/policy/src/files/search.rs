@@ -51,6 +51,25 @@ pub fn may_find(base: &str, name: &str, guarded: &str, certain: bool) -> bool {
     fits(name, &last.replace('*', "")) && (is_within(&folder, base) || is_within(base, &folder))
 }
 
+/// Whether a glob of the shell, which only another machine can resolve, may match a file of this rule.
+pub fn may_match(word: &str, guarded: &str) -> bool {
+    let names = |text: &str| text.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    let (word, rule): (Vec<String>, Vec<String>) = (names(word), names(guarded.trim_start_matches("**/")));
+    let is_anywhere = guarded.starts_with("**/");
+    let Some(start) = word.len().checked_sub(rule.len()).filter(|start| is_anywhere || *start == 0) else {
+        return false;
+    };
+    // A glob matches no hidden name, unless it states the dot. Of files anywhere, it must ask for this one: `*.conf` does not.
+    let fits_name = |(glob, name): (&String, &String)| {
+        let name = name.replace('*', "");
+        let is_hidden = name.starts_with('.');
+        fits(glob, &name)
+            && glob.starts_with('.') == is_hidden
+            && (is_hidden || !is_anywhere || asks_for(glob, &name))
+    };
+    !rule.iter().any(|name| name == "**") && word.iter().skip(start).zip(&rule).all(fits_name)
+}
+
 /// Whether a search for names like this looks for a secret one, such as `.env*` for `.env`.
 pub fn asks_for(name: &str, secret: &str) -> bool {
     let core = name.trim_matches(['*', '?']);

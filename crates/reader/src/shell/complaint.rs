@@ -19,8 +19,6 @@ pub enum Complaint {
     Program(String),
     #[error("what `{program}` does cannot be determined: `{verb}` is unknown")]
     Verb { program: String, verb: String },
-    #[error("`{0}` may be a shell that reads this in another way than bash; write `bash` if it is meant")]
-    OtherShell(String),
     #[error("a brace expansion is too long")]
     LongBraces,
     #[error("an array grows beyond what can be followed")]

@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use crate::shell::complaint::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::{Invocation, Started};
 use crate::shell::execution::output::printed as output;
@@ -87,7 +86,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
         inner.name = rest.get(1).map(|field| Rc::from(field.text.as_str()));
         inner.args = Shared::new(rest.get(2..).unwrap_or_default().to_vec());
         return evaluator.through(shell, invocation, label, |this| {
-            this.run_text_of(program, &mut inner, &script.text)
+            this.run_text_of(program, invocation, &mut inner, &script.text)
         });
     }
     let file = rest.first().filter(|_| !from_stdin);
@@ -109,7 +108,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
         inner.stdin = None;
     }
     evaluator.through(shell, invocation, label, |this| match script {
-        Some(script) => this.run_text_of(program, &mut inner, &script),
+        Some(script) => this.run_text_of(program, invocation, &mut inner, &script),
         None => String::new(),
     })
 }
@@ -155,17 +154,18 @@ fn reads_differently(program: &str, text: &str) -> bool {
 }
 
 impl Evaluator {
-    /// Runs a text as the script of a shell. `sh` may be bash or another one.
-    fn run_text_of(&mut self, program: &str, shell: &mut Shell, text: &str) -> String {
-        self.read_generously(program, shell, text);
-        self.run_text(shell, text)
-    }
-
-    fn read_generously(&mut self, program: &str, shell: &Shell, text: &str) {
+    /// Runs a text as the script of a shell. Where `sh` may read it in another way than bash, what it runs is unknown, too.
+    fn run_text_of(
+        &mut self,
+        program: &str,
+        invocation: &Invocation,
+        shell: &mut Shell,
+        text: &str,
+    ) -> String {
         if reads_differently(program, text) {
-            self.complain(Complaint::OtherShell(program.to_owned()));
-            self.unread(shell, text);
+            self.leaf(shell, invocation);
         }
+        self.run_text(shell, text)
     }
 
     /// Follows a shell that runs a file, or one of the files that a search finds; `None` when their text is unknown.
@@ -184,7 +184,9 @@ impl Evaluator {
         }
         Some(self.through(shell, invocation, label, |this| {
             this.each(&scripts, |this, script| {
-                this.read_generously(program, shell, &script.text);
+                if reads_differently(program, &script.text) {
+                    this.leaf(shell, invocation);
+                }
                 this.shell_file(shell, inner.clone(), script)
             })
         }))
