@@ -154,7 +154,10 @@ fn fits<'t>(pattern: &'t str, path: &[String]) -> Option<Vec<(&'t str, Range<usi
 mod tests {
     use super::*;
 
-    fn found(request: &str) -> Option<(String, Vec<(String, Range<usize>)>)> {
+    /// The row of a request, and the places of its names.
+    type Found = (String, Vec<(String, Range<usize>)>);
+
+    fn found(request: &str) -> Option<Found> {
         let table = Table::built_in().unwrap();
         let (method, path) = request.split_once(" /").unwrap();
         let path: Vec<String> = path.split('/').map(str::to_owned).collect();

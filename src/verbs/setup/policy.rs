@@ -67,9 +67,10 @@ pub fn run(args: &PolicyArgs) -> Result<u8, Failure> {
 
 /// The rules that stay watched.
 fn without(monitor: &Monitor, rule: &str) -> Result<Vec<String>, Failure> {
-    let watched: Vec<String> = match monitor.everything {
-        true => RULES.iter().filter(|rule| **rule != "dry_run").map(|rule| (*rule).to_owned()).collect(),
-        false => monitor.rules.clone(),
+    let watched: Vec<String> = if monitor.everything {
+        RULES.iter().filter(|rule| **rule != "dry_run").map(|rule| (*rule).to_owned()).collect()
+    } else {
+        monitor.rules.clone()
     };
     if !watched.iter().any(|watched| watched == rule) {
         return Err(Failure::new(match watched.as_slice() {
