@@ -2,6 +2,9 @@
 //! <https://datatracker.ietf.org/doc/html/draft-ietf-secsh-filexfer-02>; extensions: `PROTOCOL` of OpenSSH.
 
 use std::collections::HashMap;
+use std::slice::Iter;
+
+use tokio::sync::oneshot;
 
 use super::stated::{quoted, upload};
 
@@ -14,8 +17,22 @@ pub const MOST: usize = 257 * 1024;
 /// The flags of an open that write: `WRITE`, `APPEND`, `CREAT`, `TRUNC`.
 const WRITES: u32 = 0x02 | 0x04 | 0x08 | 0x10;
 
-/// The most files that are open at once; the server has fewer.
+/// The most files that are open, and requests without an answer; the server has fewer.
 const MOST_OPEN: usize = 4096;
+
+/// The number of the requests of the broker itself.
+pub const OWN: u32 = u32::MAX;
+
+/// The kinds of packets that requests are told apart by.
+const INIT: u8 = 1;
+const VERSION: u8 = 2;
+const OPEN: u8 = 3;
+const CLOSE: u8 = 4;
+const REALPATH: u8 = 16;
+const SYMLINK: u8 = 20;
+const HANDLE: u8 = 102;
+const NAME: u8 = 104;
+const EXTENDED: u8 = 200;
 
 /// What a request does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,96 +48,144 @@ pub enum Does {
 }
 
 /// A request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Request {
     /// Its number, which its answer repeats.
     pub id: u32,
     /// What it does.
     pub does: Does,
+    /// What its answer changes; `None` if it has none.
+    pub waits: Option<Waits>,
 }
 
-/// The files that are open, by handle, and those whose opening has been requested, by request.
+/// What the answer to a request changes.
+#[derive(Debug)]
+pub enum Waits {
+    /// Nothing.
+    Nothing,
+    /// It has the handle of this path.
+    Opens(String),
+    /// This handle is not in use any more.
+    Closes(Vec<u8>),
+    /// It has the real path that the broker itself has asked for.
+    Real(oneshot::Sender<Option<Vec<u8>>>),
+}
+
+/// The files that are open, by handle, and the requests without an answer.
 #[derive(Debug, Default)]
 pub struct Files {
     open: HashMap<Vec<u8>, String>,
-    requested: HashMap<u32, String>,
+    waiting: HashMap<u32, Waits>,
 }
 
 impl Files {
-    /// Reads a packet of the client, without its length, for a host. A request that opens a file counts from then on.
-    pub fn request(&mut self, host: &str, packet: &[u8]) -> Request {
-        let mut reader = Reader(packet);
+    /// Reads a packet of the client, without its length, for a host, with the real paths of [`paths`] that the server knows.
+    pub fn request(&self, host: &str, packet: &[u8], real: &[Option<Vec<u8>>]) -> Request {
+        let mut reader = Reader { rest: packet, real: None };
         let kind = reader.byte().unwrap_or_default();
-        if kind == 1 {
-            return Request { id: 0, does: Does::Passes };
+        if kind == INIT {
+            return Request { id: 0, does: Does::Passes, waits: None };
         }
-        let Some(id) = reader.number() else { return Request { id: 0, does: Does::Unknown } };
-        let does = self.does(host, kind, id, &mut reader).unwrap_or(Does::Unknown);
-        Request { id, does }
+        let id = reader.number();
+        // The answer to a number that is used twice could give a handle another path.
+        let free = id.filter(|id| *id != OWN && !self.waiting.contains_key(id));
+        let does = free.filter(|_| self.waiting.len() < MOST_OPEN && self.open.len() < MOST_OPEN);
+        let does = does.and_then(|_| self.does(host, kind, reader.rest, real));
+        let (does, waits) = does.unwrap_or((Does::Unknown, Waits::Nothing));
+        Request { id: id.unwrap_or_default(), does, waits: Some(waits) }
     }
 
-    /// A request that opens a file is not passed on.
-    pub fn denied(&mut self, id: u32) {
-        self.requested.remove(&id);
-    }
-
-    /// Reads a packet of the server, without its length.
-    pub fn answer(&mut self, packet: &[u8]) {
-        let mut reader = Reader(packet);
-        let (Some(kind), Some(id)) = (reader.byte(), reader.number()) else { return };
-        let requested = self.requested.remove(&id);
-        if let (102, Some(path), Some(handle)) = (kind, requested, reader.bytes())
-            && self.open.len() < MOST_OPEN
-        {
-            self.open.insert(handle.to_vec(), path);
+    /// A request is passed on.
+    pub fn passed(&mut self, id: u32, waits: Waits) {
+        if let Waits::Closes(handle) = &waits {
+            self.open.remove(handle);
         }
+        self.waiting.insert(id, waits);
     }
 
-    fn does(&mut self, host: &str, kind: u8, id: u32, reader: &mut Reader<'_>) -> Option<Does> {
-        let remote = |command: String| Does::Command(format!("ssh {host} {}", quoted(&command)));
-        Some(match kind {
-            3 => {
-                let mut own = Reader(reader.0);
-                let shown = format!("{host}:{}", String::from_utf8_lossy(own.bytes()?));
-                let (path, flags) = (reader.path()?, reader.number()?);
-                // The answer to a number that is used twice could give a handle the other path.
-                if self.requested.len() >= MOST_OPEN || self.requested.contains_key(&id) {
-                    return None;
-                }
-                self.requested.insert(id, path.clone());
-                match flags & WRITES {
-                    0 => remote(format!("cat {path}")),
-                    _ => match remote(upload(&path)) {
-                        Does::Command(command) => Does::Writes(command, shown),
-                        does => does,
-                    },
-                }
+    /// Reads a packet of the server, without its length. Returns whether it is for the client.
+    pub fn answer(&mut self, packet: &[u8]) -> bool {
+        let mut reader = Reader { rest: packet, real: None };
+        let (Some(kind), Some(id)) = (reader.byte(), reader.number()) else { return true };
+        if kind == VERSION {
+            return true;
+        }
+        match self.waiting.remove(&id) {
+            Some(Waits::Opens(path)) if kind == HANDLE => {
+                self.open.extend(reader.bytes().map(|handle| (handle.to_vec(), path)));
             }
-            4 => {
-                self.open.remove(reader.bytes()?);
-                Does::Passes
+            // A handle may have been given again since the request.
+            Some(Waits::Closes(handle)) => drop(self.open.remove(&handle)),
+            Some(Waits::Real(answer)) => {
+                let name = if kind == NAME { reader.number().and_then(|_| reader.bytes()) } else { None };
+                // Without a receiver, the client has gone.
+                let _ = answer.send(name.map(<[u8]>::to_vec));
+                return false;
+            }
+            _ => {}
+        }
+        true
+    }
+
+    fn does(&self, host: &str, kind: u8, rest: &[u8], real: &[Option<Vec<u8>>]) -> Option<(Does, Waits)> {
+        let reader = || Reader { rest, real: None };
+        let Some(mut command) = self.command(kind, &mut reader())? else {
+            let waits =
+                if kind == CLOSE { Waits::Closes(reader().bytes()?.to_vec()) } else { Waits::Nothing };
+            return Some((Does::Passes, waits));
+        };
+        let really = self.command(kind, &mut Reader { rest, real: Some(real.iter()) })??;
+        if really != command {
+            command = format!("{command}; {really}");
+        }
+        let command = format!("ssh {host} {}", quoted(&command));
+        if kind != OPEN {
+            return Some((Does::Command(command), Waits::Nothing));
+        }
+        let mut own = reader();
+        let shown = format!("{host}:{}", String::from_utf8_lossy(own.bytes()?));
+        let writes = own.number()? & WRITES != 0;
+        let opens = Waits::Opens(Reader { rest, real: Some(real.iter()) }.path()?);
+        Some((if writes { Does::Writes(command, shown) } else { Does::Command(command) }, opens))
+    }
+
+    /// The command that does the same as a request; `Some(None)` if it does nothing that depends on a policy.
+    #[expect(clippy::option_option, reason = "what is not known and what is allowed are different things")]
+    fn command(&self, kind: u8, reader: &mut Reader<'_>) -> Option<Option<String>> {
+        let with = |command: String, attributes: String| match attributes.as_str() {
+            "" => command,
+            attributes => format!("{command}; {attributes}"),
+        };
+        Some(Some(match kind {
+            OPEN => {
+                let (path, flags) = (reader.path()?, reader.number()?);
+                let command = if flags & WRITES == 0 { format!("cat {path}") } else { upload(&path) };
+                with(command, reader.attributes(&path)?)
             }
             10 => {
                 let path = self.open.get(reader.bytes()?)?.clone();
-                remote(reader.attributes(&path)?)
+                reader.attributes(&path)?
             }
             9 => {
                 let path = reader.path()?;
-                remote(reader.attributes(&path)?)
+                reader.attributes(&path)?
             }
-            13 => remote(format!("rm {}", reader.path()?)),
-            14 => remote(format!("mkdir {}", reader.path()?)),
-            15 => remote(format!("rmdir {}", reader.path()?)),
-            18 => remote(format!("mv {} {}", reader.path()?, reader.path()?)),
-            20 => remote(format!("ln -s {} {}", reader.path()?, reader.path()?)),
+            13 => format!("rm {}", reader.path()?),
+            14 => {
+                let path = reader.path()?;
+                with(format!("mkdir {path}"), reader.attributes(&path)?)
+            }
+            15 => format!("rmdir {}", reader.path()?),
+            18 => format!("mv {} {}", reader.path()?, reader.path()?),
+            SYMLINK => reader.link("ln -s")?,
             // READ, WRITE, LSTAT, FSTAT, OPENDIR, READDIR, REALPATH, STAT, READLINK.
-            5..=8 | 11 | 12 | 16 | 17 | 19 => Does::Passes,
-            200 => match reader.bytes()? {
-                b"posix-rename@openssh.com" => remote(format!("mv {} {}", reader.path()?, reader.path()?)),
-                b"hardlink@openssh.com" => remote(format!("ln {} {}", reader.path()?, reader.path()?)),
+            CLOSE..=8 | 11 | 12 | REALPATH | 17 | 19 => return Some(None),
+            EXTENDED => match reader.bytes()? {
+                b"posix-rename@openssh.com" => format!("mv {} {}", reader.path()?, reader.path()?),
+                b"hardlink@openssh.com" => reader.link("ln")?,
                 b"lsetstat@openssh.com" => {
                     let path = reader.path()?;
-                    remote(reader.attributes(&path)?)
+                    reader.attributes(&path)?
                 }
                 // These concern open files, or names.
                 b"fsync@openssh.com"
@@ -130,12 +195,44 @@ impl Files {
                 | b"limits@openssh.com"
                 | b"expand-path@openssh.com"
                 | b"home-directory"
-                | b"users-groups-by-id@openssh.com" => Does::Passes,
+                | b"users-groups-by-id@openssh.com" => return Some(None),
                 _ => return None,
             },
             _ => return None,
-        })
+        }))
     }
+}
+
+/// The paths that a request names, in its order. Where a link leads is stated as seen from its folder.
+pub fn paths(packet: &[u8]) -> Vec<Vec<u8>> {
+    let mut reader = Reader { rest: packet.get(LENGTH + 1..).unwrap_or_default(), real: None };
+    let (number, is_link) = match packet.first().copied().unwrap_or_default() {
+        OPEN | 9 | 13 | 14 | 15 => (1, false),
+        18 => (2, false),
+        SYMLINK => (2, true),
+        EXTENDED => match reader.bytes() {
+            Some(b"posix-rename@openssh.com" | b"hardlink@openssh.com") => (2, false),
+            Some(b"lsetstat@openssh.com") => (1, false),
+            _ => (0, false),
+        },
+        _ => (0, false),
+    };
+    let mut paths: Vec<Vec<u8>> = (0..number).map_while(|_| reader.bytes().map(<[u8]>::to_vec)).collect();
+    if let [target, link] = paths.as_mut_slice()
+        && is_link
+        && !target.starts_with(b"/")
+    {
+        let folder = link.iter().rposition(|byte| *byte == b'/').and_then(|at| link.get(..=at));
+        *target = [folder.unwrap_or_default(), target].concat();
+    }
+    paths
+}
+
+/// The request, with its length, for the real path of a path.
+pub fn real_path(path: &[u8]) -> Vec<u8> {
+    let length = |length: usize| u32::try_from(length).unwrap_or_default().to_be_bytes();
+    let body = [&[REALPATH][..], &OWN.to_be_bytes(), &length(path.len()), path].concat();
+    [&length(body.len()), body.as_slice()].concat()
 }
 
 /// The answer, with its length, that a request is not permitted, for this reason.
@@ -147,13 +244,16 @@ pub fn denied(id: u32, reason: &str) -> Vec<u8> {
     [&u32::try_from(body.len()).unwrap_or(0).to_be_bytes(), body.as_slice()].concat()
 }
 
-/// The rest of a packet.
-struct Reader<'a>(&'a [u8]);
+/// The rest of a packet, and the real paths that take the place of those in it, where they are known.
+struct Reader<'a> {
+    rest: &'a [u8],
+    real: Option<Iter<'a, Option<Vec<u8>>>>,
+}
 
 impl<'a> Reader<'a> {
     fn take(&mut self, length: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
+        let (taken, rest) = self.rest.split_at_checked(length)?;
+        self.rest = rest;
         Some(taken)
     }
 
@@ -172,8 +272,19 @@ impl<'a> Reader<'a> {
 
     /// A path as a word for bash. One that begins with a dash is not an option.
     fn path(&mut self) -> Option<String> {
-        let path = String::from_utf8_lossy(self.bytes()?);
+        let stated = self.bytes()?;
+        let real = self.real.as_mut().and_then(Iterator::next).and_then(Option::as_deref);
+        let path = String::from_utf8_lossy(real.unwrap_or(stated));
         Some(quoted(&if path.starts_with('-') { format!("./{path}") } else { path.into_owned() }))
+    }
+
+    /// The command that makes a link. Through it, everything below what it leads to can be read and written.
+    fn link(&mut self, program: &str) -> Option<String> {
+        let is_known = self.real.clone().is_none_or(|mut real| real.next().is_some_and(Option::is_some));
+        let is_real = self.real.is_some();
+        let (target, link) = (self.path()?, self.path()?);
+        let below = if is_real { format!("; tar c -- {target}; tar x -C {target}") } else { String::new() };
+        is_known.then(|| format!("{program} {target} {link}{below}"))
     }
 
     /// The command that gives a file these attributes.
@@ -211,7 +322,7 @@ mod tests {
     }
 
     fn does(kind: u8, parts: &[Vec<u8>]) -> Does {
-        let request = Files::default().request("ie01", &packet(kind, parts));
+        let request = Files::default().request("ie01", &packet(kind, parts), &[]);
         assert_eq!(request.id, 7);
         request.does
     }
@@ -241,12 +352,17 @@ mod tests {
             ),
             (13, vec![text("-rf")], r"ssh ie01 'rm '\''./-rf'\'''"),
             (14, vec![text("/d"), number(0)], r"ssh ie01 'mkdir '\''/d'\'''"),
-            (18, vec![text("/a"), text("/b")], r"ssh ie01 'mv '\''/a'\'' '\''/b'\'''"),
             (
-                200,
-                vec![text("hardlink@openssh.com"), text("/a"), text("/b")],
-                r"ssh ie01 'ln '\''/a'\'' '\''/b'\'''",
+                14,
+                vec![text("/d"), number(4), number(0o2777)],
+                r"ssh ie01 'mkdir '\''/d'\''; chmod 2777 '\''/d'\'''",
             ),
+            (
+                3,
+                vec![text("/etc/x"), number(0x1a), number(4), number(0o104_755)],
+                r"ssh ie01 'cp /tmp/opsctl-stream '\''/etc/x'\''; chmod 4755 '\''/etc/x'\'''",
+            ),
+            (18, vec![text("/a"), text("/b")], r"ssh ie01 'mv '\''/a'\'' '\''/b'\'''"),
         ] {
             let found = match does(kind, &parts) {
                 Does::Writes(command, shown) => {
@@ -266,28 +382,70 @@ mod tests {
             (13, vec![number(90), vec![b'x']]),
             (10, vec![text("never opened"), number(4), number(0o777)]),
             (200, vec![text("unheard-of@example.com")]),
+            (20, vec![text("/a"), text("/b")]),
+            (200, vec![text("hardlink@openssh.com"), text("/a"), text("/b")]),
             (99, vec![]),
         ] {
             assert_eq!(does(kind, &parts), Does::Unknown, "{kind}");
         }
-        assert_eq!(Files::default().request("ie01", &[1, 0, 0, 0, 3]).does, Does::Passes);
-        assert_eq!(Files::default().request("ie01", &[]).does, Does::Unknown);
+        assert_eq!(Files::default().request("ie01", &[1, 0, 0, 0, 3], &[]).does, Does::Passes);
+        assert_eq!(Files::default().request("ie01", &[], &[]).does, Does::Unknown);
+    }
+
+    #[test]
+    fn real_paths_are_stated_beside_those_of_the_client() {
+        let real = |kind, parts: &[Vec<u8>], real: &[&str]| {
+            let packet = packet(kind, parts);
+            assert_eq!(paths(&packet).len(), real.len());
+            let real: Vec<_> = real.iter().map(|path| Some(path.as_bytes().to_vec())).collect();
+            Files::default().request("ie01", &packet, &real).does
+        };
+        let open = [text("/tmp/l/x"), number(1), number(0)];
+        let both = r"ssh ie01 'cat '\''/tmp/l/x'\''; cat '\''/etc/x'\'''";
+        assert_eq!(real(3, &open, &["/etc/x"]), Does::Command(both.to_owned()));
+        let once = r"ssh ie01 'cat '\''/tmp/l/x'\'''";
+        assert_eq!(real(3, &open, &["/tmp/l/x"]), Does::Command(once.to_owned()));
+        let link = [text("../etc"), text("/tmp/l")];
+        let all = r"ssh ie01 'ln -s '\''../etc'\'' '\''/tmp/l'\''; ln -s '\''/etc'\'' '\''/tmp/l'\''; tar c -- '\''/etc'\''; tar x -C '\''/etc'\'''";
+        assert_eq!(real(20, &link, &["/etc", "/tmp/l"]), Does::Command(all.to_owned()));
+        assert_eq!(paths(&packet(20, &link)), [b"/tmp/../etc".to_vec(), b"/tmp/l".to_vec()]);
+        let mut files = Files::default();
+        let (answer, mut real) = oneshot::channel();
+        files.passed(OWN, Waits::Real(answer));
+        assert!(!files.answer(&[&[104][..], &OWN.to_be_bytes(), &number(1), &text("/etc")].concat()));
+        assert_eq!(real.try_recv(), Ok(Some(b"/etc".to_vec())));
     }
 
     #[test]
     fn the_attributes_of_an_open_file_concern_its_path() {
+        let numbered =
+            |id: u32, kind: u8, parts: &[Vec<u8>]| [&[kind][..], &id.to_be_bytes(), &parts.concat()].concat();
         let mut files = Files::default();
-        files.request("ie01", &packet(3, &[text("/etc/x"), number(1), number(0)]));
-        files.answer(&packet(102, &[text("h0")]));
-        let change = packet(10, &[text("h0"), number(4), number(0o4755)]);
+        let passes = |files: &mut Files, packet: &[u8]| {
+            let Request { id, does, waits } = files.request("ie01", packet, &[]);
+            if does != Does::Unknown {
+                files.passed(id, waits.unwrap());
+            }
+            does
+        };
+        let open = |id, path: &str| numbered(id, 3, &[text(path), number(1), number(0)]);
+        let handle = |id| numbered(id, 102, &[text("h0")]);
+        let change = |id| numbered(id, 10, &[text("h0"), number(4), number(0o4755)]);
         let chmod = Does::Command(r"ssh ie01 'chmod 4755 '\''/etc/x'\'''".to_owned());
-        assert_eq!(files.request("ie01", &change).does, chmod);
-        files.request("ie01", &packet(4, &[text("h0")]));
-        assert_eq!(files.request("ie01", &change).does, Does::Unknown);
-        // A number that is used twice at once gives no handle another path.
-        let open = |path: &str| packet(3, &[text(path), number(1), number(0)]);
-        files.request("ie01", &open("/etc/x"));
-        assert_eq!(files.request("ie01", &open("/tmp/x")).does, Does::Unknown);
+        passes(&mut files, &open(1, "/etc/x"));
+        // A number that is in use, and that of the broker.
+        assert_eq!(passes(&mut files, &open(1, "/tmp/x")), Does::Unknown);
+        assert_eq!(passes(&mut files, &open(OWN, "/tmp/x")), Does::Unknown);
+        files.answer(&handle(1));
+        assert_eq!(passes(&mut files, &change(2)), chmod);
+        // A handle that is closed while it is given again belongs to no path.
+        passes(&mut files, &numbered(3, 4, &[text("h0")]));
+        assert_eq!(passes(&mut files, &change(4)), Does::Unknown);
+        passes(&mut files, &open(5, "/tmp/x"));
+        passes(&mut files, &numbered(6, 4, &[text("h0")]));
+        files.answer(&handle(5));
+        files.answer(&numbered(6, 101, &[number(0)]));
+        assert_eq!(passes(&mut files, &change(7)), Does::Unknown);
     }
 
     #[test]

@@ -6,10 +6,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::OwnedReadHalf;
 use tokio::process::ChildStdin;
+use tokio::sync::oneshot;
 
 use super::judge::Judge;
 use super::push::{References, references};
-use super::sftp::{Does, Files, LENGTH, MOST, Request, denied};
+use super::sftp::{Does, Files, LENGTH, MOST, OWN, Request, Waits, denied, paths, real_path};
+use super::stated::quoted;
 use super::streams::{Output, input, pass_input};
 use crate::machine::link::stream::Kind;
 
@@ -33,15 +35,20 @@ impl<'a> Transfer<'a> {
         loop {
             while let Some(packet) = next(&mut waiting)? {
                 let body = packet.get(LENGTH..).unwrap_or_default();
-                let Request { id, does } = self.files().request(self.host, body);
-                let opens = matches!(does, Does::Command(_) | Does::Writes(..));
+                let mut real = Vec::new();
+                for path in paths(body) {
+                    real.push(self.real(&path, &mut to).await?);
+                }
+                let Request { id, does, waits } = self.files().request(self.host, body, &real);
                 if let Err(reason) = self.allowed(does).await {
-                    if opens {
-                        self.files().denied(id);
-                    }
                     self.output.send(Kind::Stderr, format!("{reason}\n").as_bytes()).await?;
                     self.output.send(Kind::Stdout, &denied(id, &reason)).await?;
-                } else if to.write_all(&packet).await.is_err() {
+                    continue;
+                }
+                if let Some(waits) = waits {
+                    self.files().passed(id, waits);
+                }
+                if to.write_all(&packet).await.is_err() {
                     return Ok(());
                 }
             }
@@ -53,14 +60,24 @@ impl<'a> Transfer<'a> {
         }
     }
 
+    /// The real path of a path, if the server knows it: a part of it may be a link.
+    async fn real(&self, path: &[u8], to: &mut ChildStdin) -> io::Result<Option<Vec<u8>>> {
+        let (answer, real) = oneshot::channel();
+        self.files().passed(OWN, Waits::Real(answer));
+        to.write_all(&real_path(path)).await?;
+        Ok(real.await.ok().flatten())
+    }
+
     /// Passes the answers of sftp on, each as a whole.
     pub async fn answers(&self, mut from: impl AsyncRead + Unpin) -> io::Result<()> {
         let mut waiting = Vec::new();
         while from.read_buf(&mut waiting).await? > 0 {
             while let Some(packet) = next(&mut waiting)? {
                 let body = packet.get(LENGTH..).unwrap_or_default();
-                self.files().answer(body);
-                self.output.send(Kind::Stdout, &packet).await?;
+                let is_for_client = self.files().answer(body);
+                if is_for_client {
+                    self.output.send(Kind::Stdout, &packet).await?;
+                }
             }
         }
         Ok(())
@@ -88,7 +105,11 @@ impl<'a> Transfer<'a> {
         let allowed = match found {
             References::Complete(names) if names.is_empty() => Ok(()),
             References::Complete(names) => {
-                let command = format!("git push {repository} {}", names.join(" "));
+                let path = repository.split_once(':').map_or("", |(_, path)| path);
+                // The repository may have programs of its own, which git runs.
+                let receives = quoted(&format!("git-receive-pack {path}"));
+                let command =
+                    format!("git push {repository} {}; ssh {} {receives}", names.join(" "), self.host);
                 self.allowed(Does::Command(command)).await
             }
             _ => self.allowed(Does::Unknown).await,
