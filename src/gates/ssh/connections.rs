@@ -1,8 +1,9 @@
 //! The connections to hosts, which calls share: masters of OpenSSH in a private folder, with the keys of the guard's user.
 
 use std::collections::HashMap;
-use std::fs::remove_file;
+use std::fs::{Permissions, remove_file};
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -93,7 +94,10 @@ impl Connections {
         let folder = if let Some(folder) = self.folder.get() {
             folder
         } else {
-            let created = tempfile::Builder::new().prefix("opsctl-ssh-").tempdir()?;
+            let created = tempfile::Builder::new()
+                .prefix("opsctl-ssh-")
+                .permissions(Permissions::from_mode(0o700))
+                .tempdir()?;
             self.folder.get_or_init(|| created)
         };
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);

@@ -81,10 +81,15 @@ impl Asked {
             return Err("it names no host".to_owned());
         }
         match (rest.is_empty(), asked.command.is_empty()) {
-            (false, false) => Err("it has a command and RemoteCommand; leave one out".to_owned()),
-            (false, true) => Ok(Self { command: rest.to_vec(), ..asked }),
-            (true, _) => Ok(asked),
+            (false, false) => return Err("it has a command and RemoteCommand; leave one out".to_owned()),
+            (false, true) => asked.command = rest.to_vec(),
+            (true, _) => {}
         }
+        // ssh of the guard would read it as options.
+        if asked.text().starts_with(b"-") {
+            return Err("its command begins with `-`; name a program".to_owned());
+        }
+        Ok(asked)
     }
 
     /// The remote command as the remote shell reads it.
@@ -174,9 +179,11 @@ mod tests {
         let asked = read(&["-qT", "-oBatchMode=yes", "ie01", "-p", "2222", "-l", "bob", "ls", "-l"]).unwrap();
         assert_eq!((asked.destination.as_str(), asked.text()), ("ie01", b"ls -l".to_vec()));
         assert_eq!((asked.port.as_deref(), asked.user.as_deref()), (Some("2222"), Some("bob")));
-        let asked = read(&["--", "ie01", "-J", "x"]).unwrap();
-        assert_eq!((asked.destination.as_str(), asked.text()), ("ie01", b"-J x".to_vec()));
-        assert_eq!(read(&["ie01", "--", "-J"]).unwrap().text(), b"-J");
+        let asked = read(&["--", "ie01", "x", "-J"]).unwrap();
+        assert_eq!((asked.destination.as_str(), asked.text()), ("ie01", b"x -J".to_vec()));
+        for words in [&["--", "ie01", "-v; id"][..], &["ie01", "--", "-J"], &["-oRemoteCommand=-v", "ie01"]] {
+            assert!(read(words).unwrap_err().contains("begins with `-`"), "{words:?}");
+        }
     }
 
     #[test]
