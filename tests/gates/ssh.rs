@@ -12,6 +12,9 @@ use opsctl_ledger::sessions::client_runs::NewRun;
 use crate::lab::Place;
 use crate::sandbox::{denied, passes};
 
+/// A policy that protects files in a folder of the host.
+const GUARDED: &str = "policy: {protect: [{path: '**/opsctl-app/guarded/**', where: any}, {path: /srv/opsctl-none/x, where: any}]}\n";
+
 /// Asserts the exit code of a shell command on the agent's side; returns what it printed.
 fn ends_with(place: &Place, code: i32, text: &str) -> (String, String) {
     let (found, stdout, stderr) = place.said(text);
@@ -68,8 +71,8 @@ fn long_commands_run_and_too_long_ones_fail_as_with_ssh() {
         let call = format!("ssh ie01 \"echo $(printf '%{length}s' | tr ' ' x)\" | wc -c");
         assert_eq!(ends_with(&place, 0, &call).0.trim(), (length + 1).to_string());
     }
-    let (_, stderr) = ends_with(&place, 1, "x=$(printf '%100000s' | tr ' ' x); ssh ie01 echo $x $x");
-    assert!(stderr.contains("Argument list too long"), "{stderr}");
+    let (_, stderr) = ends_with(&place, 255, "x=$(printf '%100000s' | tr ' ' x); ssh ie01 echo $x $x");
+    assert!(stderr.contains("are too long"), "{stderr}");
     // More than the reader follows.
     let usual = Place::new();
     let (_, stderr) = ends_with(&usual, 255, "ssh ie01 \"echo $(printf '%130000s' | tr ' ' x)\"");
@@ -113,6 +116,7 @@ fn options_that_weaken_or_redirect_are_refused_in_one_line() {
         ("ssh bob@ie01 id", "leave the user out"),
         ("ssh -p 2222 ie01 id", "leave the port out"),
         ("ssh ie01", "no interactive shell"),
+        ("ssh -- ie01 '-v; id'", "begins with `-`"),
         ("ssh -s ie01 netconf", "the subsystem `netconf` is refused"),
     ] {
         let (_, stderr) = ends_with(&place, 255, call);
@@ -162,7 +166,7 @@ fn a_call_that_the_hook_has_allowed_counts_once() {
 #[test]
 fn scripts_on_stdin_are_read_before_they_run() {
     let place = Place::new();
-    for call in ["ssh ie01 bash -s", "ssh ie01 sh", "ssh ie01", "ssh -T ie01 'cat | bash'"] {
+    for call in ["ssh ie01 bash -s", "ssh ie01 sh", "ssh ie01", "ssh -T ie01 bash -eu -s -- a b"] {
         assert_eq!(
             ends_with(&place, 0, &format!("{call} <<<'echo from the script'")).0,
             "from the script\n",
@@ -179,11 +183,139 @@ fn scripts_on_stdin_are_read_before_they_run() {
     ends_with(&place, 0, "ssh ie01 xargs docker restart <<<jellyfin");
     ends_with(&place, 255, "ssh ie01 bash -s <<<'docker restart jellyfin'");
     let (_, stderr) = ends_with(&place, 255, "head -c 1100000 /dev/zero | tr '\\0' '#' | ssh ie01 bash");
-    assert!(stderr.contains("more than 1 MiB"), "{stderr}");
+    assert!(stderr.contains("more than 100 KB"), "{stderr}");
     let (_, stderr) = ends_with(&place, 255, "head -c 1000 /dev/urandom | ssh ie01 bash");
     assert!(stderr.contains("is not text"), "{stderr}");
     assert!(!place.path("ran").exists());
     assert_eq!(place.ran(), "docker restart jellyfin\n".repeat(2));
+}
+
+#[test]
+fn a_script_cannot_read_a_part_of_itself() {
+    let place = Place::new();
+    let restart = "docker restart jellyfin";
+    for script in [
+        format!("read x\n: <<'EOF'\n{restart}\nEOF\n"),
+        format!("read -n1 x\n#{restart}\n"),
+        format!("head -c 1 >/dev/null\n#{restart}\n"),
+        format!("dd bs=1 count=1 of=/dev/null 2>/dev/null\n#{restart}\n"),
+        format!("mapfile -n 1 x\n: <<'EOF'\n{restart}\nEOF\n"),
+    ] {
+        for shell in ["bash -s", "bash", ""] {
+            place.said(&format!("ssh ie01 {shell} <<'SCRIPT'\n{script}SCRIPT"));
+        }
+        for command in ["bash; bash", "head -c 9 >/dev/null; bash", "cat | bash", "read x; bash"] {
+            let call = format!("ssh ie01 '{command}' <<'SCRIPT'\n{script}SCRIPT");
+            let (_, stderr) = ends_with(&place, 255, &call);
+            assert!(stderr.contains("depends on its input"), "{command}: {stderr}");
+        }
+    }
+    assert_eq!(place.ran(), "");
+    let arguments = "ssh ie01 bash -s -- a 'b' <<<'echo $0 $2 $1; cat'";
+    assert_eq!(ends_with(&place, 0, arguments).0, "bash b a\n");
+}
+
+#[test]
+fn names_on_stdin_are_judged_or_refused() {
+    let place = Place::new();
+    for command in [
+        "read f; head -1 \"$f\"",
+        "read x; read f; head -1 \"$f\"",
+        "while read f; do head -1 \"$f\"; done",
+        "mapfile -t a; head -1 \"${a[@]}\"",
+        "head -1 $(cat)",
+        "grep -h root -- $(</dev/stdin)",
+        "true; xargs cat",
+        "tar -c -T -",
+        "sort --files0-from=-",
+        "awk \"{while((getline l < \\$0)>0) print l}\"",
+        "cpio -o",
+    ] {
+        let call = format!("printf '/etc/shadow\\n/etc/shadow\\n' | ssh ie01 '{command}'");
+        let (stdout, stderr) = ends_with(&place, 255, &call);
+        assert!(stdout.is_empty() && stderr.contains("depends on its input"), "{command}: {stderr}");
+    }
+    for command in ["xargs cat", "xargs -0 head"] {
+        let (stdout, stderr) = ends_with(&place, 255, &format!("echo /etc/shadow | ssh ie01 {command}"));
+        assert!(stdout.is_empty() && stderr.contains("Secret: `/etc/shadow`"), "{command}: {stderr}");
+    }
+    for (command, printed) in [("cat", "x\n"), ("wc -l", "1\n"), ("xargs echo", "x\n"), ("echo y", "y\n")] {
+        assert_eq!(ends_with(&place, 0, &format!("echo x | ssh ie01 '{command}'")).0, printed);
+    }
+}
+
+#[test]
+fn a_program_with_the_name_of_a_transfer_is_judged_as_a_program() {
+    let place = Place::new();
+    let program =
+        "mkdir -p $H/own; printf '#!/bin/sh\\ntouch %s/ran\\n' $H >$H/own/NAME; chmod +x $H/own/NAME";
+    for (name, arguments) in [("sftp-server", ""), ("scp", "-t /tmp/x"), ("rsync", "--server . /tmp/x")] {
+        ends_with(&place, 0, &program.replace("NAME", name));
+        let (_, stderr) = ends_with(&place, 255, &format!("ssh ie01 $H/own/{name} {arguments} </dev/zero"));
+        assert!(stderr.contains("is a file that may do anything"), "{stderr}");
+    }
+    assert!(!place.path("ran").exists());
+}
+
+#[test]
+fn transfers_of_folders_are_judged_with_what_is_below() {
+    let place = Place::at_tier(3, GUARDED);
+    for call in ["scp -q -O -r ie01:/etc/ x", "rsync -a ie01:/etc/ x", "rsync -r ie01:/etc x"] {
+        let stderr = fails(&place, call);
+        assert!(stderr.contains("it reads every file that it finds in `/etc"), "{call}: {stderr}");
+    }
+    // The folder does not exist.
+    let stderr = fails(&place, "touch f; scp -O f ie01:/srv/opsctl-none/");
+    assert!(stderr.contains("Protected: "), "{stderr}");
+    for options in ["-e . /etc shadow", "-re . /etc", "--log-format x . /etc", ". /etc /root", ". --daemon"] {
+        let (_, stderr) = ends_with(&place, 255, &format!("ssh ie01 rsync --server --sender {options}"));
+        assert!(stderr.contains("is refused"), "{options}: {stderr}");
+    }
+    // The receiver makes no link to what is outside.
+    let push = "mkdir -p s; seq 9 >s/f; ln -s /etc/shadow s/l; ln -s f s/m; rsync -a s/ ie01:$H/s/";
+    ends_with(&place, 0, &format!("{push}; cmp s/f $H/s/m && [ ! -L $H/s/l ]"));
+    let stderr = fails(&place, "git archive --remote=ie01:$H/r.git HEAD");
+    assert!(stderr.contains("`git archive` of another host is refused"), "{stderr}");
+}
+
+#[test]
+fn links_do_not_hide_paths_from_rules() {
+    let place = Place::at_tier(3, GUARDED);
+    ends_with(
+        &place,
+        0,
+        "cd $H; mkdir -p d opsctl-app/guarded; seq 9 >d/f; cp d/f opsctl-app/guarded/g; ln -s f d/m",
+    );
+    ends_with(
+        &place,
+        0,
+        "cd $H/d; ln -s /etc etc; ln -s /etc/shadow s; ln -s ../opsctl-app/guarded a; ln -s a/g g",
+    );
+    let sftp = |request: &str| format!("touch f; echo {request} | sftp -q -b - ie01");
+    for request in ["get $H/d/etc/shadow x", "get $H/d/s x"] {
+        let stderr = fails(&place, &sftp(request));
+        assert!(stderr.contains("Secret: `/etc/shadow`"), "{request}: {stderr}");
+    }
+    for request in
+        ["rm $H/d/a/g", "put f $H/d/a/g", "put f $H/d/g", "put f $H/d/a/new", "rename $H/d/f $H/d/a/g"]
+    {
+        let stderr = fails(&place, &sftp(request));
+        assert!(stderr.contains("Protected: "), "{request}: {stderr}");
+    }
+    ends_with(&place, 0, "cmp $H/d/f $H/opsctl-app/guarded/g && [ ! -e $H/opsctl-app/guarded/new ]");
+    for request in [
+        "symlink /etc $H/d/l",
+        "symlink / $H/d/l",
+        "symlink ../../../../../../../etc $H/d/l",
+        "symlink $H/opsctl-app/guarded/g $H/d/l",
+    ] {
+        let stderr = fails(&place, &sftp(request));
+        assert!(stderr.contains("Tier 3 only runs") || stderr.contains("Protected: "), "{request}: {stderr}");
+    }
+    let requests =
+        "printf 'get %s/d/m x\\nput x %s/d/new\\nmkdir %s/d/n\\nsymlink %s/d/f %s/d/l\\n' $H $H $H $H $H";
+    let same = "cmp x $H/d/f && cmp x $H/d/new && cmp x $H/d/l && [ -d $H/d/n ]";
+    ends_with(&place, 0, &format!("{requests} | sftp -q -b - ie01; {same}"));
 }
 
 #[test]
@@ -280,13 +412,16 @@ fn rsync_and_git_pass_by_direction_and_path() {
     let stderr = fails(&place, "rsync -a --rsync-path=\"sh -c 'reboot'; rsync\" s/ ie01:$H/s/");
     assert!(stderr.contains("reboot"), "{stderr}");
     let git = "git -c init.defaultBranch=work -c user.name=a -c user.email=a@b";
-    ends_with(
+    let push = format!("cd w; {git} push -q ie01:$H/r.git work");
+    let stderr = fails(
         &place,
-        0,
         &format!(
-            "{git} init -q --bare $H/r.git; {git} init -q w; cd w; echo x >f; {git} add f; {git} commit -qm x; {git} push -q ie01:$H/r.git work"
+            "{git} init -q --bare $H/r.git; {git} init -q w; cd w; echo x >f; {git} add f; {git} commit -qm x; cd ..; {push}"
         ),
     );
+    // The repository states programs that git runs.
+    assert!(stderr.contains("`git-receive-pack`"), "{stderr}");
+    ends_with(&place, 0, &format!("cd w; {git} push -q $H/r.git work"));
     ends_with(&place, 0, &format!("{git} clone -q ie01:$H/r.git c && cmp c/f w/f"));
     let (code, _, stderr) = place.said(&format!("cd w; {git} push ie01:$H/r.git work:main"));
     assert!(
@@ -294,6 +429,15 @@ fn rsync_and_git_pass_by_direction_and_path() {
         "{stderr}"
     );
     assert_eq!(ends_with(&place, 0, &format!("{git} ls-remote ie01:$H/r.git")).0.lines().count(), 2);
+    let open = Place::at_tier(3, "policy: {tiers: {3: {effects: [reads, changes, unknown]}}}\n");
+    ends_with(
+        &open,
+        0,
+        &format!(
+            "{git} init -q --bare $H/r.git; cp -r {}/w .; {push}",
+            place.guarded.agent.path(".").display()
+        ),
+    );
 }
 
 #[test]
@@ -408,10 +552,10 @@ fn a_call_takes_little_longer_than_on_a_shared_connection() {
 }
 
 #[test]
-fn two_hundred_calls_take_little_memory_and_leave_hooks_their_turns() {
+fn a_hundred_and_fifty_calls_of_a_user_take_little_memory_and_leave_hooks_their_turns() {
     let place = Place::new();
     ends_with(&place, 0, "ssh ie01 true");
-    let mut clients: Vec<_> = (0..200)
+    let mut clients: Vec<_> = (0..150)
         .map(|_| {
             place
                 .command("exec ssh ie01 'echo x; cat'")
@@ -427,9 +571,9 @@ fn two_hundred_calls_take_little_memory_and_leave_hooks_their_turns() {
     }
     let status = std::fs::read_to_string(format!("/proc/{}/status", place.guarded.pid())).unwrap();
     let resident = status.lines().find(|line| line.starts_with("VmRSS")).unwrap().to_owned();
-    println!("with 200 calls: {resident}");
+    println!("with 150 calls: {resident}");
     let (_, stderr) = ends_with(&place, 255, "ssh ie01 id");
-    assert!(stderr.contains("runs 200 calls"), "{stderr}");
+    assert!(stderr.contains("runs 150 calls"), "{stderr}");
     passes(&place.guarded.agent.before("t1", "docker restart jellyfin"));
     for mut client in clients {
         drop(client.stdin.take());

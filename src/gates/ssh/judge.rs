@@ -3,6 +3,7 @@
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
+use super::stated::takes_names;
 use crate::gates::admission::{Admission, Ticket, admit};
 use crate::gates::peer;
 use crate::guard::explain::explain;
@@ -53,18 +54,26 @@ impl Judge<'_> {
         self.ask(move |request| ticket.settle(&result, request)).await;
     }
 
-    /// Whether two commands differ in what the reader finds.
-    pub async fn differ(&self, one: String, other: String) -> bool {
+    /// Whether what a command does depends on its input: what the reader finds differs between statements of the command with
+    /// inputs of different kinds.
+    pub async fn depends(&self, statements: [String; 3]) -> bool {
         let found = |command: String, request: &Request| {
             let tool = ToolCall { command: Some(command), ..ToolCall::default() };
             let call = HookCall::default();
             let explanation = explain(&call, &tool, request, true);
             let complaints: Vec<String> = explanation.complaints.iter().map(ToString::to_string).collect();
-            let effects = explanation.effects.iter().map(|part| part.effect);
-            let effects: Vec<Effect> = effects.filter(|effect| *effect != Effect::Reads).collect();
-            (effects, explanation.actions().len(), complaints)
+            let objections = explanation.acting.as_ref().map_or(0, |acting| acting.objections.len());
+            let actions = explanation.actions().len();
+            // The parts on the host.
+            let parts = explanation.effects.into_iter().filter(|part| !part.whereabouts.is_empty());
+            let parts: Vec<(String, Effect)> = parts.map(|part| (part.text, part.effect)).collect();
+            (parts, actions, objections, complaints)
         };
-        self.ask(move |request| found(one, request) != found(other, request)).await.unwrap_or(true)
+        let depends = self.ask(move |request| {
+            let [one, two, three] = statements.map(|statement| found(statement, request));
+            one != two || two != three || one.0.iter().any(|(text, _)| takes_names(text))
+        });
+        depends.await.unwrap_or(true)
     }
 
     /// The policy and the inventory in force.

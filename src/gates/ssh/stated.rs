@@ -1,5 +1,6 @@
 //! What a call of ssh does, as the bash command that does the same.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -20,8 +21,12 @@ struct Transfers {
     scp: String,
     /// The letters of `rsync --server`.
     rsync_letters: String,
-    /// Its long options, without values.
+    /// Its long options; those with `=` at the end have a value.
     rsync: Vec<String>,
+    /// Where systems have these programs.
+    paths: Vec<String>,
+    /// Programs that take names of files from stdin, and parts of the words that ask for it.
+    names: BTreeMap<String, Vec<String>>,
 }
 
 /// What stdin of the command is.
@@ -44,6 +49,8 @@ pub struct Stated {
     pub command: String,
     /// The path on the host, as programs write it with the host.
     pub shown: String,
+    /// What runs on the host, if it is not the command of the call.
+    pub runs: Option<String>,
 }
 
 /// What a call does.
@@ -78,12 +85,21 @@ pub fn work(host: &str, asked: &Asked) -> Result<Work, String> {
             found.unwrap_or_else(|| unread(&text))
         }
         [program, "--server", rest @ ..] if is_named(program, "rsync") => {
-            Work::Transfer(rsync(rest).map(|found| transfer(host, asked, found)))
+            Work::Transfer(rsync(rest).map(|found| {
+                // With it, the receiver makes no link to what is outside of the folder that is copied.
+                let runs = (!rest.contains(&"--sender"))
+                    .then(|| format!("{program} --server --safe-links {}", rest.join(" ")));
+                Stated { runs, ..transfer(host, asked, found) }
+            }))
         }
-        ["git-upload-pack" | "git-upload-archive", path]
-        | ["git", "upload-pack" | "upload-archive", path] => {
+        ["git-upload-pack", path] | ["git", "upload-pack", path] => {
             let shown = format!("{}:{path}", asked.destination);
-            Work::Transfer(Ok(Stated { command: format!("git ls-remote {host}:{path}"), shown }))
+            let command = format!("git ls-remote {host}:{path}");
+            Work::Transfer(Ok(Stated { command, shown, runs: None }))
+        }
+        ["git-upload-archive", ..] | ["git", "upload-archive", ..] => {
+            let why = "`git archive` of another host is refused: the configuration of the repository states programs that it runs; clone the repository";
+            return Err(why.to_owned());
         }
         ["git-receive-pack", path] | ["git", "receive-pack", path] => Work::Push(format!("{host}:{path}")),
         _ => unread(&text),
@@ -135,7 +151,7 @@ pub fn upload(path: &str) -> String {
 /// A copy within the host, which does the same to its files as a transfer, and the path.
 fn transfer(host: &str, asked: &Asked, (copy, path): (String, &str)) -> Stated {
     let command = command(host, &copy, Stdin::Plain);
-    Stated { command, shown: format!("{}:{path}", asked.destination) }
+    Stated { command, shown: format!("{}:{path}", asked.destination), runs: None }
 }
 
 /// A word for bash.
@@ -143,8 +159,52 @@ pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
+/// Whether a word names a program, where systems have it: a file elsewhere may be any program.
 fn is_named(word: &str, program: &str) -> bool {
-    word == program || word.starts_with('/') && word.rsplit('/').next() == Some(program)
+    let name = word.rsplit('/').next() == Some(program);
+    name && (!word.contains('/') || TRANSFERS.paths.iter().any(|path| path == word))
+}
+
+/// The command that runs a script as an argument, if a command is a shell that reads it from stdin. A script on stdin could read
+/// a part of itself.
+pub fn with_script(text: &str, script: &str) -> Option<String> {
+    let words = words(text)?;
+    let (sudo, rest) = words.split_at_checked(words.iter().take_while(|word| **word == "sudo").count())?;
+    let Some((shell, rest)) = rest.split_first() else {
+        return sudo.is_empty().then(|| script.to_owned());
+    };
+    if !["bash", "sh", "/bin/bash", "/bin/sh", "/usr/bin/bash", "/usr/bin/sh"].contains(shell)
+        || sudo.len() > 1
+    {
+        return None;
+    }
+    let count = rest.iter().take_while(|word| word.starts_with('-') && **word != "--").count();
+    let (options, arguments) = rest.split_at_checked(count)?;
+    let mut letters: String = options.iter().flat_map(|word| word.chars().skip(1)).collect();
+    let takes_arguments = letters.contains('s');
+    letters.retain(|letter| letter != 's');
+    let arguments = arguments.strip_prefix(&["--"]).unwrap_or(arguments);
+    if !letters.chars().all(|letter| "eux".contains(letter)) || !(takes_arguments || arguments.is_empty()) {
+        return None;
+    }
+    let sudo = if sudo.is_empty() { "" } else { "sudo " };
+    let arguments: String = arguments.iter().map(|word| format!(" {word}")).collect();
+    Some(format!("{sudo}{shell} -{letters}c {} {shell}{arguments}", quoted(script)))
+}
+
+/// Whether a command is one `xargs`: nothing else reads what is on stdin.
+pub fn is_xargs(text: &str) -> bool {
+    words(text).is_some_and(|words| words.first() == Some(&"xargs"))
+}
+
+/// Whether a command, as people read it, may read files whose names are on stdin.
+pub fn takes_names(part: &str) -> bool {
+    let mut words = part.split_whitespace();
+    let program = words.next().and_then(|program| program.rsplit('/').next()).unwrap_or_default();
+    let listed = TRANSFERS.names.get(program);
+    listed.is_some_and(|marks| {
+        marks.is_empty() || words.any(|word| marks.iter().any(|mark| word.contains(mark.as_str())))
+    })
 }
 
 /// The copy within the host that does the same to its files as `scp -t` or `scp -f`, and the path.
@@ -161,47 +221,57 @@ fn scp<'a>(words: &[&'a str]) -> Option<(String, &'a str)> {
         }
     }
     match (direction?, paths) {
-        ('t', [path]) => Some((format!("cp {recursive}{HERE} {path}"), path)),
-        ('f', [path, ..]) => Some((format!("cp {recursive}{} {HERE}", paths.join(" ")), path)),
+        // The client states the names below a folder.
+        ('t', [path]) => Some((format!("cp {recursive}{HERE} {path}; tar x -C {path}"), path)),
+        ('f', [path, ..]) => {
+            let paths = paths.join(" ");
+            let below = if recursive.is_empty() { String::new() } else { format!("; tar c -- {paths}") };
+            Some((format!("cp {recursive}{paths} {HERE}{below}"), path))
+        }
         _ => None,
     }
 }
 
 /// The copy within the host that does the same to its files as `rsync --server`, and the path. The error is a line for the caller.
 fn rsync<'a>(words: &[&'a str]) -> Result<(String, &'a str), String> {
+    let refused = |option: &str| {
+        format!("`rsync --server {option}` is refused: the broker does not take this option; leave it out")
+    };
     let mut words = words.iter().copied().peekable();
     let (mut sends, mut options) = (false, Vec::new());
     while let Some(word) = words.next_if(|word| word.starts_with('-')) {
         if word == "--sender" {
             sends = true;
         } else if word.starts_with("--") {
-            let name = word.split('=').next().unwrap_or(word);
+            let name = word.find('=').and_then(|at| word.get(..=at)).unwrap_or(word);
             if !TRANSFERS.rsync.iter().any(|known| known == name) {
-                return Err(format!(
-                    "`rsync --server {name}` is refused: the broker does not take this option; leave it out"
-                ));
+                return Err(refused(name));
             }
             options.push(word.to_owned());
         } else {
-            // What follows `e` states what the other side can do.
+            // What follows `e` states what the other side can do. Without it, that would be the next word.
             let letters = word.split('e').next().unwrap_or_default();
-            if let Some(letter) =
-                letters.chars().skip(1).find(|letter| !TRANSFERS.rsync_letters.contains(*letter))
-            {
-                return Err(format!(
-                    "`rsync --server -{letter}` is refused: the broker does not take this option; leave it out"
-                ));
+            let unknown = letters.chars().skip(1).find(|letter| !TRANSFERS.rsync_letters.contains(*letter));
+            if let Some(letter) = unknown.or_else(|| word.ends_with('e').then_some('e')) {
+                return Err(refused(&format!("-{letter}")));
             }
             options.extend((letters.len() > 1).then(|| letters.to_owned()));
         }
     }
-    let folder = words.next();
-    let paths: Vec<&str> = words.collect();
+    let words: Vec<&str> = words.collect();
+    let recurses = options
+        .iter()
+        .any(|word| word == "--dirs" || !word.starts_with("--") && word.contains(['a', 'd', 'r']));
     let options = options.join(" ");
-    match (folder, sends, paths.as_slice()) {
-        (Some("."), true, [path, ..]) => Ok((format!("rsync {options} {} {HERE}/", paths.join(" ")), path)),
-        (Some("."), false, [path]) => Ok((format!("rsync {options} {HERE}/ {path}"), path)),
-        _ => Err("`rsync --server` is refused: its paths cannot be determined".to_owned()),
+    match words.as_slice() {
+        [".", path] if path.starts_with('-') => Err(refused(path)),
+        // `tar` reads everything below a folder.
+        [".", path] if sends && recurses => {
+            Ok((format!("rsync {options} {path} {HERE}/; tar c -- {path}"), path))
+        }
+        [".", path] if sends => Ok((format!("rsync {options} {path} {HERE}/"), path)),
+        [".", path] => Ok((format!("rsync {options} {HERE}/ {path}"), path)),
+        _ => Err("`rsync --server` is refused: its path cannot be determined; copy one path".to_owned()),
     }
 }
 
@@ -241,13 +311,19 @@ mod tests {
     #[test]
     fn transfers_are_stated_as_the_command_that_does_the_same() {
         for (text, copy, path) in [
-            ("scp -t /p", "cp /tmp/opsctl-stream /p", "/p"),
-            ("scp -r -p -t /p", "cp -r /tmp/opsctl-stream /p", "/p"),
+            ("scp -t /p", "cp /tmp/opsctl-stream /p; tar x -C /p", "/p"),
+            ("scp -r -p -t /p", "cp -r /tmp/opsctl-stream /p; tar x -C /p", "/p"),
+            ("scp -r -f /p", "cp -r /p /tmp/opsctl-stream; tar c -- /p", "/p"),
             ("scp -f /d/*", "cp /d/* /tmp/opsctl-stream", "/d/*"),
-            ("scp -t ~/x", "cp /tmp/opsctl-stream ~/x", "~/x"),
+            ("scp -t ~/x", "cp /tmp/opsctl-stream ~/x; tar x -C ~/x", "~/x"),
             ("scp -v -f -- '/a b'", "cp '/a b' /tmp/opsctl-stream", "'/a b'"),
             ("rsync --server -e.LsfxCIvu . /p", "rsync  /tmp/opsctl-stream/ /p", "/p"),
             ("rsync --server --sender -e.LsfxCIvu . /p", "rsync  /p /tmp/opsctl-stream/", "/p"),
+            (
+                "rsync --server --sender -vre.LsfxCIvu . /p",
+                "rsync -vr /p /tmp/opsctl-stream/; tar c -- /p",
+                "/p",
+            ),
             (
                 "rsync --server -logDtpre.iLsfxCIvu --delete . /p",
                 "rsync -logDtpr --delete /tmp/opsctl-stream/ /p",
@@ -256,11 +332,17 @@ mod tests {
         ] {
             let command = command("ie01", copy, Stdin::Plain);
             let shown = format!("root@ie01:{path}");
-            assert_eq!(stated(text), Work::Transfer(Ok(Stated { command, shown })), "{text}");
+            // The receiver of rsync makes no link to what is outside.
+            let is_push = text.starts_with("rsync") && !text.contains("--sender");
+            let runs = is_push.then(|| text.replace("--server", "--server --safe-links"));
+            assert_eq!(stated(text), Work::Transfer(Ok(Stated { command, shown, runs })), "{text}");
         }
         let shown = "root@ie01:'/r.git'".to_owned();
         let command = "git ls-remote ie01:'/r.git'".to_owned();
-        assert_eq!(stated("git-upload-pack '/r.git'"), Work::Transfer(Ok(Stated { command, shown })));
+        assert_eq!(
+            stated("git-upload-pack '/r.git'"),
+            Work::Transfer(Ok(Stated { command, shown, runs: None }))
+        );
         assert_eq!(stated("git-receive-pack '/repo.git'"), Work::Push("ie01:'/repo.git'".to_owned()));
         for text in ["/usr/lib/openssh/sftp-server", "internal-sftp"] {
             assert_eq!(stated(text), Work::Sftp);
@@ -277,6 +359,9 @@ mod tests {
             "git-upload-pack '/a' | sh",
             "sftp-server -R; id",
             "./rsync --server . /p",
+            "/tmp/rsync --server . /p",
+            "/tmp/scp -t /p",
+            "/tmp/sftp-server",
         ] {
             assert_eq!(stated(text), Work::Command, "{text}");
         }
@@ -290,6 +375,13 @@ mod tests {
             "rsync --server . /p /q",
             "rsync --server",
             "rsync --server . $(reboot)",
+            "rsync --server --sender -e . /etc shadow",
+            "rsync --server --sender -re . /p",
+            "rsync --server --sender . /p /q",
+            "rsync --server --sender . -p",
+            "rsync --server --timeout 5 . /p",
+            "rsync --server --delete=x . /p",
+            "rsync --server -K . /p",
             "scp -t /p; reboot",
             "scp -r -p -t $(reboot)",
             "scp -f `reboot`",
@@ -316,7 +408,8 @@ mod tests {
                 if row.get("files").is_none() && !["$1", "$@", "$#"].iter().any(|words| text.contains(words))
                 {
                     rows += 1;
-                    let script = command("ie01", "bash -s", Stdin::Script(text));
+                    let script = with_script("bash -s", text).unwrap();
+                    let script = command("ie01", &script, Stdin::Null);
                     let stated = [command("ie01", text, Stdin::Plain), script].map(|command| acts(&command));
                     if stated.iter().any(|found| *found < acts(text)) {
                         wrong.push(format!("{text}: {} here, {stated:?} there", acts(text)));
@@ -325,6 +418,27 @@ mod tests {
             }
         }
         assert!(rows > 500 && wrong.is_empty(), "{} of {rows}:\n{}", wrong.len(), wrong.join("\n"));
+    }
+
+    #[test]
+    fn a_script_runs_as_an_argument_of_the_shell_that_would_read_it() {
+        for (text, runs) in [
+            ("", Some("x y")),
+            ("bash", Some("bash -c 'x y' bash")),
+            ("bash -s", Some("bash -c 'x y' bash")),
+            ("bash -eu -s -- a 'b c'", Some("bash -euc 'x y' bash a 'b c'")),
+            ("sudo sh -s a", Some("sudo sh -c 'x y' sh a")),
+            ("bash; bash", None),
+            ("bash file", None),
+            ("bash -i", None),
+            ("cat | bash", None),
+            ("head -c 9; bash", None),
+            ("/tmp/bash", None),
+            ("sudo", None),
+            ("docker exec -i x sh", None),
+        ] {
+            assert_eq!(with_script(text, "x y").as_deref(), runs, "{text}");
+        }
     }
 
     #[test]
