@@ -13,7 +13,7 @@ use crate::lab::Place;
 use crate::sandbox::{denied, passes};
 
 /// A policy that protects files in a folder of the host.
-const GUARDED: &str = "policy: {protect: [{path: '**/opsctl-app/guarded/**', where: any}, {path: /srv/opsctl-none/x, where: any}]}\n";
+const GUARDED: &str = "policy: {protect: [{path: '**/opsctl-app/guarded/**', where: any}, {path: '**/opsctl-app/conf', where: any}, {path: /srv/opsctl-none/none/x, where: any}]}\n";
 
 /// Asserts the exit code of a shell command on the agent's side; returns what it printed.
 fn ends_with(place: &Place, code: i32, text: &str) -> (String, String) {
@@ -264,9 +264,18 @@ fn transfers_of_folders_are_judged_with_what_is_below() {
         let stderr = fails(&place, call);
         assert!(stderr.contains("it reads every file that it finds in `/etc"), "{call}: {stderr}");
     }
-    // The folder does not exist.
-    let stderr = fails(&place, "touch f; scp -O f ie01:/srv/opsctl-none/");
-    assert!(stderr.contains("Protected: "), "{stderr}");
+    // The client states the name in a folder after the judgement.
+    ends_with(&place, 0, "mkdir $H/opsctl-app; echo own >$H/opsctl-app/conf; echo other >conf");
+    for (call, why) in [
+        ("scp -O conf ie01:$H/opsctl-app", "the target is a folder"),
+        ("scp -O conf ie01:$H/opsctl-app/", "the target is a folder"),
+        ("scp -O conf ie01:$H/opsctl-app/conf", "Protected: "),
+        ("mkdir -p d; scp -O -r d ie01:/srv/opsctl-none/none", "Protected: "),
+    ] {
+        let stderr = fails(&place, call);
+        assert!(stderr.contains(why), "{call}: {stderr}");
+    }
+    ends_with(&place, 0, "grep own $H/opsctl-app/conf");
     for options in ["-e . /etc shadow", "-re . /etc", "--log-format x . /etc", ". /etc /root", ". --daemon"] {
         let (_, stderr) = ends_with(&place, 255, &format!("ssh ie01 rsync --server --sender {options}"));
         assert!(stderr.contains("is refused"), "{options}: {stderr}");
@@ -316,6 +325,18 @@ fn links_do_not_hide_paths_from_rules() {
         "printf 'get %s/d/m x\\nput x %s/d/new\\nmkdir %s/d/n\\nsymlink %s/d/f %s/d/l\\n' $H $H $H $H $H";
     let same = "cmp x $H/d/f && cmp x $H/d/new && cmp x $H/d/l && [ -d $H/d/n ]";
     ends_with(&place, 0, &format!("{requests} | sftp -q -b - ie01; {same}"));
+}
+
+#[test]
+fn the_folder_of_connections_is_private() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let place = Place::new();
+    // The arguments of the guard's ssh, which runs on this machine, too.
+    let (running, _) = ends_with(&place, 0, "ssh ie01 \"pgrep -af $H/config\"");
+    let socket = running.split_whitespace().find(|word| word.contains("/opsctl-ssh-")).unwrap();
+    let folder = std::path::Path::new(socket).parent().unwrap();
+    assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700, "{}", folder.display());
 }
 
 #[test]

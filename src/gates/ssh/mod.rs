@@ -217,7 +217,7 @@ impl Broker {
                     return Err(TOO_LONG.to_owned());
                 }
                 input = Input::Null;
-                let command = stated::command(host, &runs, Stdin::Null);
+                let command = stated::command(host, &runs, Stdin::Plain);
                 asked.command = vec![runs.into_bytes()];
                 command
             }

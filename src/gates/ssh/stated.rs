@@ -81,7 +81,15 @@ pub fn work(host: &str, asked: &Asked) -> Result<Work, String> {
     let work = match words.as_slice() {
         [server] if *server == "internal-sftp" || is_named(server, "sftp-server") => Work::Sftp,
         [program, rest @ ..] if is_named(program, "scp") => {
-            let found = scp(rest).map(|found| Work::Transfer(Ok(transfer(host, asked, found))));
+            let found = scp(rest).map(|found| {
+                let (copy, path) = &found;
+                // In a folder, the client would state the name of the file after the judgement.
+                let runs = (*copy == upload(path)).then(|| {
+                    let refusal = "echo 'the target is a folder: state the name of the file, too, or leave out -O' >&2; exit 1";
+                    format!("if test -d {path}; then {refusal}; fi; exec {text}")
+                });
+                Work::Transfer(Ok(Stated { runs, ..transfer(host, asked, found) }))
+            });
             found.unwrap_or_else(|| unread(&text))
         }
         [program, "--server", rest @ ..] if is_named(program, "rsync") => {
@@ -221,8 +229,9 @@ fn scp<'a>(words: &[&'a str]) -> Option<(String, &'a str)> {
         }
     }
     match (direction?, paths) {
-        // The client states the names below a folder.
-        ('t', [path]) => Some((format!("cp {recursive}{HERE} {path}; tar x -C {path}"), path)),
+        ('t', [path]) if recursive.is_empty() => Some((upload(path), path)),
+        // The client states the names below the folder.
+        ('t', [path]) => Some((format!("cp -r {HERE} {path}; tar x -C {path}"), path)),
         ('f', [path, ..]) => {
             let paths = paths.join(" ");
             let below = if recursive.is_empty() { String::new() } else { format!("; tar c -- {paths}") };
@@ -311,11 +320,11 @@ mod tests {
     #[test]
     fn transfers_are_stated_as_the_command_that_does_the_same() {
         for (text, copy, path) in [
-            ("scp -t /p", "cp /tmp/opsctl-stream /p; tar x -C /p", "/p"),
+            ("scp -t /p", "cp /tmp/opsctl-stream /p", "/p"),
             ("scp -r -p -t /p", "cp -r /tmp/opsctl-stream /p; tar x -C /p", "/p"),
             ("scp -r -f /p", "cp -r /p /tmp/opsctl-stream; tar c -- /p", "/p"),
             ("scp -f /d/*", "cp /d/* /tmp/opsctl-stream", "/d/*"),
-            ("scp -t ~/x", "cp /tmp/opsctl-stream ~/x; tar x -C ~/x", "~/x"),
+            ("scp -t ~/x", "cp /tmp/opsctl-stream ~/x", "~/x"),
             ("scp -v -f -- '/a b'", "cp '/a b' /tmp/opsctl-stream", "'/a b'"),
             ("rsync --server -e.LsfxCIvu . /p", "rsync  /tmp/opsctl-stream/ /p", "/p"),
             ("rsync --server --sender -e.LsfxCIvu . /p", "rsync  /p /tmp/opsctl-stream/", "/p"),
@@ -332,10 +341,15 @@ mod tests {
         ] {
             let command = command("ie01", copy, Stdin::Plain);
             let shown = format!("root@ie01:{path}");
-            // The receiver of rsync makes no link to what is outside.
-            let is_push = text.starts_with("rsync") && !text.contains("--sender");
-            let runs = is_push.then(|| text.replace("--server", "--server --safe-links"));
-            assert_eq!(stated(text), Work::Transfer(Ok(Stated { command, shown, runs })), "{text}");
+            let Work::Transfer(Ok(found)) = stated(text) else { panic!("{text}") };
+            let runs = found.runs.clone().unwrap_or_default();
+            assert_eq!(
+                runs.contains("--safe-links"),
+                copy.starts_with("rsync") && copy.ends_with(path),
+                "{text}"
+            );
+            assert_eq!(runs.contains("if test -d "), copy == upload(path), "{text}");
+            assert_eq!(found, Stated { command, shown, runs: found.runs.clone() }, "{text}");
         }
         let shown = "root@ie01:'/r.git'".to_owned();
         let command = "git ls-remote ie01:'/r.git'".to_owned();
@@ -409,7 +423,7 @@ mod tests {
                 {
                     rows += 1;
                     let script = with_script("bash -s", text).unwrap();
-                    let script = command("ie01", &script, Stdin::Null);
+                    let script = command("ie01", &script, Stdin::Plain);
                     let stated = [command("ie01", text, Stdin::Plain), script].map(|command| acts(&command));
                     if stated.iter().any(|found| *found < acts(text)) {
                         wrong.push(format!("{text}: {} here, {stated:?} there", acts(text)));
