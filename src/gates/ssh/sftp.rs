@@ -23,7 +23,7 @@ const MOST_OPEN: usize = 4096;
 /// The number of the requests of the broker itself.
 pub const OWN: u32 = u32::MAX;
 
-/// The kinds of packets that requests are told apart by.
+/// The kinds of packets that have a name here.
 const INIT: u8 = 1;
 const VERSION: u8 = 2;
 const OPEN: u8 = 3;
