@@ -123,9 +123,9 @@ fn status_stats_and_audit_show_what_would_have_been_denied_apart() {
     assert!(status.contains("would have been denied in the last day: budget 1, never 1"), "{status}");
     assert!(status.contains("jellyfin: 3/2 restarts"), "what runs counts: {status}");
     assert!(!status.contains("denied in the last day:\n"), "{status}");
-    let stats: Value = serde_json::from_str(&page(&["stats", "--json"])).unwrap();
-    assert_eq!(stats["rules"], json!([]));
-    assert_eq!(stats["would_deny"], json!([{"name": "budget", "count": 1}, {"name": "never", "count": 1}]));
+    let numbers: Value = serde_json::from_str(&page(&["stats", "--json"])).unwrap();
+    assert_eq!(numbers["rules"], json!([]));
+    assert_eq!(numbers["would_deny"], json!([{"name": "budget", "count": 1}, {"name": "never", "count": 1}]));
     assert!(page(&["audit", "--verdict", "would deny"]).contains("wipefs -a /dev/sda"));
     assert!(page(&["metrics"]).contains("opsctl_would_denials_total{rule=\"never\""));
     let report = page(&["gate", "report"]);

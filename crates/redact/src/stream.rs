@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn binary_data_is_passed_on_unchanged() {
-        for data in [&b"password=hunter2\0\n"[..], b"password=hunter2\xff\xfe\n", &[0; 100_000]] {
+        for data in [&b"password=hunter2\0\n"[..], b"password=hunter2\xff\xfe\n", &vec![0; 100_000]] {
             assert_eq!(passed(&[data, b"password=hunter2\n"]), [data, b"password=hunter2\n"].concat());
         }
     }
