@@ -67,8 +67,9 @@ const ON_SERVER: &str = "WITH head AS (
      SELECT ?1::timestamptz, ?2::text, ?3::text, ?4::smallint, ?5::text, ?6::text, ?7::text, ?8::text, ?9::text, ?10::text, ?11::bigint,
          ?12::text, ?13::text, ?14::text, ?15::text, ?16::text, entries, hash FROM head";
 
-/// The first decision up to a row that is not old.
-const FIRST_KEPT: &str = "SELECT id FROM hook_decisions WHERE id <= ?1 AND at >= ?2 ORDER BY id LIMIT 1";
+/// The first decision of the chain up to a row that is not old.
+const FIRST_KEPT: &str =
+    "SELECT id FROM hook_decisions WHERE id <= ?1 AND at >= ?2 AND entry IS NOT NULL ORDER BY id LIMIT 1";
 
 /// The last decision of the chain up to a row.
 const LAST_PRUNED: &str =

@@ -115,7 +115,10 @@ mod tests {
             Monitor { gates: vec![Gate::Ssh], ..Monitor::default() },
         ] {
             assert!(monitor.watches(&both, &call), "{monitor:?}");
-            assert!(!monitor.watches(std::slice::from_ref(&dry), &call), "a dry run changes nothing: {monitor:?}");
+            assert!(
+                !monitor.watches(std::slice::from_ref(&dry), &call),
+                "a dry run changes nothing: {monitor:?}"
+            );
         }
         let restarts = Monitor { budgets: vec![ActionKind::Restart], ..Monitor::default() };
         assert!(restarts.watches(std::slice::from_ref(&budget), &call));
