@@ -111,8 +111,12 @@ impl Change<'_> {
             format!(" AND id < (SELECT max(id) FROM {table})")
         };
         // Only the beginning of the audit is deleted, so that the rest stays a chain.
-        let end = if *table == "hook_decisions" { self.prune_chain(end, cutoff)? } else { end };
-        let which = format!("WHERE id > ?1 AND id <= ?2 AND {at} < ?3{last_row}{kept}");
+        let chained = if *table == "hook_decisions" {
+            format!(" AND (entry IS NULL OR id <= {})", self.prune_chain(end, cutoff)?)
+        } else {
+            String::new()
+        };
+        let which = format!("WHERE id > ?1 AND id <= ?2 AND {at} < ?3{last_row}{kept}{chained}");
         let values = params![after, end, cutoff];
         for (part, column) in *parts {
             let chosen = self.among(column, &format!("(SELECT id FROM {table} {which})"));

@@ -142,14 +142,15 @@ impl Change<'_> {
     /// Remembers the last of the old decisions up to the row `end`, which are about to be deleted. Returns its id, or a lower one
     /// than that of the first row: only rows from the beginning are deleted.
     pub(crate) fn prune_chain(&self, end: i64, cutoff: &str) -> Result<i64> {
-        let first_kept = self
-            .query_row(FIRST_KEPT, params![end, cutoff], |row| row.get::<i64>(0))
-            .optional()?
-            .unwrap_or(i64::MAX);
+        let read = |row: &Row<'_>| Ok((row.get::<Option<i64>>(0)?, row.get::<Option<String>>(1)?));
+        if self.query_row(LAST_PRUNED, params![end], read).optional()?.is_none() {
+            return Ok(end);
+        }
+        let first_kept = self.query_row(FIRST_KEPT, params![end, cutoff], |row| row.get::<i64>(0));
+        let first_kept = first_kept.optional()?.unwrap_or(i64::MAX);
         let last: i64 =
             self.query_row("SELECT coalesce(max(id), 0) FROM hook_decisions", params![], |row| row.get(0))?;
         let end = end.min(first_kept - 1).min(last - 1);
-        let read = |row: &Row<'_>| Ok((row.get::<Option<i64>>(0)?, row.get::<Option<String>>(1)?));
         if let Some((entry, hash)) = self.query_row(LAST_PRUNED, params![end], read).optional()? {
             let sql = "UPDATE audit_head SET pruned = ?1, pruned_hash = ?2 WHERE id = 1";
             self.run(sql, params![entry, hash])?;
