@@ -213,5 +213,8 @@ Since 20 Mar 08:00 +00:00 (24 hours):
 
 - adguard, checked 21 Mar 07:10 +00:00
 - sonarr, checked 20 Mar 13:00 +00:00";
-    assert_eq!(body, expected);
+    // The hash contains how long the hooks took.
+    let (before, audit) = body.split_once("\n\nAudit: 4 decisions, head `").unwrap();
+    assert_eq!(before, expected);
+    assert_eq!(audit.trim_end_matches('`').len(), 64, "{audit}");
 }
