@@ -181,7 +181,11 @@ fn reads_code_on_standard_input_before_it_runs() {
             &ssh_with_input(lan, "cd /tmp; while read -r f; do rm \"$f\"; done", b"/srv/locked/x\n"),
             "Protected",
         );
-        refused(&ssh_with_input(lan, "bash -s", &vec![b'#'; 1024 * 1024 + 1]), "1 MiB");
+        refused(&ssh_with_input(lan, "bash -s", &vec![b'#'; 100 * 1024 + 1]), "100 KiB");
+        // A script cannot read a part of itself, and a shell beside others gets none.
+        let hidden = b"read x\n: <<'EOF'\necho hidden\nEOF\n";
+        printed(&ssh_with_input(lan, "bash -s", hidden), "");
+        refused(&ssh_with_input(lan, "bash; bash", b"exit\nreboot\n"), "send the script to `bash -s` alone");
         refused(&ssh_with_input(lan, "bash -s", b"echo \xff"), "not UTF-8");
         assert_eq!(lan.sh("cat docker.log"), "restart jellyfin\nrestart jellyfin\n");
     });

@@ -18,6 +18,7 @@ use forms::Form;
 use opsctl_policy::model::records::event::ToolResult;
 use opsctl_policy::model::rights::gate::Gate;
 use reasons::in_one_line;
+use script::Known;
 
 /// The variable in which sshd passes the command of the client.
 pub const COMMAND: &str = "SSH_ORIGINAL_COMMAND";
@@ -33,10 +34,10 @@ pub fn serve(text: &str, request: &Request) -> Result<u8, String> {
         Form::Stated(stated) => stated,
         Form::Plain => text.to_owned(),
     };
-    let (stated, stdin) = script::with_stdin(stated, request)?;
+    let Known { stated, runs, stdin } = script::with_stdin(text, stated, request)?;
     match admit(Gate::Host, &stated, request) {
         Admission::Refused(reasons) => Err(in_one_line(&reasons)),
-        Admission::Passes(ticket) => run(text, stdin, ticket, request),
+        Admission::Passes(ticket) => run(runs.as_deref().unwrap_or(text), stdin, ticket, request),
     }
 }
 

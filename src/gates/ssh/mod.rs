@@ -10,7 +10,7 @@ mod judge;
 mod options;
 mod push;
 mod sftp;
-mod stated;
+pub mod stated;
 mod streams;
 mod transfer;
 
