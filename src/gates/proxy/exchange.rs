@@ -151,7 +151,12 @@ impl<J: Judge> Shared<J> {
         mut asked: Asked,
         upgrading: Option<OnUpgrade>,
     ) -> Result<Response<Body>, Refusal> {
-        let gone = || Refusal::new(StatusCode::BAD_GATEWAY, "the request could not be finished");
+        let gone = || {
+            Refusal::new(
+                StatusCode::BAD_GATEWAY,
+                "the server behind the gate ended the connection; try again",
+            )
+        };
         if asked.method == Method::GET || asked.method == Method::HEAD {
             let pass = self.judge.judge(&mut asked).await?;
             return self.send(asked, pass, upgrading).await;

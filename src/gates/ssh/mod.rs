@@ -203,12 +203,9 @@ impl Broker {
         let text = String::from_utf8_lossy(&asked.text()).into_owned();
         let has_stdin = has_stdin && !asked.no_stdin && asked.terminals < 2;
         let mut input = if has_stdin { Input::Passes } else { Input::Null };
-        let mut shown = text.trim().to_owned();
         let command = match &work {
             Work::Command if has_stdin && stated::with_script(&text, "").is_some() => {
                 let script = self.script(from).await?;
-                // A person has read the script in the call that was approved.
-                script.trim().clone_into(&mut shown);
                 let runs = stated::with_script(&text, &script).unwrap_or_default();
                 if runs.trim().is_empty() || runs.starts_with('-') {
                     return Err(NO_COMMAND.to_owned());
@@ -227,7 +224,6 @@ impl Broker {
                     return Err(DEPENDS.to_owned());
                 }
                 let read = self.script(from).await?;
-                read.trim().clone_into(&mut shown);
                 let command = stated::command(host, &text, Stdin::Script(&read));
                 input = Input::Read(read.into_bytes());
                 command
@@ -235,7 +231,6 @@ impl Broker {
             Work::Command => stated::command(host, &text, Stdin::Plain),
             Work::Transfer(stated) => {
                 let stated = stated.clone()?;
-                shown = stated.shown;
                 asked.command = stated.runs.map_or(asked.command, |runs| vec![runs.into_bytes()]);
                 stated.command
             }
@@ -243,7 +238,7 @@ impl Broker {
             Work::Push(_) | Work::Sftp => stated::command(host, "true", Stdin::Plain),
         };
         let redacts = installation.policy.redact_output && work == Work::Command;
-        let ticket = judge.admit(command, shown).await?;
+        let ticket = judge.admit(command).await?;
         Ok(Plan { asked, destination, work, input, ticket, redacts })
     }
 

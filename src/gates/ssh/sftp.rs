@@ -41,8 +41,6 @@ pub enum Does {
     Passes,
     /// The same as this command.
     Command(String),
-    /// The same as this command, which writes to a path, as programs write it with the host.
-    Writes(String, String),
     /// Something that cannot be determined.
     Unknown,
 }
@@ -139,14 +137,12 @@ impl Files {
             command = format!("{command}; {really}");
         }
         let command = format!("ssh {host} {}", quoted(&command));
-        if kind != OPEN {
-            return Some((Does::Command(command), Waits::Nothing));
-        }
-        let mut own = reader();
-        let shown = format!("{host}:{}", String::from_utf8_lossy(own.bytes()?));
-        let writes = own.number()? & WRITES != 0;
-        let opens = Waits::Opens(Reader { rest, real: Some(real.iter()) }.path()?);
-        Some((if writes { Does::Writes(command, shown) } else { Does::Command(command) }, opens))
+        let waits = if kind == OPEN {
+            Waits::Opens(Reader { rest, real: Some(real.iter()) }.path()?)
+        } else {
+            Waits::Nothing
+        };
+        Some((Does::Command(command), waits))
     }
 
     /// The command that does the same as a request; `Some(None)` if it does nothing that depends on a policy.
@@ -364,14 +360,7 @@ mod tests {
             ),
             (18, vec![text("/a"), text("/b")], r"ssh ie01 'mv '\''/a'\'' '\''/b'\'''"),
         ] {
-            let found = match does(kind, &parts) {
-                Does::Writes(command, shown) => {
-                    assert_eq!(shown, "ie01:/etc/x");
-                    Does::Command(command)
-                }
-                found => found,
-            };
-            assert_eq!(found, Does::Command(command.to_owned()));
+            assert_eq!(does(kind, &parts), Does::Command(command.to_owned()));
         }
         for kind in [5, 6, 7, 8, 11, 12, 16, 17, 19] {
             assert_eq!(does(kind, &[text("/x")]), Does::Passes);

@@ -47,8 +47,6 @@ pub enum Stdin<'a> {
 pub struct Stated {
     /// The command that does the same.
     pub command: String,
-    /// The path on the host, as programs write it with the host.
-    pub shown: String,
     /// What runs on the host, if it is not the command of the call.
     pub runs: Option<String>,
 }
@@ -88,7 +86,7 @@ pub fn work(host: &str, asked: &Asked) -> Result<Work, String> {
                     let refusal = "echo 'the target is a folder: state the name of the file, too, or leave out -O' >&2; exit 1";
                     format!("if test -d {path}; then {refusal}; fi; exec {text}")
                 });
-                Work::Transfer(Ok(Stated { runs, ..transfer(host, asked, found) }))
+                Work::Transfer(Ok(Stated { runs, ..transfer(host, &found.0) }))
             });
             found.unwrap_or_else(|| unread(&text))
         }
@@ -97,13 +95,12 @@ pub fn work(host: &str, asked: &Asked) -> Result<Work, String> {
                 // With it, the receiver makes no link to what is outside of the folder that is copied.
                 let runs = (!rest.contains(&"--sender"))
                     .then(|| format!("{program} --server --safe-links {}", rest.join(" ")));
-                Stated { runs, ..transfer(host, asked, found) }
+                Stated { runs, ..transfer(host, &found.0) }
             }))
         }
         ["git-upload-pack", path] | ["git", "upload-pack", path] => {
-            let shown = format!("{}:{path}", asked.destination);
             let command = format!("git ls-remote {host}:{path}");
-            Work::Transfer(Ok(Stated { command, shown, runs: None }))
+            Work::Transfer(Ok(Stated { command, runs: None }))
         }
         ["git-upload-archive", ..] | ["git", "upload-archive", ..] => {
             let why = "`git archive` of another host is refused: the configuration of the repository states programs that it runs; clone the repository";
@@ -156,10 +153,10 @@ pub fn upload(path: &str) -> String {
     format!("cp {HERE} {path}")
 }
 
-/// A copy within the host, which does the same to its files as a transfer, and the path.
-fn transfer(host: &str, asked: &Asked, (copy, path): (String, &str)) -> Stated {
-    let command = command(host, &copy, Stdin::Plain);
-    Stated { command, shown: format!("{}:{path}", asked.destination), runs: None }
+/// A copy within the host, which does the same to its files as a transfer.
+fn transfer(host: &str, copy: &str) -> Stated {
+    let command = command(host, copy, Stdin::Plain);
+    Stated { command, runs: None }
 }
 
 /// A word for bash.
@@ -340,7 +337,6 @@ mod tests {
             ),
         ] {
             let command = command("ie01", copy, Stdin::Plain);
-            let shown = format!("root@ie01:{path}");
             let Work::Transfer(Ok(found)) = stated(text) else { panic!("{text}") };
             let runs = found.runs.clone().unwrap_or_default();
             assert_eq!(
@@ -349,14 +345,10 @@ mod tests {
                 "{text}"
             );
             assert_eq!(runs.contains("if test -d "), copy == upload(path), "{text}");
-            assert_eq!(found, Stated { command, shown, runs: found.runs.clone() }, "{text}");
+            assert_eq!(found, Stated { command, runs: found.runs.clone() }, "{text}");
         }
-        let shown = "root@ie01:'/r.git'".to_owned();
         let command = "git ls-remote ie01:'/r.git'".to_owned();
-        assert_eq!(
-            stated("git-upload-pack '/r.git'"),
-            Work::Transfer(Ok(Stated { command, shown, runs: None }))
-        );
+        assert_eq!(stated("git-upload-pack '/r.git'"), Work::Transfer(Ok(Stated { command, runs: None })));
         assert_eq!(stated("git-receive-pack '/repo.git'"), Work::Push("ie01:'/repo.git'".to_owned()));
         for text in ["/usr/lib/openssh/sftp-server", "internal-sftp"] {
             assert_eq!(stated(text), Work::Sftp);

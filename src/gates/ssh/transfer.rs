@@ -128,8 +128,8 @@ impl<'a> Transfer<'a> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn admitted(&self, command: String, shown: String) -> Result<(), String> {
-        let ticket = self.judge.admit(command, shown).await?;
+    async fn admitted(&self, command: String) -> Result<(), String> {
+        let ticket = self.judge.admit(command).await?;
         self.judge.settle(ticket, 0).await;
         Ok(())
     }
@@ -137,8 +137,7 @@ impl<'a> Transfer<'a> {
     async fn allowed(&self, does: Does) -> Result<(), String> {
         match does {
             Does::Passes => Ok(()),
-            Does::Command(command) => self.admitted(command.clone(), command).await,
-            Does::Writes(command, shown) => self.admitted(command, shown).await,
+            Does::Command(command) => self.admitted(command).await,
             Does::Unknown => Err("the request is refused: what it does cannot be determined".to_owned()),
         }
     }
