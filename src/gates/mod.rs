@@ -9,4 +9,5 @@ pub mod host;
 pub mod kubernetes;
 pub mod peer;
 pub mod proxy;
+pub mod remote;
 pub mod ssh;

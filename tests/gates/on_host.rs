@@ -170,23 +170,26 @@ fn reads_code_on_standard_input_before_it_runs() {
     lan(|lan| {
         host(lan, "--tier 2");
         printed(&ssh_with_input(lan, "bash -s -- a", b"echo \"got $1\"\n"), "got a\n");
-        printed(&ssh_with_input(lan, "while read -r x; do echo \"$x\"; done", b"a\nb\n"), "a\nb\n");
+        printed(&ssh_with_input(lan, "sort -r", b"a\nb\n"), "b\na\n");
         printed(&ssh_with_input(lan, "sh", b"docker restart jellyfin"), "");
         refused(&ssh_with_input(lan, "bash -s", b"echo a\nreboot\n"), "rule power");
-        refused(&ssh_with_input(lan, "python3 -", b"import os; os.system('reboot')"), "rule power");
+        refused(&ssh_with_input(lan, "python3 -", b"import os; os.system('reboot')"), "depends on its input");
         printed(&ssh_with_input(lan, "xargs docker restart", b"jellyfin\n"), "");
         refused(&ssh_with_input(lan, "xargs cat", b"/srv/keys/k\n"), "Secret");
         refused(&ssh_with_input(lan, "xargs rm -f", b"/srv/locked/x\n"), "Protected");
         refused(
             &ssh_with_input(lan, "cd /tmp; while read -r f; do rm \"$f\"; done", b"/srv/locked/x\n"),
-            "Protected",
+            "depends on its input",
         );
-        refused(&ssh_with_input(lan, "bash -s", &vec![b'#'; 100 * 1024 + 1]), "100 KiB");
+        refused(&ssh_with_input(lan, "bash -s", &vec![b'#'; 100_001]), "100 KB");
         // A script cannot read a part of itself, and a shell beside others gets none.
         let hidden = b"read x\n: <<'EOF'\necho hidden\nEOF\n";
         printed(&ssh_with_input(lan, "bash -s", hidden), "");
-        refused(&ssh_with_input(lan, "bash; bash", b"exit\nreboot\n"), "send the script to `bash -s` alone");
-        refused(&ssh_with_input(lan, "bash -s", b"echo \xff"), "not UTF-8");
+        refused(
+            &ssh_with_input(lan, "bash; bash", b"exit\nreboot\n"),
+            "a shell with a script on stdin runs alone",
+        );
+        refused(&ssh_with_input(lan, "bash -s", b"echo \xff"), "not text");
         assert_eq!(lan.sh("cat docker.log"), "restart jellyfin\nrestart jellyfin\n");
     });
 }
@@ -245,6 +248,13 @@ fn judges_files_of_scp_and_sftp_by_path_and_direction() {
             assert!(!done && output.contains("ermission denied"), "{refused}: {output}");
         }
         assert_eq!(lan.sh("ls -R /srv/locked /srv/open"), "/srv/locked:\n\n/srv/open:\np\n");
+        // A path whose folder is a link is where that leads.
+        lan.sh("ln -s /srv/locked /srv/open/l; ln -s /srv/keys /srv/open/k");
+        for through in ["put local /srv/open/l/x", "get /srv/open/k/k stolen", "mkdir /srv/open/l/d"] {
+            let (done, output) = batch(through);
+            assert!(!done && output.contains("ermission denied"), "{through}: {output}");
+        }
+        assert_eq!(lan.sh("ls /srv/locked; rm /srv/open/l /srv/open/k"), "");
     });
 }
 

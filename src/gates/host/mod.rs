@@ -2,23 +2,22 @@
 //! ledger of the host, and runs it.
 
 pub mod environment;
-mod forms;
 pub mod install;
 mod reasons;
 mod run;
-mod script;
 mod sftp;
 pub mod signed;
 
-use std::fs::File;
+use std::io::Read as _;
 
 use crate::gates::admission::{Admission, Ticket, admit};
+use crate::gates::remote::input::{Known, LONGEST, Takes, depends, is_script, known, takes};
+use crate::gates::remote::transfers::Stated;
+use crate::gates::remote::{Work, work};
 use crate::machine::request::Request;
-use forms::Form;
 use opsctl_policy::model::records::event::ToolResult;
 use opsctl_policy::model::rights::gate::Gate;
 use reasons::in_one_line;
-use script::Known;
 
 /// The variable in which sshd passes the command of the client.
 pub const COMMAND: &str = "SSH_ORIGINAL_COMMAND";
@@ -28,22 +27,38 @@ pub const REFUSED: u8 = 126;
 
 /// Runs the command of a connection if it is allowed. Returns its exit code, or why it is refused, in one line.
 pub fn serve(text: &str, request: &Request) -> Result<u8, String> {
-    let stated = match forms::read(text) {
-        Form::Sftp => return sftp::serve(request),
-        Form::Refused(why) => return Err(why.to_owned()),
-        Form::Stated(stated) => stated,
-        Form::Plain => text.to_owned(),
+    let as_sent = |stated: String| Known { stated, runs: text.to_owned(), input: None };
+    let known = match work(text)? {
+        Work::Sftp => return sftp::serve(request),
+        Work::Fetch(repository) => as_sent(format!("git -C {repository} archive HEAD")),
+        Work::Transfer(Stated { command, runs }) => {
+            Known { stated: command, runs: runs.unwrap_or_else(|| text.to_owned()), input: None }
+        }
+        Work::Command | Work::Push(_) => {
+            let depends = !is_script(text) && depends(None, text, request);
+            match takes(text, depends)? {
+                Takes::Data => as_sent(text.to_owned()),
+                Takes::Script | Takes::Arguments => known(None, text, stdin()?)?,
+            }
+        }
     };
-    let Known { stated, runs, stdin } = script::with_stdin(text, stated, request)?;
-    match admit(Gate::Host, &stated, request) {
+    match admit(Gate::Host, &known.stated, request) {
         Admission::Refused(reasons) => Err(in_one_line(&reasons)),
-        Admission::Passes(ticket) => run(runs.as_deref().unwrap_or(text), stdin, ticket, request),
+        Admission::Passes(ticket) => run(&known, ticket, request),
     }
 }
 
+/// What is on stdin, to its end; `None` if it is too long.
+fn stdin() -> Result<Option<Vec<u8>>, String> {
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().take(LONGEST as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(|error| format!("standard input cannot be read ({error})"))?;
+    Ok(Some(bytes).filter(|bytes| bytes.len() <= LONGEST))
+}
+
 /// Runs the command to its end, also if the connection ends before, and records how it ended.
-fn run(text: &str, stdin: Option<File>, ticket: Ticket, request: &Request) -> Result<u8, String> {
-    let ended = run::command(text, stdin);
+fn run(known: &Known, ticket: Ticket, request: &Request) -> Result<u8, String> {
+    let ended = run::command(&known.runs, known.input.as_deref());
     let result = match &ended {
         Ok(0) => ToolResult::Succeeded,
         Ok(code) => ToolResult::Failed(format!("exit code {code}")),

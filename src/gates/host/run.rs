@@ -1,7 +1,7 @@
 //! Runs a command with the streams of the connection.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Seek as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
@@ -17,16 +17,16 @@ use super::environment;
 const SHELLS: [&str; 3] = ["/bin/bash", "/usr/bin/bash", "/bin/sh"];
 
 /// Runs a command to its end. Returns its exit code; 128 and the number of the signal that ended it.
-pub fn command(text: &str, stdin: Option<File>) -> Result<u8, String> {
+pub fn command(text: &str, input: Option<&[u8]>) -> Result<u8, String> {
     let shell = SHELLS.iter().find(|shell| Path::new(shell).exists()).ok_or("this host has no shell")?;
     let mut command = Command::new(shell);
     command.args(["-c", text]).env_clear().envs(environment::variables());
     // The outermost shell of a connection would read `~/.bashrc`.
     command.env("SHLVL", "1");
-    if let Some(stdin) = stdin {
-        command.stdin(Stdio::from(stdin));
-    }
     let failed = |error: io::Error| format!("{shell} cannot be started ({error}); the command did not run");
+    if let Some(input) = input {
+        command.stdin(Stdio::from(file(input).map_err(failed)?));
+    }
     let runtime = runtime().map_err(failed)?;
     let _entered = runtime.enter();
     let ended = handled().and_then(|signals| {
@@ -36,12 +36,24 @@ pub fn command(text: &str, stdin: Option<File>) -> Result<u8, String> {
     ended.map(code).map_err(failed)
 }
 
+/// A file without a name, at its beginning.
+fn file(content: &[u8]) -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(content)?;
+    file.rewind()?;
+    Ok(file)
+}
+
 /// Does something that signals to this process do not end.
-pub fn outliving<T>(work: impl FnOnce() -> T) -> io::Result<T> {
+pub fn outliving<T>(work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     let runtime = runtime()?;
-    let _entered = runtime.enter();
-    let _handled = handled()?;
-    Ok(work())
+    let ended = runtime.block_on(async {
+        let _handled = handled()?;
+        work.await
+    });
+    // A thread may still wait for input of the client.
+    runtime.shutdown_background();
+    ended
 }
 
 fn runtime() -> io::Result<Runtime> {

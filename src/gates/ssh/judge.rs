@@ -3,19 +3,17 @@
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
-use super::stated::takes_names;
 use crate::gates::admission::{Admission, Ticket, admit};
 use crate::gates::peer;
-use crate::guard::explain::explain;
+use crate::gates::remote::input;
 use crate::guard::process::socket::veil::Veil;
 use crate::machine::environment::Environment;
 use crate::machine::installation;
 use crate::machine::link::message::SessionFacts;
 use crate::machine::request::Request;
 use opsctl_inventory::Installation;
-use opsctl_policy::model::records::event::{HookCall, ToolCall, ToolResult};
+use opsctl_policy::model::records::event::ToolResult;
 use opsctl_policy::model::rights::gate::Gate;
-use opsctl_reader::terms::effect::Effect;
 use opsctl_redact::{CallerSecrets, Redactor};
 
 /// Judges on behalf of a caller.
@@ -54,26 +52,10 @@ impl Judge<'_> {
         self.ask(move |request| ticket.settle(&result, request)).await;
     }
 
-    /// Whether what a command does depends on its input: what the reader finds differs between statements of the command with
-    /// inputs of different kinds.
-    pub async fn depends(&self, statements: [String; 3]) -> bool {
-        let found = |command: String, request: &Request| {
-            let tool = ToolCall { command: Some(command), ..ToolCall::default() };
-            let call = HookCall::default();
-            let explanation = explain(&call, &tool, request, true);
-            let complaints: Vec<String> = explanation.complaints.iter().map(ToString::to_string).collect();
-            let objections = explanation.acting.as_ref().map_or(0, |acting| acting.objections.len());
-            let actions = explanation.actions().len();
-            // The parts on the host.
-            let parts = explanation.effects.into_iter().filter(|part| !part.whereabouts.is_empty());
-            let parts: Vec<(String, Effect)> = parts.map(|part| (part.text, part.effect)).collect();
-            (parts, actions, objections, complaints)
-        };
-        let depends = self.ask(move |request| {
-            let [one, two, three] = statements.map(|statement| found(statement, request));
-            one != two || two != three || one.0.iter().any(|(text, _)| takes_names(text))
-        });
-        depends.await.unwrap_or(true)
+    /// Whether what a command on a host does depends on its input.
+    pub async fn depends(&self, host: &str, text: &str) -> bool {
+        let (host, text) = (host.to_owned(), text.to_owned());
+        self.ask(move |request| input::depends(Some(&host), &text, request)).await.unwrap_or(true)
     }
 
     /// The policy and the inventory in force.

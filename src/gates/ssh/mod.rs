@@ -1,16 +1,13 @@
 //! The broker of ssh: the guard has the keys, and runs ssh for the agent's side.
 //!
-//! `options` and `hosts` read what a call asks for, `stated` states it as a bash command, and `judge` has it judged. `connections`
-//! are shared by calls, and `streams` connects a call with its caller. `sftp` and `push` read the protocols in which a call states
-//! what it does only while it runs.
+//! `options` and `hosts` read which host a call asks for, `gates::remote` what it does there, and `judge` has it judged. `connections`
+//! are shared by calls, and `streams` connects a call with its caller. `transfer` passes requests on that a call states only while
+//! it runs.
 
 mod connections;
 mod hosts;
 mod judge;
 mod options;
-mod push;
-mod sftp;
-pub mod stated;
 mod streams;
 mod transfer;
 
@@ -29,6 +26,8 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::gates::admission::Ticket;
+use crate::gates::remote::input::{self, Known, NO_COMMAND, Stdin, Takes, is_script, known, takes};
+use crate::gates::remote::{Work, work};
 use crate::guard::process::connections::{Stop, stopped};
 use crate::machine::environment::Environment;
 use crate::machine::link::frame;
@@ -39,7 +38,6 @@ use hosts::Destination;
 use judge::Judge;
 use opsctl_redact::stream::Stream;
 use options::Asked;
-use stated::{Stdin, Work};
 use streams::Output;
 use transfer::Transfer;
 
@@ -50,9 +48,6 @@ const MOST_OF_USER: usize = 150;
 /// The most scripts that are read at once.
 const MOST_SCRIPTS: usize = 16;
 
-/// The longest script in bytes: it becomes an argument.
-const LONGEST_SCRIPT: usize = 100_000;
-
 /// How long a script may take to arrive, with the wait for its turn.
 const SCRIPT_TIME: Duration = Duration::from_mins(1);
 
@@ -62,13 +57,6 @@ const SHORTEST_SECRET: usize = 6;
 /// The most bytes of arguments, and of what a caller states of its session. The system takes 128 KiB for a command.
 const ARGUMENTS: usize = 136 * 1024;
 const FACTS: usize = 64 * 1024;
-
-/// Why calls do not run.
-const NO_COMMAND: &str =
-    "it has no command, and no script on stdin: the broker opens no interactive shell; state the command";
-const TOO_LONG: &str =
-    "what is on stdin has more than 100 KB, with quotes; copy it to the host, and run it there";
-const DEPENDS: &str = "what the command does depends on its input: a shell with a script on stdin runs alone, as `ssh HOST bash -s`; otherwise write the input into the command, or give it none (`ssh -n`)";
 
 /// The exit code of ssh for failures of its own.
 const FAILED: u8 = 255;
@@ -199,61 +187,55 @@ impl Broker {
         let installation = judge.installation().await;
         let destination = hosts::find(&installation.inventory, &asked)?;
         let host = &destination.name;
-        let work = stated::work(host, &asked)?;
         let text = String::from_utf8_lossy(&asked.text()).into_owned();
+        let work = match (asked.is_subsystem, text.as_str()) {
+            (false, text) => work(text)?,
+            (true, "sftp") => Work::Sftp,
+            (true, other) => {
+                return Err(format!("the subsystem `{other}` is refused: the broker passes `sftp` only"));
+            }
+        };
         let has_stdin = has_stdin && !asked.no_stdin && asked.terminals < 2;
         let mut input = if has_stdin { Input::Passes } else { Input::Null };
         let command = match &work {
-            Work::Command if has_stdin && stated::with_script(&text, "").is_some() => {
-                let script = self.script(from).await?;
-                let runs = stated::with_script(&text, &script).unwrap_or_default();
-                if runs.trim().is_empty() || runs.starts_with('-') {
-                    return Err(NO_COMMAND.to_owned());
+            Work::Command if text.is_empty() && !has_stdin => return Err(NO_COMMAND.to_owned()),
+            Work::Command if has_stdin => {
+                let depends = !is_script(&text) && judge.depends(host, &text).await;
+                let takes = takes(&text, depends)?;
+                if takes == Takes::Data {
+                    input::command(Some(host), &text, Stdin::Plain)
+                } else {
+                    let Known { stated, runs, input: read } =
+                        known(Some(host), &text, self.script(from).await?)?;
+                    input = read.map_or(Input::Null, Input::Read);
+                    asked.command = vec![runs.into_bytes()];
+                    stated
                 }
-                if runs.len() > LONGEST_SCRIPT {
-                    return Err(TOO_LONG.to_owned());
-                }
-                input = Input::Null;
-                let command = stated::command(host, &runs, Stdin::Plain);
-                asked.command = vec![runs.into_bytes()];
-                command
             }
-            Work::Command if text.is_empty() => return Err(NO_COMMAND.to_owned()),
-            Work::Command if has_stdin && depends_on_stdin(host, &text, judge).await => {
-                if !stated::is_xargs(&text) {
-                    return Err(DEPENDS.to_owned());
-                }
-                let read = self.script(from).await?;
-                let command = stated::command(host, &text, Stdin::Script(&read));
-                input = Input::Read(read.into_bytes());
-                command
-            }
-            Work::Command => stated::command(host, &text, Stdin::Plain),
+            Work::Command => input::command(Some(host), &text, Stdin::Plain),
             Work::Transfer(stated) => {
-                let stated = stated.clone()?;
-                asked.command = stated.runs.map_or(asked.command, |runs| vec![runs.into_bytes()]);
-                stated.command
+                let command = input::command(Some(host), &stated.command, Stdin::Plain);
+                asked.command = stated.runs.clone().map_or(asked.command, |runs| vec![runs.into_bytes()]);
+                command
             }
+            Work::Fetch(repository) => format!("git ls-remote {host}:{repository}"),
             // Each of their requests is judged when it arrives.
-            Work::Push(_) | Work::Sftp => stated::command(host, "true", Stdin::Plain),
+            Work::Push(_) | Work::Sftp => input::command(Some(host), "true", Stdin::Plain),
         };
         let redacts = installation.policy.redact_output && work == Work::Command;
         let ticket = judge.admit(command).await?;
         Ok(Plan { asked, destination, work, input, ticket, redacts })
     }
 
-    /// Reads a script to its end. The error is a line for the caller.
-    async fn script(&self, from: &mut OwnedReadHalf) -> Result<String, String> {
+    /// Reads the input of a call to its end; `None` if it is too long. The error is a line for the caller.
+    async fn script(&self, from: &mut OwnedReadHalf) -> Result<Option<Vec<u8>>, String> {
         let read = async {
             let _place = self.scripts.acquire().await.map_err(io::Error::other)?;
-            streams::all_input(from, LONGEST_SCRIPT).await
+            streams::all_input(from, input::LONGEST).await
         };
         let script = timeout(SCRIPT_TIME, read).await;
         let script = script.map_err(|_| "the script on stdin did not arrive within a minute".to_owned())?;
-        let script = script.map_err(|error| format!("the script on stdin cannot be read ({error})"))?;
-        let script = String::from_utf8(script.ok_or(TOO_LONG)?).ok().filter(|script| !script.contains('\0'));
-        script
-            .ok_or_else(|| "the script on stdin is not text, so what it does cannot be determined".to_owned())
+        script.map_err(|error| format!("the script on stdin cannot be read ({error})"))
     }
 
     async fn run(
@@ -342,17 +324,10 @@ async fn passed(
         (Some(stdin), Input::Passes) => match work {
             Work::Sftp => transfer.requests(from, stdin).await?,
             Work::Push(repository) => transfer.push(repository, from, stdin).await?,
-            Work::Command | Work::Transfer(_) => streams::pass_input(from, stdin).await?,
+            Work::Command | Work::Fetch(_) | Work::Transfer(_) => streams::pass_input(from, stdin).await?,
         },
     }
     std::future::pending().await
-}
-
-/// Whether what a command does depends on what is on stdin: the reader compares none, what is not known, and names of a secret file.
-async fn depends_on_stdin(host: &str, text: &str, judge: &Judge<'_>) -> bool {
-    let names = "/etc/shadow /etc/shadow /etc/shadow /etc/shadow\n".repeat(8);
-    let inputs = [Stdin::Null, Stdin::Unknown, Stdin::Script(&names)];
-    judge.depends(inputs.map(|stdin| stated::command(host, text, stdin))).await
 }
 
 async fn reply(output: &Output, reply: &Reply) -> io::Result<()> {

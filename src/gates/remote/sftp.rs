@@ -6,7 +6,8 @@ use std::slice::Iter;
 
 use tokio::sync::oneshot;
 
-use super::stated::{quoted, upload};
+use super::transfers::upload;
+use opsctl_probe::health::quoted;
 
 /// The size of the length before each packet in bytes.
 pub const LENGTH: usize = 4;
@@ -20,7 +21,7 @@ const WRITES: u32 = 0x02 | 0x04 | 0x08 | 0x10;
 /// The most files that are open, and requests without an answer; the server has fewer.
 const MOST_OPEN: usize = 4096;
 
-/// The number of the requests of the broker itself.
+/// The number of the requests of the gate itself.
 pub const OWN: u32 = u32::MAX;
 
 /// The kinds of packets that have a name here.
@@ -65,7 +66,7 @@ pub enum Waits {
     Opens(String),
     /// This handle is not in use any more.
     Closes(Vec<u8>),
-    /// It has the real path that the broker itself has asked for.
+    /// It has the real path that the gate itself has asked for.
     Real(oneshot::Sender<Option<Vec<u8>>>),
 }
 
@@ -77,8 +78,8 @@ pub struct Files {
 }
 
 impl Files {
-    /// Reads a packet of the client, without its length, for a host, with the real paths of [`paths`] that the server knows.
-    pub fn request(&self, host: &str, packet: &[u8], real: &[Option<Vec<u8>>]) -> Request {
+    /// Reads a packet of the client, without its length, with the real paths of [`paths`] that the server knows.
+    pub fn request(&self, packet: &[u8], real: &[Option<Vec<u8>>]) -> Request {
         let mut reader = Reader { rest: packet, real: None };
         let kind = reader.byte().unwrap_or_default();
         if kind == INIT {
@@ -88,7 +89,7 @@ impl Files {
         // The answer to a number that is used twice could give a handle another path.
         let free = id.filter(|id| *id != OWN && !self.waiting.contains_key(id));
         let does = free.filter(|_| self.waiting.len() < MOST_OPEN && self.open.len() < MOST_OPEN);
-        let does = does.and_then(|_| self.does(host, kind, reader.rest, real));
+        let does = does.and_then(|_| self.does(kind, reader.rest, real));
         let (does, waits) = does.unwrap_or((Does::Unknown, Waits::Nothing));
         Request { id: id.unwrap_or_default(), does, waits: Some(waits) }
     }
@@ -125,7 +126,7 @@ impl Files {
         true
     }
 
-    fn does(&self, host: &str, kind: u8, rest: &[u8], real: &[Option<Vec<u8>>]) -> Option<(Does, Waits)> {
+    fn does(&self, kind: u8, rest: &[u8], real: &[Option<Vec<u8>>]) -> Option<(Does, Waits)> {
         let reader = || Reader { rest, real: None };
         let Some(mut command) = self.command(kind, &mut reader())? else {
             let waits =
@@ -136,7 +137,6 @@ impl Files {
         if really != command {
             command = format!("{command}; {really}");
         }
-        let command = format!("ssh {host} {}", quoted(&command));
         let waits = if kind == OPEN {
             Waits::Opens(Reader { rest, real: Some(real.iter()) }.path()?)
         } else {
@@ -318,7 +318,7 @@ mod tests {
     }
 
     fn does(kind: u8, parts: &[Vec<u8>]) -> Does {
-        let request = Files::default().request("ie01", &packet(kind, parts), &[]);
+        let request = Files::default().request(&packet(kind, parts), &[]);
         assert_eq!(request.id, 7);
         request.does
     }
@@ -330,35 +330,23 @@ mod tests {
     #[test]
     fn requests_are_stated_as_commands() {
         for (kind, parts, command) in [
-            (3, vec![text("/etc/x"), number(1), number(0)], r"ssh ie01 'cat '\''/etc/x'\'''"),
-            (
-                3,
-                vec![text("/etc/x"), number(0x1a), number(0)],
-                r"ssh ie01 'cp /tmp/opsctl-stream '\''/etc/x'\'''",
-            ),
-            (
-                3,
-                vec![text("/etc/x"), number(3), number(0)],
-                r"ssh ie01 'cp /tmp/opsctl-stream '\''/etc/x'\'''",
-            ),
+            (3, vec![text("/etc/x"), number(1), number(0)], "cat /etc/x"),
+            (3, vec![text("/etc/x"), number(0x1a), number(0)], "cp /tmp/opsctl-stream /etc/x"),
+            (3, vec![text("/etc/x"), number(3), number(0)], "cp /tmp/opsctl-stream /etc/x"),
             (
                 9,
                 vec![text("a b"), number(5), vec![0; 8], number(0o644)],
-                r"ssh ie01 'truncate -s 0 '\''a b'\''; chmod 644 '\''a b'\'''",
+                "truncate -s 0 'a b'; chmod 644 'a b'",
             ),
-            (13, vec![text("-rf")], r"ssh ie01 'rm '\''./-rf'\'''"),
-            (14, vec![text("/d"), number(0)], r"ssh ie01 'mkdir '\''/d'\'''"),
-            (
-                14,
-                vec![text("/d"), number(4), number(0o2777)],
-                r"ssh ie01 'mkdir '\''/d'\''; chmod 2777 '\''/d'\'''",
-            ),
+            (13, vec![text("-rf")], "rm ./-rf"),
+            (14, vec![text("/d"), number(0)], "mkdir /d"),
+            (14, vec![text("/d"), number(4), number(0o2777)], "mkdir /d; chmod 2777 /d"),
             (
                 3,
                 vec![text("/etc/x"), number(0x1a), number(4), number(0o104_755)],
-                r"ssh ie01 'cp /tmp/opsctl-stream '\''/etc/x'\''; chmod 4755 '\''/etc/x'\'''",
+                "cp /tmp/opsctl-stream /etc/x; chmod 4755 /etc/x",
             ),
-            (18, vec![text("/a"), text("/b")], r"ssh ie01 'mv '\''/a'\'' '\''/b'\'''"),
+            (18, vec![text("/a"), text("/b")], "mv /a /b"),
         ] {
             assert_eq!(does(kind, &parts), Does::Command(command.to_owned()));
         }
@@ -377,8 +365,8 @@ mod tests {
         ] {
             assert_eq!(does(kind, &parts), Does::Unknown, "{kind}");
         }
-        assert_eq!(Files::default().request("ie01", &[1, 0, 0, 0, 3], &[]).does, Does::Passes);
-        assert_eq!(Files::default().request("ie01", &[], &[]).does, Does::Unknown);
+        assert_eq!(Files::default().request(&[1, 0, 0, 0, 3], &[]).does, Does::Passes);
+        assert_eq!(Files::default().request(&[], &[]).does, Does::Unknown);
     }
 
     #[test]
@@ -387,15 +375,15 @@ mod tests {
             let packet = packet(kind, parts);
             assert_eq!(paths(&packet).len(), real.len());
             let real: Vec<_> = real.iter().map(|path| Some(path.as_bytes().to_vec())).collect();
-            Files::default().request("ie01", &packet, &real).does
+            Files::default().request(&packet, &real).does
         };
         let open = [text("/tmp/l/x"), number(1), number(0)];
-        let both = r"ssh ie01 'cat '\''/tmp/l/x'\''; cat '\''/etc/x'\'''";
+        let both = "cat /tmp/l/x; cat /etc/x";
         assert_eq!(real(3, &open, &["/etc/x"]), Does::Command(both.to_owned()));
-        let once = r"ssh ie01 'cat '\''/tmp/l/x'\'''";
+        let once = "cat /tmp/l/x";
         assert_eq!(real(3, &open, &["/tmp/l/x"]), Does::Command(once.to_owned()));
         let link = [text("../etc"), text("/tmp/l")];
-        let all = r"ssh ie01 'ln -s '\''../etc'\'' '\''/tmp/l'\''; ln -s '\''/etc'\'' '\''/tmp/l'\''; tar c -- '\''/etc'\''; tar x -C '\''/etc'\'''";
+        let all = "ln -s ../etc /tmp/l; ln -s /etc /tmp/l; tar c -- /etc; tar x -C /etc";
         assert_eq!(real(20, &link, &["/etc", "/tmp/l"]), Does::Command(all.to_owned()));
         assert_eq!(paths(&packet(20, &link)), [b"/tmp/../etc".to_vec(), b"/tmp/l".to_vec()]);
         let mut files = Files::default();
@@ -411,7 +399,7 @@ mod tests {
             |id: u32, kind: u8, parts: &[Vec<u8>]| [&[kind][..], &id.to_be_bytes(), &parts.concat()].concat();
         let mut files = Files::default();
         let passes = |files: &mut Files, packet: &[u8]| {
-            let Request { id, does, waits } = files.request("ie01", packet, &[]);
+            let Request { id, does, waits } = files.request(packet, &[]);
             if does != Does::Unknown {
                 files.passed(id, waits.unwrap());
             }
@@ -420,9 +408,9 @@ mod tests {
         let open = |id, path: &str| numbered(id, 3, &[text(path), number(1), number(0)]);
         let handle = |id| numbered(id, 102, &[text("h0")]);
         let change = |id| numbered(id, 10, &[text("h0"), number(4), number(0o4755)]);
-        let chmod = Does::Command(r"ssh ie01 'chmod 4755 '\''/etc/x'\'''".to_owned());
+        let chmod = Does::Command("chmod 4755 /etc/x".to_owned());
         passes(&mut files, &open(1, "/etc/x"));
-        // A number that is in use, and that of the broker.
+        // A number that is in use, and that of the gate.
         assert_eq!(passes(&mut files, &open(1, "/tmp/x")), Does::Unknown);
         assert_eq!(passes(&mut files, &open(OWN, "/tmp/x")), Does::Unknown);
         files.answer(&handle(1));

@@ -1,0 +1,246 @@
+//! What a command on a host reads from stdin, where that decides what it does.
+
+use super::transfers::{HERE, TRANSFERS, words};
+use crate::guard::explain::explain;
+use crate::machine::request::Request;
+use opsctl_policy::model::records::event::{HookCall, ToolCall};
+use opsctl_probe::health::quoted;
+use opsctl_reader::terms::effect::Effect;
+
+/// The longest input that is read before a command runs, in bytes: a script becomes an argument.
+pub const LONGEST: usize = 100_000;
+
+/// Why commands do not run.
+pub const NO_COMMAND: &str =
+    "it has no command, and no script on stdin: no interactive shell is opened; state the command";
+const TOO_LONG: &str =
+    "what is on stdin has more than 100 KB, with quotes; copy it to the host, and run it there";
+const DEPENDS: &str = "what the command does depends on its input: a shell with a script on stdin runs alone, as `ssh HOST bash -s`; otherwise write the input into the command, or give it none (`ssh -n`)";
+
+/// What stdin of the command is.
+#[derive(Debug, Clone, Copy)]
+pub enum Stdin<'a> {
+    /// As of a command without redirection.
+    Plain,
+    /// Empty.
+    Null,
+    /// Data that is not known.
+    Unknown,
+    /// A script, which has been read.
+    Script(&'a str),
+}
+
+/// What a command takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// A script, which it runs.
+    Script,
+    /// Data that decides what it does.
+    Arguments,
+    /// Data that decides nothing, or no data.
+    Data,
+}
+
+/// A command whose input has been read.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Known {
+    /// The bash text that does the same.
+    pub stated: String,
+    /// What runs.
+    pub runs: String,
+    /// Its input; `None`: that of the client, or none if it is in what runs.
+    pub input: Option<Vec<u8>>,
+}
+
+/// What a command takes. The error is a line for the client.
+pub fn takes(text: &str, depends: bool) -> Result<Takes, String> {
+    if is_script(text) {
+        Ok(Takes::Script)
+    } else if !depends {
+        Ok(Takes::Data)
+    } else if words(text).is_some_and(|words| words.first() == Some(&"xargs")) {
+        // Nothing else reads what is on stdin.
+        Ok(Takes::Arguments)
+    } else {
+        Err(DEPENDS.to_owned())
+    }
+}
+
+/// A command on a host with the input that it takes. The error is a line for the client.
+pub fn known(host: Option<&str>, text: &str, input: Option<Vec<u8>>) -> Result<Known, String> {
+    let input = String::from_utf8(input.ok_or(TOO_LONG)?).ok().filter(|input| !input.contains('\0'));
+    let input = input.ok_or("the script on stdin is not text, so what it does cannot be determined")?;
+    let Some(runs) = with_script(text, &input) else {
+        let stated = command(host, text, Stdin::Script(&input));
+        return Ok(Known { stated, runs: text.to_owned(), input: Some(input.into_bytes()) });
+    };
+    if runs.trim().is_empty() || runs.starts_with('-') {
+        return Err(NO_COMMAND.to_owned());
+    }
+    if runs.len() > LONGEST {
+        return Err(TOO_LONG.to_owned());
+    }
+    Ok(Known { stated: command(host, &runs, Stdin::Plain), runs, input: None })
+}
+
+/// Whether what a command does depends on its input: what the reader finds differs between none, what is not known, and names of a
+/// secret file.
+pub fn depends(host: Option<&str>, text: &str, request: &Request) -> bool {
+    let names = "/etc/shadow /etc/shadow /etc/shadow /etc/shadow\n".repeat(8);
+    let inputs = [Stdin::Null, Stdin::Unknown, Stdin::Script(&names)];
+    let [one, two, three] = inputs.map(|stdin| found(host, &command(host, text, stdin), request));
+    one != two || two != three || one.0.iter().any(|(part, _)| takes_names(part))
+}
+
+/// What the reader finds of a command on a host: its parts there, with their effects, and the numbers of actions, objections and
+/// complaints.
+fn found(
+    host: Option<&str>,
+    command: &str,
+    request: &Request,
+) -> (Vec<(String, Effect)>, usize, usize, Vec<String>) {
+    let tool = ToolCall { command: Some(command.to_owned()), ..ToolCall::default() };
+    let call = HookCall::default();
+    let explanation = explain(&call, &tool, request, true);
+    let complaints = explanation.complaints.iter().map(ToString::to_string).collect();
+    let objections = explanation.acting.as_ref().map_or(0, |acting| acting.objections.len());
+    let actions = explanation.actions().len();
+    let is_there = |text: &str, is_elsewhere: bool| match host {
+        Some(_) => is_elsewhere,
+        // Not what states the input.
+        None => !text.contains(HERE) && !text.trim_start().starts_with('<'),
+    };
+    let parts = explanation.effects.into_iter();
+    let parts = parts.filter(|part| is_there(&part.text, !part.whereabouts.is_empty()));
+    (parts.map(|part| (part.text, part.effect)).collect(), actions, objections, complaints)
+}
+
+/// The command on a host, as an agent would write it; without a host, on this one.
+pub fn command(host: Option<&str>, text: &str, stdin: Stdin<'_>) -> String {
+    let words = match host {
+        Some(host) if text.is_empty() => format!("ssh {host}"),
+        Some(host) => format!("ssh {host} {}", quoted(text)),
+        None if matches!(stdin, Stdin::Plain) => text.to_owned(),
+        None => format!("{{ {text}\n}}"),
+    };
+    match stdin {
+        Stdin::Plain => words,
+        Stdin::Null => format!("{words} </dev/null"),
+        Stdin::Unknown => format!("cat {HERE} | {words}"),
+        Stdin::Script(script) => {
+            let mut end = "END".to_owned();
+            while script.contains(&end) {
+                end.push('_');
+            }
+            let last = if script.ends_with('\n') { "" } else { "\n" };
+            format!("{words} <<'{end}'\n{script}{last}{end}\n")
+        }
+    }
+}
+
+/// Whether a command is a shell that runs what is on stdin.
+pub fn is_script(text: &str) -> bool {
+    with_script(text, "").is_some()
+}
+
+/// The command that runs a script as an argument, if a command is a shell that reads it from stdin. A script on stdin could read
+/// a part of itself.
+fn with_script(text: &str, script: &str) -> Option<String> {
+    let words = words(text)?;
+    let (sudo, rest) = words.split_at_checked(words.iter().take_while(|word| **word == "sudo").count())?;
+    let Some((shell, rest)) = rest.split_first() else {
+        return sudo.is_empty().then(|| script.to_owned());
+    };
+    if !["bash", "sh", "/bin/bash", "/bin/sh", "/usr/bin/bash", "/usr/bin/sh"].contains(shell)
+        || sudo.len() > 1
+    {
+        return None;
+    }
+    let count = rest.iter().take_while(|word| word.starts_with('-') && **word != "--").count();
+    let (options, arguments) = rest.split_at_checked(count)?;
+    let mut letters: String = options.iter().flat_map(|word| word.chars().skip(1)).collect();
+    let takes_arguments = letters.contains('s');
+    letters.retain(|letter| letter != 's');
+    let arguments = arguments.strip_prefix(&["--"]).unwrap_or(arguments);
+    if !letters.chars().all(|letter| "eux".contains(letter)) || !(takes_arguments || arguments.is_empty()) {
+        return None;
+    }
+    let sudo = if sudo.is_empty() { "" } else { "sudo " };
+    let arguments: String = arguments.iter().map(|word| format!(" {word}")).collect();
+    Some(format!("{sudo}{shell} -{letters}c {} {shell}{arguments}", quoted(script)))
+}
+
+/// Whether a command, as people read it, may read files whose names are on stdin.
+fn takes_names(part: &str) -> bool {
+    let mut words = part.split_whitespace();
+    let program = words.next().and_then(|program| program.rsplit('/').next()).unwrap_or_default();
+    let listed = TRANSFERS.names.get(program);
+    listed.is_some_and(|marks| {
+        marks.is_empty() || words.any(|word| marks.iter().any(|mark| word.contains(mark.as_str())))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_commands_of_the_corpus_act_on_a_host_as_here() {
+        use opsctl_reader::actions::read_command_on;
+        use opsctl_reader::catalogue::Catalogue;
+
+        let acts = |command: &str| read_command_on(command, None, Catalogue::default(), None).actions.len();
+        let (mut rows, mut wrong) = (0, Vec::new());
+        for file in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus")).unwrap() {
+            let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+            for line in text.lines() {
+                let row: serde_json::Value = serde_json::from_str(line).unwrap();
+                let text = row["command"].as_str().unwrap();
+                // A command on a host has no files of this machine and no arguments.
+                if row.get("files").is_none() && !["$1", "$@", "$#"].iter().any(|words| text.contains(words))
+                {
+                    rows += 1;
+                    let script = with_script("bash -s", text).unwrap();
+                    let script = command(Some("ie01"), &script, Stdin::Plain);
+                    let stated =
+                        [command(Some("ie01"), text, Stdin::Plain), script].map(|command| acts(&command));
+                    if stated.iter().any(|found| *found < acts(text)) {
+                        wrong.push(format!("{text}: {} here, {stated:?} there", acts(text)));
+                    }
+                }
+            }
+        }
+        assert!(rows > 500 && wrong.is_empty(), "{} of {rows}:\n{}", wrong.len(), wrong.join("\n"));
+    }
+
+    #[test]
+    fn a_script_runs_as_an_argument_of_the_shell_that_would_read_it() {
+        for (text, runs) in [
+            ("", Some("x y")),
+            ("bash", Some("bash -c 'x y' bash")),
+            ("bash -s", Some("bash -c 'x y' bash")),
+            ("bash -eu -s -- a 'b c'", Some("bash -euc 'x y' bash a 'b c'")),
+            ("sudo sh -s a", Some("sudo sh -c 'x y' sh a")),
+            ("bash; bash", None),
+            ("bash file", None),
+            ("bash -i", None),
+            ("cat | bash", None),
+            ("head -c 9; bash", None),
+            ("/tmp/bash", None),
+            ("sudo", None),
+            ("docker exec -i x sh", None),
+        ] {
+            assert_eq!(with_script(text, "x y").as_deref(), runs, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_script_cannot_end_its_own_statement() {
+        let text = command(Some("ie01"), "bash -s", Stdin::Script("echo END\nEND\nEND_\nreboot"));
+        assert!(
+            text.starts_with("ssh ie01 'bash -s' <<'END__'\n") && text.ends_with("reboot\nEND__\n"),
+            "{text}"
+        );
+        assert_eq!(command(Some("ie01"), "echo 'a'", Stdin::Null), r"ssh ie01 'echo '\''a'\''' </dev/null");
+    }
+}
