@@ -1,9 +1,10 @@
 //! Checks that this user reaches servers through a guard only: what it may read or open on this side.
 
 use std::fs::{File, read_dir};
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{Access, access};
 
@@ -30,6 +31,9 @@ const CLUSTER_KEYS: [&str; 5] = ["client-key", "token", "password", "exec:", "au
 /// The longest file that is searched, in bytes.
 const LONGEST: u64 = 256 * 1024;
 
+/// How long an engine may take to answer.
+const WAIT: Duration = Duration::from_secs(3);
+
 /// A finding for each way to a server that passes by the guard.
 pub fn checks(examined: &Examined<'_>) -> Vec<Outcome> {
     if examined.environment.guard.is_none() {
@@ -38,7 +42,8 @@ pub fn checks(examined: &Examined<'_>) -> Vec<Outcome> {
     let problems = [private_keys(), key_agents(), program(&examined.opsctl), engines(), clusters()];
     let problems: Vec<Outcome> = problems.into_iter().flatten().map(Err).collect();
     if problems.is_empty() {
-        vec![Ok("none: this user reaches servers through the guard".to_owned())]
+        let engine = engine_gate().map(|found| format!("; {found}")).unwrap_or_default();
+        vec![Ok(format!("none: this user reaches servers through the guard{engine}"))]
     } else {
         problems
     }
@@ -92,6 +97,23 @@ fn engines() -> Option<Problem> {
         "this user can use a container engine",
         "do not mount its socket on this side; a gate of the guard can pass requests on",
     )
+}
+
+/// What a gate before an engine answers; `None` without a gate.
+fn engine_gate() -> Option<String> {
+    let host = std::env::var("DOCKER_HOST").ok()?;
+    let asked = UnixStream::connect(host.strip_prefix("unix://")?).and_then(|mut gate| {
+        let mut answer = String::new();
+        gate.set_read_timeout(Some(WAIT))?;
+        gate.write_all(b"GET /_ping HTTP/1.1\r\nHost: engine\r\nConnection: close\r\n\r\n")?;
+        gate.take(LONGEST).read_to_string(&mut answer).map(|_| answer)
+    });
+    let why = match asked {
+        Ok(answer) if answer.starts_with("HTTP/1.1 200 ") => return Some("its engine answers".to_owned()),
+        Ok(answer) => answer.lines().last().unwrap_or_default().to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Some(format!("its engine does not answer ({why}): see ENGINE_SOCKET and ENGINE_GID in .env"))
 }
 
 fn clusters() -> Option<Problem> {
