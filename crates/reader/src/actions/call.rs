@@ -164,7 +164,11 @@ impl<'a> Call<'a> {
                 Named::One(all @ ("*" | "*.service")) => self.on_everything(family, &format!("'{all}'")),
                 Named::One(written) => {
                     let name = clean(written);
-                    let target = if name.is_empty() { Target::Unknown } else { target(name.to_owned()) };
+                    // A shell turns a pattern into the names of files, which may be those of containers.
+                    let is_pattern = matches!(family, Family::Container | Family::Compose)
+                        && name.contains(['*', '?', '[']);
+                    let is_unknown = name.is_empty() || is_pattern;
+                    let target = if is_unknown { Target::Unknown } else { target(name.to_owned()) };
                     self.action(family, target, self.evidence(name))
                 }
                 Named::Matching(part) => {
