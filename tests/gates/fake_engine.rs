@@ -34,7 +34,7 @@ pub struct FakeEngine {
 }
 
 impl FakeEngine {
-    fn listen(path: PathBuf, names: Vec<&'static str>) -> Self {
+    pub fn listen(path: PathBuf, names: Vec<&'static str>) -> Self {
         let engine = Self { received: Arc::default(), names: Arc::new(names) };
         let (listener, own) = (UnixListener::bind(path).unwrap(), engine.clone());
         std::thread::spawn(move || {

@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod engine;
+mod engine_of_a_host;
 mod fake_engine;
 #[path = "../support/guard_process.rs"]
 mod guard_process;

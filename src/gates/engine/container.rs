@@ -35,10 +35,10 @@ pub struct Container {
 
 impl Container {
     /// Reads the answer to `GET /containers/NAME/json`; `None` if it is not understood.
-    pub fn read(json: Value, inventory: &Inventory) -> Option<Self> {
+    pub fn read(json: Value, inventory: &Inventory, host: Option<&str>) -> Option<Self> {
         let id = json.get("Id")?.as_str()?.to_owned();
         let name = json.get("Name")?.as_str()?.trim_start_matches('/').to_owned();
-        let (word, is_listed) = word(&id, &name, json.pointer("/Config/Labels"), inventory)?;
+        let (word, is_listed) = word(&id, &name, json.pointer("/Config/Labels"), (inventory, host))?;
         Some(Self { id, name, word, is_listed, json })
     }
 
@@ -72,11 +72,16 @@ impl Container {
     }
 }
 
-/// The name by which hosts.yaml knows a container, and whether it lists it. `None` if the name is not that of a container.
-pub fn word(id: &str, name: &str, labels: Option<&Value>, inventory: &Inventory) -> Option<(String, bool)> {
+/// The name by which hosts.yaml knows a container of a host, and whether it lists it. `None` if the name is not that of a container.
+pub fn word(
+    id: &str,
+    name: &str,
+    labels: Option<&Value>,
+    (inventory, host): (&Inventory, Option<&str>),
+) -> Option<(String, bool)> {
     let label = |label: &str| labels.and_then(|labels| labels.get(label)?.as_str()).unwrap_or_default();
     let described = Described::read(&format!("{id}|{name}|{}", LABELS.map(label).join("|")))?;
-    let identify = |target: &Target, form| inventory.identify(target, form, None, None);
+    let identify = |target: &Target, form| inventory.identify(target, form, host, None);
     let listed = described.targets().into_iter().find_map(|(target, form)| {
         let Identity::Listed(services) = identify(&target, form) else { return None };
         let own = target.name().unwrap_or(name);

@@ -54,7 +54,7 @@ impl Engine {
         let last = replaces.map(|(_, last)| last).or(name);
         let labels = body.get("Labels").or_else(|| body.get("labels"));
         let inventory = self.inventory().await?;
-        let word = container::word(NO_ID, last.unwrap_or(UNNAMED), labels, &inventory);
+        let word = container::word(NO_ID, last.unwrap_or(UNNAMED), labels, (&inventory, self.host()));
         let (word, is_listed) =
             word.ok_or_else(|| Refusal::forbidden("the name of the container is not valid"))?;
         let old = self.before(call, last).await?;

@@ -1,6 +1,5 @@
 //! Judges requests to an engine.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes, to_bytes};
@@ -24,6 +23,7 @@ use crate::gates::peer;
 use crate::gates::proxy::request::{Asked, Ended, Judge, Pass, Peer, Refusal, Rewrite};
 use crate::gates::proxy::target::Target;
 use crate::gates::proxy::upstream::Upstream;
+use crate::gates::remote::input::{self, Stdin};
 use crate::guard::process::socket::peers::Peers;
 use crate::machine::environment::Environment;
 use crate::machine::installation;
@@ -45,7 +45,7 @@ pub struct Engine {
     peers: Peers,
     user: Option<u32>,
     only_listed: bool,
-    socket: PathBuf,
+    host: Option<String>,
     /// The requests that it knows.
     pub table: Table,
     /// What it keeps of requests.
@@ -71,8 +71,8 @@ impl Judge for Engine {
             Err(refusal) if refusal.status == StatusCode::FORBIDDEN && self.watches() => {
                 // No rule objects to it, but the gate does not know it.
                 let url = format!("http://localhost{}", asked.target.path());
-                let socket = self.socket.display().to_string();
-                let words = ["curl", "--unix-socket", &socket, "-X", asked.method.as_str(), &url];
+                let words =
+                    ["curl", "--unix-socket", "/var/run/docker.sock", "-X", asked.method.as_str(), &url];
                 let words = words.map(str::to_owned);
                 Ok(self.admitted(uid, &line(&words)).await?.1)
             }
@@ -91,24 +91,29 @@ impl Judge for Engine {
 }
 
 impl Engine {
-    /// The judge of a gate before the engine at this socket. `user` is whose sessions clients with certificates belong to.
+    /// The judge of a gate before this engine, which is that of a host of hosts.yaml, or of this machine.
     pub fn new(
         environment: Arc<Environment>,
-        socket: PathBuf,
-        user: Option<u32>,
-        only_listed: bool,
+        own: Arc<Upstream>,
+        host: Option<String>,
     ) -> Result<Self, String> {
         Ok(Self {
             environment,
             peers: Peers::of_process(),
-            user,
-            only_listed,
+            user: None,
+            only_listed: false,
+            host,
             table: Table::built_in()?,
             memory: Arc::default(),
-            own: Upstream::unix(socket.clone()),
-            socket,
+            own,
             turns: Semaphore::new(MOST_TURNS),
         })
+    }
+
+    /// With limits: `user` is whose sessions clients with certificates belong to.
+    #[must_use]
+    pub fn limited(self, user: Option<u32>, only_listed: bool) -> Self {
+        Self { user, only_listed, ..self }
     }
 
     async fn decide(&self, asked: &mut Asked, uid: u32) -> Result<Pass, Refusal> {
@@ -120,6 +125,11 @@ impl Engine {
             }
             does => self.read(asked, &call, matches!(does, Does::Redacted)).await,
         }
+    }
+
+    /// The host of the engine, if it is one of hosts.yaml.
+    pub fn host(&self) -> Option<&str> {
+        self.host.as_deref()
     }
 
     /// Whether the gate only records what it would refuse.
@@ -273,7 +283,7 @@ impl Engine {
         }
         let Some(json) = self.state(call, &["containers", name, "json"]).await? else { return Ok(None) };
         let inventory = self.inventory().await?;
-        let container = Container::read(json, &inventory);
+        let container = Container::read(json, &inventory, self.host.as_deref());
         container.map(Some).ok_or_else(|| unanswered("its description of a container is not understood"))
     }
 
@@ -318,7 +328,8 @@ impl Engine {
         let failed =
             |_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "opsctl: the request could not be judged");
         let turn = self.turns.acquire().await.map_err(|_| unanswered("the gate ends"))?;
-        let (environment, command) = (Arc::clone(&self.environment), text.to_owned());
+        let (environment, command) =
+            (Arc::clone(&self.environment), input::command(self.host.as_deref(), text, Stdin::Plain));
         let admission = spawn_blocking(move || {
             let request = peer::request(SessionFacts::default(), uid, &environment);
             admission::admit(Gate::Engine, &command, &request)

@@ -5,7 +5,7 @@
 mod calls;
 mod container;
 mod creation;
-mod judge;
+pub mod judge;
 mod memory;
 mod table;
 mod veil;
@@ -74,8 +74,8 @@ impl Gate {
             }
         };
         let upstream = Upstream::unix(settings.engine.clone());
-        let engine = Engine::new(environment, settings.engine, settings.user, settings.only_listed)
-            .map_err(io::Error::other)?;
+        let engine = Engine::new(environment, Arc::clone(&upstream), None).map_err(io::Error::other)?;
+        let engine = engine.limited(settings.user, settings.only_listed);
         Ok(Self { listener, engine, upstream })
     }
 

@@ -36,5 +36,5 @@ fn is_listed(container: &Value, inventory: &Inventory) -> bool {
     let id = container.get("Id").and_then(Value::as_str).unwrap_or_default();
     let names = container.get("Names").and_then(Value::as_array);
     let name = names.and_then(|names| names.first()?.as_str()).unwrap_or_default().trim_start_matches('/');
-    word(id, name, container.get("Labels"), inventory).is_some_and(|(_, is_listed)| is_listed)
+    word(id, name, container.get("Labels"), (inventory, None)).is_some_and(|(_, is_listed)| is_listed)
 }

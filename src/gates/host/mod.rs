@@ -34,7 +34,8 @@ pub fn serve(text: &str, request: &Request) -> Result<u8, String> {
         Work::Transfer(Stated { command, runs }) => {
             Known { stated: command, runs: runs.unwrap_or_else(|| text.to_owned()), input: None }
         }
-        Work::Command | Work::Push(_) => {
+        // The rules deny an engine without a gate before it.
+        Work::Command | Work::Push(_) | Work::Engine => {
             let depends = !is_script(text) && depends(None, text, request);
             match takes(text, depends)? {
                 Takes::Data => as_sent(text.to_owned()),

@@ -91,8 +91,7 @@ pub async fn serve<J: Judge>(
     upstream: Arc<Upstream>,
     stop: watch::Receiver<bool>,
 ) -> io::Result<()> {
-    let finishing = Arc::new(Semaphore::new(MOST_FINISHED as usize));
-    let shared = Arc::new(Shared { judge, upstream, stop: stop.clone(), finishing: Arc::clone(&finishing) });
+    let Streams(shared) = Streams::new(judge, upstream, stop.clone());
     let slots = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     let mut connections = JoinSet::new();
     loop {
@@ -111,8 +110,24 @@ pub async fn serve<J: Judge>(
         while connections.try_join_next().is_some() {}
     }
     connections.shutdown().await;
-    let _ = timeout(LAST_ANSWERS, finishing.acquire_many(MOST_FINISHED)).await;
+    let _ = timeout(LAST_ANSWERS, shared.finishing.acquire_many(MOST_FINISHED)).await;
     Ok(())
+}
+
+/// A gate whose connections are those of another protocol.
+pub struct Streams<J>(Arc<Shared<J>>);
+
+impl<J: Judge> Streams<J> {
+    /// A gate before a server, until `stop` changes.
+    pub fn new(judge: J, upstream: Arc<Upstream>, stop: watch::Receiver<bool>) -> Self {
+        let finishing = Arc::new(Semaphore::new(MOST_FINISHED as usize));
+        Self(Arc::new(Shared { judge, upstream, stop, finishing }))
+    }
+
+    /// Serves a connection until it ends.
+    pub async fn serve(&self, stream: impl Io + 'static, peer: Peer) {
+        requests(stream, peer, Arc::clone(&self.0), true).await;
+    }
 }
 
 /// Serves a connection. An error concerns this connection only.

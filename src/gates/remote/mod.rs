@@ -24,6 +24,8 @@ pub enum Work {
     Push(String),
     /// It opens files with the protocol of sftp.
     Sftp,
+    /// It speaks to the container engine of the host.
+    Engine,
 }
 
 /// What a command of a client does. The error is a line for the client.
@@ -38,6 +40,7 @@ pub fn work(text: &str) -> Result<Work, String> {
         [program, "--server", rest @ ..] if is_named(program, "rsync") => {
             Work::Transfer(rsync(program, rest)?)
         }
+        ["docker" | "podman", "system", "dial-stdio"] => Work::Engine,
         ["git-upload-pack", path] | ["git", "upload-pack", path] => Work::Fetch((*path).to_owned()),
         ["git-upload-archive", ..] | ["git", "upload-archive", ..] => {
             let why = "`git archive` of another host is refused: the configuration of the repository states programs that it runs; clone the repository";
@@ -96,6 +99,7 @@ mod tests {
         for text in ["/usr/lib/openssh/sftp-server", "internal-sftp"] {
             assert_eq!(stated(text), Work::Sftp);
         }
+        assert_eq!(stated("docker system dial-stdio"), Work::Engine);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! it runs.
 
 mod connections;
+mod engines;
 mod hosts;
 mod judge;
 mod options;
@@ -34,6 +35,7 @@ use crate::machine::link::frame;
 use crate::machine::link::message::{Reply, SessionFacts};
 use crate::machine::link::stream::Kind;
 use connections::Connections;
+use engines::Engines;
 use hosts::Destination;
 use judge::Judge;
 use opsctl_redact::stream::Stream;
@@ -64,7 +66,8 @@ const FAILED: u8 = 255;
 /// The broker.
 #[derive(Debug)]
 pub struct Broker {
-    connections: Connections,
+    connections: Arc<Connections>,
+    engines: Engines,
     calls: Semaphore,
     of_users: Mutex<HashMap<u32, Arc<Semaphore>>>,
     scripts: Semaphore,
@@ -73,7 +76,8 @@ pub struct Broker {
 impl Default for Broker {
     fn default() -> Self {
         Self {
-            connections: Connections::default(),
+            connections: Arc::default(),
+            engines: Engines::default(),
             calls: Semaphore::new(MOST_CALLS),
             of_users: Mutex::default(),
             scripts: Semaphore::new(MOST_SCRIPTS),
@@ -159,7 +163,7 @@ impl Broker {
         };
         reply(&output, &Reply::Runs).await?;
         tokio::select! {
-            ran = self.run(plan, &judge, (&mut from, &output)) => ran,
+            ran = self.run(plan, &judge, (&mut from, &output), stop.clone()) => ran,
             () = streams::gone(caller) => Ok(()),
             () = stopped(stop) => {
                 output.send(Kind::Stderr, b"opsctl: the guard ends\r\n").await?;
@@ -220,7 +224,7 @@ impl Broker {
             }
             Work::Fetch(repository) => format!("git ls-remote {host}:{repository}"),
             // Each of their requests is judged when it arrives.
-            Work::Push(_) | Work::Sftp => input::command(Some(host), "true", Stdin::Plain),
+            Work::Push(_) | Work::Sftp | Work::Engine => input::command(Some(host), "true", Stdin::Plain),
         };
         let redacts = installation.policy.redact_output && work == Work::Command;
         let ticket = judge.admit(command).await?;
@@ -243,8 +247,17 @@ impl Broker {
         plan: Plan,
         judge: &Judge<'_>,
         (from, output): (&mut OwnedReadHalf, &Output),
+        stop: Stop,
     ) -> io::Result<()> {
         let Plan { asked, destination, work, input, ticket, redacts } = plan;
+        if work == Work::Engine {
+            let words: Vec<Vec<u8>> = asked.text().split(|byte| *byte == b' ').map(<[u8]>::to_vec).collect();
+            let gate = self.engines.gate((&destination, &words), &self.connections, judge.own, stop);
+            let gate = gate.map_err(io::Error::other)?;
+            engines::serve(&gate, judge.uid, (from, output)).await?;
+            judge.settle(ticket, 0).await;
+            return output.send(Kind::Exit, &[0]).await;
+        }
         let place = match self.connections.place(&destination).await {
             Ok(place) => place,
             Err(error) => {
@@ -324,7 +337,9 @@ async fn passed(
         (Some(stdin), Input::Passes) => match work {
             Work::Sftp => transfer.requests(from, stdin).await?,
             Work::Push(repository) => transfer.push(repository, from, stdin).await?,
-            Work::Command | Work::Fetch(_) | Work::Transfer(_) => streams::pass_input(from, stdin).await?,
+            Work::Command | Work::Engine | Work::Fetch(_) | Work::Transfer(_) => {
+                streams::pass_input(from, stdin).await?;
+            }
         },
     }
     std::future::pending().await
