@@ -5,6 +5,7 @@ use crate::guard::approval::statement::is_answer_to;
 use crate::guard::asking::{ClientCall, LastWords, subject};
 use crate::guard::explain::{Explanation, explain};
 use crate::guard::judge::{Ending, Judgement, judge};
+use crate::guard::looks::before;
 use crate::guard::{audit, recording};
 use crate::hooks::events::post_tool_use;
 use crate::machine::client::release::Asking;
@@ -81,6 +82,7 @@ pub fn admit(gate: Gate, command: &str, request: &Request) -> Admission {
         return Admission::Passes(Ticket::default());
     }
     acting.gate = Some(gate);
+    before::note(&mut acting, request);
     let client = ClientCall { digest: &|| None, words: LastWords::new(&|| None), asking: &|| Asking::Cannot };
     let Judgement { verdict, unrecorded, .. } =
         judge(&mut acting, Ending::Commit(&client), request, &mut warnings);

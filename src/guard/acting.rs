@@ -50,6 +50,8 @@ pub struct ActingCall<'a> {
     pub shown: Option<String>,
     /// The gate that it is a request to; `None` for a call of the client.
     pub gate: Option<Gate>,
+    /// The states before its actions, and the commands that return to them.
+    pub before: String,
     /// When the call is judged.
     pub now: DateTime<Utc>,
 }
@@ -109,6 +111,7 @@ impl<'a> ActingCall<'a> {
             changing,
             shown: None,
             gate: None,
+            before: String::new(),
             now: request.now,
             known: engines.into_known(),
         }

@@ -52,6 +52,7 @@ pub fn record(
             reason: &reason,
             effect: acting.effect,
             took: Some(request.started.elapsed()),
+            undo: &acting.before,
         },
         acting.now,
     )

@@ -10,11 +10,12 @@ pub mod explain;
 pub mod failures;
 pub mod judge;
 pub mod kept;
+pub mod looks;
 pub mod lost;
 pub mod outage;
 pub mod process;
 pub mod recording;
 pub mod screen;
 pub mod spending;
-pub mod survey;
+
 pub mod verification;

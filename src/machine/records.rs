@@ -10,10 +10,20 @@ use super::environment::Environment;
 use super::guard_link;
 use super::unreported::{self, Unreported};
 use crate::machine::link::message::RecordCall;
+use opsctl_ledger::records::decisions::Which;
 use opsctl_ledger::sessions::client_runs::WaitingRun;
 use opsctl_ledger::{Ledger, LedgerError, Location, Open, Result, Source};
 use opsctl_policy::model::records::event::NewEvent;
 use opsctl_policy::model::rights::policy::Tier;
+
+/// The most decisions of a session that are read for what can be undone.
+const MOST_BEFORE: u32 = 200;
+
+/// The states before what a session has done, and the commands that return to them. A ledger that cannot be read states none.
+pub fn before(environment: &Environment, session: &str, now: DateTime<Utc>) -> Vec<String> {
+    let lines = record(environment, RecordCall::Before(session.to_owned()), now).unwrap_or_default();
+    serde_json::from_value(lines).unwrap_or_default()
+}
 
 /// Records through the guard, if there is one, otherwise in the ledger. Returns the value of the record; null for none.
 pub fn record(environment: &Environment, call: RecordCall, now: DateTime<Utc>) -> Result<Value> {
@@ -67,6 +77,12 @@ pub fn perform(
             })?;
         }
         RecordCall::Reported(session) => Ledger::write(location, |change| change.note_report(&session, now))?,
+        RecordCall::Before(session) => {
+            let which = Which { session: Some(&session), verdict: Some("allow"), ..Which::default() };
+            let decisions = Ledger::read_at(location, |ledger| ledger.decisions(which, MOST_BEFORE))?;
+            let lines = decisions.iter().rev().filter_map(|decision| decision.undo.as_deref());
+            return Ok(json!(lines.flat_map(str::lines).collect::<Vec<_>>()));
+        }
         RecordCall::VerifierDue { row } => {
             let session = session_of(location, row)?;
             let due = session.map(|session| verifier::is_due(environment, &session)).transpose()?;

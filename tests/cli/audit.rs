@@ -1,5 +1,7 @@
 //! `opsctl audit` and `stats`: decisions, and durations of hooks.
 
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::{Value, json};
 
 use crate::sandbox::{Sandbox, denied, passes};
@@ -256,4 +258,37 @@ fn the_audit_is_exported_in_three_formats() {
         events.iter().map(|it| (&it["class_uid"], &it["action_id"], &it["metadata"]["uid"])).collect();
     assert_eq!(shown[2], (&json!(1007), &json!(2), &json!("3")));
     assert_eq!(events[0]["process"]["cmd_line"], "PASSWORD=[redacted] docker restart adguardhome");
+}
+
+/// A stand-in for docker: it states that a container runs, and what it was asked.
+const DOCKER: &str = "#!/bin/sh\necho \"docker $*\" >>asked\n[ \"$1\" = inspect ] && echo running\nexit 0\n";
+
+#[test]
+fn the_state_before_an_action_is_recorded_with_the_command_that_returns_to_it() {
+    let sandbox = Sandbox::new();
+    let docker = sandbox.write("bin/docker", DOCKER);
+    std::fs::set_permissions(docker, PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", sandbox.path("bin").display(), std::env::var("PATH").unwrap());
+    let sandbox = sandbox.with("PATH", &path).with("CLAUDEOPS_TIER", "2");
+    sandbox.write("hosts.yaml", "services: {jellyfin: {}}\n");
+    passes(&sandbox.before("t1", "docker stop jellyfin"));
+    passes(&sandbox.after("t1", "docker stop jellyfin"));
+    // A restart changes no state, and what is denied runs not at all.
+    passes(&sandbox.before("t2", "docker restart jellyfin"));
+    passes(&sandbox.after("t2", "docker restart jellyfin"));
+    denied(&sandbox.before("t3", "docker stop jellyfin && reboot"));
+    let undo: Vec<Value> = decisions(&sandbox, &[]).into_iter().map(|found| found["undo"].clone()).collect();
+    let expected = "jellyfin was: running; to return: docker start jellyfin";
+    assert_eq!(undo, [json!(null), json!(null), json!(expected)]);
+    let asked = sandbox.read("asked");
+    assert_eq!(asked, "docker inspect --type=container --format={{.State.Status}} jellyfin\n");
+    // It is part of the chain, and of the formats of other programs.
+    assert_eq!(sandbox.opsctl(&["audit", "verify"], b"").code, Some(0));
+    for format in ["csv", "jsonl"] {
+        let exported = sandbox.opsctl(&["audit", "--export", format], b"").stdout;
+        assert_eq!(exported.matches(expected).count(), 1, "{format}: {exported}");
+    }
+    assert!(sandbox.opsctl(&["audit"], b"").stdout.contains(expected));
+    assert_eq!(sandbox.opsctl(&["report", "--html", "report.html"], b"").code, Some(0));
+    assert!(sandbox.read("report.html").contains("to return: docker start jellyfin"));
 }

@@ -1,5 +1,6 @@
 //! Network checks: reachability of hosts and health of services.
 
+pub mod before;
 pub mod engine;
 pub mod health;
 pub mod hosts;

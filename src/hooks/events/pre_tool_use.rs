@@ -3,6 +3,7 @@
 use crate::guard::asking::{ClientCall, LastWords, subject};
 use crate::guard::explain::{Explanation, explain};
 use crate::guard::judge::{Ending, Judgement, judge};
+use crate::guard::looks::before;
 use crate::guard::recording::record;
 use crate::hooks::answer::{Answer, Remarks};
 use crate::hooks::forward::Input;
@@ -77,6 +78,7 @@ fn answer(
             Err(error) => Ending::Alone(LedgerError::of_guard(error)),
         },
     };
+    before::note(&mut acting, request);
     let Judgement { verdict, unrecorded, remark } = judge(&mut acting, ending, request, &mut warnings);
     deliver(match &verdict {
         Verdict::Silent | Verdict::Watched(_) => {

@@ -47,7 +47,7 @@ pub enum Call {
     /// names that several agents share.
     Ping,
     /// The checks of hosts and services, as the guard can make them, for `opsctl doctor`. The answer is a list of
-    /// `guard::survey::Look`.
+    /// `guard::looks::survey::Look`.
     Survey,
     /// A hook. The payload is its input.
     Event {
@@ -122,6 +122,8 @@ pub enum RecordCall {
     },
     /// The session has reported.
     Reported(String),
+    /// The states before what a session has done, with the commands that return to them. The answer is a list of lines.
+    Before(String),
     /// Whether the verifier of a model is due, after the hook's. The answer is a Boolean.
     VerifierDue {
         /// The number of its row.

@@ -42,6 +42,9 @@ pub struct Sections {
     pub html: String,
 }
 
+/// The maximum number of rows in the table of what can be undone; further ones are counted.
+const MOST_UNDO: usize = 12;
+
 /// The maximum number of listed events and failures of the guard; further ones are counted.
 const MOST_EVENTS: usize = 30;
 const MOST_FAILURES: usize = 10;
@@ -99,12 +102,23 @@ fn view(data: &ReportData<'_>, attention: &Attention) -> Json {
         "denials": denials::denials(&data.denials, &data.installation.inventory, data.extent.denials),
         "watched": denials::denials(&data.watched, &data.installation.inventory, data.extent.denials),
         "monitor": data.installation.policy.monitor.everything,
+        "undo": undo(data),
         "sessions": sessions::sessions(data, &active),
         "choices": choices(data, &active),
         "decisions": decisions(data),
         "events": events(data),
         "left_out": left_out(data),
         "version": env!("CARGO_PKG_VERSION"),
+    })
+}
+
+/// What can be undone: the states before actions of the period, and the commands that return to them.
+fn undo(data: &ReportData<'_>) -> Json {
+    let changed: Vec<&Decision> =
+        data.decisions.rows.iter().filter(|decision| decision.undo.is_some()).collect();
+    json!({
+        "rows": shown(changed.iter().take(MOST_UNDO).collect::<Vec<_>>()),
+        "more": changed.len().saturating_sub(MOST_UNDO),
     })
 }
 

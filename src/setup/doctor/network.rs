@@ -4,7 +4,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::check::{Examined, Outcome, failed, joined, warning};
-use crate::guard::{survey, verification};
+use crate::guard::looks::survey;
+use crate::guard::verification;
 use crate::machine::programs::in_path;
 use opsctl_probe::icmp::{self, NOT_PERMITTED, Reachability};
 

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::check::{Examined, Outcome, failed, joined, warning};
-use crate::guard::survey::{self, Look};
+use crate::guard::looks::survey::{self, Look};
 use crate::machine::environment::Environment;
 use crate::machine::guard_link;
 use crate::machine::link::address::Address;

@@ -99,7 +99,11 @@ pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
         prompt: if resumed.is_some() {
             String::new()
         } else {
-            prompt::complete(&of_tier, policy.structured_result, runner.dry_run, handoff.as_ref())
+            let from = handoff.as_ref().and_then(|handoff| handoff.from_session.as_deref());
+            let undo =
+                from.map(|session| records::before(&environment, session, Utc::now())).unwrap_or_default();
+            let handoff = handoff.as_ref().map(|handoff| (handoff, undo.as_slice()));
+            prompt::complete(&of_tier, policy.structured_result, runner.dry_run, handoff)
         },
         settings: &installation.settings,
         hooks: hooks_of(&environment.project_dir),

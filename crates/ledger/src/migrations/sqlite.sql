@@ -168,6 +168,7 @@ CREATE TABLE hook_decisions (
     command     TEXT NOT NULL DEFAULT '',
     hosts       TEXT NOT NULL DEFAULT '',
     person      TEXT,
+    undo        TEXT,
     entry       INTEGER,
     hash        TEXT
 );

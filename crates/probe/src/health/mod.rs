@@ -7,7 +7,7 @@ mod guest;
 mod http;
 mod own;
 mod plan;
-pub(super) mod programs;
+pub(crate) mod programs;
 mod tcp;
 pub mod tls;
 mod unit;

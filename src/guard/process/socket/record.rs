@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::rates::{Kind, Rates};
 use super::stated::{self, Wrong};
-use crate::guard::{failures, survey};
+use crate::guard::failures;
+use crate::guard::looks::survey;
 use crate::machine::environment::Environment;
 use crate::machine::installation;
 use crate::machine::link::message::{RecordCall, Reply};
@@ -121,7 +122,9 @@ fn checked(mut call: RecordCall) -> Result<RecordCall, Wrong> {
             session_of(session)?;
             stated::event(event)?;
         }
-        RecordCall::Reported(session) => stated::name("session", session).map(drop)?,
+        RecordCall::Reported(session) | RecordCall::Before(session) => {
+            stated::name("session", session).map(drop)?;
+        }
         RecordCall::Verified { tier, objection, .. } => {
             stated::tier(*tier)?;
             *objection = objection.take().map(|reason| stated::text(&reason));

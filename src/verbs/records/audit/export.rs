@@ -19,9 +19,9 @@ pub enum Format {
 }
 
 /// The names of the columns.
-const COLUMNS: [&str; 14] = [
+const COLUMNS: [&str; 15] = [
     "id", "at", "verdict", "rules", "tier", "session", "agent", "person", "hosts", "services", "effect",
-    "command", "budgets", "reason",
+    "command", "budgets", "reason", "undo",
 ];
 
 impl Format {
@@ -61,6 +61,7 @@ fn cells(decision: &Decision) -> [String; COLUMNS.len()] {
         decision.command.clone(),
         decision.budgets.clone(),
         decision.reason.clone(),
+        of(&decision.undo),
     ]
 }
 

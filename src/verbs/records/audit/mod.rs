@@ -192,6 +192,9 @@ fn cells(decision: &Decision, relative: bool) -> [String; 8] {
     let by_person = decision.person.as_ref().map(|person| format!("by {person}"));
     // Of an allowed command, the budgets before it.
     let reason = if reason.is_empty() { by_person.as_ref().unwrap_or(budgets) } else { reason };
+    let undo = decision.undo.iter().flat_map(|undo| undo.lines());
+    let reason = std::iter::once(reason.as_str()).filter(|reason| !reason.is_empty()).chain(undo);
+    let reason = reason.collect::<Vec<_>>().join("; ");
     let written = if command.is_empty() { actions } else { command };
     let at = time::shown(decision.at, relative, Utc::now());
     let filled = |text: &str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
@@ -202,7 +205,7 @@ fn cells(decision: &Decision, relative: bool) -> [String; 8] {
         tier.map_or_else(|| filled(""), |tier| tier.to_string()),
         filled(hosts),
         filled(&opsctl_redact::shortened(&written.replace('\n', " "), 200)),
-        filled(reason),
+        filled(&reason),
         filled(session.as_deref().unwrap_or_default()),
     ]
 }

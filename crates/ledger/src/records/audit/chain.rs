@@ -54,18 +54,18 @@ const HEAD: &str = "SELECT entries, hash, pruned, pruned_hash FROM audit_head WH
 
 const COLUMNS: &str =
     "at, session_id, tool_use_id, tier, verdict, rule, actions, services, budgets, reason, micros, effect,
-     agent, command, hosts, person, entry, hash";
+     agent, command, hosts, person, undo, entry, hash";
 
 /// The same on both engines; a server computes the hash itself, so that no other decision can come between.
 const ON_SERVER: &str = "WITH head AS (
-         INSERT INTO audit_head (id, entries, hash) VALUES (1, 1, encode(sha256(convert_to('1' || ?17::text, 'UTF8')), 'hex'))
+         INSERT INTO audit_head (id, entries, hash) VALUES (1, 1, encode(sha256(convert_to('1' || ?18::text, 'UTF8')), 'hex'))
          ON CONFLICT (id) DO UPDATE SET entries = audit_head.entries + 1,
-             hash = encode(sha256(convert_to(audit_head.hash || (audit_head.entries + 1)::text || ?17::text, 'UTF8')), 'hex')
+             hash = encode(sha256(convert_to(audit_head.hash || (audit_head.entries + 1)::text || ?18::text, 'UTF8')), 'hex')
          RETURNING entries, hash)
      INSERT INTO hook_decisions (at, session_id, tool_use_id, tier, verdict, rule, actions, services, budgets, reason, micros,
-         effect, agent, command, hosts, person, entry, hash)
+         effect, agent, command, hosts, person, undo, entry, hash)
      SELECT ?1::timestamptz, ?2::text, ?3::text, ?4::smallint, ?5::text, ?6::text, ?7::text, ?8::text, ?9::text, ?10::text, ?11::bigint,
-         ?12::text, ?13::text, ?14::text, ?15::text, ?16::text, entries, hash FROM head";
+         ?12::text, ?13::text, ?14::text, ?15::text, ?16::text, ?17::text, entries, hash FROM head";
 
 /// The first decision of the chain up to a row that is not old.
 const FIRST_KEPT: &str =
@@ -110,6 +110,7 @@ impl Change<'_> {
             command,
             hosts,
             person,
+            undo,
         } = entry;
         if self.is_server() {
             let canonical = entry.canonical();
@@ -117,19 +118,19 @@ impl Change<'_> {
                 ON_SERVER,
                 params![
                     at, session, tool_use, tier, verdict, rule, actions, services, budgets, reason, micros,
-                    effect, agent, command, hosts, person, canonical
+                    effect, agent, command, hosts, person, undo, canonical
                 ],
             );
         }
         let (head, _) = self.head()?;
         let number = head.entries + 1;
         let hash = entry.hash(&head.hash, number);
-        let places: Vec<String> = (1..=18).map(|number| format!("?{number}")).collect();
+        let places: Vec<String> = (1..=19).map(|number| format!("?{number}")).collect();
         self.run(
             &format!("INSERT INTO hook_decisions ({COLUMNS}) VALUES ({})", places.join(", ")),
             params![
                 at, session, tool_use, tier, verdict, rule, actions, services, budgets, reason, micros,
-                effect, agent, command, hosts, person, number, hash
+                effect, agent, command, hosts, person, undo, number, hash
             ],
         )?;
         self.run(
@@ -245,9 +246,10 @@ fn stored(row: &Row<'_>) -> Result<Stored> {
         command: row.get(13)?,
         hosts: row.get(14)?,
         person: row.get(15)?,
+        undo: row.get(16)?,
     };
-    let hash: Option<String> = row.get(17)?;
-    Ok(Stored { entry, number: row.get(16)?, hash: hash.unwrap_or_default(), row: row.get(18)? })
+    let hash: Option<String> = row.get(18)?;
+    Ok(Stored { entry, number: row.get(17)?, hash: hash.unwrap_or_default(), row: row.get(19)? })
 }
 
 /// Why a decision does not follow the one before it.
@@ -344,6 +346,7 @@ mod tests {
             "command",
             "hosts",
             "person",
+            "undo",
             "agent",
             "effect",
             "budgets",
@@ -363,7 +366,7 @@ mod tests {
                 _ => format!("'altered {number}'"),
             };
             let same_row = "id, at, session_id, tool_use_id, tier, verdict, rule, actions, services, budgets, reason, micros,
-                 effect, agent, command, hosts, person, entry, hash";
+                 effect, agent, command, hosts, person, undo, entry, hash";
             let sql = match number % 6 {
                 0 | 1 => format!("UPDATE hook_decisions SET {column} = {value} WHERE id = {row}"),
                 2 => format!("DELETE FROM hook_decisions WHERE id = {row}"),

@@ -49,6 +49,8 @@ pub struct NewDecision<'a> {
     pub effect: Option<Effect>,
     /// The time until the decision, without the time to record it.
     pub took: Option<Duration>,
+    /// The states before its actions, and the commands that return to them.
+    pub undo: &'a str,
 }
 
 /// The verdict of a row that states what a person has done.
@@ -108,6 +110,8 @@ pub struct Decision {
     pub effect: Option<String>,
     /// The time until the decision, in microseconds.
     pub micros: Option<i64>,
+    /// The states before its actions, and the commands that return to them, one in a line; `None` if no tool has stated any.
+    pub undo: Option<String>,
 }
 
 /// Serialises words that are separated by spaces as a list.
@@ -204,7 +208,7 @@ pub fn most_first(counts: &BTreeMap<String, u64>) -> Vec<Counted> {
 }
 
 const COLUMNS: &str =
-    "SELECT id, at, session_id, tier, verdict, rule, actions, services, budgets, reason, micros, effect, agent, command, hosts, person
+    "SELECT id, at, session_id, tier, verdict, rule, actions, services, budgets, reason, micros, effect, agent, command, hosts, person, undo
      FROM hook_decisions";
 
 impl Change<'_> {
@@ -223,6 +227,7 @@ impl Change<'_> {
             reason,
             effect,
             took,
+            undo,
         } = *decision;
         let text = |text: &str| opsctl_redact::text(text).into_owned();
         self.add_entry(Entry {
@@ -242,6 +247,7 @@ impl Change<'_> {
             command: text(command),
             hosts: text(hosts),
             person: None,
+            undo: Some(text(undo)).filter(|undo| !undo.is_empty()),
         });
         Ok(())
     }
@@ -393,7 +399,7 @@ impl Ledger {
 fn decision(row: &Row<'_>) -> Result<Decision> {
     Ok(from_row!(row => Decision {
         id, at: time, session, tier, verdict, rule, actions, services, budgets, reason, micros, effect, agent,
-        command, hosts, person
+        command, hosts, person, undo
     }))
 }
 

@@ -22,6 +22,7 @@ pub(crate) struct Entry {
     pub command: String,
     pub hosts: String,
     pub person: Option<String>,
+    pub undo: Option<String>,
 }
 
 impl Entry {
@@ -39,8 +40,14 @@ impl Entry {
 
     /// Without a character that a server cannot store.
     pub(crate) fn storable(mut self) -> Self {
-        let optional =
-            [&mut self.session, &mut self.tool_use, &mut self.effect, &mut self.agent, &mut self.person];
+        let optional = [
+            &mut self.session,
+            &mut self.tool_use,
+            &mut self.effect,
+            &mut self.agent,
+            &mut self.person,
+            &mut self.undo,
+        ];
         let texts = [
             &mut self.rule,
             &mut self.actions,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::verification;
+use crate::guard::verification;
 use crate::machine::client::client_process;
 use opsctl_ledger::{Ledger, Location};
 use opsctl_policy::model::installation::inventory::Inventory;
