@@ -13,7 +13,7 @@ use crate::machine::request::Request;
 use crate::machine::warning::Warning;
 use chrono::TimeDelta;
 use opsctl_ledger::{Change, Ledger, Result, Scope};
-use opsctl_policy::decide::{Reservation, budget_keys};
+use opsctl_policy::decide::{BudgetKey, Reservation, budget_keys};
 use opsctl_policy::model::records::event::{HookCall, ToolCall, ToolResult};
 use opsctl_policy::model::records::question::Answer;
 use opsctl_policy::model::records::verdict::{Reason, Verdict, in_lines};
@@ -69,6 +69,12 @@ impl Ticket {
 /// Judges a request: `command` is the bash text that does the same, as an agent would write it. A person may have approved it as
 /// the call of a hook.
 pub fn admit(gate: Gate, command: &str, request: &Request) -> Admission {
+    admit_within(gate, command, &[], request)
+}
+
+/// Judges a request that may be a part of one of the commands `within`, which have passed. With the budgets of such a command, it
+/// counts with it.
+pub fn admit_within(gate: Gate, command: &str, within: &[String], request: &Request) -> Admission {
     let id = format!("{ID}{}", Uuid::new_v4());
     let call = HookCall { session: request.session.clone(), ..HookCall::default() };
     let tool = ToolCall { id: Some(id), command: Some(command.to_owned()), ..ToolCall::default() };
@@ -78,7 +84,7 @@ pub fn admit(gate: Gate, command: &str, request: &Request) -> Admission {
     let mut warnings: Vec<Warning> = std::mem::take(warnings);
     warnings.extend(std::mem::take(complaints).into_iter().map(Warning::Command));
     let Some(mut acting) = acting.take() else { return Admission::Passes(Ticket::default()) };
-    if is_covered(&acting, &as_read, request).unwrap_or(false) {
+    if is_covered(&acting, &as_read, within, request).unwrap_or(false) {
         return Admission::Passes(Ticket::default());
     }
     acting.gate = Some(gate);
@@ -104,7 +110,8 @@ fn reserved(acting: &ActingCall<'_>, call: &HookCall, tool: &ToolCall) -> Option
 
 /// Whether a hook has allowed the call that this request follows from: its open reservations, each of which is used once,
 /// contain all actions, and a person has approved what rules object to.
-fn is_covered(acting: &ActingCall<'_>, as_read: &str, request: &Request) -> Result<bool> {
+fn is_covered(acting: &ActingCall<'_>, as_read: &str, within: &[String], request: &Request) -> Result<bool> {
+    let within: Vec<Vec<BudgetKey>> = within.iter().map(|command| budgets_of(command, request)).collect();
     let policy = &acting.installation.policy;
     let keys = budget_keys(&acting.actions, policy);
     let mut ledger = Ledger::open(&request.ledger)?;
@@ -116,6 +123,19 @@ fn is_covered(acting: &ActingCall<'_>, as_read: &str, request: &Request) -> Resu
     let counted: Vec<&Reservation> = reservations.iter().filter(|wanted| wanted.counts).collect();
     if counted.is_empty() && by_rules.is_empty() {
         return Ok(false);
+    }
+    let is_part = |budgets: &Vec<BudgetKey>| !keys.is_empty() && keys.iter().all(|key| budgets.contains(key));
+    if by_rules.is_empty() && within.iter().any(is_part) {
+        audit::record(
+            &change,
+            acting,
+            &Verdict::Silent,
+            &snapshot,
+            Some("A part of a release that counts"),
+            request,
+        )?;
+        change.commit()?;
+        return Ok(true);
     }
     let by = acting.id.tool_use.unwrap_or_default();
     if !by_rules.is_empty() && !is_approved(&change, acting, &by_rules, (as_read, by))? {
@@ -130,6 +150,17 @@ fn is_covered(acting: &ActingCall<'_>, as_read: &str, request: &Request) -> Resu
     audit::record(&change, acting, &Verdict::Silent, &snapshot, Some(remark), request)?;
     change.commit()?;
     Ok(true)
+}
+
+/// The budgets that a command counts against.
+fn budgets_of(command: &str, request: &Request) -> Vec<BudgetKey> {
+    let tool = ToolCall { command: Some(command.to_owned()), ..ToolCall::default() };
+    let call = HookCall::default();
+    let explanation = explain(&call, &tool, request, false);
+    explanation
+        .acting
+        .map(|acting| budget_keys(&acting.actions, &acting.installation.policy))
+        .unwrap_or_default()
 }
 
 /// Whether a reason depends on past actions, which the hook has compared with the budgets.

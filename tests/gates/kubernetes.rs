@@ -202,10 +202,11 @@ fn watches_stream_and_commands_in_pods_are_judged() {
 fn clients_act_with_the_credentials_of_the_guard_and_under_no_other_name() {
     lan(|lan| {
         let log = cluster(lan, HOSTS, "2");
-        passes(
-            lan,
-            &["--as=admin", "--as-group=system:masters", "--token=own", "-n", "media", "get", "pods"],
-        );
+        let reason = "opsctl has the credentials";
+        refused(lan, &["--as=admin", "-n", "media", "get", "pods"], reason);
+        assert!(log.lock().unwrap().iter().all(|(head, ..)| !head.contains("/pods")));
+        // Without TLS, kubectl does not send it.
+        passes(lan, &["--token=own", "-n", "media", "get", "pods"]);
         let asked = log.lock().unwrap();
         let (_, headers, _) = asked.iter().find(|(head, ..)| head.contains("/pods")).unwrap();
         assert!(headers.contains("authorization: bearer of-the-guard"), "{headers}");

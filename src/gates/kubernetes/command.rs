@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use axum::http::Method;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::resource::Resource;
 use crate::gates::proxy::target::Target;
@@ -15,6 +15,8 @@ use opsctl_probe::health::quoted;
 #[serde(deny_unknown_fields)]
 struct Known {
     access: Vec<String>,
+    access_objects: Vec<String>,
+    credentials: Vec<String>,
     questions: Vec<String>,
     host_rights: Vec<String>,
     host_capabilities: Vec<String>,
@@ -57,30 +59,66 @@ impl Asked<'_> {
     pub fn command(&self) -> Result<String, String> {
         let Resource { namespace, part, .. } = self.resource;
         let namespace = namespace.as_ref().map(|name| format!(" -n {name}")).unwrap_or_default();
-        let is_dry = match self.target.value("dryRun")? {
-            None => false,
-            Some("All") => true,
-            Some(other) => return Err(format!("dryRun={other} is not known")),
-        };
+        let is_dry = self.is_dry()?;
         let does = match (self.method, part.as_deref()) {
             (_, Some(part)) if STREAMS.contains(&part) => self.stream(part)?,
             (&Method::GET | &Method::HEAD, part) => self.read(part)?,
             (_, Some(part)) => self.on_part(part)?,
             (&Method::DELETE, None) => self.delete(),
             (&Method::POST, None) => self.create()?,
-            (&Method::PUT, None) => self.replace(),
+            (&Method::PUT, None) => self.replace()?,
             (&Method::PATCH, None) => self.patch()?,
             _ => return Err(format!("{} is not known here", self.method)),
         };
         let dry = if is_dry { " --dry-run=server" } else { "" };
         let (line, document) = does.split_once('\n').unwrap_or((&does, ""));
         let command = format!("kubectl{namespace} {line}{dry}\n{document}");
+        let mut command = command.trim_end().to_owned();
+        // An owner that does not exist deletes the object.
+        if !is_dry && self.changes_an_object() && mentions(self.body, "ownerReferences") {
+            command = format!("{command}\nkubectl{namespace} {}", self.delete());
+        }
         // The resource that starts such a container does not matter.
-        let rights = if is_dry { None } else { host_rights(self.body) };
-        Ok(match rights {
-            Some(_) => format!("{}\ndocker run --privileged {}", command.trim_end(), self.resource.word()),
-            None => command.trim_end().to_owned(),
-        })
+        let is_of_host = self.resource.kind == "persistentvolumes" && mentions(self.body, "local");
+        if !is_dry && (is_of_host || gives_host_rights(self.body)) {
+            command = format!("{command}\ndocker run --privileged {}", self.resource.word());
+        }
+        Ok(command)
+    }
+
+    fn changes_an_object(&self) -> bool {
+        [Method::PATCH, Method::PUT].contains(self.method) && self.resource.part.is_none()
+    }
+
+    /// Whether the server changes nothing. It reads the options of a deletion from the body; without one, from the address, as for
+    /// other changes.
+    pub fn is_dry(&self) -> Result<bool, String> {
+        let stated = self.target.value("dryRun")?;
+        let is_stream = self.resource.part.as_deref().is_some_and(|part| STREAMS.contains(&part));
+        if is_stream && stated.is_some() {
+            return Err("dryRun has no effect on a command in a pod".to_owned());
+        }
+        let stated = match stated {
+            None => false,
+            Some("All") => true,
+            Some(other) => return Err(format!("dryRun={other} is not known")),
+        };
+        if self.method != Method::DELETE || self.body.is_null() {
+            return Ok(stated);
+        }
+        match self.body.get("dryRun").map(Value::to_string).as_deref() {
+            None | Some("null" | "[]") if stated => {
+                Err("the body states no dryRun, which the address states".to_owned())
+            }
+            None | Some("null" | "[]") => Ok(false),
+            Some(r#"["All"]"#) => Ok(true),
+            Some(other) => Err(format!("dryRun: {other} is not known")),
+        }
+    }
+
+    /// The name in the address; else that in the body.
+    pub fn stated_name(&self) -> Option<&str> {
+        self.resource.name.as_deref().or_else(|| self.body.pointer("/metadata/name")?.as_str())
     }
 
     /// The name; an error if a collection is asked for.
@@ -133,7 +171,15 @@ impl Asked<'_> {
                 let replicas = replicas.ok_or("the number of replicas is not stated")?;
                 Ok(format!("scale {word}/{name} --replicas={replicas}"))
             }
-            (&Method::PATCH | &Method::PUT, "pods", "ephemeralcontainers") => Ok(format!("debug {name}")),
+            (&Method::PATCH | &Method::PUT, "pods", "ephemeralcontainers") => {
+                let commands = commands(self.body);
+                let debug = |command: String| format!("debug {name} --image=debug{command}");
+                match commands.as_slice() {
+                    [] => Ok(debug(String::new())),
+                    [command] => Ok(debug(format!(" -- {command}"))),
+                    _ => Err("its body states more than one command".to_owned()),
+                }
+            }
             (&Method::POST, "serviceaccounts", "token") => Ok(format!("create token {name}")),
             (_, "certificatesigningrequests.certificates.k8s.io", "approval") => {
                 Ok(format!("certificate approve {name}"))
@@ -161,18 +207,38 @@ impl Asked<'_> {
         if let Some(release) = self.release() {
             return Ok(format!("get secrets\nhelm upgrade {release} ./chart"));
         }
-        Ok(self.whole("create"))
+        self.whole("create")
     }
 
-    fn replace(&self) -> String {
+    fn replace(&self) -> Result<String, String> {
         match self.release() {
-            Some(release) => format!("annotate secrets sh.helm.release.v1.{release} state=changed"),
+            // It goes on without this record, and deletes what the release consists of.
+            Some(release) if self.status() == Some("uninstalling") => {
+                Ok(format!("delete secrets sh.helm.release.v1.{release}"))
+            }
+            Some(release) => Ok(format!("annotate secrets sh.helm.release.v1.{release} state=changed")),
+            None if self.resource.word() == "nodes" => {
+                Ok(format!("taint nodes {} changed=true", self.name()?))
+            }
             None => self.whole("replace"),
         }
     }
 
-    /// A whole object, as a file of this verb.
-    fn whole(&self, verb: &str) -> String {
+    /// A whole object, as a file of this verb. What the server would add from the address must be stated.
+    fn whole(&self, verb: &str) -> Result<String, String> {
+        let text = |path: &str| self.body.pointer(path).and_then(Value::as_str);
+        if text("/kind").is_none() || text("/apiVersion").is_none() {
+            return Err("its body states no `kind` or `apiVersion`".to_owned());
+        }
+        let name = self.resource.name.as_deref();
+        if name.is_some_and(|name| text("/metadata/name") != Some(name)) {
+            return Err("its body states no `metadata.name`, or another one than the address".to_owned());
+        }
+        Ok(self.document(verb))
+    }
+
+    /// The body, as a file of this verb.
+    fn document(&self, verb: &str) -> String {
         let verb = if self.is_of_access() { "auth reconcile" } else { verb };
         format!("{verb} -f - <<'{END}'\n{}\n{END}", self.body)
     }
@@ -180,10 +246,10 @@ impl Asked<'_> {
     fn patch(&self) -> Result<String, String> {
         let (name, word) = (self.name()?, self.resource.word());
         if self.is_apply {
-            return Ok(self.whole("apply"));
+            return self.whole("apply");
         }
         if self.is_of_access() {
-            return Ok(self.whole("auth reconcile"));
+            return Ok(self.document("auth reconcile"));
         }
         let restarted = ["spec", "template", "metadata", "annotations", RESTARTED_AT];
         if only(self.body, &restarted).is_some_and(Value::is_string) {
@@ -202,13 +268,34 @@ impl Asked<'_> {
         Ok(format!("patch {word} {name} -p {}", quoted(&self.body.to_string())))
     }
 
+    /// Whether a change of it decides who may do what.
     fn is_of_access(&self) -> bool {
-        KNOWN.access.contains(&self.resource.kind)
+        let Resource { kind, namespace, .. } = self.resource;
+        let name = self.stated_name();
+        let is_listed = || {
+            let found =
+                namespace.as_ref().zip(name).map(|(namespace, name)| format!("{namespace}/{kind}/{name}"));
+            found.is_some_and(|found| KNOWN.access_objects.contains(&found))
+        };
+        let is_credential = || {
+            let kind = self.body.get("type").and_then(Value::as_str);
+            self.resource.is_secret()
+                && kind.is_some_and(|kind| KNOWN.credentials.iter().any(|known| known == kind))
+        };
+        KNOWN.access.contains(kind)
+            || is_listed()
+            || is_credential()
+            || (kind == "namespaces" && mentions(self.body, "pod-security.kubernetes.io"))
+    }
+
+    /// The status of a release that a Secret records: `deployed`, `pending-upgrade`.
+    pub fn status(&self) -> Option<&str> {
+        self.body.pointer("/metadata/labels/status").and_then(Value::as_str)
     }
 
     /// The release of Helm that a Secret records.
-    fn release(&self) -> Option<&str> {
-        let name = self.resource.name.as_deref().or_else(|| self.body.pointer("/metadata/name")?.as_str())?;
+    pub fn release(&self) -> Option<&str> {
+        let name = self.stated_name()?;
         let (release, version) = name.strip_prefix("sh.helm.release.v1.")?.rsplit_once(".v")?;
         let is_plain = release.chars().all(|c| c.is_ascii_alphanumeric() || "-.".contains(c));
         (self.resource.is_secret() && is_plain && !release.starts_with('-') && version.parse::<u32>().is_ok())
@@ -224,30 +311,72 @@ fn only<'a>(value: &'a Value, keys: &[&str]) -> Option<&'a Value> {
     })
 }
 
-/// The first field that gives a container the rights of its host.
-fn host_rights(value: &Value) -> Option<&str> {
-    let is_given = |value: &Value| !matches!(value, Value::Null | Value::Bool(false));
-    let known = |key: &str| KNOWN.host_rights.iter().find(|known| *known == key);
+/// Whether a key, or a segment of the path of a JSON patch, contains a text.
+fn mentions(value: &Value, text: &str) -> bool {
     match value {
-        Value::Array(items) => items.iter().find_map(host_rights),
+        Value::Array(items) => items.iter().any(|item| mentions(item, text)),
         Value::Object(object) => {
-            // An operation of a JSON patch: `{"op": "add", "path": "/spec/hostPID", "value": true}`.
-            let path = object.get("path").and_then(Value::as_str).filter(|_| object.contains_key("op"));
-            let patched = path
-                .and_then(|path| known(path.rsplit('/').next()?))
-                .filter(|_| object.get("value").is_some_and(is_given));
-            let added = object.get("add").and_then(Value::as_array);
-            let capability = added.into_iter().flatten().filter_map(Value::as_str).find(|name| {
-                KNOWN.host_capabilities.iter().any(|known| known == name.trim_start_matches("CAP_"))
-            });
-            let field = || object.iter().find_map(|(key, value)| known(key).filter(|_| is_given(value)));
-            patched
-                .or_else(field)
-                .map(String::as_str)
-                .or(capability)
-                .or_else(|| object.values().find_map(host_rights))
+            path_of(object).is_some_and(|path| path.contains(text))
+                || object.iter().any(|(key, value)| key.contains(text) || mentions(value, text))
         }
-        _ => None,
+        _ => false,
+    }
+}
+
+/// The path of an operation of a JSON patch: `{"op": "add", "path": "/spec/hostPID", "value": true}`.
+fn path_of(object: &Map<String, Value>) -> Option<&str> {
+    object.get("path").and_then(Value::as_str).filter(|_| object.contains_key("op"))
+}
+
+/// The commands that containers of a body state, at any depth.
+fn commands(value: &Value) -> Vec<String> {
+    let words = |value: Option<&Value>| {
+        let words = value.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        words.map(quoted).collect::<Vec<_>>()
+    };
+    match value {
+        Value::Array(items) => items.iter().flat_map(commands).collect(),
+        Value::Object(object) => {
+            let own = [words(object.get("command")), words(object.get("args"))].concat().join(" ");
+            let own = Some(own).filter(|own| !own.is_empty());
+            own.into_iter().chain(object.values().flat_map(commands)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Whether a field gives a container the rights of its host.
+fn gives_host_rights(value: &Value) -> bool {
+    let is_known = |key: &str| KNOWN.host_rights.iter().any(|known| known == key);
+    let is_given = |value: Option<&Value>| matches!(value, Some(Value::Bool(true) | Value::Object(_)));
+    let is_capability = |value: &Value| {
+        let name = value.as_str().unwrap_or_default().to_ascii_uppercase();
+        KNOWN.host_capabilities.iter().any(|known| known == name.trim_start_matches("CAP_"))
+    };
+    let are_capabilities = |value: Option<&Value>| match value {
+        Some(Value::Array(names)) => names.iter().any(is_capability),
+        Some(name) => is_capability(name),
+        None => false,
+    };
+    match value {
+        Value::Array(items) => items.iter().any(gives_host_rights),
+        Value::Object(object) => {
+            // The value of an operation may be copied from elsewhere.
+            let patched = path_of(object).is_some_and(|path| {
+                let (op, value) = (object.get("op").and_then(Value::as_str), object.get("value"));
+                let is_nothing =
+                    op == Some("remove") || matches!(value, Some(Value::Bool(false) | Value::Null));
+                (path.split('/').any(is_known) && !is_nothing)
+                    || (path.contains("/capabilities/add")
+                        && (value.is_none() || are_capabilities(value))
+                        && op != Some("remove"))
+            });
+            patched
+                || object.iter().any(|(key, value)| is_known(key) && is_given(Some(value)))
+                || are_capabilities(object.get("add"))
+                || object.values().any(gives_host_rights)
+        }
+        _ => false,
     }
 }
 
@@ -342,14 +471,14 @@ mod tests {
             (
                 Method::POST,
                 "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
-                json!({"a": 1}),
-                "kubectl auth reconcile -f - <<'END-OF-BODY'\n{\"a\":1}\nEND-OF-BODY",
+                json!({"apiVersion": "v1", "kind": "X"}),
+                "kubectl auth reconcile -f - <<'END-OF-BODY'\n{\"apiVersion\":\"v1\",\"kind\":\"X\"}\nEND-OF-BODY",
             ),
             (
                 Method::POST,
                 "/api/v1/namespaces/m/pods",
-                json!({"spec": {"hostPID": true}}),
-                "kubectl -n m create -f - <<'END-OF-BODY'\n{\"spec\":{\"hostPID\":true}}\nEND-OF-BODY\ndocker run --privileged pods",
+                json!({"apiVersion": "v1", "kind": "Pod", "spec": {"hostPID": true}}),
+                "kubectl -n m create -f - <<'END-OF-BODY'\n{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"spec\":{\"hostPID\":true}}\nEND-OF-BODY\ndocker run --privileged pods",
             ),
             (
                 Method::POST,
@@ -363,6 +492,77 @@ mod tests {
     }
 
     #[test]
+    fn a_deletion_is_dry_only_if_its_body_states_it() {
+        let claim = "/api/v1/namespaces/m/persistentvolumeclaims/x";
+        let deletes = "kubectl -n m delete persistentvolumeclaims x";
+        let dry = format!("{deletes} --dry-run=server");
+        let dry_address = format!("{claim}?dryRun=All");
+        for (path, body, expected) in [
+            (claim, Value::Null, deletes),
+            (claim, json!({"dryRun": []}), deletes),
+            (claim, json!({"dryRun": ["All"]}), &dry),
+            (&dry_address, Value::Null, &dry),
+            (&dry_address, json!({"dryRun": ["All"]}), &dry),
+            (&dry_address, json!({}), "refused: the body states no dryRun, which the address states"),
+            (claim, json!({"dryRun": ["Some"]}), "refused: dryRun: [\"Some\"] is not known"),
+        ] {
+            assert_eq!(command(&Method::DELETE, path, &body), expected, "{path} {body}");
+        }
+        let exec = "/api/v1/namespaces/m/pods/x/exec?command=id&dryRun=All";
+        assert!(command(&Method::POST, exec, &Value::Null).starts_with("refused: dryRun has no effect"));
+    }
+
+    #[test]
+    fn changes_with_another_effect_than_their_resource_are_stated_as_that() {
+        let (core, apps) = ("/api/v1/namespaces/m", "/apis/apps/v1/namespaces/m/deployments");
+        let owned = json!({"metadata": {"ownerReferences": [{"kind": "ConfigMap"}]}});
+        let patch = json!([{"op": "add", "path": "/metadata/ownerReferences", "value": []}]);
+        let debug = json!({"spec": {"ephemeralContainers": [{"command": ["sh", "-c"], "args": ["id;ls"]}]}});
+        let labels = json!({"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "privileged"}}});
+        let token =
+            json!({"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token"});
+        let other = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "y"}});
+        for (method, path, body, expected) in [
+            (
+                Method::PATCH,
+                format!("{core}/persistentvolumeclaims/x"),
+                &owned,
+                "\nkubectl -n m delete persistentvolumeclaims x",
+            ),
+            (
+                Method::PATCH,
+                format!("{core}/persistentvolumeclaims/x"),
+                &patch,
+                "\nkubectl -n m delete persistentvolumeclaims x",
+            ),
+            (
+                Method::PATCH,
+                format!("{core}/pods/x/ephemeralcontainers"),
+                &debug,
+                "debug x --image=debug -- sh -c 'id;ls'",
+            ),
+            (Method::PATCH, "/api/v1/namespaces/m".to_owned(), &labels, "kubectl auth reconcile"),
+            (
+                Method::PATCH,
+                "/api/v1/namespaces/kube-system/configmaps/aws-auth".to_owned(),
+                &labels,
+                "auth reconcile",
+            ),
+            (Method::POST, format!("{core}/secrets"), &token, "auth reconcile"),
+            (Method::POST, apps.to_owned(), &owned, "refused: its body states no `kind`"),
+            (
+                Method::PUT,
+                format!("{apps}/x"),
+                &other,
+                "refused: its body states no `metadata.name`, or another one",
+            ),
+        ] {
+            let stated = command(&method, &path, body);
+            assert!(stated.contains(expected), "{method} {path}: {stated}");
+        }
+    }
+
+    #[test]
     fn fields_that_give_the_rights_of_the_host_are_found_in_objects_and_patches() {
         for body in [
             json!({"spec": {"template": {"spec": {"containers": [{"securityContext": {"privileged": true}}]}}}}),
@@ -370,13 +570,22 @@ mod tests {
             json!([{"op": "add", "path": "/spec/hostNetwork", "value": true}]),
             json!([{"op": "add", "path": "/spec/volumes/-", "value": {"hostPath": {"path": "/"}}}]),
             json!({"capabilities": {"add": ["NET_BIND_SERVICE", "CAP_SYS_ADMIN"]}}),
+            json!({"capabilities": {"add": ["sys_admin"]}}),
+            json!([{"op": "copy", "from": "/spec/containers/0/stdin", "path": "/spec/hostPID"}]),
+            json!([{"op": "replace", "path": "/spec/volumes/0/hostPath/path", "value": "/"}]),
+            json!([{"op": "add", "path": "/spec/containers/0/securityContext/capabilities/add/-", "value": "SYS_ADMIN"}]),
+            json!([{"op": "add", "path": "/spec/containers/0/securityContext/capabilities/add", "value": ["ALL"]}]),
+            json!([{"op": "move", "from": "/x", "path": "/spec/containers/0/securityContext/capabilities/add/-"}]),
         ] {
-            assert!(host_rights(&body).is_some(), "{body}");
+            assert!(gives_host_rights(&body), "{body}");
         }
-        for body in
-            [json!({"privileged": false, "hostPath": null}), json!({"capabilities": {"drop": ["ALL"]}})]
-        {
-            assert_eq!(host_rights(&body), None, "{body}");
+        for body in [
+            json!({"privileged": false, "hostPath": null}),
+            json!({"capabilities": {"drop": ["ALL"]}}),
+            json!({"data": {"privileged": "no"}}),
+            json!([{"op": "remove", "path": "/spec/hostPID"}]),
+        ] {
+            assert!(!gives_host_rights(&body), "{body}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Judges the requests of `kubectl`, `helm` and other clients of a cluster.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{
@@ -13,12 +14,14 @@ use serde_json::{Value, json};
 
 use super::command::{self, STREAMS};
 use super::kubeconfig::Token;
+use super::releases::Releases;
 use super::resource::{Named, Resource};
-use super::secrets;
-use crate::gates::admission::{Admission, Ticket, admit};
+use super::{protobuf, secrets};
+use crate::gates::admission::{Admission, Ticket, admit_within};
 use crate::gates::peer;
 use crate::gates::proxy::request::{Asked, Judge, Pass, Refusal};
 use crate::gates::proxy::target::Target;
+use crate::gates::proxy::upstream::Upstream;
 use crate::machine::environment::Environment;
 use crate::machine::installation;
 use crate::machine::link::message::SessionFacts;
@@ -49,16 +52,25 @@ pub struct Kubernetes {
     pub user: u32,
     /// The token for the API server.
     pub token: Option<Token>,
+    /// The API server.
+    pub upstream: Arc<Upstream>,
+    /// The releases of Helm that are in progress.
+    pub releases: Releases,
 }
 
 impl Judge for Kubernetes {
     const UPGRADES: &'static [&'static str] = &["spdy/3.1", "websocket"];
 
     async fn judge(&self, asked: &mut Asked) -> Result<Pass, Refusal> {
+        let has_credentials = has_credentials(&asked.headers);
         self.head(asked)?;
         let reads = asked.method == Method::GET || asked.method == Method::HEAD;
         match Named::of(&asked.target) {
             Named::Server if reads && asked.upgrade.is_none() => Ok(Pass::default()),
+            // Clients print no reason if they cannot ask what the server has.
+            Named::Resource(_) if has_credentials => Err(Refusal::forbidden(
+                "opsctl has the credentials for this cluster: remove --as, --token and other credentials",
+            )),
             Named::Resource(resource) => self.resource(asked, &resource).await,
             Named::Server | Named::Unknown => {
                 let path = asked.target.path();
@@ -70,6 +82,10 @@ impl Judge for Kubernetes {
     fn refusal(&self, refusal: &Refusal, _: Option<&Target>) -> Value {
         let reason = match refusal.status {
             StatusCode::FORBIDDEN => "Forbidden",
+            StatusCode::NOT_FOUND => "NotFound",
+            StatusCode::CONFLICT if refusal.message.ends_with("already exists") => "AlreadyExists",
+            StatusCode::CONFLICT => "Conflict",
+            StatusCode::UNPROCESSABLE_ENTITY => "Invalid",
             StatusCode::BAD_GATEWAY => "ServiceUnavailable",
             _ => "BadRequest",
         };
@@ -78,6 +94,14 @@ impl Judge for Kubernetes {
             "message": refusal.message, "reason": reason, "code": refusal.status.as_u16(),
         })
     }
+}
+
+/// Whether a request has credentials of its own, or is to be made as another user.
+fn has_credentials(headers: &HeaderMap) -> bool {
+    let is_one = |name: &HeaderName| *name == AUTHORIZATION || name.as_str().starts_with("impersonate-");
+    let has_token =
+        |protocols: &HeaderValue| protocols.to_str().is_ok_and(|text| text.contains("bearer.authorization"));
+    headers.keys().any(is_one) || headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter().any(has_token)
 }
 
 /// A request that the gate cannot judge.
@@ -107,7 +131,7 @@ impl Kubernetes {
         if asked.upgrade.is_some() && !is_stream {
             return Err(unknown("only exec, attach and port-forward may change the protocol"));
         }
-        let (body, is_apply) = self.body(asked, is_stream).await?;
+        let (body, is_apply) = self.body(asked, resource, is_stream).await?;
         let redacts = resource.is_secret() && self.redacts();
         if redacts {
             let value = |name: &str| asked.target.value(name).map_err(unknown);
@@ -115,6 +139,9 @@ impl Kubernetes {
                 return Err(unknown(
                     "the values of Secrets are redacted, which a watch cannot do; list them instead",
                 ));
+            }
+            if secrets::reveals(&body) {
+                return Err(unknown("a JSON patch of Secrets may only `add`, `replace` and `remove`"));
             }
             if secrets::is_redacted(&body.to_string()) {
                 return Err(unknown("a value in it was redacted, and would replace the real one"));
@@ -124,7 +151,12 @@ impl Kubernetes {
         let Asked { method, target, .. } = &*asked;
         let stated = command::Asked { method, resource, target, body: &body, is_apply };
         let command = stated.command().map_err(|why| unknown(&why))?;
-        let ticket = self.admit(command).await?;
+        let is_dry = stated.is_dry().map_err(|why| unknown(&why))?;
+        let within = if is_dry { Vec::new() } else { self.releases.around(&stated) };
+        let ticket = self.admit(command.clone(), within).await?;
+        if !is_dry {
+            self.releases.note(&stated, &command);
+        }
         let mut pass = Pass::default();
         if redacts {
             pass.rewrite = Some(Box::new(|_, body| redacted(&body)));
@@ -147,8 +179,13 @@ impl Kubernetes {
         Ok(pass)
     }
 
-    /// The body as a value, and whether it is applied by the server. The value is forwarded: the server reads what was judged.
-    async fn body(&self, asked: &mut Asked, is_stream: bool) -> Result<(Value, bool), Refusal> {
+    /// The body as a value, and whether it is applied by the server. The value is forwarded, so the server reads what was judged.
+    async fn body(
+        &self,
+        asked: &mut Asked,
+        resource: &Resource,
+        is_stream: bool,
+    ) -> Result<(Value, bool), Refusal> {
         let has_body = [Method::POST, Method::PUT, Method::PATCH, Method::DELETE].contains(&asked.method);
         if !has_body || is_stream {
             asked.body = Body::empty();
@@ -157,12 +194,18 @@ impl Kubernetes {
         }
         let kind = asked.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_owned();
+        let invalid = |error: Cow<'_, str>| unknown(&format!("its body cannot be read ({error})"));
+        if kind == protobuf::TYPE {
+            let read = protobuf::read(asked, resource, MOST, &self.upstream).await?;
+            return read
+                .map(|value| (value, false))
+                .ok_or_else(|| invalid(format!("`{kind}`; send JSON").into()));
+        }
         let bytes = asked.read(MOST).await?;
         if bytes.is_empty() {
             return Ok((Value::Null, false));
         }
         let (is_yaml, is_json) = (kind.ends_with("yaml"), kind.ends_with("json") || kind.is_empty());
-        let invalid = |error: Cow<'_, str>| unknown(&format!("its body cannot be read ({error})"));
         let value: Value = if is_yaml {
             let text = std::str::from_utf8(&bytes).map_err(|error| invalid(error.to_string().into()))?;
             serde_saphyr::from_str(text).map_err(|error| invalid(error.to_string().into()))?
@@ -171,6 +214,9 @@ impl Kubernetes {
         } else {
             return Err(invalid(format!("`{kind}`; send JSON").into()));
         };
+        if !value.is_object() && !value.is_array() {
+            return Err(invalid("it is neither an object nor a list".into()));
+        }
         // JSON is YAML, too.
         let text = value.to_string();
         asked.headers.insert(CONTENT_LENGTH, text.len().into());
@@ -182,13 +228,13 @@ impl Kubernetes {
         installation::header_in_force(&self.environment).redact_output
     }
 
-    /// Judges a command on a thread that may wait for the ledger.
-    async fn admit(&self, command: String) -> Result<Ticket, Refusal> {
+    /// Judges a command on a thread that may wait for the ledger. It may be a part of one of the commands `within`.
+    async fn admit(&self, command: String, within: Vec<String>) -> Result<Ticket, Refusal> {
         let (environment, user) = (self.environment.clone(), self.user);
         let admitted = tokio::task::spawn_blocking(move || {
             let mut request = peer::request(SessionFacts::default(), user, &environment);
             request.now = Utc::now();
-            admit(Gate::Kubernetes, &command, &request)
+            admit_within(Gate::Kubernetes, &command, &within, &request)
         });
         match admitted.await {
             Ok(Admission::Passes(ticket)) => Ok(ticket),

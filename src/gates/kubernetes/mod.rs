@@ -4,10 +4,13 @@
 mod command;
 mod judge;
 mod kubeconfig;
+mod protobuf;
+mod releases;
 mod resource;
 mod secrets;
 
 use std::io;
+use std::sync::Arc;
 
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -17,6 +20,7 @@ use crate::machine::environment::Environment;
 pub use command::host_capabilities;
 use judge::Kubernetes;
 pub use kubeconfig::{ConfigError, Kubeconfig};
+use releases::Releases;
 
 /// Serves the gate on a port until `stop` becomes true: the cluster of a kubeconfig, for the sessions of a user.
 pub async fn run(
@@ -27,7 +31,14 @@ pub async fn run(
     stop: watch::Receiver<bool>,
 ) -> io::Result<()> {
     let Kubeconfig { upstream, token } = config;
-    serve(Listener::Plain(listener), Kubernetes { environment, user, token }, upstream, stop).await
+    let judge = Kubernetes {
+        environment,
+        user,
+        token,
+        upstream: Arc::clone(&upstream),
+        releases: Releases::default(),
+    };
+    serve(Listener::Plain(listener), judge, upstream, stop).await
 }
 
 /// The kubeconfig of the agent: the address of the gate, and no credentials.

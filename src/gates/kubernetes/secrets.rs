@@ -31,6 +31,13 @@ fn replace(object: &mut Map<String, Value>, key: &str, by: &str) {
     }
 }
 
+/// Whether a body is a JSON patch that compares a value, or copies it to where it is not redacted.
+pub fn reveals(body: &Value) -> bool {
+    let is_plain =
+        |op: &Value| matches!(op.get("op").and_then(Value::as_str), Some("add" | "replace" | "remove"));
+    body.as_array().is_some_and(|ops| !ops.iter().all(is_plain))
+}
+
 /// Whether a body has a replaced value, which would destroy the real one.
 pub fn is_redacted(body: &str) -> bool {
     body.contains(REPLACED) || body.contains(REPLACED_IN_BASE64)
@@ -40,6 +47,15 @@ pub fn is_redacted(body: &str) -> bool {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_json_patch_that_compares_or_copies_values_reveals_them() {
+        let copied = json!([{"op": "copy", "from": "/data/password", "path": "/metadata/annotations/x"}]);
+        let compared = json!([{"op": "test", "path": "/data/password", "value": "aHVudGVyMg=="}]);
+        assert!(reveals(&copied) && reveals(&compared));
+        assert!(!reveals(&json!([{"op": "add", "path": "/data/a", "value": "YQ=="}])));
+        assert!(!reveals(&json!({"data": {"a": "YQ=="}})));
+    }
 
     #[test]
     fn values_are_replaced_in_objects_lists_tables_and_annotations() {
