@@ -10,6 +10,7 @@ mod install;
 mod kubernetes;
 mod lab;
 mod on_host;
+mod real_clusters;
 mod real_engines;
 #[path = "../support/sandbox.rs"]
 mod sandbox;
