@@ -26,7 +26,7 @@ fn each_request_to_the_engine_of_a_host_is_judged_as_a_command_there() {
     let own = std::fs::read_to_string(&docker).unwrap();
     let dials = format!("[ \"$1 $2\" = 'system dial-stdio' ] && exec nc -U {}", socket.display());
     std::fs::write(&docker, own.replacen('\n', &format!("\n{dials}\n"), 1)).unwrap();
-    let engine = FakeEngine::listen(socket, vec!["jellyfin", "other"]);
+    let engine = FakeEngine::listen(socket, &["jellyfin", "other"].map(str::to_owned));
     let restart = format!("/{}/restart", id_of("jellyfin"));
 
     assert!(answer(&place, "GET /_ping HTTP/1.1\r\nHost: d\r\n\r\n").starts_with("HTTP/1.1 200 "));

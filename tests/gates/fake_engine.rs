@@ -1,5 +1,6 @@
 //! An engine that records what it receives, and a gate before it.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
@@ -14,7 +15,8 @@ use crate::sandbox::Sandbox;
 /// The ID of the container `name` of the fake engine.
 pub fn id_of(name: &str) -> String {
     let sum = name.bytes().fold(7u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
-    format!("{sum:016x}").repeat(4)
+    // So that beginnings differ.
+    format!("{:016x}", sum.wrapping_mul(0x9e37_79b9_7f4a_7c15)).repeat(4)
 }
 
 /// A request that the engine has received.
@@ -30,11 +32,13 @@ pub struct Received {
 #[derive(Clone)]
 pub struct FakeEngine {
     pub received: Arc<Mutex<Vec<Received>>>,
-    names: Arc<Vec<&'static str>>,
+    /// The names of the containers, by ID.
+    names: Arc<BTreeMap<String, String>>,
 }
 
 impl FakeEngine {
-    pub fn listen(path: PathBuf, names: Vec<&'static str>) -> Self {
+    pub fn listen(path: PathBuf, names: &[String]) -> Self {
+        let names = names.iter().map(|name| (id_of(name), name.clone())).collect();
         let engine = Self { received: Arc::default(), names: Arc::new(names) };
         let (listener, own) = (UnixListener::bind(path).unwrap(), engine.clone());
         std::thread::spawn(move || {
@@ -72,7 +76,7 @@ impl FakeEngine {
             }
             if received.headers.iter().any(|(name, value)| name == "upgrade" && value == "tcp") {
                 writer
-                    .write_all(b"HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
+                    .write_all(b"HTTP/1.1 101 UPGRADED\r\nX-Engine: 1\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
                     .ok()?;
                 // Everything that comes, only when its end has come: as `sort` does.
                 let mut all = Vec::new();
@@ -82,10 +86,10 @@ impl FakeEngine {
             }
             let (status, body) = self.answer(&received.method, &path);
             let head = format!(
-                "HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+                "HTTP/1.1 {status} X\r\nX-Engine: 1\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
                 body.len()
             );
-            let head = if status == 204 { "HTTP/1.1 204 X\r\n\r\n".to_owned() } else { head };
+            let head = if status == 204 { "HTTP/1.1 204 X\r\nX-Engine: 1\r\n\r\n".to_owned() } else { head };
             writer.write_all(head.as_bytes()).ok()?;
             writer.write_all(body.as_bytes()).ok()?;
         }
@@ -95,11 +99,19 @@ impl FakeEngine {
         let parts: Vec<&str> = path.split('/').filter(|part| !is_prefix(part)).collect();
         match (method, parts.as_slice()) {
             ("GET", ["", "containers", name, "json"]) => {
-                let found = self.names.iter().find(|own| *own == name || id_of(own).starts_with(name));
+                let id = id_of(name);
+                let of_id =
+                    || self.names.range((*name).to_owned()..).next().filter(|(id, _)| id.starts_with(name));
+                let found = self.names.get_key_value(&id).or_else(of_id).map(|(_, name)| name);
                 found.map_or((404, json!({"message": "No such container"}).to_string()), |found| {
                     (200, description(found).to_string())
                 })
             }
+            ("GET", ["", "pods", _, "json"]) => {
+                let container = json!({"Id": id_of("media_database"), "Name": "media_database"});
+                (200, json!({"Id": id_of("pod"), "Containers": [container]}).to_string())
+            }
+            ("GET", ["", "containers", _, "top"]) => (200, json!({"Processes": [["sleep"]]}).to_string()),
             ("POST", [.., "exec" | "create"]) => (201, json!({"Id": id_of("new")}).to_string()),
             ("POST" | "DELETE", _) => (204, String::new()),
             _ => (200, "[]".to_owned()),
@@ -117,7 +129,7 @@ fn description(name: &str) -> Value {
         "Id": id_of(name),
         "Name": format!("/{name}"),
         "Image": "sha256:1",
-        "Config": {"Image": "base:1", "Labels": {}, "Env": ["DB_PASSWORD=hunter2hunter2", "TZ=UTC"], "Cmd": ["sleep"]},
+        "Config": {"Image": "base:1", "Labels": {}, "Env": ["DB_PASSWORD=hunter2hunter2", "TZ=UTC"], "Cmd": ["sleep", "--password", "hunter3hunter3"]},
         "HostConfig": {"Binds": ["/srv/x:/x"], "Privileged": false},
     })
 }
@@ -166,9 +178,26 @@ impl Gated {
     /// A gate before a fake engine with the containers `media_database`, `k0` and `k1`.
     pub fn before_fake(tier: u8, options: &[&str]) -> (Self, FakeEngine) {
         let sandbox = Sandbox::new();
-        let engine = FakeEngine::listen(sandbox.path("engine.sock"), vec!["media_database", "k0", "k1"]);
+        let names = ["media_database", "k0", "k1"].map(str::to_owned);
+        let engine = FakeEngine::listen(sandbox.path("engine.sock"), &names);
         let path = sandbox.path("engine.sock");
         (Self::before(sandbox, &path, tier, options), engine)
+    }
+
+    /// A gate before a fake engine with these containers, of which each may be restarted so often.
+    pub fn before_many(names: &[String], limit: usize) -> (Self, FakeEngine) {
+        let sandbox = Sandbox::new();
+        let engine = FakeEngine::listen(sandbox.path("engine.sock"), names);
+        let path = sandbox.path("engine.sock");
+        let gated = Self::before(sandbox, &path, 2, &[]);
+        gated.allow(limit);
+        (gated, engine)
+    }
+
+    /// Sets the budget of restarts.
+    pub fn allow(&self, limit: usize) {
+        let budget = format!("{{tier: 2, restart: {{limit: {limit}, window: 4h}}}}");
+        self.sandbox.write("hosts.yaml", &self.sandbox.read("hosts.yaml").replace("{tier: 2}", &budget));
     }
 
     /// A gate before the engine at this socket.

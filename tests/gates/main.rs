@@ -14,6 +14,7 @@ mod real_clusters;
 mod real_engines;
 #[path = "../support/sandbox.rs"]
 mod sandbox;
+mod spellings;
 mod ssh;
 #[path = "../support/mod.rs"]
 mod support;

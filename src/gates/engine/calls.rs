@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use opsctl_probe::health::line;
 
-use super::table::{Does, Row, Table};
+use super::table::{Does, Known, Row, Table};
 use super::words::Words;
 use crate::gates::proxy::request::{Asked, Refusal};
 use crate::gates::proxy::target::Target;
@@ -32,8 +32,8 @@ impl<'t> Call<'t> {
     /// Reads a request.
     pub fn read(asked: &Asked, uid: u32, table: &'t Table) -> Result<Self, Refusal> {
         // Engines would take parameters from such a body.
-        let kind = asked.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        if kind.to_ascii_lowercase().contains("form") {
+        let is_form = |kind: &[u8]| kind.to_ascii_lowercase().windows(4).any(|part| part == b"form");
+        if asked.headers.get_all(CONTENT_TYPE).iter().any(|kind| is_form(kind.as_bytes())) {
             let text = "forms are not accepted; state parameters in the address";
             return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
         }
@@ -52,14 +52,23 @@ impl<'t> Call<'t> {
                 format!("this gate knows the versions of the API from 1.{OLDEST}"),
             ));
         }
-        let is_plain = |part: &String| !part.contains('%') && (is_podman || !part.contains('/'));
+        // Podman's client encodes the slashes in names of images.
+        let is_plain = |at: usize, part: &str, known: &Known<'_>, before: usize| {
+            let is_image = known.bound.iter().any(|(name, places)| {
+                *name == "names" && (places.start + before..places.end + before).contains(&at)
+            });
+            !part.contains('%')
+                && (!part.contains('/') || (is_podman && is_image && !part.split('/').any(str::is_empty)))
+        };
         let method = asked.method.as_str();
         let whole = table.find(method, rest).map(|known| (known, versions));
         let found = whole.or_else(|| {
             let within = rest.get(1..).filter(|_| is_podman)?;
             table.find(method, within).map(|known| (known, versions + 1))
         });
-        let found = found.filter(|_| path.iter().all(is_plain));
+        let found = found.filter(|(known, before)| {
+            path.iter().enumerate().all(|(at, part)| is_plain(at, part, known, *before))
+        });
         let (known, before) = found.ok_or_else(|| {
             let path = opsctl_redact::shortened(&asked.target.path(), 100);
             Refusal::forbidden(format!("{method} {path} is not a request that this gate allows; use another command, or ask an operator"))
@@ -88,17 +97,17 @@ impl<'t> Call<'t> {
     }
 
     /// The command that does the same: its verb, its options, what it concerns, its further words.
-    pub fn text(&self, row: &Row, container: Option<&str>, words: &Words, target: &Target) -> String {
+    pub fn text(&self, row: &Row, concerned: &[String], words: &Words, target: &Target) -> String {
         let (named, verb): (Vec<&str>, Vec<&str>) =
             row.does.split(' ').partition(|word| word.starts_with('{'));
         let mut all = vec![self.program.to_owned()];
         all.extend(verb.into_iter().skip(1).map(str::to_owned));
         all.extend(words.options.iter().cloned());
-        all.extend(named.into_iter().map(|name| match name.trim_matches(['{', '}']) {
-            "container" | "service" => container.unwrap_or_default().to_owned(),
-            name => self.bound(name, target),
+        all.extend(named.into_iter().flat_map(|name| match name.trim_matches(['{', '}']) {
+            "container" | "service" | "pod" => concerned.to_vec(),
+            name => vec![self.bound(name, target)],
         }));
-        all.extend(container.filter(|_| words.container.is_some()).map(str::to_owned));
+        all.extend(concerned.iter().filter(|_| words.container.is_some()).cloned());
         all.extend(words.rest.iter().cloned());
         line(&all)
     }

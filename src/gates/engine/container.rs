@@ -65,9 +65,11 @@ impl Container {
         let mut words = Words::default();
         for (key, value) in self.at("/HostConfig").as_object().into_iter().flatten() {
             // What is not known gives no right.
-            let _ = words.body(&json!({ "HostConfig": { key: value } }), keys);
+            let _ = words.body(&mut json!({ "HostConfig": { key: value } }), keys);
         }
-        let _ = words.body(&json!({ "Healthcheck": self.at("/Config/Healthcheck") }), keys);
+        for key in ["Healthcheck", "Volumes", "Env"] {
+            let _ = words.body(&mut json!({ key: self.at(&format!("/Config/{key}")) }), keys);
+        }
         words.host
     }
 }

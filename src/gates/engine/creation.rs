@@ -11,7 +11,7 @@ use super::calls::Call;
 use super::container::{self, Container};
 use super::judge::{Engine, STDIN, rights};
 use super::memory::Created;
-use super::words::Words;
+use super::words::{Words, is_off};
 use crate::gates::proxy::request::{Asked, Pass, Refusal, Rewrite};
 use crate::gates::proxy::target::Target;
 
@@ -59,17 +59,17 @@ impl Engine {
             word.ok_or_else(|| Refusal::forbidden("the name of the container is not valid"))?;
         let old = self.before(call, last).await?;
         let old = old.filter(|old| replaces.is_none_or(|(id, _)| old.id.starts_with(id)));
-        let keys = self.table.bodies.get("create");
-        // The rights are those of what runs there now, and not of another command.
-        let had = old.as_ref().filter(|old| old.runs(body)).zip(keys);
-        let had = had.map(|(old, keys)| old.host(keys)).unwrap_or_default();
-        if let Some((option, value)) = words.host.iter().find(|own| !had.contains(own)) {
-            return Err(rights(option, value));
-        }
         let is_same = match &old {
             Some(old) => self.is_same(call, old, &words).await?,
             None => false,
         };
+        let keys = self.table.bodies.get("create");
+        // The rights are those of what runs there now, and not of another command. Another image is a redeployment of a service.
+        let had = old.as_ref().filter(|old| old.runs(body) && (is_same || is_listed)).zip(keys);
+        let had = had.map(|(old, keys)| old.host(keys)).unwrap_or_default();
+        if let Some((option, value)) = words.host.iter().find(|own| !had.contains(own)) {
+            return Err(rights(option, value));
+        }
         let text = stated(call.program, &word, is_listed, is_same, &words);
         let (_, mut pass) = self.admitted(call.uid, &text).await?;
         let created = Created {
@@ -181,11 +181,7 @@ impl Engine {
     /// A client connects to the streams of a container. Its standard input is that of a command: it has been judged if the
     /// container was created through this gate.
     pub(super) fn attach(&self, asked: &Asked, container: &Container) -> Result<Pass, Refusal> {
-        let is_on = |name: &str| {
-            asked.target.query.iter().any(|(key, value)| {
-                key == name && !matches!(value.as_str(), "" | "0" | "false" | "False" | "FALSE" | "f" | "F")
-            })
-        };
+        let is_on = |name: &str| asked.target.query.iter().any(|(key, value)| key == name && !is_off(value));
         // Without any of them, podman connects all streams.
         let only_reads = !is_on("stdin") && (is_on("stdout") || is_on("stderr"));
         let may = || self.memory.created.get(&container.id).is_some_and(|created| created.may_attach);

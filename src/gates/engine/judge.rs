@@ -169,17 +169,24 @@ impl Engine {
             return self.create(&asked.target, call, words, &body).await;
         }
         if let Some((option, value)) = words.host.first() {
-            return Err(rights(option, value));
+            let value = opsctl_redact::shortened(value, 100);
+            return Err(Refusal::forbidden(format!(
+                "`{option} {value}` is not allowed by this gate; leave it out"
+            )));
         }
         let container = self.concerned(asked, call, &words, &mut body).await?;
-        let word = container.as_ref().map(|container| container.word.clone());
-        if call.place("service").is_some() {
+        let concerned = if call.place("service").is_some() {
             let (id, name) = self.service(&asked.target, call).await?;
             set(asked, call.place("service"), id);
-            let text = call.text(row, Some(&name), &words, &asked.target);
-            return Ok(self.admitted(call.uid, &text).await?.1);
-        }
-        let text = call.text(row, word.as_deref(), &words, &asked.target);
+            vec![name]
+        } else if call.place("pod").is_some() {
+            let (id, containers) = self.pod(&asked.target, call).await?;
+            set(asked, call.place("pod"), id);
+            containers
+        } else {
+            container.iter().map(|container| container.word.clone()).collect()
+        };
+        let text = call.text(row, &concerned, &words, &asked.target);
         match (row.kind, container) {
             (Kind::Stop, Some(container)) => {
                 let (is_counted, pass) = self.admitted(call.uid, &text).await?;
@@ -210,12 +217,25 @@ impl Engine {
                 Ok(self.admitted(call.uid, &text).await?.1)
             }
             (Kind::Commit, Some(container)) => {
+                self.committed(&container)?;
                 let mut all = vec![call.program.to_owned(), "commit".to_owned(), container.word];
                 all.append(&mut words.rest);
                 Ok(self.admitted(call.uid, &line(&all)).await?.1)
             }
             _ => Ok(self.admitted(call.uid, &text).await?.1),
         }
+    }
+
+    /// Refuses to make an image of a container that has secrets in its variables: who reads the image has them.
+    fn committed(&self, container: &Container) -> Result<(), Refusal> {
+        let redacted = installation::header_in_force(&self.environment).redact_output;
+        if redacted && opsctl_redact::json(&mut container.at("/Config/Env").clone()) > 0 {
+            return Err(Refusal::forbidden(format!(
+                "`{}` has variables with secrets, which an image of it would contain; ask an operator",
+                container.name
+            )));
+        }
+        Ok(())
     }
 
     /// Reads the body of a request as its row states it.
@@ -228,8 +248,8 @@ impl Engine {
             return (is_empty || row.kind == Kind::Session).then_some(Value::Null).ok_or_else(refused);
         };
         let Some(keys) = self.table.bodies.get(name) else { return Ok(Value::Null) };
-        let body = words::body(&asked.read(MOST_BODY).await?).map_err(Refusal::forbidden)?;
-        words.body(&body, keys).map_err(Refusal::forbidden)?;
+        let mut body = words::body(&asked.read(MOST_BODY).await?).map_err(Refusal::forbidden)?;
+        words.body(&mut body, keys).map_err(Refusal::forbidden)?;
         asked.put(written(&body)?);
         Ok(body)
     }
@@ -294,6 +314,26 @@ impl Engine {
         let json = self.state(call, &["services", name]).await?.ok_or_else(unknown)?;
         let text = |path: &str| json.pointer(path).and_then(Value::as_str).map(str::to_owned);
         text("/ID").zip(text("/Spec/Name")).ok_or_else(unknown)
+    }
+
+    /// The ID of a pod, and its containers as they are in commands; its name if it has none.
+    async fn pod(&self, target: &Target, call: &Call<'_>) -> Result<(String, Vec<String>), Refusal> {
+        let name = call.place("pod").and_then(|at| target.segments.get(at));
+        let name = name.map(String::as_str).unwrap_or_default();
+        let unknown = || Refusal::new(StatusCode::NOT_FOUND, format!("no pod with name or ID {name} found"));
+        let json = self.state(call, &["pods", name, "json"]).await?.ok_or_else(unknown)?;
+        let id = json.get("Id").and_then(Value::as_str).ok_or_else(unknown)?;
+        let infra = json.get("InfraContainerID");
+        let mut words = Vec::new();
+        for container in json.get("Containers").and_then(Value::as_array).into_iter().flatten() {
+            if let Some(own) = container.get("Id").filter(|id| Some(*id) != infra).and_then(Value::as_str) {
+                words.push(self.named(call, own).await?.word);
+            }
+        }
+        if words.is_empty() {
+            words.push(name.to_owned());
+        }
+        Ok((id.to_owned(), words))
     }
 
     /// Asks the engine for JSON, through the interface of the call; `None`: it states that there is none.

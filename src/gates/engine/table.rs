@@ -84,12 +84,18 @@ pub struct Guarded {
     pub option: String,
     /// Globs, of which a harmless value matches one.
     pub only: Option<Vec<String>>,
+    /// The keys of objects in a list of values, and globs, of which a harmless value of a key matches one.
+    #[serde(default)]
+    pub parts: BTreeMap<String, Vec<String>>,
     /// Globs, of which a harmless value matches none.
     #[serde(default)]
     pub never: Vec<String>,
-    /// Whether an empty value matters, too.
+    /// Whether an empty list matters, too, and a key with an empty value.
     #[serde(default)]
     pub empty: bool,
+    /// Whether a harmless value adds the option to the command.
+    #[serde(default)]
+    pub adds: bool,
 }
 
 /// A request that the gate knows.

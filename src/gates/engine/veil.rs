@@ -26,9 +26,34 @@ pub fn changed(
         containers.retain(|container| is_listed(container, inventory));
     }
     if redacts {
+        options(&mut value);
         opsctl_redact::json(&mut value);
     }
     serde_json::to_vec(&value).map(Bytes::from).map_err(|error| error.to_string())
+}
+
+/// Redacts values of options in lists of arguments: `["--requirepass", "…"]`.
+fn options(value: &mut Value) {
+    match value {
+        Value::Array(values) => {
+            let mut last = String::new();
+            for value in values {
+                let Some(text) = value.as_str().map(str::to_owned) else {
+                    options(value);
+                    continue;
+                };
+                let pair = format!("{last} {text}");
+                if last.starts_with('-')
+                    && opsctl_redact::text(&pair).starts_with(&format!("{last} [redacted]"))
+                {
+                    *value = Value::from("[redacted]");
+                }
+                last = text;
+            }
+        }
+        Value::Object(entries) => entries.values_mut().for_each(options),
+        _ => {}
+    }
 }
 
 /// Whether the inventory lists a container of a list.

@@ -1,9 +1,9 @@
 //! The words of the command that does what a request does: from its query and its body.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use opsctl_reader::shell::glob;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::table::{Adds, Guarded, Keys};
 
@@ -80,7 +80,7 @@ impl Words {
             let value = match value.as_str() {
                 _ if !is_flag => Value::from(value.as_str()),
                 "1" | "true" | "True" | "TRUE" | "t" | "T" => Value::from(true),
-                "" | "0" | "false" | "False" | "FALSE" | "f" | "F" => Value::from(false),
+                value if is_off(value) => Value::from(false),
                 _ if matches!(adds, Adds::Any(option) if option == "!") => Value::from(value.as_str()),
                 _ => return Err(format!("the parameter `{name}` is neither true nor false")),
             };
@@ -89,25 +89,29 @@ impl Words {
         Ok(())
     }
 
-    /// Adds what a body states.
-    pub fn body(&mut self, body: &Value, keys: &Keys) -> Result<(), String> {
-        self.object("", body, keys)
+    /// Adds what a body states. Empty keys that are not known are removed: an engine could know them in another case.
+    pub fn body(&mut self, body: &mut Value, keys: &Keys) -> Result<(), String> {
+        body.as_object_mut().map_or(Ok(()), |entries| self.object("", entries, keys))
     }
 
-    fn object(&mut self, outer: &str, body: &Value, keys: &Keys) -> Result<(), String> {
-        for (key, value) in body.as_object().into_iter().flatten() {
+    fn object(&mut self, outer: &str, entries: &mut Map<String, Value>, keys: &Keys) -> Result<(), String> {
+        let mut unknown = HashSet::new();
+        for (key, value) in entries.iter_mut() {
             let path = if outer.is_empty() { key.clone() } else { format!("{outer}.{key}") };
             let within = format!("{path}.");
-            if value.is_object()
-                && keys.range(within.clone()..).next().is_some_and(|(key, _)| key.starts_with(&within))
-            {
-                self.object(&path, value, keys)?;
+            let has_inner =
+                keys.range(within.clone()..).next().is_some_and(|(key, _)| key.starts_with(&within));
+            if let Some(inner) = value.as_object_mut().filter(|_| has_inner) {
+                self.object(&path, inner, keys)?;
             } else if let Some(adds) = keys.get(&path) {
                 self.add(&path, value, adds)?;
-            } else if !is_empty(value) {
+            } else if is_empty(value) {
+                unknown.insert(key.clone());
+            } else {
                 return Err(format!("the key `{path}` of the body is not known to this gate"));
             }
         }
+        entries.retain(|key, _| !unknown.contains(key));
         Ok(())
     }
 
@@ -138,21 +142,70 @@ impl Words {
     }
 
     fn guarded(&mut self, value: &Value, guarded: &Guarded) {
-        let Guarded { option, only, never, empty } = guarded;
+        let Guarded { option, only, parts, never, empty, adds } = guarded;
         if *empty && value.is_array() {
             self.host.push((option.clone(), value.to_string()));
         }
-        if is_empty(value) {
+        let is_map = *empty && value.is_object();
+        if is_empty(value) && !is_map {
+            return;
+        }
+        if !parts.is_empty() {
+            let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+            let rights = values.iter().filter(|value| !has_parts(value, parts));
+            self.host.extend(
+                rights.map(|value| (option.clone(), value.as_str().map_or_else(|| flat(value), mounted))),
+            );
             return;
         }
         for text in texts(value) {
-            let text = if option == "--volume" { mounted(&text) } else { text };
             let matches = |globs: &Vec<String>| globs.iter().any(|pattern| glob(pattern, &text));
             if !only.as_ref().is_none_or(matches) || matches(never) {
                 self.host.push((option.clone(), text));
+            } else if *adds {
+                self.options.extend([option.clone(), text]);
             }
         }
     }
+}
+
+/// Whether an engine reads the value of a parameter as false.
+pub fn is_off(value: &str) -> bool {
+    matches!(value, "" | "0" | "false" | "False" | "FALSE")
+}
+
+/// Whether the parts of an object are known, and have harmless values. A text such as `data:/var:ro` is an object with a name, a
+/// destination and options.
+fn has_parts(value: &Value, parts: &BTreeMap<String, Vec<String>>) -> bool {
+    let of_text = value.as_str().map(|text| {
+        let mut words = text.split(':');
+        let (name, dest, options) = (words.next(), words.next(), words.next());
+        let options: Vec<&str> = options.into_iter().flat_map(|options| options.split(',')).collect();
+        let further: Vec<&str> = words.collect();
+        json!({ "Name": name, "Dest": dest, "Options": options, "further": further })
+    });
+    let value = of_text.as_ref().unwrap_or(value);
+    let has_part = |(path, globs): (&String, &Vec<String>)| {
+        let part = path.split('.').try_fold(value, |value, key| value.get(key)).unwrap_or(&Value::Null);
+        // Podman writes such texts into a list that is separated by commas.
+        let is_plain = !part.as_str().is_some_and(|text| text.contains([',', '=', '"', '\n']));
+        let texts = if part.is_null() { vec![String::new()] } else { texts(part) };
+        is_plain && texts.iter().all(|text| globs.iter().any(|pattern| glob(pattern, text)))
+    };
+    value.is_object() && !has_further("", value, parts) && parts.iter().all(has_part)
+}
+
+/// Whether an object has a key that is not empty and not among the parts.
+fn has_further(outer: &str, value: &Value, parts: &BTreeMap<String, Vec<String>>) -> bool {
+    value.as_object().into_iter().flatten().any(|(key, value)| {
+        let path = format!("{outer}{key}");
+        let within = format!("{path}.");
+        if value.is_object() && parts.keys().any(|part| part.starts_with(&within)) {
+            has_further(&within, value, parts)
+        } else {
+            !parts.contains_key(&path) && !is_empty(value)
+        }
+    })
 }
 
 /// A volume without the options that are the default, which engines add to their descriptions of containers.
@@ -197,15 +250,13 @@ fn flat(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::gates::engine::table::Table;
 
     fn of(body: &Value) -> Result<Words, String> {
         let table = Table::built_in().unwrap();
         let mut words = Words::default();
-        words.body(body, table.bodies.get("create").unwrap())?;
+        words.body(&mut body.clone(), table.bodies.get("create").unwrap())?;
         Ok(words)
     }
 
@@ -231,6 +282,16 @@ mod tests {
             json!({"VolumesFrom": ["db"]}),
             json!({"Runtime": "other"}),
             json!({"CgroupParent": "/"}),
+            json!({"Mounts": [{"Type=volume,a": "1", "Type": "bind", "Source": "/", "Target": "/x"}]}),
+            json!({"Mounts": [{"Type": "volume", "Source": "a,volume-opt=type=none", "Target": "/x"}]}),
+            json!({"Mounts": [{"Type": "volume", "Source": "a", "Target": "/x,volume-opt=o=bind"}]}),
+            json!({"Mounts": [{"Source": "a", "Target": "/x"}]}),
+            json!({"Mounts": ["data:/x"]}),
+            json!({"Binds": ["data:/x:O,upperdir=/root,workdir=/tmp/w"]}),
+            json!({"Binds": ["data:/x:ro:z"]}),
+            json!({"Binds": ["data"]}),
+            json!({"Links": ["db:db"]}),
+            json!({"LogConfig": {"Type": "k8s-file", "Config": {"path": "/etc/cron.d/x"}}}),
         ] {
             let words = of(&json!({"Image": "x", "HostConfig": config})).unwrap();
             assert!(!words.host.is_empty(), "{config}");
@@ -242,6 +303,9 @@ mod tests {
         for config in [
             json!({"Binds": ["data:/var/lib/data", "cfg:/etc/x:ro"], "Privileged": false, "MaskedPaths": null}),
             json!({"Mounts": [{"Type": "volume", "Source": "data", "Target": "/x", "VolumeOptions": {}}]}),
+            json!({"Mounts": [{"Type": "volume", "Target": "/x", "VolumeOptions": {"Labels": {"a": "b"}, "NoCopy": true}, "BindOptions": null}]}),
+            json!({"Mounts": [{"Type": "tmpfs", "Target": "/x", "TmpfsOptions": {"SizeBytes": 1000}}]}),
+            json!({"LogConfig": {"Type": "json-file", "Config": {"max-size": "10m"}}}),
             json!({"NetworkMode": "media_default", "RestartPolicy": {"Name": "always", "MaximumRetryCount": 0}}),
             json!({"SecurityOpt": ["no-new-privileges:true"], "CapDrop": ["ALL"]}),
         ] {
@@ -249,6 +313,27 @@ mod tests {
             assert_eq!(words.host, [], "{config}");
             assert_eq!(words.rest, ["a", "b c"]);
         }
+    }
+
+    #[test]
+    fn texts_that_an_engine_splits_are_rights_of_the_host() {
+        for body in [
+            json!({"Volumes": {"/:/host": {}}}),
+            json!({"Volumes": {"data": {}}}),
+            json!({"Env": ["TZ=UTC", "TOKEN"]}),
+            json!({"Env": ["TOK*"]}),
+        ] {
+            assert!(!of(&body).unwrap().host.is_empty(), "{body}");
+        }
+        assert_eq!(of(&json!({"Volumes": {"/data": {}}, "Env": ["TZ=UTC", "EMPTY="]})).unwrap().host, []);
+    }
+
+    #[test]
+    fn empty_keys_that_are_not_known_are_removed() {
+        let table = Table::built_in().unwrap();
+        let mut body = json!({"Image": "x", "hostconfig": {"maskedpaths": []}, "HostConfig": {"readonlypaths": [], "Memory": 1}});
+        Words::default().body(&mut body, table.bodies.get("create").unwrap()).unwrap();
+        assert_eq!(body, json!({"Image": "x", "HostConfig": {"Memory": 1}}));
     }
 
     #[test]
