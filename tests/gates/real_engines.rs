@@ -1,19 +1,28 @@
 //! Real engines and clients: `tests/image/gate` starts the engines, and calls these tests.
 
+use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+use serde_json::Value;
 
 use crate::fake_engine::Gated;
 use crate::sandbox::Sandbox;
+use crate::spellings::{Client, Random, case, creation, has_rights};
 
-/// The sockets of the engines, in the folder that `OPSCTL_TEST_ENGINES` names.
+/// The folder of the engines.
+fn folder() -> PathBuf {
+    std::env::var_os("OPSCTL_TEST_ENGINES").expect("set OPSCTL_TEST_ENGINES: tests/image/gate does").into()
+}
+
+/// The sockets of the engines.
 fn engines() -> Vec<PathBuf> {
-    let folder =
-        std::env::var_os("OPSCTL_TEST_ENGINES").expect("set OPSCTL_TEST_ENGINES: tests/image/gate does");
-    let found = ["docker.sock", "podman.sock"].map(|name| Path::new(&folder).join(name));
+    let found = ["docker.sock", "podman.sock"].map(|name| folder().join(name));
     found.into_iter().filter(|socket| socket.exists()).collect()
 }
 
@@ -256,5 +265,194 @@ fn streams_and_calls_cost_little() {
             began.elapsed()
         };
         println!("{}: 1 GiB {:?}, through the gate {:?}", engine.display(), bulk(&engine), bulk(&gate));
+    }
+}
+
+/// Appends the events of containers to a file as they come: `restart media_database`.
+fn events(engine: &Path, file: &Path) -> Child {
+    let form = "{{.Action}} {{.Actor.Attributes.name}}";
+    let words = ["events", "--filter", "type=container", "--format", form];
+    let url = format!("unix://{}", engine.display());
+    let file = File::options().create(true).append(true).open(file).unwrap();
+    let mut command = Command::new("docker");
+    command.args(words).env("DOCKER_HOST", url).stdin(Stdio::null()).stdout(file).stderr(Stdio::null());
+    command.spawn().unwrap()
+}
+
+/// How often each action has happened to each container: `restart media_database`.
+fn counted(file: &Path) -> BTreeMap<String, usize> {
+    let mut all = BTreeMap::new();
+    for line in std::fs::read_to_string(file).unwrap().lines() {
+        *all.entry(line.to_owned()).or_default() += 1;
+    }
+    all
+}
+
+fn inspected(engine: &Path, name: &str) -> Value {
+    let mut all: Value = serde_json::from_str(&works(engine, &["docker", "inspect", name], "")).unwrap();
+    all[0].take()
+}
+
+#[test]
+#[ignore = "needs engines: tests/image/gate"]
+fn no_spelling_changes_a_container_of_an_engine_unrecorded() {
+    let count: usize = std::env::var("OPSCTL_TEST_SAMPLE").map_or(2_000, |count| count.parse().unwrap());
+    for engine in engines() {
+        let mut named = ["k0", "jellyfin"].map(|name| (name.to_owned(), container(&engine, name, &[])));
+        let gated = Gated::before(Sandbox::new(), &engine, 2, &[]);
+        for name in ["k0", "k0", "jellyfin", "jellyfin"] {
+            assert_eq!(gated.ask("POST", &format!("/v1.41/containers/{name}/restart?t=0"), "").0, 204);
+        }
+        let states = || ["k0", "jellyfin"].map(|name| inspected(&engine, name));
+        let before = states();
+        let log = gated.sandbox.path("events");
+        let mut listening = events(&engine, &log);
+        std::thread::sleep(Duration::from_secs(1));
+        let mut random = Random(0x5eed_0002);
+        let mut sender = Client::new(&gated);
+        let mut statuses = BTreeMap::<u16, usize>::new();
+        let mut send = |count: usize, named: &[(String, String)]| {
+            for _ in 0..count {
+                for status in sender.send(&case(&mut random, named)).0 {
+                    *statuses.entry(status).or_default() += 1;
+                }
+            }
+        };
+        // The budgets are used up.
+        send(count, &named);
+        assert_eq!(states(), before);
+        assert_eq!(counted(&log), BTreeMap::new());
+        gated.allow(40);
+        for _ in 0..count / 200 {
+            send(100, &named);
+            for (name, id) in &mut named {
+                if client(&engine, &["docker", "start", name], "").0 != Some(0) {
+                    *id = container(&engine, name, &[]);
+                }
+            }
+        }
+        std::thread::sleep(Duration::from_secs(1));
+        listening.kill().unwrap();
+        listening.wait().unwrap();
+        let seen = counted(&log);
+        println!("{}: {count} spellings, {statuses:?}; events {seen:?}", engine.display());
+        for name in ["k0", "jellyfin"] {
+            let of = |action: &str| seen.get(&format!("{action} {name}")).copied().unwrap_or(0);
+            // A restart is a stop, too.
+            let stops = of("stop").saturating_sub(of("restart"));
+            let acted = of("restart") + stops + of("pause") + of("unpause") + of("destroy") + of("remove");
+            let rows = |more: &str| -> usize {
+                let query = format!("SELECT count(*) FROM hook_actions WHERE service = '{name}'{more}");
+                gated.sandbox.sql(&query).parse().unwrap()
+            };
+            println!("{name}: {acted} changes, {} recorded", rows(""));
+            // A start after a stop does not count.
+            assert!(acted + 2 <= rows("") && rows(" AND counts") <= 40 && acted > 0);
+            assert_eq!(of("rename") + of("update"), 0);
+        }
+        creations_have_no_rights(&gated, &engine, count / 20);
+    }
+}
+
+/// Creates containers in many spellings. What the engine makes of them has no rights of the host.
+fn creations_have_no_rights(gated: &Gated, engine: &Path, count: usize) {
+    let host = tempfile::tempdir().unwrap();
+    let host = host.path().to_str().unwrap();
+    let mut random = Random(0x5eed_0003);
+    let mut created = 0;
+    for _ in 0..count {
+        let body = creation(&mut random, host);
+        let (status, answer) = gated.ask("POST", "/v1.41/containers/create", &body);
+        if status != 201 {
+            continue;
+        }
+        created += 1;
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        let id = answer["Id"].as_str().unwrap();
+        let json = inspected(engine, id);
+        assert!(!has_rights(&json, host), "{body}\n{json}");
+        works(engine, &["docker", "rm", "-f", id], "");
+    }
+    println!("{}: {created} of {count} containers created", engine.display());
+    assert!(created > 0 && created < count);
+}
+
+/// Ends dockerd with a signal, and starts it again.
+fn restart_engine(signal: &str) {
+    let script = "pid=$(cat docker.pid) && kill -$1 $pid && while kill -0 $pid 2>/dev/null; do sleep 0.1; done; . ./start-dockerd";
+    let mut command = Command::new("bash");
+    command.args(["-c", script, "bash", signal]).current_dir(folder()).stdin(Stdio::null());
+    assert!(command.status().unwrap().success());
+}
+
+#[test]
+#[ignore = "needs engines: tests/image/gate"]
+fn restarts_of_an_engine_under_load_lose_and_double_nothing() {
+    const LIMIT: usize = 12;
+    let engine = folder().join("docker.sock");
+    let names: Vec<String> = (0..8).map(|number| format!("load{number}")).collect();
+    for name in &names {
+        container(&engine, name, &["--restart", "always"]);
+    }
+    let gated = Gated::before(Sandbox::new(), &engine, 2, &[]);
+    gated.allow(LIMIT);
+    let log = gated.sandbox.path("events");
+    let (done, mut listening) = (AtomicBool::new(false), events(&engine, &log));
+    let ask = |seed: u64| {
+        let mut random = Random(seed * 0x9e37_79b9);
+        let mut all = Vec::new();
+        while !done.load(Ordering::Relaxed) {
+            let name = &names[random.below(names.len())];
+            let (status, text) = gated.ask("POST", &format!("/v1.41/containers/{name}/restart?t=0"), "");
+            // A gate that could not ask which container it is has forwarded nothing.
+            let is_unasked = text.contains("could not be asked") || text.contains("No such container");
+            all.push((name.as_str(), if is_unasked { 0 } else { status }));
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        all
+    };
+    let answers: Vec<(&str, u16)> = std::thread::scope(|scope| {
+        let ask = &ask;
+        let clients: Vec<_> = (1..=24).map(|seed| scope.spawn(move || ask(seed))).collect();
+        for signal in ["TERM", "KILL", "TERM"] {
+            std::thread::sleep(Duration::from_millis(1500));
+            restart_engine(signal);
+            let _ = listening.wait();
+            listening = events(&engine, &log);
+        }
+        std::thread::sleep(Duration::from_secs(3));
+        done.store(true, Ordering::Relaxed);
+        clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
+    });
+    std::thread::sleep(Duration::from_secs(1));
+    listening.kill().unwrap();
+    listening.wait().unwrap();
+    let events = counted(&log);
+    let mut statuses = BTreeMap::<u16, usize>::new();
+    for (_, status) in &answers {
+        *statuses.entry(*status).or_default() += 1;
+    }
+    println!("{statuses:?}");
+    let rows = |name: &str, more: &str| -> usize {
+        let query = format!("SELECT count(*) FROM hook_actions WHERE service = '{name}'{more}");
+        gated.sandbox.sql(&query).parse().unwrap()
+    };
+    for name in &names {
+        let of = |wanted: &dyn Fn(u16) -> bool| {
+            answers.iter().filter(|(own, status)| own == name && wanted(*status)).count()
+        };
+        let (passed, other) = (of(&|status| status == 204), of(&|status| !matches!(status, 0 | 204 | 403)));
+        let seen = events.get(&format!("restart {name}")).copied().unwrap_or(0);
+        println!("{name}: {passed} done, {other} failed or unknown, {seen} events, {} rows", rows(name, ""));
+        // Each request that was forwarded has a row, and no other one has; what the engine has done has one.
+        assert_eq!(rows(name, ""), passed + other);
+        assert_eq!(rows(name, " AND state = 'done'"), passed);
+        assert!(rows(name, "") <= LIMIT && seen <= passed + other);
+    }
+    let passed = statuses.get(&204).copied().unwrap_or(0);
+    let other = statuses.iter().filter(|(status, _)| !matches!(status, 0 | 204 | 403));
+    assert!(passed > 16 && other.count() > 0, "{statuses:?}");
+    for name in &names {
+        client(&engine, &["docker", "rm", "-f", name], "");
     }
 }
