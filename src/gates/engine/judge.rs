@@ -9,12 +9,13 @@ use opsctl_policy::model::records::event::ToolResult;
 use opsctl_policy::model::rights::gate::Gate;
 use opsctl_probe::health::line;
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
+use tokio::sync::{OnceCell, Semaphore};
 use tokio::task::spawn_blocking;
 
 use super::calls::Call;
 use super::container::Container;
 use super::memory::Memory;
+use super::own::{self, Own};
 use super::table::{Does, Kind, Row, Table};
 use super::veil;
 use super::words::{self, Words};
@@ -33,6 +34,9 @@ use crate::machine::link::message::SessionFacts;
 const MOST_BODY: usize = 1024 * 1024;
 const MOST_ANSWER: usize = 4 * 1024 * 1024;
 
+/// Why what belongs to the guard is not changed.
+const OWN: &str = "this is the guard's own container, or shares a volume or a folder with it, and the guard's keys are there; leave it as it is, or ask an operator";
+
 /// The most requests that are judged at once: writers of the ledger wait for each other anyway.
 const MOST_TURNS: usize = 4;
 
@@ -50,7 +54,8 @@ pub struct Engine {
     pub table: Table,
     /// What it keeps of requests.
     pub memory: Arc<Memory>,
-    own: Arc<Upstream>,
+    engine: Arc<Upstream>,
+    container: OnceCell<Option<Own>>,
     turns: Semaphore,
 }
 
@@ -94,7 +99,7 @@ impl Engine {
     /// The judge of a gate before this engine, which is that of a host of hosts.yaml, or of this machine.
     pub fn new(
         environment: Arc<Environment>,
-        own: Arc<Upstream>,
+        engine: Arc<Upstream>,
         host: Option<String>,
     ) -> Result<Self, String> {
         Ok(Self {
@@ -105,7 +110,8 @@ impl Engine {
             host,
             table: Table::built_in()?,
             memory: Arc::default(),
-            own,
+            engine,
+            container: OnceCell::new(),
             turns: Semaphore::new(MOST_TURNS),
         })
     }
@@ -165,6 +171,12 @@ impl Engine {
         let mut words = Words::default();
         words.query(&asked.target.query, &row.query).map_err(Refusal::forbidden)?;
         let mut body = self.body(asked, row, &mut words).await?;
+        let segments = asked.target.segments.iter().cloned().map(Value::from).collect();
+        if let Some(own) = self.own(call).await?
+            && (own.is_named(&body) || own.is_named(&Value::Array(segments)))
+        {
+            return Err(Refusal::forbidden(OWN));
+        }
         if row.kind == Kind::Create {
             return self.create(&asked.target, call, words, &body).await;
         }
@@ -291,7 +303,19 @@ impl Engine {
     async fn named(&self, call: &Call<'_>, name: &str) -> Result<Container, Refusal> {
         let unknown = || Refusal::new(StatusCode::NOT_FOUND, format!("No such container: {name}"));
         let container = self.inspected(call, name).await?.ok_or_else(unknown)?;
+        if self.own(call).await?.is_some_and(|own| own.has(&container.json)) {
+            return Err(Refusal::forbidden(OWN));
+        }
         if self.only_listed && !container.is_listed { Err(unknown()) } else { Ok(container) }
+    }
+
+    /// The container of this gate, if it is one of the engine.
+    async fn own(&self, call: &Call<'_>) -> Result<Option<&Own>, Refusal> {
+        let found = self.container.get_or_try_init(|| async {
+            let Some(id) = own::id() else { return Ok(None) };
+            Ok(self.state(call, &["containers", &id, "json"]).await?.as_ref().and_then(Own::read))
+        });
+        Ok(found.await?.as_ref())
     }
 
     /// What the engine states of the container with this name, ID or beginning of an ID; `None`: there is none.
@@ -342,8 +366,8 @@ impl Engine {
         let target = Target { segments: call.prefix.iter().cloned().chain(path).collect(), query: vec![] };
         let mut request = Request::new(Body::empty());
         *request.uri_mut() = target.uri().ok_or_else(|| unanswered("the name is too long"))?;
-        request.headers_mut().insert(axum::http::header::HOST, self.own.host.clone());
-        let answer = self.own.send(request).await.map_err(|error| unanswered(&error))?;
+        request.headers_mut().insert(axum::http::header::HOST, self.engine.host.clone());
+        let answer = self.engine.send(request).await.map_err(|error| unanswered(&error))?;
         let status = answer.status();
         let body = to_bytes(Body::new(answer.into_body()), MOST_ANSWER).await;
         let body = body.map_err(|error| unanswered(&error.to_string()))?;

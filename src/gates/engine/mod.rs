@@ -7,6 +7,7 @@ mod container;
 mod creation;
 pub mod judge;
 mod memory;
+mod own;
 mod table;
 mod veil;
 mod words;
