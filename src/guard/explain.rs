@@ -54,7 +54,7 @@ pub fn explain<'a>(
     request: &Request,
     always: bool,
 ) -> Explanation<'a> {
-    if tool.command.is_none() && tool.file.is_none() && tool.mcp.is_none() {
+    if !tool.is_judged() {
         return Explanation::default();
     }
     let header = installation::header_in_force(request);

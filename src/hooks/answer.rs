@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
+use crate::machine::client::clients::Client;
 use crate::machine::warning::Warning;
 use opsctl_policy::model::records::verdict::{Asked, Reason, in_lines};
 
@@ -67,6 +68,12 @@ impl Answer {
         Self { output: permission("deny", &reason), denial: Some(reason), warnings: vec![] }
     }
 
+    /// A denial of a tool call of a client that is not known: exit code 2 and stderr, which all clients read. Some do not read it
+    /// with JSON of another client on stdout.
+    pub fn deny_any(reason: String) -> Self {
+        Self { denial: Some(reason), ..Self::default() }
+    }
+
     /// A question to a person. Without an answer, the call does not run: the client ends the session until it is resumed
     /// (`defer`), or asks the person at the terminal (`ask`).
     pub fn ask(asked: &Asked, warnings: Vec<Warning>) -> Self {
@@ -78,9 +85,64 @@ impl Answer {
 
     /// Blocks the end of a turn. All releases of the client accept exit code 2 with the reason on stderr.
     pub fn block(reason: String, warnings: Vec<Warning>) -> Self {
-        let json = json!({"decision": "block", "reason": reason});
-        Self { output: Output::Json(json), denial: Some(reason), warnings }
+        Self { output: decision("block", &reason), denial: Some(reason), warnings }
     }
+}
+
+impl Answer {
+    /// The answer as this client reads it.
+    #[must_use]
+    pub fn for_client(self, client: Client) -> Self {
+        match client {
+            Client::ClaudeCode => self,
+            Client::Codex => self.for_another("block", |denial| (Output::Nothing, denial)),
+            // With exit code 2 and JSON that states no decision, Gemini CLI allows the call.
+            Client::Gemini => self.for_another("deny", |denial| (decision("deny", &denial), denial)),
+        }
+    }
+
+    /// The answer as a client reads it that knows no question to a person, and replaces the output of a tool by the reason of
+    /// a decision. `denied` makes the output of a denial.
+    fn for_another(self, verdict: &str, denied: impl Fn(String) -> (Output, String)) -> Self {
+        let Self { denial, output, warnings } = self;
+        let denial = denial.or_else(|| stated(&output, "permissionDecisionReason").map(in_text));
+        if let Some(denial) = denial {
+            let (output, denial) = denied(denial);
+            return Self { denial: Some(denial), output, warnings: vec![] };
+        }
+        let output = match (stated(&output, "updatedToolOutput"), stated(&output, "additionalContext")) {
+            (Some(replaced), note) => {
+                let note = note.map(in_text).unwrap_or_default();
+                let text = format!("{note}\n\n{}", in_text(replaced));
+                Output::RedactedJson(json!({"decision": verdict, "reason": text.trim_start()}))
+            }
+            (None, _) => output,
+        };
+        let output = match output {
+            Output::Context(text) => Output::Json(json!({
+                "hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}
+            })),
+            output => output,
+        };
+        Self { denial: None, output, warnings }
+    }
+}
+
+/// What an answer states for its event.
+fn stated<'a>(output: &'a Output, key: &str) -> Option<&'a Value> {
+    match output {
+        Output::Json(json) | Output::RedactedJson(json) => json.get("hookSpecificOutput")?.get(key),
+        Output::Nothing | Output::Context(_) => None,
+    }
+}
+
+fn in_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// A decision without an event.
+fn decision(decision: &str, reason: &str) -> Output {
+    Output::Json(json!({"decision": decision, "reason": reason}))
 }
 
 /// The collected output of several parts of a handler, in order.

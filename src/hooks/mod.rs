@@ -29,9 +29,8 @@ use answer::Answer;
 use events::{post_tool_use, pre_tool_use};
 use forward::Input;
 use opsctl_policy::model::records::event::HookCall;
-use opsctl_policy::model::records::verdict::Reason;
 use opsctl_policy::model::rights::policy::OnFailure;
-use wire::{HookEvent, InputError};
+use wire::{HookEvent, InputError, Read};
 
 /// The argument of `opsctl hook` for the event before a tool runs.
 const PRE_TOOL_USE: &str = "pre-tool-use";
@@ -55,6 +54,9 @@ impl Unserved {
     const fn remedy(&self) -> &'static str {
         match self {
             Self::Incomplete(_) => "check the client and the programs that start it",
+            Self::Invalid(InputError::OtherClient) => {
+                "use one of these clients, with the hooks that `opsctl render` writes"
+            }
             Self::Invalid(_) => "set up the hooks with `opsctl render`",
             Self::Defect => "report the defect",
         }
@@ -64,9 +66,13 @@ impl Unserved {
 /// Serves one call. A denial is delivered before it is recorded.
 pub fn serve(stdin: &[u8], event: Option<&str>, request: &Request, deliver: impl FnOnce(Answer)) {
     match wire::read(stdin, event, request.session.as_deref()) {
-        Ok((call, happened)) => {
-            let deliver = |answer| deliver(with_warnings(answer, request));
-            handle(&call, &happened, Input { stdin, event }, request, deliver);
+        Ok(Read { client, translated, call, event: happened }) => {
+            let deliver = |answer| deliver(with_warnings(answer, request).for_client(client));
+            let input = match &translated {
+                Some(text) => Input { stdin: text.as_bytes(), event: None },
+                None => Input { stdin, event },
+            };
+            handle(&call, &happened, input, request, deliver);
         }
         Err(error) => unserved(&error.into(), event, request, deliver),
     }
@@ -85,12 +91,12 @@ pub fn unserved(problem: &Unserved, event: Option<&str>, request: &Request, deli
         let decision = is_call.then_some(decision);
         failures::report(request, request.session.as_deref(), &message, decision, request.now)
     };
-    if let Some(why) = is_call.then(|| reason_to_deny(request)).flatten() {
+    if let Some(why) = is_call.then(|| reason_to_deny(problem, request)).flatten() {
         let remedy = problem.remedy();
         let text = format!(
             "Denied: {problem}, so the call cannot be checked, and {why}. An operator has to {remedy}."
         );
-        deliver(Answer::deny(&[Reason { rule: "on_failure", topic: None, text: text.clone() }]));
+        deliver(Answer::deny_any(text.clone()));
         // The client shows stderr to the model with a denial, so a warning is left out.
         let _ = report("closed", &text);
         return;
@@ -108,10 +114,13 @@ fn with_warnings(mut answer: Answer, request: &Request) -> Answer {
 
 /// Why a call that cannot be checked is denied; `None` if it is allowed unchecked. The limits with which the session was
 /// started apply.
-fn reason_to_deny(request: &Request) -> Option<&'static str> {
+fn reason_to_deny(problem: &Unserved, request: &Request) -> Option<&'static str> {
     let policy = in_force(request, &mut vec![]).installation.policy;
     if policy.monitor.everything {
         return None;
+    }
+    if matches!(problem, Unserved::Invalid(InputError::OtherClient)) {
+        return Some("no other client is served");
     }
     if policy.on_failure == OnFailure::Closed {
         return Some("policy.on_failure is closed");

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::wire::{self, HookEvent, InputError};
+use super::wire::{self, HookEvent, InputError, Read};
 use crate::guard::explain::{Explanation, explain};
 use crate::guard::judge::{Ending, judge};
 use crate::machine::environment::Environment;
@@ -156,12 +156,12 @@ fn read(text: &str) -> Result<(HookCall, HookEvent), PreviewError> {
         // In bash a blank follows the brace of a group: `{"` begins nothing that anyone would run.
         let is_json = rest.starts_with('"') || names_tool && rest.trim_start().starts_with('"');
         match wire::read(text.as_bytes(), Some("pre-tool-use"), None) {
-            Ok(call) if names_tool => return Ok(call),
+            Ok(Read { call, event, .. }) if names_tool => return Ok((call, event)),
             Err(error) if is_json => return Err(PreviewError::Invalid(error)),
             Ok(_) | Err(_) => {}
         }
     }
-    let tool = ToolCall { id: None, command: Some(text.to_owned()), file: None, mcp: None };
+    let tool = ToolCall { command: Some(text.to_owned()), ..ToolCall::default() };
     Ok((HookCall::default(), HookEvent::PreToolUse(tool)))
 }
 
@@ -169,11 +169,8 @@ fn read(text: &str) -> Result<(HookCall, HookEvent), PreviewError> {
 fn subject(tool: &ToolCall) -> String {
     match tool {
         ToolCall { command: Some(command), .. } => command.clone(),
-        ToolCall { file: Some(file), .. } => {
-            format!("{} {}", if file.writes { "write" } else { "read" }, shortened(&file.path, SUBJECT_CHARS))
-        }
         ToolCall { mcp: Some(mcp), .. } => shortened(&mcp.tool, SUBJECT_CHARS),
-        ToolCall { .. } => String::new(),
+        ToolCall { .. } => shortened(&tool.files_in_words().unwrap_or_default(), SUBJECT_CHARS),
     }
 }
 

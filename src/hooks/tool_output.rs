@@ -74,8 +74,10 @@ impl FoundSecrets {
 fn subject(tool: &ToolCall, name: &str) -> String {
     let text = match tool {
         ToolCall { command: Some(command), .. } => command,
-        ToolCall { file: Some(file), .. } => &format!("{name} {}", file.path),
-        ToolCall { .. } => name,
+        ToolCall { .. } => match tool.files.first() {
+            Some(file) => &format!("{name} {}", file.path),
+            None => name,
+        },
     };
     shortened(text.trim(), SUBJECT_CHARS)
 }

@@ -79,9 +79,15 @@ fn tolerates_extra_missing_and_mistyped_fields() {
 #[test]
 fn an_event_of_tomorrow_passes() {
     let sandbox = complete();
-    for name in ["PreReboot", "pre-tool-use", "", "../../etc", "\u{0}"] {
+    let hook = |name| {
         let input = json!({"hook_event_name": name, "session_id": "s", "tool_input": {"command": "ls"}});
-        served(&sandbox.opsctl(&["hook"], input.to_string().as_bytes()), name);
+        sandbox.opsctl(&["hook"], input.to_string().as_bytes())
+    };
+    for name in ["PreReboot", ""] {
+        served(&hook(name), name);
+    }
+    for name in ["pre-tool-use", "../../etc", "\u{0}"] {
+        assert!(hook(name).stderr.contains("not the hook input of Claude Code"), "{name}");
     }
 }
 

@@ -66,11 +66,14 @@ impl Screen<'_> {
     pub fn call(&self, tool: &ToolCall, cwd: Option<&Path>, always: bool) -> Screened {
         let reading = read(tool, cwd, &self.header.rules, self.disk);
         let mut objections = self.objections(&reading.script);
-        if let Some(file) = &tool.file {
+        let unchecked = tool.unchecked.iter();
+        objections.extend(unchecked.map(|text| Reason { rule: "effect", topic: None, text: text.clone() }));
+        for file in &tool.files {
             objections.extend(self.file_objections(file, cwd));
         }
         let is_limited = self.dry_run || self.tier.is_some();
         let mut effects = if always || is_limited { self.effects(&reading.script) } else { vec![] };
+        effects.extend(tool.files.iter().filter(|file| file.writes).map(|file| self.write_effect(file)));
         effects.extend(self.tool_effect(tool));
         objections.extend(self.effect_objections(&effects));
         Screened { reading, effects, objections }
@@ -133,18 +136,18 @@ impl Screen<'_> {
         reasons
     }
 
-    /// The effect of a tool without a shell; `None` for a tool that carries out an action.
+    /// The effect of writing a file.
+    fn write_effect(&self, file: &ToolFile) -> PartEffect {
+        self.machine.begin();
+        let is_scratch =
+            effects::is_scratch(&file.path, &Command::default(), &(self.scratch)(), self.machine);
+        let effect = if is_scratch { Effect::Reads } else { Effect::Changes };
+        let text = format!("write {}", file.path);
+        PartEffect { form: text.clone(), ..PartEffect::of(text, effect, Why::Writes(file.path.clone())) }
+    }
+
+    /// The effect of an MCP tool; `None` for one that carries out an action.
     fn tool_effect(&self, tool: &ToolCall) -> Option<PartEffect> {
-        let part = |text: String, effect, why| {
-            Some(PartEffect { form: text.clone(), ..PartEffect::of(text, effect, why) })
-        };
-        if let Some(file) = tool.file.as_ref().filter(|file| file.writes) {
-            self.machine.begin();
-            let is_scratch =
-                effects::is_scratch(&file.path, &Command::default(), &(self.scratch)(), self.machine);
-            let effect = if is_scratch { Effect::Reads } else { Effect::Changes };
-            return part(format!("write {}", file.path), effect, Why::Writes(file.path.clone()));
-        }
         let call = tool.mcp.as_ref()?;
         let rules = &self.header.rules;
         if rules.tools.iter().any(|rule| rule.tool == call.tool) {
@@ -152,7 +155,8 @@ impl Screen<'_> {
         }
         let stated =
             rules.tool_effects.iter().find(|(tool, _)| *tool == call.tool).map(|(_, effect)| *effect);
-        part(call.tool.clone(), stated.unwrap_or(Effect::Unknown), Why::Tool)
+        let (text, effect) = (call.tool.clone(), stated.unwrap_or(Effect::Unknown));
+        Some(PartEffect { form: text.clone(), ..PartEffect::of(text, effect, Why::Tool) })
     }
 }
 

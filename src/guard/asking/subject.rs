@@ -15,14 +15,11 @@ pub fn shown(tool: &ToolCall, script: &Script, secrets: &Redactor) -> String {
         ToolCall { command: Some(command), .. } => {
             format!("{command}\n\nruns:\n{}", script.lines().join("\n"))
         }
-        ToolCall { file: Some(file), .. } => {
-            format!("{} {}", if file.writes { "write" } else { "read" }, file.path)
-        }
         ToolCall { mcp: Some(mcp), .. } => {
             let arguments = mcp.arguments.iter().map(|(name, value)| format!(" {name}={value}"));
             std::iter::once(mcp.tool.clone()).chain(arguments).collect()
         }
-        ToolCall { .. } => String::new(),
+        ToolCall { .. } => tool.files_in_words().unwrap_or_default(),
     };
     let text = secrets.lost_words(&text).text(&secrets.text_here(&text)).into_owned();
     bounded(&text)

@@ -14,4 +14,7 @@ pub enum InputError {
     /// A tool call with a command in a form that no tool of the client has.
     #[error("`command` is not a text")]
     Command,
+    /// It is the input of a client that opsctl does not know.
+    #[error("this is not the hook input of Claude Code, Codex CLI or Gemini CLI")]
+    OtherClient,
 }

@@ -19,6 +19,12 @@ pub trait Lenient: Default {
         Self::default()
     }
 
+    /// From a list.
+    fn from_list<'de, A: SeqAccess<'de>>(mut list: A) -> Result<Self, A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Self::default())
+    }
+
     /// From an object.
     fn from_object<'de, A: MapAccess<'de>>(mut object: A) -> Result<Self, A::Error> {
         while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
@@ -39,6 +45,17 @@ pub type Flag = Any<bool>;
 impl Lenient for Option<String> {
     fn from_text(text: &str) -> Self {
         Some(text.to_owned())
+    }
+}
+
+/// The strings of a list.
+impl Lenient for Vec<String> {
+    fn from_list<'de, A: SeqAccess<'de>>(mut list: A) -> Result<Self, A::Error> {
+        let mut texts = Self::new();
+        while let Some(text) = list.next_element::<Text>()? {
+            texts.extend(text.0);
+        }
+        Ok(texts)
     }
 }
 
@@ -87,9 +104,8 @@ impl<'de, T: Lenient> Visitor<'de> for AnyValue<T> {
         Ok(T::default())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<T, A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(T::default())
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<T, A::Error> {
+        T::from_list(seq)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {

@@ -1,5 +1,5 @@
-//! Hook input: bytes on stdin → [`HookCall`] and [`HookEvent`]. Each input format has one file; today there is one, the client's JSON
-//! (`client`). Another format is another file, and a choice between the two in [`read`].
+//! Hook input: bytes on stdin → [`Read`]. `client` reads the input of Claude Code; `translate` puts that of another client into
+//! the words of Claude Code first.
 
 mod client;
 pub mod digest;
@@ -10,9 +10,10 @@ pub mod response;
 mod session_events;
 mod surrogates;
 mod tool_input;
+mod translate;
 
+pub use client::Read;
 pub use error::InputError;
-use opsctl_policy::model::records::event::HookCall;
 use opsctl_policy::model::records::session::plain_id;
 pub use session_events::HookEvent;
 
@@ -21,18 +22,14 @@ pub use session_events::HookEvent;
 ///
 /// # Errors
 /// If the input is not a JSON object, or that of a tool call which cannot be judged.
-pub fn read(
-    stdin: &[u8],
-    event: Option<&str>,
-    session: Option<&str>,
-) -> Result<(HookCall, HookEvent), InputError> {
+pub fn read(stdin: &[u8], event: Option<&str>, session: Option<&str>) -> Result<Read, InputError> {
     let text = String::from_utf8_lossy(stdin);
-    let (mut call, event) = client::read(&text, event)?;
+    let mut read = client::read(&text, event)?;
     if let Some(session) = session.map(plain_id).filter(|id| !id.is_empty()) {
-        call.client_session = call.session.filter(|id| *id != session);
-        call.session = Some(session);
+        read.call.client_session = read.call.session.filter(|id| *id != session);
+        read.call.session = Some(session);
     }
-    Ok((call, event))
+    Ok(read)
 }
 
 #[cfg(test)]
@@ -54,6 +51,7 @@ mod tests {
             // Each character is a byte, and so may be no UTF-8.
             let stdin: Vec<u8> = input.chars().map(|c| u8::try_from(c).unwrap()).collect();
             let call = read(&stdin, argument.as_deref(), variable.as_deref());
+            let call = call.map(|read| (read.client, read.call, read.event));
             let call = format!("{:?}", call.map_err(|error| error.to_string()));
             assert!(call.contains(&gives), "{input}: {call}");
         }

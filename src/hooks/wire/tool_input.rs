@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde::de::{IgnoredAny, MapAccess};
 
 use super::error::InputError;
-use super::lenient::{Flag, Lenient, Text};
+use super::lenient::{Any, Flag, Lenient, Text};
 use opsctl_policy::model::records::event::ToolFile;
 
 /// The fields that are read; all others are skipped.
@@ -19,10 +19,14 @@ pub struct ToolFields {
     pub interrupted: bool,
     /// `file_path` or `notebook_path`: a file that is opened.
     file: Option<String>,
+    /// `file_paths`: files that a patch writes.
+    files: Vec<String>,
     /// `path`: where a search starts.
     path: Option<String>,
     /// `glob`: which files a search reads.
     glob: Option<String>,
+    /// `unchecked`: why the call cannot be checked.
+    pub unchecked: Option<String>,
     /// Whether there is a key that no read-only tool has.
     writes: bool,
 }
@@ -35,6 +39,8 @@ enum Key {
     Interrupted,
     #[serde(alias = "notebook_path")]
     FilePath,
+    FilePaths,
+    Unchecked,
     Path,
     Glob,
     /// A key of read-only tools.
@@ -45,17 +51,19 @@ enum Key {
 }
 
 impl ToolFields {
-    /// Takes the file that the tool opens.
-    pub fn take_file(&mut self) -> Option<ToolFile> {
-        if let Some(path) = self.file.take() {
-            return Some(ToolFile { path, writes: self.writes });
+    /// Takes the files that the tool opens.
+    pub fn take_files(&mut self) -> Vec<ToolFile> {
+        let file = self.file.take().map(|path| ToolFile { path, writes: self.writes });
+        let patched = self.files.drain(..).map(|path| ToolFile { path, writes: true });
+        let mut files: Vec<ToolFile> = file.into_iter().chain(patched).collect();
+        if files.is_empty() {
+            let searched = match (self.path.take(), self.glob.take()) {
+                (Some(folder), Some(glob)) => Some(format!("{folder}/{glob}")),
+                (folder, glob) => folder.or(glob),
+            };
+            files.extend(searched.map(|path| ToolFile { path, writes: false }));
         }
-        let folder = self.path.take();
-        let path = match (folder, self.glob.take()) {
-            (Some(folder), Some(glob)) => format!("{folder}/{glob}"),
-            (folder, glob) => folder.or(glob)?,
-        };
-        Some(ToolFile { path, writes: false })
+        files
     }
 }
 
@@ -71,6 +79,8 @@ impl Lenient for Option<ToolFields> {
                 }
                 Key::Interrupted => fields.interrupted = object.next_value::<Flag>()?.0,
                 Key::FilePath => fields.file = object.next_value::<Text>()?.0,
+                Key::FilePaths => fields.files = object.next_value::<Any<Vec<String>>>()?.0,
+                Key::Unchecked => fields.unchecked = object.next_value::<Text>()?.0,
                 Key::Path => fields.path = object.next_value::<Text>()?.0,
                 Key::Glob => fields.glob = object.next_value::<Text>()?.0,
                 Key::Offset | Key::Other => {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use super::client_process;
+use super::clients::Client;
 use crate::machine::agent_side::AgentSide;
 use crate::machine::link::lookup::Lookup;
 use opsctl_reader::terms::mode::Mode;
@@ -48,6 +49,11 @@ fn asking_here(mode: Option<Mode>) -> Asking {
 
 /// The release of the client, such as `2.1.330`. Starts the client with a temporary home folder.
 pub fn version(client: &Path) -> io::Result<String> {
+    identified(client).map(|(_, version)| version)
+}
+
+/// Which client a program is, and its release. Starts it with a temporary home folder.
+pub fn identified(client: &Path) -> io::Result<(Client, String)> {
     let home = TempDir::new()?;
     let output = Command::new(client)
         .arg("--version")
@@ -58,8 +64,14 @@ pub fn version(client: &Path) -> io::Result<String> {
         .stdin(Stdio::null())
         .output()?;
     let text = String::from_utf8_lossy(&output.stdout);
-    match text.split_whitespace().next() {
-        Some(version) if output.status.success() => Ok(version.to_owned()),
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_named = |name: &str| client.file_name().is_some_and(|file| file.to_string_lossy().contains(name));
+    match words.as_slice() {
+        ["codex-cli", version, ..] if output.status.success() => Ok((Client::Codex, (*version).to_owned())),
+        [version] if output.status.success() && is_named("gemini") => {
+            Ok((Client::Gemini, (*version).to_owned()))
+        }
+        [version, ..] if output.status.success() => Ok((Client::ClaudeCode, (*version).to_owned())),
         _ => Err(io::Error::other(format!("`--version` ended with {}", output.status))),
     }
 }

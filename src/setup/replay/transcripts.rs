@@ -131,15 +131,12 @@ fn tool_use(part: &Value, cwd: Option<&Path>) -> Option<(String, ToolCall, Strin
     let call = json!({
         "hook_event_name": "PreToolUse", "tool_name": name, "tool_input": input, "tool_use_id": id, "cwd": cwd
     });
-    let (_, event) = wire::read(call.to_string().as_bytes(), Some("pre-tool-use"), None).ok()?;
+    let event = wire::read(call.to_string().as_bytes(), Some("pre-tool-use"), None).ok()?.event;
     let HookEvent::PreToolUse(tool) = event else { return None };
     let shown = match &tool {
         ToolCall { command: Some(command), .. } => shortened(command, 200),
-        ToolCall { file: Some(file), .. } => {
-            format!("{} {}", if file.writes { "write" } else { "read" }, shortened(&file.path, 200))
-        }
         ToolCall { mcp: Some(mcp), .. } => mcp.tool.clone(),
-        ToolCall { .. } => return None,
+        ToolCall { .. } => shortened(&tool.files_in_words()?, 200),
     };
     Some((id.to_owned(), tool, shown))
 }

@@ -85,7 +85,7 @@ fn places(locations: &Locations, machine: &dyn LocalMachine) -> [(&'static str, 
     [
         ("{ledger}", vec![locations.ledger.clone()]),
         ("{state}", vec![locations.state.clone()]),
-        ("{client}", absolute("CLAUDE_CONFIG_DIR").into_iter().collect()),
+        ("{client}", ["CLAUDE_CONFIG_DIR", "CODEX_HOME"].into_iter().filter_map(absolute).collect()),
         ("{shell_start}", ["BASH_ENV", "ENV"].into_iter().filter_map(absolute).collect()),
         ("{key}", keys.cloned().collect()),
         ("{hosts}", locations.hosts.clone()),

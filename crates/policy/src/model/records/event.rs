@@ -77,17 +77,33 @@ pub struct Subagent {
     pub kind: Option<String>,
 }
 
-/// A tool call: the parts that opsctl judges. All are `None` for a tool that it does not judge.
+/// A tool call: the parts that opsctl judges. All are empty for a tool that it does not judge.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolCall {
     /// The client's id of the call, which links the events before and after it.
     pub id: Option<String>,
     /// The shell command, for every tool whose input has one, with any name.
     pub command: Option<String>,
-    /// The file that the tool reads or writes without a shell.
-    pub file: Option<ToolFile>,
+    /// The files that the tool reads or writes without a shell.
+    pub files: Vec<ToolFile>,
     /// The MCP tool and its arguments.
     pub mcp: Option<McpCall>,
+    /// Why it is denied, if the client carries it out in a way that its input does not state.
+    pub unchecked: Option<String>,
+}
+
+impl ToolCall {
+    /// Whether it is of a tool that opsctl judges.
+    pub const fn is_judged(&self) -> bool {
+        self.command.is_some() || !self.files.is_empty() || self.mcp.is_some() || self.unchecked.is_some()
+    }
+
+    /// `write PATH` or `read PATH`, for each file; `None` without one.
+    pub fn files_in_words(&self) -> Option<String> {
+        let words = |file: &ToolFile| format!("{} {}", if file.writes { "write" } else { "read" }, file.path);
+        let files: Vec<String> = self.files.iter().map(words).collect();
+        (!files.is_empty()).then(|| files.join(", "))
+    }
 }
 
 /// A call of an MCP tool.
@@ -99,7 +115,7 @@ pub struct McpCall {
     pub arguments: Vec<(String, String)>,
 }
 
-/// A file that one of the client's tools opens without a shell.
+/// A file that a tool of the client opens without a shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolFile {
     /// The path, as given to the tool.
