@@ -3,6 +3,7 @@
 
 mod agents;
 mod audit;
+mod clients;
 mod context;
 mod context_warnings;
 mod doctor;

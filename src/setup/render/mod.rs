@@ -1,5 +1,6 @@
 //! Renders the files that the client reads. Rendering is pure; `output` reads and writes files.
 
+pub mod clients;
 pub mod egress;
 pub mod kubernetes;
 mod managed;
@@ -63,6 +64,17 @@ pub enum RenderError {
     /// The output of the settings template is not JSON, which is a bug in opsctl.
     #[error("the settings template gave no JSON: {0}")]
     Settings(#[from] serde_json::Error),
+    /// The built-in description of a client cannot be read, which is a bug in opsctl.
+    #[error("the description of a client is broken: {0}")]
+    Client(#[from] std::io::Error),
+    /// The existing settings of a client are not a JSON object.
+    #[error(
+        "the existing settings of the client are not a JSON object ({0}); correct them or move them away"
+    )]
+    Existing(serde_json::Error),
+    /// Settings of the machine that opsctl has not written.
+    #[error("{0} was not written by opsctl; merge it by hand, or move it away")]
+    Foreign(&'static str),
 }
 
 /// A rendered file.

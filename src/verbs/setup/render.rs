@@ -1,11 +1,14 @@
 //! `opsctl render`: renders the client's settings, the prompts and the policy from `hosts.yaml`.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use crate::machine::client::clients::Client;
 use crate::machine::environment::Environment;
 use crate::machine::installation::{COMPILED_POLICY, hosts_file};
+use crate::setup::render::clients::{self, ClientOrder};
 use crate::setup::render::{MANAGED, Managed, Order, Rendered, SETTINGS, egress, kubernetes, output, render};
 use crate::verbs::facts::Facts;
 use crate::verbs::terminal::{FAILED, Failure, OK, complain, print, utf8};
@@ -23,6 +26,8 @@ use opsctl_policy::model::rights::policy::Tier;
   opsctl render --tier 1 --out project        # sessions in project observe
   opsctl render --out /app --managed /etc/claude-code/managed-settings.json
   opsctl render --out /app --check            # exit code 1 if anything differs
+  opsctl render --for codex --out project     # project/.codex/hooks.json
+  opsctl render --for gemini --out /app --managed /etc/gemini-cli/settings.json
 
 Without --hosts, the file is CLAUDEOPS_HOSTS, else /app/hosts.yaml, else ./hosts.yaml.")]
 pub struct RenderArgs {
@@ -33,10 +38,13 @@ pub struct RenderArgs {
     /// The hosts.yaml file
     #[arg(long, value_name = "FILE")]
     hosts: Option<PathBuf>,
+    /// The client that the hooks are for; the rest of what is rendered for Claude Code is not
+    #[arg(long = "for", value_name = "CLIENT", default_value = "claude")]
+    client: ClientChoice,
     /// The output folder
     #[arg(long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
-    /// Render the hooks into the machine's managed settings, which no project, user or repository can override
+    /// Render the hooks into the machine's managed settings of the client, which no project, user or repository can override
     #[arg(long, value_name = "FILE")]
     managed: Option<PathBuf>,
     /// Also write the allow-list of an egress proxy: the API and the hosts of the inventory, as the option Filter of
@@ -55,6 +63,27 @@ pub struct RenderArgs {
     /// Write nothing, and exit with 1 if a file is out of date
     #[arg(long)]
     check: bool,
+}
+
+/// A client whose hooks can be rendered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ClientChoice {
+    /// Claude Code
+    Claude,
+    /// Codex CLI
+    Codex,
+    /// Gemini CLI
+    Gemini,
+}
+
+impl ClientChoice {
+    const fn client(self) -> Client {
+        match self {
+            Self::Claude => Client::ClaudeCode,
+            Self::Codex => Client::Codex,
+            Self::Gemini => Client::Gemini,
+        }
+    }
 }
 
 /// A tier of sessions, or the choice of none.
@@ -106,6 +135,53 @@ fn further(args: &RenderArgs, compiled: &Compiled) -> Result<Vec<Rendered>, Fail
     Ok(rendered)
 }
 
+/// Renders the hooks of a client besides Claude Code.
+fn for_another(args: &RenderArgs, compiled: &Compiled, opsctl: &str) -> Result<u8, Failure> {
+    let client = args.client.client();
+    let project = std::path::absolute(&args.out)?;
+    let managed = args.managed.as_deref().map(std::path::absolute).transpose()?;
+    let file = managed.clone().unwrap_or_else(|| project.join(clients::settings(client)));
+    let existing = match plain_file::text(&file) {
+        Ok(text) => Some(text),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => {
+            return Err(Failure::new(format!("{}: {error}; check its owner and rights", file.display())));
+        }
+    };
+    let (managed, existing) = (managed.as_deref(), existing.as_deref());
+    let order = ClientOrder { client, compiled, opsctl, project: &project, managed, existing };
+    let mut rendered = clients::render_client(&order)?;
+    rendered.extend(further(args, compiled)?);
+    if args.check {
+        return check(args, &rendered);
+    }
+    output::write(&args.out, &rendered)?;
+    if managed.is_none() {
+        complain(format_args!(
+            "the client runs these hooks only after a person has trusted the project; to run them always, use `--managed {}` as root",
+            clients::managed(client)
+        ));
+    }
+    list(args, &rendered);
+    Ok(OK)
+}
+
+/// Reports the files that differ from what is rendered.
+fn check(args: &RenderArgs, rendered: &[Rendered]) -> Result<u8, Failure> {
+    let differing = output::differing(&args.out, rendered)?;
+    for path in &differing {
+        complain(format_args!("{} is out of date with hosts.yaml; run `opsctl render`", path.display()));
+    }
+    Ok(if differing.is_empty() { OK } else { FAILED })
+}
+
+/// Prints the paths of the files.
+fn list(args: &RenderArgs, rendered: &[Rendered]) {
+    for file in rendered {
+        print(&format!("{}\n", args.out.join(&file.path).display()));
+    }
+}
+
 /// Runs the verb.
 pub fn run(args: &RenderArgs) -> Result<u8, Failure> {
     let mut environment = Environment::of_process();
@@ -136,6 +212,9 @@ pub fn run(args: &RenderArgs) -> Result<u8, Failure> {
         })?,
     };
     let opsctl = utf8(&opsctl)?;
+    if args.client != ClientChoice::Claude {
+        return for_another(args, &compiled, opsctl);
+    }
     let project = output::project(&args.out, opsctl, &compiled.installation.settings)?;
     let managed_settings = args.managed.as_deref().map(output::existing_settings).transpose()?;
     // Relative to the current folder, not to `out`.
@@ -153,11 +232,7 @@ pub fn run(args: &RenderArgs) -> Result<u8, Failure> {
         for weakening in &project.removed {
             complain(format_args!("{weakening}; `opsctl render` removes it; {}", weakening.remedy()));
         }
-        let differing = output::differing(&args.out, &rendered)?;
-        for path in &differing {
-            complain(format_args!("{} is out of date with hosts.yaml; run `opsctl render`", path.display()));
-        }
-        return Ok(if differing.is_empty() { OK } else { FAILED });
+        return check(args, &rendered);
     }
     output::write(&args.out, &rendered)?;
     for weakening in &project.removed {
@@ -174,8 +249,6 @@ pub fn run(args: &RenderArgs) -> Result<u8, Failure> {
             "no tier: in sessions without CLAUDEOPS_TIER, budgets and rules apply, but the limits of no tier; state one with `--tier 1` or `policy.tier`, or choose this with `--tier none`",
         );
     }
-    for file in &rendered {
-        print(&format!("{}\n", args.out.join(&file.path).display()));
-    }
+    list(args, &rendered);
     Ok(OK)
 }
