@@ -4,6 +4,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod clients;
 mod wrappers;
 
 use std::collections::BTreeMap;

@@ -32,7 +32,7 @@ mod session;
 mod workspace;
 
 pub use finished::{Finished, ToolResult};
-pub use installed::{client, earlier_client};
+pub use installed::{client, codex, earlier_client, gemini};
 pub use lan::{Lan, Outcome, lan};
 pub use program::{Asked, Program, Ran};
 pub use request::{Request, Role};

@@ -9,7 +9,6 @@ use super::report::Seen;
 use super::scripted::script::{Script, Step};
 use super::seen::{fail, not_applicable, pass};
 use super::stage::{Played, Props, Stage};
-use crate::setup::render::SETTINGS;
 use opsctl_inventory::compiled::Compiled;
 use opsctl_policy::model::rights::policy::Tier;
 use opsctl_policy::model::rights::rules::Rules;
@@ -161,7 +160,7 @@ pub fn changes(stage: &Stage, policy: &Compiled, _: &Cast) -> Vec<Attempt> {
 
 /// Overwrites the records, then the settings.
 pub fn rewriting(stage: &Stage, _: &Compiled, _: &Cast) -> Vec<Attempt> {
-    let own = ["state/cooldown.json", &format!("project/{SETTINGS}")];
+    let own = ["state/cooldown.json", &format!("project/{}", stage.settings)];
     own.iter().flat_map(|file| Attempt::to_rewrite(stage, file)).collect()
 }
 

@@ -13,13 +13,14 @@ pub mod scripted;
 mod seen;
 mod settings;
 mod stage;
+mod start;
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use crate::setup::doctor::client::version;
+use crate::machine::client::release::identified;
 use opsctl_inventory::compiled::Compiled;
 pub use report::{Finding, GuaranteeStatus, RehearsalError, Report};
 use scenes::{SCENES, Scene};
@@ -35,7 +36,10 @@ pub fn rehearse(
     policy: &Compiled,
     only: &[String],
 ) -> Result<Report, RehearsalError> {
-    let mut selected: Vec<&str> = SCENES.iter().flat_map(Scene::guarantees).collect();
+    let (kind, version) =
+        identified(&client).map_err(|error| RehearsalError::Client(client.display().to_string(), error))?;
+    let mut selected: Vec<&str> =
+        SCENES.iter().filter(|scene| scene.is_for(kind)).flat_map(Scene::guarantees).collect();
     if let Some(text) = only.iter().find(|text| !selected.iter().any(|name| name.contains(text.as_str()))) {
         return Err(RehearsalError::NoGuarantee(text.clone()));
     }
@@ -43,12 +47,10 @@ pub fn rehearse(
     if !project.is_dir() {
         return Err(RehearsalError::NoProject(project.to_owned()));
     }
-    let version =
-        version(&client).map_err(|error| RehearsalError::Client(client.display().to_string(), error))?;
     settings::check_managed()?;
-    let settings = settings::of_project(project)?;
+    let settings = settings::of_project(project, kind)?;
     let (project, hosts) = (project.to_owned(), hosts.map(Path::to_owned));
-    let props = Props { client, settings, project, hosts, scratch: stage::scratch(state) };
+    let props = Props { client, kind, settings, project, hosts, scratch: stage::scratch(state) };
     let guarantees = findings(&props, policy, &selected);
     Ok(Report { client: props.client, version, guarantees })
 }

@@ -16,6 +16,7 @@ use super::scripted::http::{Server, response};
 use super::scripted::script::{Script, Step};
 use super::seen::{fail, last_result, not_applicable, pass};
 use super::stage::{Played, Props, Stage};
+use crate::machine::client::clients::Client;
 use opsctl_inventory::compiled::Compiled;
 use opsctl_ledger::Ledger;
 use opsctl_policy::model::installation::inventory::Service;
@@ -28,6 +29,8 @@ pub enum Scene {
     Own(&'static str, fn(&Props, &Compiled) -> io::Result<Seen>),
     /// A script of its own that restarts a service, for one guarantee.
     Restarts(&'static str, fn(&Restart<'_>) -> io::Result<Seen>),
+    /// A script of its own that restarts a service, for one guarantee of all clients.
+    RestartsAnywhere(&'static str, fn(&Restart<'_>) -> io::Result<Seen>),
     /// Tool calls that must be denied in a session of this tier, in this order.
     Denials(u8, &'static [Attack]),
 }
@@ -51,7 +54,7 @@ pub const SCENES: [Scene; 10] = [
     Scene::Own("no mod of the client can silence the hooks", |props, _| {
         Ok(extensions::find_mods(&props.project))
     }),
-    Scene::Restarts("a restart over the budget is denied", over_budget),
+    Scene::RestartsAnywhere("a restart over the budget is denied", over_budget),
     Scene::Denials(
         1,
         &[
@@ -73,10 +76,10 @@ pub const SCENES: [Scene; 10] = [
             ("the agent cannot change its own settings and records", denials::rewriting),
         ],
     ),
-    Scene::Restarts("when the guard crashes, `on_failure` is applied", |scene| {
+    Scene::RestartsAnywhere("when the guard crashes, `on_failure` is applied", |scene| {
         scene.failing_guard(Signal::KILL)
     }),
-    Scene::Restarts("when the guard does not answer, `on_failure` is applied", |scene| {
+    Scene::RestartsAnywhere("when the guard does not answer, `on_failure` is applied", |scene| {
         scene.failing_guard(Signal::STOP)
     }),
     Scene::Own("a long context reaches the model completely", long_context),
@@ -88,10 +91,17 @@ pub const SCENES: [Scene; 10] = [
 ];
 
 impl Scene {
+    /// Whether this client can play it.
+    pub const fn is_for(&self, client: Client) -> bool {
+        matches!(client, Client::ClaudeCode) || matches!(self, Self::RestartsAnywhere(..) | Self::Denials(..))
+    }
+
     /// What the scene tests.
     pub fn guarantees(&self) -> impl Iterator<Item = &'static str> {
         let (own, attacks) = match *self {
-            Self::Own(guarantee, _) | Self::Restarts(guarantee, _) => (Some(guarantee), &[][..]),
+            Self::Own(guarantee, _) | Self::Restarts(guarantee, _) | Self::RestartsAnywhere(guarantee, _) => {
+                (Some(guarantee), &[][..])
+            }
             Self::Denials(_, attacks) => (None, attacks),
         };
         own.into_iter().chain(attacks.iter().map(|(guarantee, _)| *guarantee))
@@ -102,7 +112,7 @@ impl Scene {
         let guarantees = self.guarantees().filter(|name| selected.contains(name));
         let seen = match self {
             Self::Own(_, act) => act(props, policy).map(|seen| vec![seen]),
-            Self::Restarts(_, act) => match Restart::with(props, policy) {
+            Self::Restarts(_, act) | Self::RestartsAnywhere(_, act) => match Restart::with(props, policy) {
                 Some(restart) => act(&restart).map(|seen| vec![seen]),
                 None => Ok(vec![not_applicable("the policy allows no tier to restart services")]),
             },

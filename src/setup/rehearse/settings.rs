@@ -6,11 +6,13 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::report::RehearsalError;
-use crate::setup::render::{MANAGED, SETTINGS};
+use crate::machine::client::clients::Client;
+use crate::setup::render::{MANAGED, clients};
 use opsctl_machine::plain_file;
 
 /// The keys of the project's settings that a rehearsal uses. Keys and URLs of real models are left out.
-const REHEARSED: [&str; 4] = ["hooks", "permissions", "disableAllHooks", "allowManagedHooksOnly"];
+const REHEARSED: [&str; 6] =
+    ["hooks", "permissions", "disableAllHooks", "allowManagedHooksOnly", "hooksConfig", "advanced"];
 
 /// Environment variables in settings that select a model.
 const SELECTS_MODEL: [&str; 7] = [
@@ -25,8 +27,8 @@ const SELECTS_MODEL: [&str; 7] = [
 
 /// The project's settings, reduced to the used keys. Text that is not JSON is unchanged, because the client also has to
 /// handle it.
-pub fn of_project(project: &Path) -> Result<Option<String>, RehearsalError> {
-    let path = project.join(SETTINGS);
+pub fn of_project(project: &Path, client: Client) -> Result<Option<String>, RehearsalError> {
+    let path = project.join(clients::settings(client));
     match plain_file::text(&path) {
         Ok(text) => Ok(Some(rehearsed(&text))),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

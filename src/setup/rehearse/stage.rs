@@ -13,29 +13,30 @@ use rustix::fs::{StatVfsMountFlags, statvfs};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tempfile::TempDir;
 
-use super::cast::{key, name};
+use super::cast::name;
 use super::extensions;
 use super::material::Material;
 use super::scripted::messages::ToolResult;
 use super::scripted::model::Model;
 use super::scripted::script::Script;
+use super::start;
+use crate::machine::client::clients::Client;
 use crate::machine::installation::COMPILED_POLICY;
 use crate::machine::programs::ended_within;
 use crate::setup::doctor::client::PLUGIN_DIRS;
-use crate::setup::render::SETTINGS;
+use crate::setup::render::clients;
 use opsctl_inventory::compiled::Compiled;
 
 /// The timeout of a session. It takes seconds, or half a minute if a hook does not answer.
 const DEADLINE: Duration = Duration::from_mins(2);
-
-/// The tools of the agent.
-const TOOLS: &str = "Bash,Read,Write,Task";
 
 /// What all sessions of a rehearsal share.
 #[derive(Debug)]
 pub struct Props {
     /// The client's program.
     pub client: PathBuf,
+    /// Which client it is.
+    pub kind: Client,
     /// The project's settings for hooks and permissions, if there are any.
     pub settings: Option<String>,
     /// The project.
@@ -61,6 +62,8 @@ pub struct Stage {
     pub variables: Vec<(String, String)>,
     /// What a rehearsal uses.
     pub material: Material,
+    /// The client's settings with hooks, relative to the project.
+    pub settings: &'static str,
 }
 
 /// The result of a session.
@@ -82,7 +85,8 @@ impl Stage {
     /// Creates the folders, with settings and policy.
     pub fn set(props: &Props, policy: &Compiled) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix(&name()).tempdir_in(&props.scratch)?;
-        let stage = Self { folder, variables: vec![], material: Material::built_in()? };
+        let settings = clients::settings(props.kind);
+        let stage = Self { folder, variables: vec![], material: Material::built_in()?, settings };
         for folder in ["project", "home", "state", "results", "repos", "bin", "tmp"] {
             fs::create_dir(stage.path(folder))?;
         }
@@ -95,9 +99,12 @@ impl Stage {
         }
         symlink(std::env::current_exe()?, stage.path("bin/opsctl"))?;
         if let Some(settings) = &props.settings {
-            stage.write(&format!("project/{SETTINGS}"), settings)?;
+            stage.write(&format!("project/{}", stage.settings), settings)?;
         }
         extensions::copy_to(&stage.path("home/.claude"))?;
+        for (file, text) in start::home_files(props.kind, &stage.path("bin")) {
+            stage.write(file, &text)?;
+        }
         let policy = policy.to_json().map_err(io::Error::other)?;
         stage.write(&format!("project/{COMPILED_POLICY}"), &policy)?;
         Ok(stage)
@@ -129,7 +136,7 @@ impl Stage {
         meanwhile: impl FnMut(),
     ) -> io::Result<Played> {
         let model = Model::start(script)?;
-        let mut client = self.client(props, tier, model.url()).spawn()?;
+        let mut client = self.client(props, tier, model.url())?.spawn()?;
         let status = ended_within(&mut client, DEADLINE, Duration::from_millis(50), meanwhile)?;
         if status.is_none() {
             let group = i32::try_from(client.id()).ok().and_then(Pid::from_raw);
@@ -151,7 +158,7 @@ impl Stage {
 
     /// The client's command, with an environment of its own. All tools are allowed, so that only the hooks restrict the
     /// session.
-    fn client(&self, props: &Props, tier: u8, model: &str) -> Command {
+    fn client(&self, props: &Props, tier: u8, model: &str) -> io::Result<Command> {
         let path = |inside: &str| self.path(inside).into_os_string();
         let mut search = path("bin");
         search.push(":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
@@ -159,9 +166,6 @@ impl Stage {
             File::create(self.path("stdout")).and_then(|out| Ok((out, File::create(self.path("stderr"))?)));
         let mut command = Command::new(&props.client);
         command
-            .args(["-p", "Check the services.", "--model", "haiku"])
-            .args(["--output-format", "stream-json", "--verbose"])
-            .args(["--tools", TOOLS, "--allowedTools", TOOLS, "--permission-mode", "dontAsk"])
             .current_dir(self.path("project"))
             .env_clear()
             .env("PATH", search)
@@ -169,8 +173,6 @@ impl Stage {
             .env("TMPDIR", path("tmp"))
             .envs(std::env::var_os(PLUGIN_DIRS).map(|folders| (PLUGIN_DIRS, folders)))
             .envs(&self.material.environment)
-            .env("ANTHROPIC_BASE_URL", model)
-            .env("ANTHROPIC_API_KEY", key())
             .env("CLAUDEOPS_TIER", tier.to_string())
             .env("CLAUDEOPS_HOSTS", path("hosts.yaml"))
             .env("CLAUDEOPS_STATE_DIR", path("state"))
@@ -179,18 +181,20 @@ impl Stage {
             .envs(self.variables.iter().cloned())
             .stdin(Stdio::null())
             .process_group(0);
+        start::arguments(&mut command, props.kind, &self.path("project"), model)?;
         match streams {
             Ok((out, error)) => command.stdout(out).stderr(error),
             Err(_) => command.stdout(Stdio::null()).stderr(Stdio::null()),
         };
-        command
+        Ok(command)
     }
 
     /// The running PreToolUse hook of this stage, if there is one.
     pub fn guard_at_work(&self) -> Option<Pid> {
         self.processes().into_iter().find(|pid| {
             let line = fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero())).unwrap_or_default();
-            line.windows(PRE_TOOL_USE.len()).any(|window| window == PRE_TOOL_USE)
+            // A shell or `timeout` that runs the hook has other words before these.
+            line.split(|byte| *byte == 0).skip(1).eq(PRE_TOOL_USE)
         })
     }
 
@@ -218,5 +222,5 @@ impl Stage {
     }
 }
 
-/// The command line of a PreToolUse hook in `/proc`.
-const PRE_TOOL_USE: &[u8] = b"\0hook\0pre-tool-use\0";
+/// The arguments of a hook before a tool call in `/proc`, which end with an empty one.
+const PRE_TOOL_USE: [&[u8]; 3] = [b"hook", b"pre-tool-use", b""];

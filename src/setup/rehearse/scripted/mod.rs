@@ -3,4 +3,5 @@
 pub mod http;
 pub mod messages;
 pub mod model;
+mod others;
 pub mod script;

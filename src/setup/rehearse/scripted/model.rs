@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::http::{Response, Server, response};
 use super::messages::{Role, ToolResult, conversation, opening, role, stream, tool_results, whole};
+use super::others;
 use super::script::{Script, Step};
 
 /// A model on a loopback port, stopped on drop.
@@ -33,14 +34,15 @@ impl Model {
 
     /// The conversations, one text per request of the agent and its subagents.
     pub fn conversations(&self) -> Vec<String> {
-        locked(&self.asked).iter().filter(|body| role(body) == Role::Agent).map(conversation).collect()
+        locked(&self.asked).iter().filter(|body| role(body) == Role::Agent).map(all_text).collect()
     }
 
     /// The results of tool calls, in order.
     pub fn tool_results(&self) -> Vec<ToolResult> {
         let mut results: Vec<(String, ToolResult)> = Vec::new();
         let asked = locked(&self.asked);
-        for (id, result) in asked.iter().flat_map(tool_results) {
+        for (id, result) in asked.iter().flat_map(|body| tool_results(body).chain(others::tool_results(body)))
+        {
             // Every request repeats the whole conversation.
             if results.iter().all(|(known, _)| known != id) {
                 results.push((id.to_owned(), result));
@@ -48,6 +50,11 @@ impl Model {
         }
         results.into_iter().map(|(_, result)| result).collect()
     }
+}
+
+/// The text of a conversation, of whichever API.
+fn all_text(body: &Value) -> String {
+    conversation(body) + &others::conversation(body)
 }
 
 /// Locks a mutex, even if a thread panicked: no update is left incomplete.
@@ -78,6 +85,26 @@ fn respond(
                 response(StatusCode::OK, "text/event-stream", stream(asked.len(), &model, &step))
             } else {
                 ok(whole(asked.len(), &model, &step))
+            }
+        }
+        (&Method::POST, "/v1/responses") => match serde_json::from_slice::<Value>(body) {
+            Ok(body) => {
+                let step = next(&body, &mut locked(script));
+                let mut asked = locked(log);
+                asked.push(body);
+                response(StatusCode::OK, "text/event-stream", others::responses(asked.len(), &step))
+            }
+            Err(_) => json(StatusCode::BAD_REQUEST, &json!({"error": "not JSON"})),
+        },
+        (&Method::POST, path) if path.ends_with("enerateContent") => {
+            let body = serde_json::from_slice::<Value>(body).unwrap_or_default();
+            let step = next(&body, &mut locked(script));
+            locked(log).push(body);
+            let content = others::content(&step);
+            if path.ends_with(":streamGenerateContent") {
+                response(StatusCode::OK, "text/event-stream", format!("data: {content}\n\n"))
+            } else {
+                ok(content)
             }
         }
         (&Method::POST, "/v1/messages/count_tokens") => ok(json!({"input_tokens": 100})),
