@@ -14,7 +14,7 @@ fn of_codex(event: &str, id: &str, tool: &str, command: &str) -> Value {
 }
 
 /// A call of Gemini CLI.
-fn of_gemini(event: &str, tool: &str, input: Value) -> Value {
+fn of_gemini(event: &str, tool: &str, input: &Value) -> Value {
     json!({
         "session_id": "s", "transcript_path": "/t", "cwd": "/srv", "hook_event_name": event,
         "timestamp": "2026-03-21T14:00:00.000Z", "tool_name": tool, "tool_input": input,
@@ -47,7 +47,7 @@ fn codex_reads_the_reason_of_a_denial_on_stderr() {
 #[test]
 fn gemini_reads_the_reason_of_a_denial_in_json() {
     let sandbox = Sandbox::new();
-    let call = |event| of_gemini(event, "run_shell_command", json!({"command": "docker restart jellyfin"}));
+    let call = |event| of_gemini(event, "run_shell_command", &json!({"command": "docker restart jellyfin"}));
     for _ in 0..2 {
         assert_eq!(sandbox.hook("pre-tool-use", &call("BeforeTool")).code, Some(0));
         let after = sandbox.hook("post-tool-use", &call("AfterTool"));
@@ -81,7 +81,7 @@ fn tools_of_gemini_that_write_obey_the_file_rules() {
     for tool in ["write_file", "replace"] {
         let input =
             json!({"file_path": "../etc/passwd", "content": "x", "old_string": "x", "new_string": "y"});
-        let run = sandbox.hook("pre-tool-use", &of_gemini("BeforeTool", tool, input));
+        let run = sandbox.hook("pre-tool-use", &of_gemini("BeforeTool", tool, &input));
         assert!(run.stderr.starts_with("Protected: `../etc/passwd`"), "{run:?}");
     }
 }
