@@ -3,6 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::net::Shutdown;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileTypeExt as _;
 use std::os::unix::net::UnixStream;
@@ -12,7 +13,8 @@ use std::process::Command;
 use std::thread;
 
 use rustix::event::PollFlags;
-use rustix::io::Errno;
+use rustix::fs::FileType;
+use rustix::io::{Errno, ioctl_fionread};
 use rustix::pipe::{SpliceFlags, splice};
 
 use crate::machine::guard_link;
@@ -119,8 +121,43 @@ fn has_stdin() -> bool {
     own.is_ok_and(|own| !is_null(&own))
 }
 
-/// Sends stdin to its end.
-fn send_stdin(has_stdin: bool, mut stream: &UnixStream) -> io::Result<()> {
+/// Sends stdin to its end. If only a part of a frame can be sent, the call ends.
+fn send_stdin(has_stdin: bool, stream: &UnixStream) -> io::Result<()> {
+    let is_pipe = has_stdin
+        && rustix::fs::fstat(rustix::stdio::stdin())
+            .is_ok_and(|own| FileType::from_raw_mode(own.st_mode) == FileType::Fifo);
+    let sent = if is_pipe { send_pipe(stream) } else { send_read(has_stdin, stream) };
+    if sent.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::UnexpectedEof) {
+        let _ = stream.shutdown(Shutdown::Write);
+    }
+    sent
+}
+
+/// Sends stdin, a pipe, without a copy in this process.
+fn send_pipe(mut stream: &UnixStream) -> io::Result<()> {
+    use io::Write as _;
+
+    let stdin = rustix::stdio::stdin();
+    loop {
+        wait(stdin, PollFlags::IN)?;
+        let length = usize::try_from(ioctl_fionread(stdin)?).unwrap_or(INPUT).min(INPUT);
+        stream.write_all(&head(Kind::Stdin, length))?;
+        if length == 0 {
+            return Ok(());
+        }
+        let mut left = length;
+        while left > 0 {
+            left -= match splice(stdin, None, stream, None, left, SpliceFlags::empty()) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Err(Errno::INTR | Errno::AGAIN) => 0,
+                moved => moved?,
+            };
+        }
+    }
+}
+
+/// Sends stdin, a file or a terminal.
+fn send_read(has_stdin: bool, mut stream: &UnixStream) -> io::Result<()> {
     use io::Write as _;
 
     let mut frame = vec![0; HEAD + INPUT];
