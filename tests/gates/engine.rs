@@ -374,3 +374,31 @@ fn finished_input_of_a_command_leaves_its_output_open() {
     sending.join().unwrap();
     assert!(back == data, "{} bytes", back.len());
 }
+
+#[test]
+fn the_guards_own_container_and_its_volumes_are_left_alone() {
+    let (gated, engine) = Gated::in_container(3);
+    // `k0` is the gate's own, and `media_database` has a volume of it.
+    let create = r#"{"Image": "base:1", "Cmd": ["uptime"], "HostConfig": {"Binds": ["guard-state:/x"]}}"#;
+    for (method, target, body) in [
+        ("POST", "/v1.41/containers/k0/restart", ""),
+        ("POST", &format!("/v1.41/containers/{}/stop", &id_of("k0")[..3]), ""),
+        ("POST", "/v1.41/containers/k0/exec", r#"{"Cmd": ["ls"], "AttachStdout": true}"#),
+        (
+            "POST",
+            "/v1.41/containers/media_database/exec",
+            r#"{"User": "0", "Cmd": ["ls"], "AttachStdout": true}"#,
+        ),
+        ("GET", "/v1.41/containers/k0/archive?path=/guard/state", ""),
+        ("DELETE", "/v1.41/containers/k0?force=1", ""),
+        ("POST", "/v1.41/containers/create?name=x", create),
+        ("DELETE", "/v1.41/volumes/guard-state", ""),
+    ] {
+        let (status, answer) = gated.ask(method, target, body);
+        assert!(status == 403 && answer.contains("the guard's own container"), "{target}: {status} {answer}");
+    }
+    assert_eq!(gated.ask("GET", "/v1.41/containers/k0/json", "").0, 200);
+    assert_eq!(gated.ask("POST", "/v1.41/containers/k1/restart", "").0, 204);
+    let received = engine.received.lock().unwrap();
+    assert_eq!(received.iter().filter(|own| own.method != "GET").count(), 1);
+}

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, through};
 
 /// The ID of the container `name` of the fake engine.
 pub fn id_of(name: &str) -> String {
@@ -131,6 +131,7 @@ fn description(name: &str) -> Value {
         "Image": "sha256:1",
         "Config": {"Image": "base:1", "Labels": {}, "Env": ["DB_PASSWORD=hunter2hunter2", "TZ=UTC"], "Cmd": ["sleep", "--password", "hunter3hunter3"]},
         "HostConfig": {"Binds": ["/srv/x:/x"], "Privileged": false},
+        "Mounts": if name == "k1" { json!([]) } else { json!([{"Type": "volume", "Name": "guard-state"}]) },
     })
 }
 
@@ -172,6 +173,8 @@ pub struct Gated {
     pub sandbox: Sandbox,
     process: Option<Child>,
     options: Vec<String>,
+    /// The file that is `/etc/hostname` for the gate.
+    container: Option<String>,
 }
 
 impl Gated {
@@ -182,6 +185,17 @@ impl Gated {
         let engine = FakeEngine::listen(sandbox.path("engine.sock"), &names);
         let path = sandbox.path("engine.sock");
         (Self::before(sandbox, &path, tier, options), engine)
+    }
+
+    /// A gate in a container of the fake engine before which it is: `k0`, as the mounts of a container state it.
+    pub fn in_container(tier: u8) -> (Self, FakeEngine) {
+        let (mut gated, engine) = Self::before_fake(tier, &[]);
+        gated.kill();
+        std::fs::remove_file(gated.socket()).unwrap();
+        gated.sandbox.write(&format!("{}/hostname", id_of("k0")), "k0\n");
+        gated.container = Some(format!("{}/hostname", id_of("k0")));
+        gated.start();
+        (gated, engine)
     }
 
     /// A gate before a fake engine with these containers, of which each may be restarted so often.
@@ -207,7 +221,7 @@ impl Gated {
         let options = options.iter().map(|option| (*option).to_owned());
         let engine = format!("unix:{}", engine.display());
         let options = ["--engine".to_owned(), engine].into_iter().chain(options).collect();
-        let mut gated = Self { sandbox, process: None, options };
+        let mut gated = Self { sandbox, process: None, options, container: None };
         gated.start();
         gated
     }
@@ -219,8 +233,14 @@ impl Gated {
     pub fn start(&mut self) {
         let listen = format!("unix:{}", self.socket().display());
         let mut command = self.sandbox.command(&["gate", "engine", "--listen", &listen]);
-        self.process =
-            Some(command.args(&self.options).stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap());
+        command.args(&self.options);
+        if let Some(file) = &self.container {
+            let script =
+                format!("mount --bind {} /etc/hostname; exec \"$@\"", self.sandbox.path(file).display());
+            let outer = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-ec", &script, "sh"];
+            command = through(&outer, &command);
+        }
+        self.process = Some(command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap());
         let began = Instant::now();
         while UnixStream::connect(self.socket()).is_err() {
             assert!(began.elapsed() < Duration::from_secs(20), "the gate does not listen");
