@@ -54,7 +54,7 @@ pub struct Engine {
     pub table: Table,
     /// What it keeps of requests.
     pub memory: Arc<Memory>,
-    engine: Arc<Upstream>,
+    upstream: Arc<Upstream>,
     container: OnceCell<Option<Own>>,
     turns: Semaphore,
 }
@@ -99,7 +99,7 @@ impl Engine {
     /// The judge of a gate before this engine, which is that of a host of hosts.yaml, or of this machine.
     pub fn new(
         environment: Arc<Environment>,
-        engine: Arc<Upstream>,
+        upstream: Arc<Upstream>,
         host: Option<String>,
     ) -> Result<Self, String> {
         Ok(Self {
@@ -110,7 +110,7 @@ impl Engine {
             host,
             table: Table::built_in()?,
             memory: Arc::default(),
-            engine,
+            upstream,
             container: OnceCell::new(),
             turns: Semaphore::new(MOST_TURNS),
         })
@@ -366,8 +366,8 @@ impl Engine {
         let target = Target { segments: call.prefix.iter().cloned().chain(path).collect(), query: vec![] };
         let mut request = Request::new(Body::empty());
         *request.uri_mut() = target.uri().ok_or_else(|| unanswered("the name is too long"))?;
-        request.headers_mut().insert(axum::http::header::HOST, self.engine.host.clone());
-        let answer = self.engine.send(request).await.map_err(|error| unanswered(&error))?;
+        request.headers_mut().insert(axum::http::header::HOST, self.upstream.host.clone());
+        let answer = self.upstream.send(request).await.map_err(|error| unanswered(&error))?;
         let status = answer.status();
         let body = to_bytes(Body::new(answer.into_body()), MOST_ANSWER).await;
         let body = body.map_err(|error| unanswered(&error.to_string()))?;

@@ -1,5 +1,7 @@
 //! The container in which the gate runs, and what belongs to it: who changes that, or reads its files, has the guard's keys.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 /// The length of the full ID of a container.
@@ -68,7 +70,8 @@ fn places(json: &Value) -> Vec<String> {
     let mounts = json.get("Mounts").and_then(Value::as_array).into_iter().flatten();
     let place = |mount: &Value| {
         let text = |key: &str| mount.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-        let source = text("Source").filter(|source| !source.ends_with(".sock"));
+        let is_socket = |source: &&str| Path::new(source).extension().is_some_and(|end| end == "sock");
+        let source = text("Source").filter(|source| !is_socket(source));
         text("Name").or(source).map(str::to_owned)
     };
     mounts.filter_map(place).collect()

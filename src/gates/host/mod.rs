@@ -15,6 +15,7 @@ use crate::gates::remote::input::{Known, LONGEST, Takes, depends, is_script, kno
 use crate::gates::remote::transfers::Stated;
 use crate::gates::remote::{Work, work};
 use crate::machine::request::Request;
+use opsctl_inventory::load;
 use opsctl_policy::model::records::event::ToolResult;
 use opsctl_policy::model::rights::gate::Gate;
 use reasons::in_one_line;
@@ -30,7 +31,9 @@ pub fn serve(text: &str, request: &Request) -> Result<u8, String> {
     let as_sent = |stated: String| Known { stated, runs: text.to_owned(), input: None };
     let known = match work(text)? {
         Work::Sftp => return sftp::serve(request),
-        Work::Fetch(repository) => as_sent(format!("git -C {repository} archive HEAD")),
+        Work::Fetch(repository) => {
+            as_sent(format!("git -C {repository} archive HEAD; tar c -- {repository}"))
+        }
         Work::Transfer(Stated { command, runs }) => {
             Known { stated: command, runs: runs.unwrap_or_else(|| text.to_owned()), input: None }
         }
@@ -47,6 +50,13 @@ pub fn serve(text: &str, request: &Request) -> Result<u8, String> {
         Admission::Refused(reasons) => Err(in_one_line(&reasons)),
         Admission::Passes(ticket) => run(&known, ticket, request),
     }
+}
+
+/// Checks that the policy of this host can be used: without it, nothing runs.
+pub fn usable(request: &Request) -> Result<(), String> {
+    let policy = request.hosts.as_deref().ok_or("this host has no policy")?;
+    let loaded = load::load(policy);
+    loaded.map(drop).map_err(|error| format!("the policy of this host cannot be used: {error}"))
 }
 
 /// What is on stdin, to its end; `None` if it is too long.

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, Stdin, stdin, stdout};
 use tokio::process::Command;
 
 use super::reasons::in_one_line;
-use super::{environment, run};
+use super::{environment, run, usable};
 use crate::gates::admission::{Admission, admit};
 use crate::gates::remote::files::{Client, Requests, Session};
 use crate::machine::request::Request;
@@ -46,6 +46,8 @@ impl Client for Caller<'_> {
     }
 
     async fn judge(&self, command: &str) -> Result<(), String> {
+        // It may have changed since the connection began.
+        usable(self.0)?;
         match admit(Gate::Host, command, &self.0.at(chrono::Utc::now())) {
             Admission::Refused(reasons) => Err(in_one_line(&reasons)),
             Admission::Passes(ticket) => {

@@ -42,8 +42,8 @@ const HOP_BY_HOP: [HeaderName; 10] = [
 /// The most bytes of a response that is changed.
 const MOST_CHANGED: usize = 16 * 1024 * 1024;
 
-/// The buffers of a connection that has changed its protocol: one for each direction.
-const BUFFER: usize = 32 * 1024;
+/// The buffers of a connection that has changed its protocol: one for each direction. What is not used takes no memory.
+const BUFFER: usize = 256 * 1024;
 
 /// The most requests at once that are finished in any case.
 pub const MOST_FINISHED: u32 = 4096;

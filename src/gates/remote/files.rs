@@ -11,6 +11,9 @@ use super::sftp::{Does, Files, LENGTH, MOST, OWN, Request, Waits, denied, paths,
 /// Why a request is refused that is not known.
 pub const UNKNOWN: &str = "the request is refused: what it does cannot be determined";
 
+/// Why a request is refused that names a path which the server cannot follow.
+const UNFOLLOWED: &str = "the request is refused: its path does not exist, or has too many links";
+
 /// The client of a session, and what its requests may do.
 #[expect(async_fn_in_trait, reason = "the gate of a host serves one client, on one thread")]
 pub trait Client {
@@ -52,6 +55,7 @@ impl Session {
                 let allowed = match &does {
                     Does::Passes => Ok(()),
                     Does::Command(command) => client.judge(command).await,
+                    Does::Unfollowed(command) => client.judge(command).await.and(Err(UNFOLLOWED.to_owned())),
                     Does::Unknown => Err(UNKNOWN.to_owned()),
                 };
                 if let Err(reason) = allowed {

@@ -42,6 +42,8 @@ pub enum Does {
     Passes,
     /// The same as this command.
     Command(String),
+    /// The same as this command, with a path that the server cannot follow: its system may, and elsewhere.
+    Unfollowed(String),
     /// Something that cannot be determined.
     Unknown,
 }
@@ -133,7 +135,10 @@ impl Files {
                 if kind == CLOSE { Waits::Closes(reader().bytes()?.to_vec()) } else { Waits::Nothing };
             return Some((Does::Passes, waits));
         };
-        let really = self.command(kind, &mut Reader { rest, real: Some(real.iter()) })??;
+        let Some(really) = self.command(kind, &mut Reader { rest, real: Some(real.iter()) }) else {
+            return Some((Does::Unfollowed(command), Waits::Nothing));
+        };
+        let really = really?;
         if really != command {
             command = format!("{command}; {really}");
         }
@@ -269,8 +274,12 @@ impl<'a> Reader<'a> {
     /// A path as a word for bash. One that begins with a dash is not an option.
     fn path(&mut self) -> Option<String> {
         let stated = self.bytes()?;
-        let real = self.real.as_mut().and_then(Iterator::next).and_then(Option::as_deref);
-        let path = String::from_utf8_lossy(real.unwrap_or(stated));
+        // A path that the server cannot follow, such as one with too many links, may be followed by its system.
+        let real = match self.real.as_mut().and_then(Iterator::next) {
+            Some(real) => real.as_deref()?,
+            None => stated,
+        };
+        let path = String::from_utf8_lossy(real);
         Some(quoted(&if path.starts_with('-') { format!("./{path}") } else { path.into_owned() }))
     }
 
@@ -278,9 +287,14 @@ impl<'a> Reader<'a> {
     fn link(&mut self, program: &str) -> Option<String> {
         let is_known = self.real.clone().is_none_or(|mut real| real.next().is_some_and(Option::is_some));
         let is_real = self.real.is_some();
+        // A link that leads up leads elsewhere when it is moved.
+        let leads_up = Reader { rest: self.rest, real: None }
+            .bytes()?
+            .split(|byte| *byte == b'/')
+            .any(|part| part == b"..");
         let (target, link) = (self.path()?, self.path()?);
         let below = if is_real { format!("; tar c -- {target}; tar x -C {target}") } else { String::new() };
-        is_known.then(|| format!("{program} {target} {link}{below}"))
+        (is_known && !leads_up).then(|| format!("{program} {target} {link}{below}"))
     }
 
     /// The command that gives a file these attributes.
@@ -363,7 +377,7 @@ mod tests {
             (200, vec![text("hardlink@openssh.com"), text("/a"), text("/b")]),
             (99, vec![]),
         ] {
-            assert_eq!(does(kind, &parts), Does::Unknown, "{kind}");
+            assert!(matches!(does(kind, &parts), Does::Unknown | Does::Unfollowed(_)), "{kind}");
         }
         assert_eq!(Files::default().request(&[1, 0, 0, 0, 3], &[]).does, Does::Passes);
         assert_eq!(Files::default().request(&[], &[]).does, Does::Unknown);
@@ -382,10 +396,14 @@ mod tests {
         assert_eq!(real(3, &open, &["/etc/x"]), Does::Command(both.to_owned()));
         let once = "cat /tmp/l/x";
         assert_eq!(real(3, &open, &["/tmp/l/x"]), Does::Command(once.to_owned()));
-        let link = [text("../etc"), text("/tmp/l")];
-        let all = "ln -s ../etc /tmp/l; ln -s /etc /tmp/l; tar c -- /etc; tar x -C /etc";
+        let link = [text("/etc"), text("/tmp/l")];
+        let all = "ln -s /etc /tmp/l; ln -s /etc /tmp/l; tar c -- /etc; tar x -C /etc";
         assert_eq!(real(20, &link, &["/etc", "/tmp/l"]), Does::Command(all.to_owned()));
-        assert_eq!(paths(&packet(20, &link)), [b"/tmp/../etc".to_vec(), b"/tmp/l".to_vec()]);
+        let up = [text("../etc"), text("/tmp/l")];
+        assert_eq!(real(20, &up, &["/etc", "/tmp/l"]), Does::Unknown);
+        assert_eq!(paths(&packet(20, &up)), [b"/tmp/../etc".to_vec(), b"/tmp/l".to_vec()]);
+        let unfollowed = Files::default().request(&packet(3, &open), &[None]).does;
+        assert_eq!(unfollowed, Does::Unfollowed("cat /tmp/l/x".to_owned()));
         let mut files = Files::default();
         let (answer, mut real) = oneshot::channel();
         files.passed(OWN, Waits::Real(answer));

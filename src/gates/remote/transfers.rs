@@ -129,7 +129,8 @@ pub fn rsync(program: &str, words: &[&str]) -> Result<Stated, String> {
     let [".", path] = words.as_slice() else {
         return Err("`rsync --server` is refused: its path cannot be determined; copy one path".to_owned());
     };
-    if path.starts_with('-') {
+    // A pattern may stand for a name that is an option.
+    if path.starts_with(['-', '*', '?', '[']) {
         return Err(refused(path));
     }
     if !sends {

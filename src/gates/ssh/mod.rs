@@ -222,7 +222,11 @@ impl Broker {
                 asked.command = stated.runs.clone().map_or(asked.command, |runs| vec![runs.into_bytes()]);
                 command
             }
-            Work::Fetch(repository) => format!("git ls-remote {host}:{repository}"),
+            Work::Fetch(repository) => {
+                // Everything below it is read.
+                let reads = input::command(Some(host), &format!("tar c -- {repository}"), Stdin::Plain);
+                format!("git ls-remote {host}:{repository}; {reads}")
+            }
             // Each of their requests is judged when it arrives.
             Work::Push(_) | Work::Sftp | Work::Engine => input::command(Some(host), "true", Stdin::Plain),
         };

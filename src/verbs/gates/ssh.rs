@@ -8,7 +8,7 @@ use chrono::Utc;
 use clap::{Args, ValueHint};
 
 use crate::gates::host::environment::variables;
-use crate::gates::host::{COMMAND, REFUSED, serve};
+use crate::gates::host::{COMMAND, REFUSED, serve, usable};
 use crate::hooks::preview::{Question, preview};
 use crate::machine::environment::Environment;
 use crate::machine::request::Request;
@@ -74,7 +74,7 @@ pub fn run(args: &SshArgs) -> Result<u8, Failure> {
     if args.check && args.clean {
         return check(args);
     }
-    let ran = if args.clean { served(args) } else { again(args) };
+    let ran = if args.clean { served() } else { again(args) };
     ran.or_else(|why| {
         complain(format_args!("refused: {why}"));
         Ok(REFUSED)
@@ -111,13 +111,13 @@ fn again(args: &SshArgs) -> Result<u8, String> {
     Err(format!("opsctl cannot be started again ({error}); check that /proc is mounted"))
 }
 
-fn served(args: &SshArgs) -> Result<u8, String> {
+fn served() -> Result<u8, String> {
     let text = std::env::var_os(COMMAND)
         .ok_or("this key runs single commands, and no interactive shell: use `ssh HOST COMMAND`")?;
     let text = text.into_string().map_err(|_| "the command is not UTF-8 text, so it cannot be judged")?;
-    let loaded = load::load(&args.policy);
-    loaded.map_err(|error| format!("the policy of this host cannot be used: {error}"))?;
-    serve(&text, &request())
+    let request = request();
+    usable(&request)?;
+    serve(&text, &request)
 }
 
 /// The request of this process.

@@ -60,8 +60,9 @@ pub fn effect(
     };
     match files.map(|files| files.into_iter().find(|file| !is_scratch(file))) {
         Some(None) => READS,
+        // The rules for files do not see what a filter writes.
+        Some(Some(_)) | None if is_filter => (Effect::Unknown, Why::Statement),
         Some(Some(file)) => (Effect::Changes, Why::Writes(file)),
-        None if is_filter => (Effect::Unknown, Why::Statement),
         None => CHANGES,
     }
 }

@@ -9,6 +9,8 @@ const BLANKS: [char; 2] = [' ', '\t'];
 pub struct Edit<'a> {
     /// The file that it writes: `w`, `W` and `s///w`.
     pub writes: Option<&'a str>,
+    /// Whether it reads a file: `r` and `R`.
+    pub reads: bool,
     /// What it runs: `e` and `s///e`.
     pub runs: Option<Run<'a>>,
 }
@@ -73,7 +75,11 @@ fn edit(script: &str) -> Option<(Edit<'_>, &str)> {
                 || (rest.starts_with('}') && command != ':');
             ends.then_some(rest)?
         }
-        '#' | 'r' | 'R' => line(after).1,
+        '#' => line(after).1,
+        'r' | 'R' => {
+            edit.reads = true;
+            line(after).1
+        }
         'w' | 'W' => {
             let (file, rest) = line(after);
             edit.writes = Some(file.trim_start_matches(BLANKS));
@@ -198,11 +204,11 @@ pub(super) fn bracket(text: &str) -> Option<&str> {
     }
 }
 
-/// The files that a script writes; `None` where it runs something or is not understood.
+/// The files that a script writes; `None` where it runs something, reads a file or is not understood.
 pub fn written(script: &str) -> Option<Vec<String>> {
     let mut files = Vec::new();
     for edit in edits(script) {
-        let edit = edit.ok().filter(|edit| edit.runs.is_none())?;
+        let edit = edit.ok().filter(|edit| edit.runs.is_none() && !edit.reads)?;
         files.extend(edit.writes.map(str::to_owned));
     }
     Some(files)

@@ -20,10 +20,17 @@ const MOST_ALIASES: usize = 4;
 pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
     let Started { shell, invocation, usage, texts, .. } = *started;
     evaluator.leaf(shell, invocation);
-    let mut folder = None;
+    let (mut folder, mut settings) = (None, String::new());
     let verb = Scanner::new(texts, usage.start, &usage.form.valued).up_to_word(|name, at| {
         if let Some(at) = at.filter(|_| name.is_any(&usage.role_before(Role::Folder))) {
             folder = at.of(texts);
+        }
+        if let Some(setting) = at.filter(|_| name.is_any(&["-c"])).and_then(|at| at.of(texts)) {
+            // `alias.NAME=TEXT`
+            settings += &setting
+                .strip_prefix("alias.")
+                .map(|alias| format!("[alias]\n{alias}\n"))
+                .unwrap_or_default();
         }
     });
     let word =
@@ -45,7 +52,11 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
             }
             // A listed command is no alias.
             None if usage.verb.is_empty() => {
-                let repository = evaluator.repository(&mut inner);
+                let mut repository = evaluator.repository(&mut inner);
+                if !settings.is_empty() {
+                    let own = repository.get_or_insert_with(Repository::default);
+                    own.settings += &format!("\n{settings}");
+                }
                 evaluator.alias(shell, &inner, repository, word, rest);
             }
             _ => {}
@@ -55,6 +66,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
 }
 
 /// A repository: its folder for settings and hooks, and the text of its settings.
+#[derive(Default)]
 struct Repository {
     folder: String,
     settings: String,
