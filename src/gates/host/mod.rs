@@ -3,6 +3,7 @@
 
 pub mod environment;
 pub mod install;
+pub mod policy;
 mod reasons;
 mod run;
 mod sftp;
@@ -15,7 +16,6 @@ use crate::gates::remote::input::{Known, LONGEST, Takes, depends, is_script, kno
 use crate::gates::remote::transfers::Stated;
 use crate::gates::remote::{Work, work};
 use crate::machine::request::Request;
-use opsctl_inventory::load;
 use opsctl_policy::model::records::event::ToolResult;
 use opsctl_policy::model::rights::gate::Gate;
 use reasons::in_one_line;
@@ -50,13 +50,6 @@ pub fn serve(text: &str, request: &Request) -> Result<u8, String> {
         Admission::Refused(reasons) => Err(in_one_line(&reasons)),
         Admission::Passes(ticket) => run(&known, ticket, request),
     }
-}
-
-/// Checks that the policy of this host can be used: without it, nothing runs.
-pub fn usable(request: &Request) -> Result<(), String> {
-    let policy = request.hosts.as_deref().ok_or("this host has no policy")?;
-    let loaded = load::load(policy);
-    loaded.map(drop).map_err(|error| format!("the policy of this host cannot be used: {error}"))
 }
 
 /// What is on stdin, to its end; `None` if it is too long.

@@ -8,8 +8,9 @@ use std::process::Stdio;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, Stdin, stdin, stdout};
 use tokio::process::Command;
 
+use super::policy::usable;
 use super::reasons::in_one_line;
-use super::{environment, run, usable};
+use super::{environment, run};
 use crate::gates::admission::{Admission, admit};
 use crate::gates::remote::files::{Client, Requests, Session};
 use crate::machine::request::Request;

@@ -8,7 +8,8 @@ use chrono::Utc;
 use clap::{Args, ValueHint};
 
 use crate::gates::host::environment::variables;
-use crate::gates::host::{COMMAND, REFUSED, serve, usable};
+use crate::gates::host::policy::usable;
+use crate::gates::host::{COMMAND, REFUSED, serve};
 use crate::hooks::preview::{Question, preview};
 use crate::machine::environment::Environment;
 use crate::machine::request::Request;
