@@ -2,7 +2,8 @@
 
 use crate::guard::acting::ActingCall;
 use crate::machine::request::Request;
-use opsctl_policy::model::records::verdict::ResolvedAction;
+use opsctl_policy::decide::Snapshot;
+use opsctl_policy::model::records::verdict::{ResolvedAction, Verdict};
 use opsctl_probe::before::{Asked, is_known, look};
 use opsctl_probe::health::Way;
 use opsctl_reader::terms::action::Target;
@@ -12,7 +13,10 @@ pub fn note(acting: &mut ActingCall<'_>, request: &Request) {
     let wanted = |action: &&ResolvedAction| is_known(&action.action.evidence);
     let actions: Vec<&ResolvedAction> = acting.actions.iter().filter(wanted).collect();
     // With a guard, that looks.
-    if actions.is_empty() || !acting.objections.is_empty() || request.guard.is_some() || request.dry_run {
+    if actions.is_empty() || request.guard.is_some() || request.dry_run {
+        return;
+    }
+    if acting.by_rules(&Snapshot::new(), acting.now).verdict != Verdict::Silent {
         return;
     }
     let inventory = &acting.installation.inventory;
