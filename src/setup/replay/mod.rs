@@ -6,6 +6,7 @@ pub mod transcripts;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -121,6 +122,9 @@ pub struct Replayed {
 /// The most differences of each kind that are kept.
 const MOST: usize = 1_000;
 
+/// The most different calls that are kept as they were read.
+const MOST_KNOWN: usize = 20_000;
+
 /// How many calls are decided before the progress is shown again.
 const STEP: usize = 500;
 
@@ -134,8 +138,13 @@ pub fn replay(
     progress: &dyn Fn(String),
 ) -> Replayed {
     screen::with(header, request, |screen| {
-        let mut policy =
-            Replay { screen, installation, past: Snapshot::new(), resets: resets.iter().peekable() };
+        let mut policy = Replay {
+            screen,
+            installation,
+            past: Snapshot::new(),
+            resets: resets.iter().peekable(),
+            known: BTreeMap::new(),
+        };
         let mut found = Replayed::default();
         for call in calls {
             let decided = policy.decide(&call);
@@ -153,6 +162,15 @@ struct Replay<'a, R: Iterator<Item = &'a (String, DateTime<Utc>)>> {
     installation: &'a Installation,
     past: Snapshot,
     resets: std::iter::Peekable<R>,
+    known: BTreeMap<(String, Option<PathBuf>, Option<Tier>), Rc<Read>>,
+}
+
+/// What a call does, and what rules object to that need no budget.
+struct Read {
+    is_unknown: bool,
+    unlisted: Vec<String>,
+    actions: Vec<ResolvedAction>,
+    objections: Vec<Reason>,
 }
 
 impl<'a, R: Iterator<Item = &'a (String, DateTime<Utc>)>> Replay<'a, R> {
@@ -162,28 +180,48 @@ impl<'a, R: Iterator<Item = &'a (String, DateTime<Utc>)>> Replay<'a, R> {
                 usage.entries.clear();
             }
         }
-        let Installation { inventory, policy, .. } = self.installation;
+        let policy = &self.installation.policy;
+        let read = self.read(call);
+        let Read { is_unknown, unlisted, actions, .. } = &*read;
+        let mut reasons = read.objections.clone();
+        let keys = budget_keys(actions, policy);
+        let usage = self.usage(&keys);
+        if reasons.is_empty() && !actions.is_empty() {
+            let budgets = Budgets { policy, usage: &usage, now: call.at };
+            if let Verdict::Deny(more) = decide(actions, budgets, call.tier.or(self.screen.tier)).verdict {
+                reasons.extend(more);
+            }
+        }
+        let asked = asks(&reasons, policy).is_some();
+        let draws = if reasons.is_empty() || asked { self.run(actions, &usage, call.at) } else { vec![] };
+        Decided { asks: asked, reasons, is_unknown: *is_unknown, unlisted: unlisted.clone(), draws }
+    }
+
+    /// What a call does. Commands are repeated, so what was read is kept.
+    fn read(&mut self, call: &PastCall) -> Rc<Read> {
         let tier = call.tier.or(self.screen.tier);
+        let ToolCall { id, command, .. } = &call.tool;
+        let alone = ToolCall { id: id.clone(), command: command.clone(), ..ToolCall::default() };
+        let key =
+            command.clone().filter(|_| alone == call.tool).map(|command| (command, call.cwd.clone(), tier));
+        if let Some(known) = key.as_ref().and_then(|key| self.known.get(key)) {
+            return Rc::clone(known);
+        }
+        let Installation { inventory, policy, .. } = self.installation;
         let screen = Screen { tier, ..self.screen };
-        let Screened { reading, effects, objections } = screen.call(&call.tool, call.cwd.as_deref(), true);
+        let Screened { reading, effects, mut objections } =
+            screen.call(&call.tool, call.cwd.as_deref(), true);
         let is_unknown = effects.iter().any(|part| part.effect == Effect::Unknown);
         let unlisted = effects.iter().filter(|part| matches!(part.why, Why::NotListed(_)));
         let unlisted: Vec<String> =
             unlisted.map(|part| part.form.clone()).filter(|form| !form.is_empty()).collect();
         let actions = identity::resolve(reading.actions, inventory, policy.resolve, &NoSurroundings);
-        let mut reasons = objections;
-        reasons.extend(screen.target_objections(&effects, &actions, inventory, policy));
-        let keys = budget_keys(&actions, policy);
-        let usage = self.usage(&keys);
-        if reasons.is_empty() && !actions.is_empty() {
-            let budgets = Budgets { policy, usage: &usage, now: call.at };
-            if let Verdict::Deny(more) = decide(&actions, budgets, tier).verdict {
-                reasons.extend(more);
-            }
+        objections.extend(screen.target_objections(&effects, &actions, inventory, policy));
+        let read = Rc::new(Read { is_unknown, unlisted, actions, objections });
+        if let Some(key) = key.filter(|_| self.known.len() < MOST_KNOWN) {
+            self.known.insert(key, Rc::clone(&read));
         }
-        let asked = asks(&reasons, policy).is_some();
-        let draws = if reasons.is_empty() || asked { self.run(&actions, &usage, call.at) } else { vec![] };
-        Decided { asks: asked, reasons, is_unknown, unlisted, draws }
+        read
     }
 
     fn usage(&self, keys: &[BudgetKey]) -> Snapshot {
