@@ -178,7 +178,7 @@ fn a_body_without_a_length_ends_at_the_limit() {
     let _ = BufReader::new(stream).read_line(&mut answer);
     assert_eq!(answer, "HTTP/1.1 413 Payload Too Large\r\n");
     assert_eq!(upstream.seen().len(), 0);
-    assert!(proxy.peak_memory() < 40 * 1024, "{} KiB", proxy.peak_memory());
+    assert!(proxy.peak_memory() < 16 * 1024, "{} KiB", proxy.peak_memory());
 }
 
 #[test]

@@ -110,11 +110,14 @@ impl Proxy {
         self.ask("POST /v1/messages?beta=true", &[("x-claude-code-session-id", session)], "{}")
     }
 
-    /// The largest memory so far, in KiB.
+    /// The most memory that the guard has had, without its code, which a development build has much of, in KiB.
     pub fn peak_memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
-        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+        let kib = |key: &str| {
+            let line = status.lines().find(|line| line.starts_with(key)).unwrap();
+            line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
+        };
+        kib("VmHWM") - kib("RssFile")
     }
 }
 
