@@ -1,6 +1,7 @@
 //! The gate before the API of a cluster: the guard has the kubeconfig, and the agent's `kubectl` and `helm` reach the cluster
 //! through it only.
 
+mod body;
 mod command;
 mod judge;
 mod kubeconfig;
@@ -17,7 +18,7 @@ use tokio::sync::watch;
 
 use crate::gates::proxy::{Listener, serve};
 use crate::machine::environment::Environment;
-pub use command::host_capabilities;
+pub use body::host_capabilities;
 use judge::Kubernetes;
 pub use kubeconfig::{ConfigError, Kubeconfig};
 use releases::Releases;

@@ -151,7 +151,7 @@ impl<J: Judge> Shared<J> {
         mut asked: Asked,
         upgrading: Option<OnUpgrade>,
     ) -> Result<Response<Body>, Refusal> {
-        let gone = || {
+        let ended = || {
             Refusal::new(
                 StatusCode::BAD_GATEWAY,
                 "the server behind the gate ended the connection; try again",
@@ -161,13 +161,13 @@ impl<J: Judge> Shared<J> {
             let pass = self.judge.judge(&mut asked).await?;
             return self.send(asked, pass, upgrading).await;
         }
-        let place = Arc::clone(&self.finishing).acquire_owned().await.map_err(|_| gone())?;
+        let place = Arc::clone(&self.finishing).acquire_owned().await.map_err(|_| ended())?;
         let shared = Arc::clone(&self);
         let judged = tokio::spawn(async move {
             let pass = shared.judge.judge(&mut asked).await;
             (pass, asked, place)
         });
-        let (pass, asked, place) = judged.await.map_err(|_| gone())?;
+        let (pass, asked, place) = judged.await.map_err(|_| ended())?;
         let pass = pass?;
         if pass.ended.is_none() {
             drop(place);
@@ -178,7 +178,7 @@ impl<J: Judge> Shared<J> {
             drop(place);
             sent
         });
-        sent.await.map_err(|_| gone())?
+        sent.await.map_err(|_| ended())?
     }
 
     async fn send(

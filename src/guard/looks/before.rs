@@ -10,7 +10,7 @@ use opsctl_reader::terms::action::Target;
 
 /// Looks at the states before actions that change one, if the rules allow the call. It waits for tools for a few seconds at most.
 pub fn note(acting: &mut ActingCall<'_>, request: &Request) {
-    let wanted = |action: &&ResolvedAction| is_known(&action.action.evidence);
+    let wanted = |action: &&ResolvedAction| is_known(&action.action.evidence, action.action.verb.as_str());
     let actions: Vec<&ResolvedAction> = acting.actions.iter().filter(wanted).collect();
     // With a guard, that looks.
     if actions.is_empty() || request.guard.is_some() || request.dry_run {
@@ -34,7 +34,12 @@ pub fn note(acting: &mut ActingCall<'_>, request: &Request) {
         // A host that is not listed is not asked.
         let way =
             host.map_or_else(|| Some(Way::default()), |host| listed(host).map(|host| Way::to(Some(host))));
-        way.map(|way| Asked { command: action.action.evidence.clone(), namespace, way })
+        way.map(|way| Asked {
+            command: action.action.evidence.clone(),
+            verb: action.action.verb.as_str(),
+            namespace,
+            way,
+        })
     });
     let (places, asked): (Vec<usize>, Vec<Asked>) =
         asked.enumerate().filter_map(|(place, asked)| asked.map(|asked| (place, asked))).unzip();

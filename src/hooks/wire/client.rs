@@ -12,7 +12,7 @@ use super::error::InputError;
 use super::lenient::{Any, Flag, Text};
 use super::session_events::HookEvent;
 use super::tool_input::ToolFields;
-use super::translate::{is_known, translate};
+use super::translate::{is_call, is_known, translate};
 use super::{mcp, session_events, surrogates};
 use crate::machine::client::clients::Client;
 use opsctl_policy::model::records::event::{HookCall, SESSION_STATE, ToolCall, ToolResult, event_name};
@@ -76,7 +76,8 @@ impl HookInputWire {
             (Some(named), Some(stated)) => named == stated,
             (None, Some(stated)) => is_known(stated),
         };
-        !is_expected || self.turn_id.0.is_some() || self.timestamp.0.is_some() || self.tool_input.0.is_none()
+        let lacks_tool = self.tool_input.0.is_none() && is_call(stated.unwrap_or_default(), event);
+        !is_expected || self.turn_id.0.is_some() || self.timestamp.0.is_some() || lacks_tool
     }
 }
 

@@ -48,14 +48,15 @@ pub fn is_known(name: &str) -> bool {
     EVENTS.iter().any(|event| event_name(event) == name)
 }
 
+/// Whether this is the event before a tool call, by the argument of the hook, else by the input.
+pub fn is_call(name: &str, event: Option<&str>) -> bool {
+    event.map_or_else(|| matches!(name, "" | "PreToolUse"), |event| event == "pre-tool-use")
+}
+
 /// Whether Claude Code, or a program that speaks as it does, has written the input. Its events begin with a capital letter, and
 /// those of later releases are not known. Of its own input, some cannot be judged.
 fn is_of_claude_code(input: &Map<String, Value>, name: &str, event: Option<&str>) -> bool {
-    let is_call = match event {
-        Some(event) => event == "pre-tool-use",
-        None => matches!(name, "" | "PreToolUse"),
-    };
-    if is_call {
+    if is_call(name, event) {
         let has_tool = ["tool_input", "tool_name"].iter().any(|key| input.contains_key(*key));
         let has_others = input.keys().any(|key| !OF_CALL.contains(&key.as_str()));
         return (name.is_empty() || is_known(name)) && (has_tool || !has_others);

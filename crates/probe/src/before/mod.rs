@@ -24,6 +24,7 @@ const LIMIT: Duration = Duration::from_secs(3);
 #[serde(deny_unknown_fields)]
 struct Row {
     r#for: Vec<String>,
+    verb: Option<String>,
     finds: Option<String>,
     look: String,
     json: Option<String>,
@@ -39,6 +40,8 @@ struct Row {
 pub struct Asked {
     /// Its command, with the target as its last word.
     pub command: String,
+    /// What it does: `stop`, `deploy`.
+    pub verb: &'static str,
     /// The namespace of the target.
     pub namespace: Option<String>,
     /// The way to its host.
@@ -54,9 +57,9 @@ pub struct Before {
     pub undo: String,
 }
 
-/// Whether a tool states what is before this command.
-pub fn is_known(command: &str) -> bool {
-    Look::of(command, None).is_some()
+/// Whether a tool states what is before this command, which does this: `stop`, `deploy`.
+pub fn is_known(command: &str, verb: &str) -> bool {
+    Look::of(command, verb, None).is_some()
 }
 
 /// The states before these actions; `None` where no tool states one, or not in time.
@@ -81,7 +84,7 @@ pub fn look(asked: Vec<Asked>) -> Vec<Option<Before>> {
 }
 
 async fn before(asked: &Asked) -> Option<Before> {
-    Look::of(&asked.command, asked.namespace.as_deref())?.before(&asked.way).await
+    Look::of(&asked.command, asked.verb, asked.namespace.as_deref())?.before(&asked.way).await
 }
 
 /// A row with the words of a command.
@@ -94,7 +97,7 @@ struct Look<'a> {
 
 impl<'a> Look<'a> {
     /// The row of a command whose target is a plain name.
-    fn of(command: &'a str, namespace: Option<&'a str>) -> Option<Self> {
+    fn of(command: &'a str, verb: &str, namespace: Option<&'a str>) -> Option<Self> {
         let (before, name) = command.rsplit_once(' ')?;
         let is_of = |row: &&Row| {
             row.r#for.iter().any(|start| {
@@ -104,6 +107,9 @@ impl<'a> Look<'a> {
             })
         };
         let row = ROWS.iter().find(is_of)?;
+        if row.verb.as_ref().is_some_and(|only| only != verb) {
+            return None;
+        }
         let (program, _) = command.split_once(' ')?;
         (is_name(name) && namespace.is_none_or(is_name)).then_some(Self { row, program, name, namespace })
     }
@@ -220,13 +226,14 @@ mod tests {
                 )),
             ),
         ] {
-            let look = Look::of(command, Some("media"));
+            let look = Look::of(command, "deploy", Some("media"));
             let found = look.and_then(|look| look.read(said)).map(|Before { state, undo }| (state, undo));
             let expected = expected.map(|(state, undo)| (state.to_owned(), undo.to_owned()));
             assert_eq!(found, expected, "{command}: {said}");
         }
+        assert!(!is_known("docker compose up web", "start") && is_known("docker compose up web", "deploy"));
         for command in ["docker stop $(docker ps)", "docker stop --help", "docker stop a;b", "docker stop"] {
-            assert!(!is_known(command), "{command}");
+            assert!(!is_known(command, "stop"), "{command}");
         }
     }
 
