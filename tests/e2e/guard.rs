@@ -65,6 +65,33 @@ fn two_restarts_run_and_the_third_is_denied() {
 }
 
 #[test]
+fn monitor_mode_blocks_nothing_and_records_what_would_be_denied() {
+    let hosts = include_str!("hosts.yaml").replace("policy:\n", "policy:\n  mode: monitor\n");
+    let denied = ["docker volume rm media", "ssh root@ie01 'docker system prune -af'"];
+    let workspace = Workspace::new();
+    let (secret, protected) = (workspace.path("project/.env"), workspace.path("project/CLAUDE.md"));
+    let finished = Session::continuing(workspace)
+        .hosts_yaml(&hosts)
+        .file("project/.env", "x=1\n")
+        .tools("Bash,Read,Write")
+        .commands([RESTART; 3])
+        .commands(denied)
+        .step(tool("Read", &json!({"file_path": secret})))
+        .step(tool("Write", &json!({"file_path": protected, "content": "x"})))
+        .run();
+    for nth in 0..7 {
+        finished.tool_result(nth).assert_ran();
+    }
+    let ran = [["restart jellyfin"; 3].as_slice(), &["volume rm media"]].concat();
+    assert_eq!(finished.marks("docker"), ran);
+    assert_eq!(finished.marks("ssh").first().unwrap(), "root@ie01 docker system prune -af");
+    let rules =
+        finished.rows("SELECT verdict, rule FROM hook_decisions WHERE verdict <> 'allow' ORDER BY id");
+    let would = |rule: &str| json!({"verdict": "would deny", "rule": rule});
+    assert_eq!(rules, ["budget", "never", "never", "secret", "protect"].map(would));
+}
+
+#[test]
 fn the_budget_outlives_the_session() {
     let first = guarded().commands([RESTART, RESTART]).run();
     first.tool_result(1).assert_ran();

@@ -7,6 +7,8 @@ use opsctl_reader::shell::Word;
 pub enum Touch {
     /// It is read.
     Read,
+    /// It and everything below it is copied.
+    ReadAll,
     /// It is written, moved, removed, or its rights are changed.
     Write,
     /// It and everything below it is written, moved, removed, or changed in its rights.
@@ -27,6 +29,11 @@ pub enum Touch {
 }
 
 impl Touch {
+    /// Whether it reads the file that it names.
+    pub const fn reads(self) -> bool {
+        matches!(self, Self::Read | Self::ReadAll)
+    }
+
     /// Whether it changes the file.
     pub const fn writes(self) -> bool {
         matches!(self, Self::Write | Self::WriteAll | Self::WriteFound { certain: true })

@@ -255,7 +255,7 @@ impl<'a> Lists<'a> {
         };
         let shown = first_words(&access.path, 120).replace(char::is_control, "");
         if meant.too_many {
-            let rule = if access.touch == Touch::Read { "secret" } else { "protect" };
+            let rule = if access.touch.reads() { "secret" } else { "protect" };
             let text = format!(
                 "Denied: `{shown}`{} matches more files than opsctl can check. Name a folder, or fewer files at a time.",
                 by("touched")
@@ -263,7 +263,7 @@ impl<'a> Lists<'a> {
             return Some(Reason::of(rule, text));
         }
         let place = command.whereabouts();
-        if access.touch == Touch::Read {
+        if access.touch.reads() {
             let found = guarding(self.secret(), access, &meant, remote)?;
             let instead = match found.instead {
                 "" => "If it matters, state in the report what an operator should check.",
@@ -371,7 +371,7 @@ fn guarding<'g>(
             })
         })
     };
-    if access.touch == Touch::WriteAll
+    if matches!(access.touch, Touch::WriteAll | Touch::ReadAll)
         && let Some(found) = below()
     {
         return Some(found);

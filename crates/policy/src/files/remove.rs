@@ -87,6 +87,8 @@ pub fn unpack(
     let mut folders: Vec<Word> = given.places(Role::Folder).filter_map(|at| command.value(at)).collect();
     let stated = words().nth(1).filter(|_| usage.files().writes == Words::Only(1));
     folders.extend(stated.cloned());
+    // Names that begin at the root are unpacked there.
+    folders.extend(given.has(Role::Absolute).then(|| Word::literal("/")));
     if folders.is_empty() {
         folders.push(Word::literal("."));
     }

@@ -37,8 +37,9 @@ pub(super) fn transfer(
         folders.extend(words.pop());
     }
     for source in &words {
-        if copies_folders && !remote(source) && is_home(source, command, machine) {
-            into.push(all_below(source));
+        if copies_folders && !remote(source) {
+            into.extend(is_home(source, command, machine).then(|| all_below(source)));
+            into.push(Access::new(Touch::ReadAll, source));
         }
         if moves || (takes && !remote(source)) {
             into.push(Access::new(Touch::WriteAll, source));
@@ -116,8 +117,8 @@ fn all_below(folder: &Word) -> Access {
     search(place, "*", true)
 }
 
-/// Whether the word names the home of a user, or a folder that contains homes. A copy of other folders, such as a backup
-/// of a service with its `.env`, is no disclosure.
+/// Whether the word names the home of a user, or a folder that contains homes. Of other folders, files that are
+/// secret by their name remain so in a copy: a backup of a service with its `.env` is no disclosure.
 fn is_home(word: &Word, command: &Command, machine: &dyn LocalMachine) -> bool {
     let own = machine.variable("HOME");
     word.text.trim_end_matches(['/', '.']) == "~"
