@@ -113,9 +113,23 @@ impl<'t> Call<'t> {
     }
 }
 
-/// The version in a part of a path: `v1.41`, `v4.3.1`.
+/// The version in a part of a path: `v1.41`, `v4.3.1`. Digits only: `1.+41` is a number, but no version.
 fn version(part: &str) -> Option<(u32, u32)> {
-    let mut numbers = part.strip_prefix('v')?.split('.');
-    let (major, minor) = (numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?);
-    numbers.all(|number| number.parse::<u32>().is_ok()).then_some((major, minor))
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let numbers =
+        part.strip_prefix('v')?.split('.').map(|text| text.parse().ok().filter(|_| is_number(text)));
+    match *numbers.collect::<Option<Vec<u32>>>()? {
+        [major, minor, ..] => Some((major, minor)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn versions_are_read_as_engines_read_them() {
+        let read =
+            ["v1.41", "v4.3.1", "v1", "v1.", "v1.+41", "v+1.41", "v1.41.+1", "1.41"].map(super::version);
+        assert_eq!(read, [Some((1, 41)), Some((4, 3)), None, None, None, None, None, None]);
+    }
 }

@@ -60,6 +60,8 @@ pub enum NotAccepted {
     Older(DateTime<Utc>),
     #[error("the policy is no signed policy ({0}): install it with `opsctl gate install`")]
     Unreadable(serde_json::Error),
+    #[error("{} cannot be read ({error}): run `opsctl gate uninstall` first", path.display())]
+    Damaged { path: PathBuf, error: io::Error },
     #[error(transparent)]
     Invalid(#[from] HostsError),
     #[error("{} cannot be written ({error}): install the policy as root", path.display())]
@@ -84,7 +86,7 @@ impl Signed {
         let signed: Self = serde_json::from_str(json).map_err(NotAccepted::Unreadable)?;
         let beside = |name: &str| policy.with_file_name(name);
         let wanted = Pinned { host: host.to_owned(), key: key.to_string() };
-        let pinned = read::<Pinned>(&beside(PINNED)).unwrap_or_else(|| wanted.clone());
+        let pinned = read::<Pinned>(beside(PINNED))?.unwrap_or_else(|| wanted.clone());
         if pinned.host != signed.host || pinned.host != wanted.host {
             return Err(NotAccepted::OtherHost(pinned.host));
         }
@@ -94,7 +96,7 @@ impl Signed {
         if !statement::is_policy_of(&signed.host, signed.issued, &signed.files, &signed.signature, key) {
             return Err(NotAccepted::Unsigned);
         }
-        if read::<Self>(&beside(SIGNED)).is_some_and(|own| own.issued > signed.issued) {
+        if read::<Self>(beside(SIGNED))?.is_some_and(|own| own.issued > signed.issued) {
             return Err(NotAccepted::Older(signed.issued));
         }
         let mut files = signed.files.iter();
@@ -111,8 +113,15 @@ impl Signed {
     }
 }
 
-fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Option<T> {
-    serde_json::from_str(&plain_file::text(path).ok()?).ok()
+/// What a file states; nothing if there is none.
+fn read<T: serde::de::DeserializeOwned>(path: PathBuf) -> Result<Option<T>, NotAccepted> {
+    let text = match plain_file::text(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        text => text,
+    };
+    text.and_then(|text| Ok(serde_json::from_str(&text)?))
+        .map(Some)
+        .map_err(|error| NotAccepted::Damaged { path, error })
 }
 
 /// Replaces a file at once.
@@ -158,5 +167,10 @@ mod tests {
         let by_other = Signed::accept(&signed(&other, "nas", 3, late), &policy, "nas", key::public(&other));
         assert!(matches!(by_other, Err(NotAccepted::OtherKey(_))));
         assert_eq!(std::fs::read_to_string(&policy).unwrap(), text(2));
+        for name in [SIGNED, PINNED] {
+            std::fs::write(folder.path().join(name), "{").unwrap();
+            let error = accept(&signed(&pair, "nas", 3, late)).unwrap_err();
+            assert!(matches!(&error, NotAccepted::Damaged { path, .. } if path.ends_with(name)), "{error}");
+        }
     }
 }
