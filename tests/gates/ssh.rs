@@ -276,7 +276,15 @@ fn transfers_of_folders_are_judged_with_what_is_below() {
         assert!(stderr.contains(why), "{call}: {stderr}");
     }
     ends_with(&place, 0, "grep own $H/opsctl-app/conf");
-    for options in ["-e . /etc shadow", "-re . /etc", "--log-format x . /etc", ". /etc /root", ". --daemon"] {
+    for options in [
+        "-ve.iLsfxCIvu . \"'-rL'\"",
+        "-ve.iLsfxCIvu . '\\-rL'",
+        "-e . /etc shadow",
+        "-re . /etc",
+        "--log-format x . /etc",
+        ". /etc /root",
+        ". --daemon",
+    ] {
         let (_, stderr) = ends_with(&place, 255, &format!("ssh ie01 rsync --server --sender {options}"));
         assert!(stderr.contains("is refused"), "{options}: {stderr}");
     }

@@ -97,3 +97,34 @@ fn nearly_every_read_is_proved_to_read() {
         assert!(wrong.len() * 100 <= count, "{summary}");
     }
 }
+
+#[test]
+fn what_a_file_states_is_no_known_verb_option_or_target() {
+    for unknown in [
+        "docker $(cat /srv/o)",
+        "docker \"$(cat /root/o)\"",
+        "xargs docker </srv/o",
+        "docker container $(head -1 /srv/o) jellyfin",
+        "docker run $(cat /srv/o)",
+        "systemctl $(cat /srv/o)",
+        "apt-get install $(cat /srv/o)",
+        "rm -rf $(cat /srv/n)",
+        "echo x | tee $(cat /srv/n)",
+        "echo x >$(cat /srv/n)",
+        "git -c alias.x='!sh /root/s' x",
+    ] {
+        assert_eq!(proved(unknown).0, Effect::Unknown, "{unknown}");
+    }
+    for known in [
+        "docker restart $(cat /srv/list)",
+        "docker rm $(docker ps -aq -f status=exited)",
+        "kill -HUP $(cat /run/nginx.pid)",
+        "chown $(id -u):$(id -g) /srv/x",
+        "cp /srv/a /srv/b-$(cat /etc/hostname)",
+        "systemctl status $(cat /srv/list)",
+        "tar -I 'zstd -9' -cf /srv/x.tar.zst /srv/app",
+        "GIT_PAGER='less -R' git -c core.pager=cat log",
+    ] {
+        assert_ne!(proved(known).0, Effect::Unknown, "{known}");
+    }
+}

@@ -129,8 +129,8 @@ pub fn rsync(program: &str, words: &[&str]) -> Result<Stated, String> {
     let [".", path] = words.as_slice() else {
         return Err("`rsync --server` is refused: its path cannot be determined; copy one path".to_owned());
     };
-    // A pattern may stand for a name that is an option.
-    if path.starts_with(['-', '*', '?', '[']) {
+    // A pattern may stand for a name that is an option; quotes do not change what a word is to rsync.
+    if path.trim_start_matches(['\'', '\\']).starts_with(['-', '*', '?', '[']) {
         return Err(refused(path));
     }
     if !sends {

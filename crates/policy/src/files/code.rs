@@ -27,7 +27,7 @@ pub fn accesses(command: &Command, language: Option<Language>, into: &mut Vec<Ac
     let words = command.words.iter().skip(1).map(|word| word.text.as_str());
     let codes = words.chain(command.stdin.iter().map(|stdin| stdin.text.as_str()));
     for code in codes {
-        environment::in_code(code, command, into);
+        environment::in_code(code, into);
         if !code.contains(['(', '"', '\'', '{', '`']) {
             continue;
         }

@@ -112,10 +112,7 @@ fn filter(text: &str, into: &mut Vec<Access>) {
 /// Adds the variables that code prints.
 ///
 /// All of them, where it takes the environment as a whole; one, where it is printed directly.
-pub fn in_code(code: &str, command: &Command, into: &mut Vec<Access>) {
-    if command.is_elsewhere {
-        return;
-    }
+pub fn in_code(code: &str, into: &mut Vec<Access>) {
     for called in ENVIRONMENTS {
         for (at, _) in code.match_indices(called) {
             let before = code.get(..at).unwrap_or_default();

@@ -72,7 +72,7 @@ pub fn may_match(word: &str, guarded: &str) -> bool {
 
 /// Whether a search for names like this looks for a secret one, such as `.env*` for `.env`.
 pub fn asks_for(name: &str, secret: &str) -> bool {
-    let core = name.trim_matches(['*', '?']);
+    let core = name.trim_start_matches(['*', '?']).split(['*', '?', '[']).next().unwrap_or_default();
     core.len() > 2 && secret.starts_with(core) && fits(name, secret)
 }
 

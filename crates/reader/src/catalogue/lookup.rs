@@ -6,7 +6,7 @@ use super::{Catalogue, base_name};
 use crate::shell::glob;
 
 /// The maximum number of words of a verb, plus a `*` before it.
-const LONGEST_VERB: usize = 6;
+pub const LONGEST_VERB: usize = 6;
 
 /// A command line, parsed up to the end of its verb.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -17,10 +17,11 @@ use crate::model::rights::rules::PathRule;
 use crate::paths::glob::matches;
 use crate::paths::word_paths::LocalMachine;
 use opsctl_reader::actions::{CommandActions, command_actions};
-use opsctl_reader::catalogue::lookup::Usage;
+use opsctl_reader::catalogue::lookup::{LONGEST_VERB, Usage};
 use opsctl_reader::catalogue::program::{EffectTerms, How, Language, Stated};
 use opsctl_reader::catalogue::{Catalogue, base_name};
-use opsctl_reader::shell::{Command, Word, glob};
+use opsctl_reader::shell::{Command, Mode, Word, glob};
+use opsctl_reader::terms::action::ActionKind;
 use opsctl_reader::terms::effect::Effect;
 
 /// Whether a file that cannot be read here is one in which an operator sets variables.
@@ -59,6 +60,10 @@ impl Prover<'_> {
             proof => proof,
         };
         match self.written(command, runs, &own) {
+            // Which file it writes is stated in another one.
+            Some(path) if own.0 <= Effect::Changes && self.writes_stated(command) => {
+                (Effect::Unknown, Why::Writes(path))
+            }
             Some(path) if own.0 < Effect::Changes => (Effect::Changes, Why::Writes(path)),
             _ if own.0 == Effect::Reads => {
                 let searched = files::open_search(command, !runs, self.catalogue, self.secret, self.machine);
@@ -66,6 +71,12 @@ impl Prover<'_> {
             }
             _ => own,
         }
+    }
+
+    /// Whether one of its words, or of its redirections, is what a file holds.
+    fn writes_stated(&self, command: &Command) -> bool {
+        let opened = command.redirections.iter().filter(|one| one.mode != Mode::Read).map(|one| &one.path);
+        command.words.iter().skip(1).chain(opened).any(|word| self.is_content(word))
     }
 
     /// The first file outside scratch that it writes.
@@ -151,11 +162,25 @@ impl Prover<'_> {
         if usage.verb.iter().any(|index| unknown(*index)) {
             return (Effect::Unknown, Why::UnknownVerb(base_name(name).to_owned()));
         }
+        // A word that is known only when it runs may be the verb, which none of the others is.
+        let has_no_verb = usage.rest == usage.start && !usage.program.verbs.is_empty();
+        if has_no_verb
+            && !runs
+            && usage.operands(&texts).words.iter().take(LONGEST_VERB).any(|at| unknown(*at))
+        {
+            return (Effect::Unknown, Why::UnknownVerb(base_name(name).to_owned()));
+        }
         if usage.program.loads_folder && self.is_in_scratch(command, &usage) {
             return (Effect::Unknown, Why::OwnFolder);
         }
+        let content = command.words.iter().skip(1).find(|word| self.is_content(word));
+        let may_be_option = |word: &Word| (Effect::Unknown, Why::MaybeOption(word.text.clone()));
         match command_actions(command, self.catalogue) {
             CommandActions::Acts(actions) => {
+                let deploys = actions.iter().any(|action| action.kind == ActionKind::Redeployment);
+                if let Some(word) = content.filter(|_| deploys) {
+                    return may_be_option(word);
+                }
                 return (Effect::Acts, Why::Acts(actions.first().map(|action| action.kind)));
             }
             // With a command to run, the option is one of that command.
@@ -201,7 +226,7 @@ impl Prover<'_> {
                 (Effect::Reads, _) => (Effect::Reads, Why::RunsPart),
                 proof => proof,
             },
-            Stated::Changes(_) => (Effect::Changes, Why::Stated),
+            Stated::Changes(_) => content.map_or((Effect::Changes, Why::Stated), may_be_option),
             Stated::Unknown => (Effect::Unknown, Why::NotStated(usage.written(&texts))),
             Stated::Reads if options::acting_word(&usage, &texts).is_some() => {
                 (Effect::Unknown, Why::UnknownVerb(program))

@@ -4,9 +4,13 @@ use super::Prover;
 use crate::effects::scratch;
 use crate::files;
 use crate::lists::{PROGRAM_FOLDERS, USERS_FOLDERS};
+use crate::paths::glob::matches;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::program::{Prints, TargetKind};
 use opsctl_reader::shell::{Command, Word};
+
+/// Files whose content is not an option.
+const FIXED_CONTENTS: [&str; 5] = ["**/*.pid", "/etc/hostname", "/etc/machine-id", "/proc/**", "/sys/**"];
 
 impl Prover<'_> {
     pub(super) fn is_scratch(&self, path: &str, command: &Command) -> bool {
@@ -58,14 +62,28 @@ impl Prover<'_> {
     /// Whether a word is the output of a program that may print an option which the session has chosen: contents of a
     /// file that it may write, or of an address.
     pub(super) fn may_be_option(&self, word: &Word, command: &Command) -> bool {
-        let Some(unknown) = word.unknown.as_ref().filter(|_| word.prefix().is_empty()) else { return false };
-        let source = unknown.source.strip_prefix("$(").and_then(|source| source.strip_suffix(')'));
-        let words: Vec<&str> = source.unwrap_or_default().split_whitespace().collect();
-        let prints = self.catalogue.usage(&words, &|_| false).and_then(|usage| usage.program.prints);
+        let (prints, words) = self.printed(word);
         let mut paths = words.iter().skip(1).filter(|word| word.contains('/'));
         prints == Some(Prints::Answers)
             || prints == Some(Prints::Input) && paths.clone().next().is_none()
             || paths.any(|word| word.starts_with('/') && self.is_scratch(word, command))
             || prints.is_some() && self.has_moved_to_scratch(command)
+    }
+
+    /// Whether a word is what a file or an address holds, which a session that may change something may have written.
+    pub(super) fn is_content(&self, word: &Word) -> bool {
+        let (prints, words) = self.printed(word);
+        let is_own = |path: &&&str| !FIXED_CONTENTS.iter().any(|glob| matches(glob, path));
+        matches!(prints, Some(Prints::Answers))
+            || prints == Some(Prints::Input)
+                && words.iter().skip(1).filter(|word| word.contains('/')).all(|path| is_own(&path))
+    }
+
+    /// What the program prints whose output begins a word, and the words of its call.
+    fn printed<'w>(&self, word: &'w Word) -> (Option<Prints>, Vec<&'w str>) {
+        let unknown = word.unknown.as_ref().filter(|_| word.prefix().is_empty());
+        let source = unknown.and_then(|unknown| unknown.source.strip_prefix("$(")?.strip_suffix(')'));
+        let words: Vec<&str> = source.unwrap_or_default().split_whitespace().collect();
+        (self.catalogue.usage(&words, &|_| false).and_then(|usage| usage.program.prints), words)
     }
 }

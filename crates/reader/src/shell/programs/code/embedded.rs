@@ -6,7 +6,7 @@ use crate::shell::execution::commands::invocation::Invocation;
 use crate::shell::expansion::pattern::glob;
 use crate::shell::script::{Construct, Node};
 use crate::shell::state::Shell;
-use crate::shell::text::Field;
+use crate::shell::text::{Field, Word};
 
 use crate::shell::programs::wrapper::quoted;
 
@@ -37,9 +37,15 @@ fn follow(evaluator: &mut Evaluator, shell: &Shell, program: &Program, script: &
     let ((), nodes) = evaluator.collected(|this| drop(this.run_text(&mut inner, script)));
     let plain = |node: &Node| match node {
         Node::Command(command) => command.words.split_first().is_none_or(|(name, rest)| {
-            let options = rest.iter().all(|word| word.text.starts_with('-'));
+            let is_option = |word: &Word| word.text.starts_with('-') || word.text.parse::<u32>().is_ok();
+            let options = rest.iter().all(is_option);
             match evaluator.catalogue.find(&name.text) {
-                Some(program) => !program.acts && program.never.is_empty(),
+                // Options of ssh name keys and users. Without a command, it is the connection of the outer program.
+                Some(program) if program.key == "ssh" => true,
+                Some(program) => {
+                    let does_more = program.form.runs.is_some() || program.classed;
+                    options && !does_more && !program.acts && program.never.is_empty()
+                }
                 None => options && !name.text.contains('/'),
             }
         }),
@@ -113,7 +119,7 @@ fn script(text: &str, patterns: &Scripts, invocation: &Invocation) -> Option<Str
             end => rest.split(end).next().unwrap_or(rest),
         };
         let script = unquoted(script.trim());
-        let is_command = script.contains(|c: char| !c.is_alphanumeric());
+        let is_command = script.contains(char::is_alphabetic);
         is_command.then(|| match tail {
             " ..." => format!("{script} {}", quoted(later(invocation))),
             _ => script.to_owned(),
