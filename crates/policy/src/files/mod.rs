@@ -295,7 +295,7 @@ impl<'a> Lists<'a> {
 
 /// Whether a command runs in a container or a guest, where a path is another one than on its machine. A path through
 /// `/proc` may lead out of it.
-fn is_in_container(command: &Command, path: &str, catalogue: Catalogue) -> bool {
+pub fn is_in_container(command: &Command, path: &str, catalogue: Catalogue) -> bool {
     let encloses = |name: &String| {
         let mut forms = catalogue.find(name).into_iter().flat_map(Program::forms);
         forms.any(|form| form.runs.is_some_and(|runs| runs.inside))

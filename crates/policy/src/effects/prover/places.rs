@@ -26,7 +26,8 @@ impl Prover<'_> {
                 && self.catalogue.find(path).is_some()
                 && !self.is_scratch(path, command)
         };
-        path.starts_with('/')
+        // In a container, the image states the folder in which a command begins.
+        (path.starts_with('/') || files::is_in_container(command, path, self.catalogue))
             && !path.contains("/..")
             && (PROGRAM_FOLDERS.iter().any(is_below) || is_foreign())
     }
