@@ -2,8 +2,8 @@
 
 use super::proof::{CHANGES, Proof, READS};
 use super::reason::Why;
-use crate::lists::DAEMON_QUERIES;
-use opsctl_reader::shell::{Command, Mode};
+use crate::lists::{DAEMON_QUERIES, ENGINE_SOCKETS};
+use opsctl_reader::shell::{Command, Mode, Word, glob};
 use opsctl_reader::terms::effect::Effect;
 
 /// The effect of what is sent: each line must ask.
@@ -20,10 +20,19 @@ pub fn effect(command: &Command) -> Proof {
         command.redirections.iter().any(|one| one.mode == Mode::Read && one.path.text == "/dev/null");
     match &command.stdin {
         Some(text) if text.known().is_some_and(asks) => READS,
+        // To an engine, any request may be one that takes over the host.
+        Some(text) if text.known().is_none() || command.words.iter().any(names_engine) => {
+            (Effect::Unknown, Why::Unread)
+        }
         Some(_) => CHANGES,
         None if nothing => READS,
         None => (Effect::Unknown, Why::Unread),
     }
+}
+
+/// Whether a word names the socket of a container engine: `UNIX-CONNECT:/var/run/docker.sock`.
+fn names_engine(word: &Word) -> bool {
+    ENGINE_SOCKETS.iter().any(|one| glob(one, &word.text))
 }
 
 /// Whether every line of a text only asks.
