@@ -25,7 +25,7 @@ use opsctl_reader::catalogue::never::DefaultRule;
 use opsctl_reader::catalogue::options::{Item, Scanner};
 use opsctl_reader::catalogue::program::{HostWords, Prints, Program};
 use opsctl_reader::catalogue::{Catalogue, base_name, default_rules};
-use opsctl_reader::shell::{Command, Construct, Node, Script, Suspicion, Word};
+use opsctl_reader::shell::{Command, Construct, Mode, Node, Script, Suspicion, Word};
 
 /// The maximum number of suspected commands that are judged in one text that could not be read.
 const MOST_SUSPECTED: usize = 64;
@@ -172,6 +172,7 @@ impl Judged<'_> {
 
     fn judge(&self, tier: Option<Tier>, add: &mut impl FnMut(Reason)) {
         let Self { command, rules, catalogue, .. } = *self;
+        self.emptied(add);
         let Some(name) = command.words.first().map(|word| base_name(&word.text)) else { return };
         let remote = command.host().is_some();
         let mut found = false;
@@ -195,6 +196,15 @@ impl Judged<'_> {
             if let Some(found) = found {
                 add(objection((&rule.name, &rule.reason), &found, command));
             }
+        }
+    }
+
+    /// Adds the objection to a redirection that empties a database.
+    fn emptied(&self, add: &mut impl FnMut(Reason)) {
+        let mut written = self.command.redirections.iter().filter(|one| one.mode == Mode::Write);
+        let Some(store) = written.find(|one| self.is(Kind::Store, &one.path)) else { return };
+        if let Some(rule) = defaults().find(|rule| rule.name == "data" && !self.is_off(rule.name)) {
+            add(self.objection((rule.name, rule.reason), &format!("> {}", store.path.text)));
         }
     }
 
@@ -294,8 +304,11 @@ impl Judged<'_> {
             }
             Kind::Data => self.is_data(word),
             Kind::Store => {
-                let name = base_name(&word.text);
-                STORES.iter().any(|glob| glob::matches(glob, name)) && self.is_data(word)
+                let word = if word.text.starts_with("of=") { &word.tail(3) } else { word };
+                let path = normal(&word.text);
+                let is_store =
+                    |one: &&str| glob::matches(one, if one.contains('/') { &path } else { base_name(&path) });
+                !word.text.starts_with("if=") && STORES.iter().any(is_store) && self.is_data(word)
             }
             Kind::Contents => (word.text.ends_with("/*") && self.is_data(word)) || self.lists_data(word),
             Kind::Code => {

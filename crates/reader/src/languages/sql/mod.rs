@@ -16,7 +16,14 @@ use tokens::{Dialect, Token, statements};
 pub fn destroys(text: &str, program: &str) -> Option<&'static str> {
     // Most texts contain none of these words and need no parsing.
     let lower = text.to_ascii_lowercase();
-    let words = ["drop", "truncate", "delete", "update", "purge", "reset"];
+    // What it executes is put together by the server.
+    let composes = lower.contains("do $")
+        || lower.contains("do language")
+        || lower.contains("prepare ") && lower.contains(" from ");
+    if composes && lower.contains("execute") {
+        return Some("SQL that is composed when it runs");
+    }
+    let words = ["drop", "truncate", "delete", "update", "purge", "reset", "shutdown"];
     if !words.iter().any(|word| lower.contains(word)) && !sql::DESTROYING_FUNCTIONS.are_in(&lower) {
         return None;
     }
@@ -32,6 +39,9 @@ fn destroyed(words: &[&str]) -> Option<&'static str> {
         if sql::DROPPED.has(what) {
             return Some(if what == "database" { "DROP DATABASE" } else { "DROP" });
         }
+    }
+    if words == ["shutdown"] {
+        return Some("SHUTDOWN");
     }
     if words.first() == Some(&"truncate") {
         return Some("TRUNCATE");
