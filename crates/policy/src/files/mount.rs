@@ -12,5 +12,6 @@ pub(super) fn accesses(command: &Command, given: &Operands<'_>, into: &mut Vec<A
     let target = value(Role::Folder).or_else(|| words.pop().cloned());
     let source = value(Role::Source).or_else(|| words.pop().cloned());
     let source = source.filter(|_| given.has(Role::Joins));
+    into.extend(source.iter().map(|word| Access::new(Touch::ReadAll, word)));
     into.extend(target.iter().chain(&source).map(|word| Access::new(Touch::WriteAll, word)));
 }

@@ -77,7 +77,9 @@ pub fn accesses(
                 Operation::Unpacks | Operation::Unclear => {}
             }
         }
-        Some(FileHow::TextSearch) => search::texts_search(&usage, &given, false, into),
+        Some(FileHow::TextSearch | FileHow::FolderSearch) => {
+            search::texts_search(&usage, &given, false, into)
+        }
         Some(FileHow::Dd) => copied_blocks(command, into),
         Some(FileHow::Mount) => mount::accesses(command, &given, into),
         Some(FileHow::Downloads) => downloaded(command, &usage, &given, into),

@@ -16,15 +16,15 @@ const TYPICAL: &str = ".env";
 /// Whether no secrets are expected among the files that a search finds. `base` is the folder in full, `secret` are globs.
 pub fn is_harmless<'a>(access: &Access, base: &str, mut secret: impl Iterator<Item = &'a str>) -> bool {
     let name = parts(access).1;
-    if access.left_out.iter().any(|out| fits(out, TYPICAL)) {
-        return true;
-    }
+    // Then only files at a place of their own are secret, such as `/etc/shadow`.
+    let is_left_out = access.left_out.iter().any(|out| fits(out, TYPICAL));
     let is_expected = HARMLESS_FOLDERS.iter().any(|one| glob::matches(one, base));
     !secret.any(|secret| {
         let (folder, last) = secret.rsplit_once('/').unwrap_or(("", secret));
         let folder = if folder == "**" { "" } else { folder };
         let is_below = folder.strip_prefix(base).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        fits(name, &last.replace('*', "")) && (is_below || (folder.is_empty() && !is_expected))
+        fits(name, &last.replace('*', ""))
+            && (is_below || (folder.is_empty() && !is_expected && !is_left_out))
     })
 }
 
@@ -138,7 +138,9 @@ fn found(texts: &[&str], catalogue: Catalogue, into: &mut Vec<Access>) {
             into.extend(words.iter().filter(|_| all).map(|word| search(word, "*", false)));
             into.extend(words.iter().map(|word| read(word)));
         }
-        _ if usage.files().how == Some(FileHow::TextSearch) => texts_search(&usage, &given, true, into),
+        _ if matches!(usage.files().how, Some(FileHow::TextSearch | FileHow::FolderSearch)) => {
+            texts_search(&usage, &given, true, into)
+        }
         _ => into.extend(positionals(texts).iter().map(|word| read(word))),
     }
 }
@@ -200,7 +202,9 @@ fn searches(mut places: Vec<&str>, mut names: Vec<String>, left_out: &[String], 
 
 /// The files that `grep -r` and similar programs search; `lists` where the names that they print are read.
 pub fn texts_search(usage: &Usage, given: &Operands<'_>, lists: bool, into: &mut Vec<Access>) {
-    if !given.has(Role::Recursive) || given.has(Role::NamesOnly) != lists {
+    let descends = usage.files().how == Some(FileHow::FolderSearch);
+    let hidden = given.has(Role::Recursive);
+    if !(hidden || descends) || given.has(Role::NamesOnly) != lists {
         return;
     }
     let first_is_file = usage.files().first_is_file;
@@ -214,8 +218,22 @@ pub fn texts_search(usage: &Usage, given: &Operands<'_>, lists: bool, into: &mut
         }
     }
     names.extend(given.values(Role::Endings).map(|ending| format!("*.{ending}")));
-    let places = given.words().skip(usize::from(!has_pattern)).collect();
+    let mut places: Vec<&str> = given.words().skip(usize::from(!has_pattern)).collect();
+    if !hidden {
+        // Without a folder it searches standard input, if there is one.
+        places.retain(|place| may_be_folder(place));
+        if places.is_empty() {
+            return;
+        }
+        left_out.push(".*".to_owned());
+    }
     searches(places, names, &left_out, into);
+}
+
+/// Whether a name may be one of a folder: it has no ending, or that of a folder with parts of a configuration.
+fn may_be_folder(place: &str) -> bool {
+    let name = place.trim_end_matches('/').rsplit('/').next().unwrap_or(place);
+    place.ends_with('/') || !name.trim_start_matches('.').contains('.') || name.ends_with(".d")
 }
 
 /// The files below the folders that an archiver packs to its standard output.

@@ -77,6 +77,8 @@ pub enum FileHow {
     Environment,
     /// Files below folders, with `-r` or the like.
     TextSearch,
+    /// Its words are a pattern and the files or folders that it is searched in, with everything below these that is not hidden.
+    FolderSearch,
     /// The scripts of the command that it explains.
     Explained,
 }
