@@ -28,6 +28,7 @@ struct Row {
 enum Expected {
     Read,
     Change,
+    Unknown,
 }
 
 /// The rows of each file, by its stem.
@@ -72,6 +73,20 @@ fn no_change_is_taken_for_a_read() {
         }
     }
     assert!(wrong.is_empty(), "{} changes:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn options_that_start_programs_make_the_effect_unknown() {
+    let mut wrong = Vec::new();
+    for (family, rows) in rows() {
+        for row in rows.iter().filter(|row| row.effect == Expected::Unknown) {
+            let (effect, _) = proved(&row.command);
+            if effect != Effect::Unknown {
+                wrong.push(format!("{family}: {} ({}): {}", row.command, row.why, effect.as_str()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} commands:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 #[test]

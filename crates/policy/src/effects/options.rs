@@ -107,6 +107,32 @@ fn is_doubtful(name: Name<'_>, value: Option<&str>, terms: &EffectTerms) -> bool
     of_option.any(|(_, values)| values.is_empty() || value.is_some_and(|value| fits(value, values)))
 }
 
+/// The option with which the effect of a command that changes something is unknown.
+pub fn unknown_option(usage: &Usage, texts: &[&str]) -> Option<String> {
+    let scan = |form: &Form, from: usize, texts: &[&str], value: &[&'static str]| {
+        let terms = form.effect.filter(|terms| !terms.unknown_values.is_empty())?;
+        let listed = listed_options(usage, &terms, value);
+        let mut words = 0;
+        let items = Scanner::new(texts, from, value).with_flags(&listed).take_while(|item| {
+            words += usize::from(matches!(item, Item::Positional(_)));
+            // What follows is the command that a program runs.
+            own_words(usage).is_none_or(|own| words <= own)
+        });
+        let mut options = items.filter_map(|item| match item {
+            Item::Option(name, at) => Some((name, at.and_then(|at| at.of(texts)))),
+            _ => None,
+        });
+        options
+            .find(|(name, text)| doubt(*name, *text, &terms) == Some(Effect::Unknown))
+            .map(|(name, _)| written(name))
+    };
+    let until = usage.verb.first().copied().unwrap_or(usage.rest);
+    let before = texts.get(..until).unwrap_or_default();
+    let of_verb = scan(&usage.form, usage.rest, texts, &usage.value());
+    of_verb
+        .or_else(|| scan(&usage.program.form, usage.start, before, &usage.program.value.unwrap_or_default()))
+}
+
 /// The effect of an option with a value with which it is unknown, or known to be a change.
 pub fn doubt(name: Name<'_>, value: Option<&str>, terms: &EffectTerms) -> Option<Effect> {
     is_doubtful(name, value, terms).then(|| {

@@ -57,6 +57,7 @@ impl Prover<'_> {
             {
                 (Effect::Changes, why)
             }
+            proof @ (Effect::Changes | Effect::Acts, _) => self.unknown_option(command).unwrap_or(proof),
             proof => proof,
         };
         match self.written(command, runs, &own) {
@@ -240,6 +241,13 @@ impl Prover<'_> {
                 proof => proof,
             },
         }
+    }
+
+    /// Unknown, where an option of a command that changes something makes the effect unknown.
+    fn unknown_option(&self, command: &Command) -> Option<Proof> {
+        let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+        let usage = self.catalogue.usage(&texts, &|_| false)?;
+        options::unknown_option(&usage, &texts).map(|option| (Effect::Unknown, Why::Option(option)))
     }
 
     /// Reads in a dry run, unless an option or a word of it does more.
