@@ -128,7 +128,7 @@ pub fn unknown_option(usage: &Usage, texts: &[&str]) -> Option<String> {
     };
     let until = usage.verb.first().copied().unwrap_or(usage.rest);
     let before = texts.get(..until).unwrap_or_default();
-    let of_verb = scan(&usage.form, usage.rest, texts, &usage.value());
+    let of_verb = scan(usage.form, usage.rest, texts, &usage.value());
     of_verb
         .or_else(|| scan(&usage.program.form, usage.start, before, &usage.program.value.unwrap_or_default()))
 }
