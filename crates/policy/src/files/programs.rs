@@ -78,7 +78,7 @@ pub fn accesses(
             }
         }
         Some(FileHow::TextSearch | FileHow::FolderSearch) => {
-            search::texts_search(&usage, &given, false, into)
+            search::texts_search(&usage, &given, false, into);
         }
         Some(FileHow::Dd) => copied_blocks(command, into),
         Some(FileHow::Mount) => mount::accesses(command, &given, into),

@@ -139,7 +139,7 @@ fn found(texts: &[&str], catalogue: Catalogue, into: &mut Vec<Access>) {
             into.extend(words.iter().map(|word| read(word)));
         }
         _ if matches!(usage.files().how, Some(FileHow::TextSearch | FileHow::FolderSearch)) => {
-            texts_search(&usage, &given, true, into)
+            texts_search(&usage, &given, true, into);
         }
         _ => into.extend(positionals(texts).iter().map(|word| read(word))),
     }
@@ -233,7 +233,7 @@ pub fn texts_search(usage: &Usage, given: &Operands<'_>, lists: bool, into: &mut
 /// Whether a name may be one of a folder: it has no ending, or that of a folder with parts of a configuration.
 fn may_be_folder(place: &str) -> bool {
     let name = place.trim_end_matches('/').rsplit('/').next().unwrap_or(place);
-    place.ends_with('/') || !name.trim_start_matches('.').contains('.') || name.ends_with(".d")
+    place.ends_with('/') || !name.trim_start_matches('.').contains('.') || fits("*.d", name)
 }
 
 /// The files below the folders that an archiver packs to its standard output.
