@@ -101,6 +101,18 @@ impl Usage {
         }
     }
 
+    /// Whether a verb of the program begins with these words, and has further ones.
+    pub fn continues(&self, words: &[&str]) -> bool {
+        let begins = |path: &[&str]| {
+            path.len() > words.len()
+                && path.iter().zip(words).all(|(wanted, word)| *wanted == "*" || glob(wanted, word))
+        };
+        match words.first() {
+            None => !self.program.verbs.is_empty(),
+            Some(first) => self.program.ways(first).any(|(_, path)| begins(path)),
+        }
+    }
+
     /// Whether options before the verb count as if they stood after it.
     pub fn is_mixed(&self) -> bool {
         self.form.value.is_none()

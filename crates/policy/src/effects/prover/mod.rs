@@ -163,13 +163,18 @@ impl Prover<'_> {
         if usage.verb.iter().any(|index| unknown(*index)) {
             return (Effect::Unknown, Why::UnknownVerb(base_name(name).to_owned()));
         }
-        // A word that is known only when it runs may be the verb, which none of the others is.
-        let has_no_verb = usage.rest == usage.start && !usage.program.verbs.is_empty();
-        if has_no_verb
-            && !runs
-            && usage.operands(&texts).words.iter().take(LONGEST_VERB).any(|at| unknown(*at))
-        {
-            return (Effect::Unknown, Why::UnknownVerb(base_name(name).to_owned()));
+        // A word that is known only when it runs may be the verb, or a part of it.
+        let is_code = usage.form.runs.is_some_and(|runs| matches!(runs.how, How::Code(_)));
+        if usage.rest == usage.start && !runs && !is_code {
+            let words = usage.operands(&texts).words;
+            let known: Vec<&str> = words
+                .iter()
+                .take_while(|at| !unknown(**at))
+                .filter_map(|at| texts.get(*at).copied())
+                .collect();
+            if words.len() > known.len() && known.len() < LONGEST_VERB && usage.continues(&known) {
+                return (Effect::Unknown, Why::UnknownVerb(base_name(name).to_owned()));
+            }
         }
         if usage.program.loads_folder && self.is_in_scratch(command, &usage) {
             return (Effect::Unknown, Why::OwnFolder);
