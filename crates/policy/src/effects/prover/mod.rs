@@ -121,38 +121,45 @@ impl Prover<'_> {
         Some((Effect::Unknown, Why::Variable(name.clone())))
     }
 
-    fn words(&self, command: &Command, runs: bool) -> Proof {
-        let Some(first) = command.words.first() else { return READS };
-        let Some(name) = first.known() else { return (Effect::Unknown, Why::UnknownProgram) };
+    /// What can be said of a command before its words are looked up: by its shell, its file and its variables.
+    fn surrounding(&self, command: &Command, name: &str, runs: bool) -> Option<Proof> {
         if let Some(proof) = lines::router_os(command) {
-            return proof;
+            return Some(proof);
         }
         if lines::ends_own_jobs(command) {
-            return READS;
+            return Some(READS);
         }
         // Qualifiers of a glob and flags of an expansion run code: `*(e:'touch x':)`, `*(+touch)`, `${(e)x}`.
         let is_qualified = |word: &Word| glob("*(*[e+]*)*", &word.text);
         if command.via.iter().any(|via| via == "zsh") && command.words.iter().any(is_qualified) {
-            return (Effect::Unknown, Why::Code);
+            return Some((Effect::Unknown, Why::Code));
         }
         if name.contains('/') && !command.is_script && !self.is_program(name, command) {
-            return (Effect::Unknown, Why::ScriptOnDisk(name.to_owned()));
+            return Some((Effect::Unknown, Why::ScriptOnDisk(name.to_owned())));
         }
         if let Some(proof) = self.variable(command, variables::steers) {
-            return proof;
+            return Some(proof);
         }
         if command.is_script {
-            return (Effect::Reads, Why::RunsPart);
+            return Some((Effect::Reads, Why::RunsPart));
         }
         // What can be read stands below it in the tree.
         if let ([_, file], false) = (command.words.as_slice(), runs)
             && matches!(name, "." | "source")
             && file.known().is_some_and(is_environment_file)
         {
-            return READS;
+            return Some(READS);
+        }
+        None
+    }
+
+    fn words(&self, command: &Command, runs: bool) -> Proof {
+        let Some(first) = command.words.first() else { return READS };
+        let Some(name) = first.known() else { return (Effect::Unknown, Why::UnknownProgram) };
+        if let Some(proof) = self.surrounding(command, name, runs) {
+            return proof;
         }
         let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
-        let unknown = |index: usize| command.words.get(index).is_some_and(|word| word.known().is_none());
         let Some(usage) = self.catalogue.usage(&texts, &|_| false) else {
             // Programs such as test runners load what lies in the folder before they answer.
             if asks_about_itself(&texts) && !self.has_moved_to_scratch(command) {
@@ -160,21 +167,8 @@ impl Prover<'_> {
             }
             return (Effect::Unknown, Why::NotListed(base_name(name).to_owned()));
         };
-        if usage.verb.iter().any(|index| unknown(*index)) {
+        if hides_verb(command, &usage, &texts, runs) {
             return (Effect::Unknown, Why::UnknownVerb(base_name(name).to_owned()));
-        }
-        // A word that is known only when it runs may be the verb, or a part of it.
-        let is_code = usage.form.runs.is_some_and(|runs| matches!(runs.how, How::Code(_)));
-        if usage.rest == usage.start && !runs && !is_code {
-            let words = usage.operands(&texts).words;
-            let known: Vec<&str> = words
-                .iter()
-                .take_while(|at| !unknown(**at))
-                .filter_map(|at| texts.get(*at).copied())
-                .collect();
-            if words.len() > known.len() && known.len() < LONGEST_VERB && usage.continues(&known) {
-                return (Effect::Unknown, Why::UnknownVerb(base_name(name).to_owned()));
-            }
         }
         if usage.program.loads_folder && self.is_in_scratch(command, &usage) {
             return (Effect::Unknown, Why::OwnFolder);
@@ -293,4 +287,20 @@ impl Prover<'_> {
         }
         code::effect(command, language, runs)
     }
+}
+
+/// Whether the verb of a program, or a part of it, is known only when it runs.
+fn hides_verb(command: &Command, usage: &Usage, texts: &[&str], runs: bool) -> bool {
+    let unknown = |index: &usize| command.words.get(*index).is_some_and(|word| word.known().is_none());
+    if usage.verb.iter().any(unknown) {
+        return true;
+    }
+    let is_code = usage.form.runs.is_some_and(|runs| matches!(runs.how, How::Code(_)));
+    if usage.rest != usage.start || runs || is_code {
+        return false;
+    }
+    let words = usage.operands(texts).words;
+    let known = words.iter().take_while(|at| !unknown(at)).filter_map(|at| texts.get(*at).copied());
+    let known: Vec<&str> = known.collect();
+    words.len() > known.len() && known.len() < LONGEST_VERB && usage.continues(&known)
 }
