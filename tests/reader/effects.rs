@@ -127,6 +127,9 @@ fn what_a_file_states_is_no_known_verb_option_or_target() {
         "echo x | tee $(cat /srv/n)",
         "echo x >$(cat /srv/n)",
         "git -c alias.x='!sh /root/s' x",
+        "docker exec $(cat /srv/v) ls",
+        "sudo -u $(cat /srv/v) docker ps",
+        "systemctl start $(cat /srv/v)",
     ] {
         assert_eq!(proved(unknown).0, Effect::Unknown, "{unknown}");
     }

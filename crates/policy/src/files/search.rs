@@ -54,8 +54,14 @@ pub fn may_find(base: &str, name: &str, guarded: &str, certain: bool) -> bool {
 /// Whether a glob of the shell, which only another machine can resolve, may match a file of this rule.
 pub fn may_match(word: &str, guarded: &str) -> bool {
     let names = |text: &str| text.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
-    let (word, rule): (Vec<String>, Vec<String>) = (names(word), names(guarded.trim_start_matches("**/")));
     let is_anywhere = guarded.starts_with("**/");
+    // Of a folder as a whole, the beginning of the word names it.
+    let folder = guarded.strip_suffix("/**").filter(|_| !is_anywhere);
+    let (mut word, rule): (Vec<String>, Vec<String>) =
+        (names(word), names(folder.unwrap_or(guarded).trim_start_matches("**/")));
+    if folder.is_some() {
+        word.truncate(rule.len());
+    }
     let Some(start) = word.len().checked_sub(rule.len()).filter(|start| is_anywhere || *start == 0) else {
         return false;
     };

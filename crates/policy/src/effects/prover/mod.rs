@@ -21,7 +21,7 @@ use opsctl_reader::catalogue::lookup::{LONGEST_VERB, Usage};
 use opsctl_reader::catalogue::program::{EffectTerms, How, Language, Stated};
 use opsctl_reader::catalogue::{Catalogue, base_name};
 use opsctl_reader::shell::{Command, Mode, Word, glob};
-use opsctl_reader::terms::action::ActionKind;
+use opsctl_reader::terms::action::{Action, ActionKind, Verb};
 use opsctl_reader::terms::effect::Effect;
 
 /// Whether a file that cannot be read here is one in which an operator sets variables.
@@ -175,10 +175,16 @@ impl Prover<'_> {
         }
         let content = command.words.iter().skip(1).find(|word| self.is_content(word));
         let may_be_option = |word: &Word| (Effect::Unknown, Why::MaybeOption(word.text.clone()));
+        // Words of a file may be a command in place of the one that it runs: `sudo -u $(cat x) docker ps`.
+        if let Some(word) = content.filter(|_| runs && !is_own_code(&usage)) {
+            return may_be_option(word);
+        }
         match command_actions(command, self.catalogue) {
             CommandActions::Acts(actions) => {
-                let deploys = actions.iter().any(|action| action.kind == ActionKind::Redeployment);
-                if let Some(word) = content.filter(|_| deploys) {
+                // An option of a container may be stated there, or a unit that restarts the machine.
+                let may_be_more =
+                    |action: &Action| action.kind == ActionKind::Redeployment || action.verb == Verb::Start;
+                if let Some(word) = content.filter(|_| actions.iter().any(may_be_more)) {
                     return may_be_option(word);
                 }
                 return (Effect::Acts, Why::Acts(actions.first().map(|action| action.kind)));
@@ -287,6 +293,11 @@ impl Prover<'_> {
         }
         code::effect(command, language, runs)
     }
+}
+
+/// Whether what a program runs is code or an expression of its own.
+fn is_own_code(usage: &Usage) -> bool {
+    usage.form.runs.is_some_and(|runs| matches!(runs.how, How::Code(_) | How::Find | How::Fd | How::Xargs))
 }
 
 /// Whether the verb of a program, or a part of it, is known only when it runs.
