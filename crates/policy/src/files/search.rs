@@ -65,13 +65,14 @@ pub fn may_match(word: &str, guarded: &str) -> bool {
     let Some(start) = word.len().checked_sub(rule.len()).filter(|start| is_anywhere || *start == 0) else {
         return false;
     };
-    // A glob matches no hidden name, unless it states the dot. Of files anywhere, it must ask for this one: `*.conf` does not.
+    // A glob matches no hidden name, unless it states the dot. Of files anywhere and of folders, it must ask for this one: `*.conf` and
+    // `/etc/*/x` do not.
     let fits_name = |(glob, name): (&String, &String)| {
         let name = name.replace('*', "");
         let is_hidden = name.starts_with('.');
         fits(glob, &name)
             && glob.starts_with('.') == is_hidden
-            && (is_hidden || !is_anywhere || asks_for(glob, &name))
+            && (is_hidden || *glob == name || !is_anywhere && folder.is_none() || asks_for(glob, &name))
     };
     !rule.iter().any(|name| name == "**") && word.iter().skip(start).zip(&rule).all(fits_name)
 }

@@ -3,14 +3,11 @@
 use super::Prover;
 use crate::effects::scratch;
 use crate::files;
-use crate::lists::{PROGRAM_FOLDERS, USERS_FOLDERS};
+use crate::lists::{FIXED_CONTENTS, PROGRAM_FOLDERS, USERS_FOLDERS};
 use crate::paths::glob::matches;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::program::{Prints, TargetKind};
 use opsctl_reader::shell::{Command, Word};
-
-/// Files whose content is not an option.
-const FIXED_CONTENTS: [&str; 5] = ["**/*.pid", "/etc/hostname", "/etc/machine-id", "/proc/**", "/sys/**"];
 
 impl Prover<'_> {
     pub(super) fn is_scratch(&self, path: &str, command: &Command) -> bool {
