@@ -47,6 +47,16 @@ pub fn guard_socket(machine: &dyn LocalMachine) -> Option<String> {
     guard.strip_prefix("unix:").filter(|path| path.starts_with('/')).map(normal)
 }
 
+/// The glob of everything, with which a list begins that is closed but for its exceptions.
+const EVERYTHING: &str = "/**";
+
+impl Guarded {
+    /// Whether it guards all that no exception leaves open.
+    pub fn is_closing(&self) -> bool {
+        self.glob == EVERYTHING && !self.excepted
+    }
+}
+
 /// The files that may not be written.
 pub fn protect(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachine) -> Vec<Guarded> {
     listed(&PROTECT, (own, "person"), locations, machine)
@@ -68,10 +78,14 @@ fn listed(
     let places = places(locations, machine);
     let advice_of = |key: &str| ADVICE.iter().find(|(one, _)| *one == key).map_or("", |(_, text)| *text);
     let defaults = rows.iter().flat_map(|(glob, machines, advice)| {
-        let scope = if *machines == "any" { Where::Any } else { Where::Local };
+        let scope = match *machines {
+            "any" => Where::Any,
+            "hosts" => Where::Remote,
+            _ => Where::Local,
+        };
         let globs = placed(glob, &places).into_iter();
         let found = globs.flat_map(move |glob| guarded(&glob, scope, advice_of(advice), locations, roots));
-        found.map(move |guarded| Guarded { spares_containers: *machines == "host", ..guarded })
+        found.map(move |guarded| Guarded { spares_containers: machines.starts_with("host"), ..guarded })
     });
     let own =
         own.iter().flat_map(|rule| guarded(&rule.glob, rule.scope, advice_of(advice), locations, roots));

@@ -199,13 +199,22 @@ impl<'a> Lists<'a> {
         let (base, name) = search::parts(access);
         let folder = text_paths(base, access.unknown, command, self.machine);
         let is_inside = is_in_container(command, base, self.catalogue);
-        let found = folder.paths.iter().find_map(|base| {
+        let outside = || {
+            let written = Access::named(Touch::Write, access.path.clone(), access.unknown);
+            let found = guarding(self.protect(), &written, &folder, remote)?;
+            (certain && found.is_closing() && !is_inside).then_some(found)
+        };
+        let within = |base: &String| {
             let mut here = self
                 .protect()
                 .iter()
                 .filter(|guarded| guarded.scope.holds(remote) && !(is_inside && guarded.spares_containers));
-            here.find(|guarded| !guarded.excepted && search::may_find(base, name, &guarded.glob, certain))
-        })?;
+            here.find(|guarded| {
+                let is_one = !guarded.excepted && !guarded.is_closing();
+                is_one && search::may_find(base, name, &guarded.glob, certain)
+            })
+        };
+        let found = folder.paths.iter().find_map(within).or_else(outside)?;
         let text = format!(
             "Protected: this search for `{name}`{} may find a file that may not be written, moved or removed (`{}`). \
              Name the files, or a folder that contains none of these. {}",
@@ -353,9 +362,9 @@ fn guarding<'g>(
     // Only the host knows what a glob matches there.
     let by_glob = || {
         let globs = meant.paths.iter().filter(|path| path.contains(['*', '?', '[']));
-        globs
-            .flat_map(|path| here().map(move |guarded| (path, guarded)))
-            .find(|(path, guarded)| !guarded.excepted && search::may_match(path, &guarded.glob))
+        globs.flat_map(|path| here().map(move |guarded| (path, guarded))).find(|(path, guarded)| {
+            !guarded.excepted && !guarded.is_closing() && search::may_match(path, &guarded.glob)
+        })
     };
     if remote && let Some((_, found)) = by_glob() {
         return Some(found);
@@ -376,12 +385,15 @@ fn guarding<'g>(
     {
         return Some(found);
     }
-    // If only the end of a path is known, the end decides.
-    let end = meant.end.as_deref()?;
+    // If only the end of a path is known, the end decides; where only exceptions are open, it is not enough.
+    let is_placed = !meant.paths.is_empty();
+    let anywhere = || here().find(|guarded| !is_placed && guarded.is_closing());
+    let Some(end) = meant.end.as_deref() else { return anywhere() };
     // A bare word may be the name of a file in some folder, or not a file: `promtool check config`.
     let is_bare = !access.path.contains(['/', '$', '`', '~']);
     here()
         .rev()
         .find(|guarded| glob::matches(&guarded.glob, end) || (!is_bare && guarded.glob.ends_with(end)))
-        .filter(|guarded| !guarded.excepted)
+        .filter(|guarded| !guarded.excepted && !(guarded.is_closing() && is_placed))
+        .or_else(anywhere)
 }

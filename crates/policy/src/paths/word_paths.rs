@@ -1,5 +1,6 @@
 //! The files that a word of a command refers to.
 
+use super::computed;
 use opsctl_reader::path::fold;
 use opsctl_reader::shell::{Command, Word};
 
@@ -59,21 +60,28 @@ pub fn word_paths(word: &Word, command: &Command, machine: &dyn LocalMachine) ->
 /// Resolves `text`; unknown parts match any path.
 pub fn text_paths(text: &str, unknown: bool, command: &Command, machine: &dyn LocalMachine) -> WordPaths {
     let remote = command.host().is_some();
-    let text = text.strip_prefix("file://").unwrap_or(text);
+    let written = text.strip_prefix("file://").unwrap_or(text);
+    let stand_ins = |written: &str| {
+        let paths = if remote { computed::stand_ins(written, command.cwd.as_deref()) } else { None };
+        paths.into_iter().flatten().map(|path| normal(&path)).collect()
+    };
     let cwd = command.cwd.as_deref().filter(|cwd| cwd.starts_with('/') || (remote && cwd.starts_with('~')));
-    let (text, whole) = if unknown || text.starts_with('~') {
-        filled(text, remote, cwd, machine)
+    let (text, whole) = if unknown || written.starts_with('~') {
+        filled(written, remote, cwd, machine)
     } else {
-        (text.to_owned(), true)
+        (written.to_owned(), true)
     };
     if !whole {
-        return WordPaths { end: known_end(&text), ..WordPaths::default() };
+        return WordPaths { end: known_end(&text), paths: stand_ins(written), too_many: false };
     }
     let path = match (text.starts_with('/') || (remote && text.starts_with('~')), cwd) {
         (true, _) => text,
         (false, Some(cwd)) => format!("{cwd}/{text}"),
         // A path below an unknown folder.
-        (false, None) => return WordPaths { end: Some(normal(&format!("/{text}"))), ..WordPaths::default() },
+        (false, None) => {
+            let end = Some(normal(&format!("/{text}")));
+            return WordPaths { end, paths: stand_ins(written), too_many: false };
+        }
     };
     let mut paths = vec![normal(&path)];
     paths.extend(paths.first().and_then(|path| behind_process(path)));

@@ -332,11 +332,13 @@ impl Shell {
         self
     }
 
-    /// The absolute path of `dir`, relative to the working directory; `None` when that is unknown or the path
-    /// has more than [`DEEPEST_FOLDER`] names.
+    /// The path of `dir` from the root, or from a home (`~`) in which the working directory is; `None` when that is unknown or the
+    /// path has more than [`DEEPEST_FOLDER`] names.
     pub fn follow(&self, dir: &str) -> Option<String> {
         let start = if dir.starts_with('/') { "" } else { self.cwd.as_deref()? };
         let names = fold(start, dir);
-        (names.len() <= DEEPEST_FOLDER).then(|| format!("/{}", names.join("/")))
+        let is_at_home = start.starts_with('~') && names.first().is_some_and(|name| name.starts_with('~'));
+        let root = if is_at_home { "" } else { "/" };
+        (names.len() <= DEEPEST_FOLDER).then(|| format!("{root}{}", names.join("/")))
     }
 }

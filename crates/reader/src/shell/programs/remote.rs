@@ -40,6 +40,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
     let rest = command.map_or(&[][..], |at| invocation.from(at));
     let stdin = invocation.stdin.clone();
     let mut inner = shell.elsewhere().through(program).on_host(host);
+    inner.enter(Some("~".to_owned()));
     inner.stdin.clone_from(&stdin);
     let script = if rest.is_empty() { stdin } else { Some(join(rest)) };
     evaluator.through(shell, invocation, label, |this| match script {

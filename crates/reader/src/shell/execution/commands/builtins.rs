@@ -226,9 +226,10 @@ fn change_directory(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &I
             let last = dir.rsplit('/').next().unwrap_or_default();
             let at_home = evaluator.path_of(shell, dir).filter(|path| path.starts_with('/'));
             let keeps_name = dir.contains('/') && !last.is_empty() && is_known(last) && last != "..";
-            at_home.or_else(|| keeps_name.then(|| evaluator.unknowns.show(dir)))
+            let shown = evaluator.unknowns.show(dir);
+            at_home.or_else(|| Some(shown).filter(|shown| keeps_name || shown.starts_with("$(mktemp")))
         }
-        None => None,
+        None => shell.is_elsewhere.then(|| "~".to_owned()),
     };
     shell.enter(folder);
     shell.old_cwd = before;

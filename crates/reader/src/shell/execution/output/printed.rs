@@ -69,7 +69,7 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
         "true" | "false" | ":" | "test" | "[" | "sleep" | "mkdir" | "touch" | "rm" | "chmod" | "chown" => {
             Some(String::new())
         }
-        "pwd" => shell.cwd.clone().map(|cwd| cwd + "\n"),
+        "pwd" => shell.cwd.clone().filter(|cwd| cwd.starts_with('/')).map(|cwd| cwd + "\n"),
         "seq" => seq(args),
         "which" => Some(located(invocation)),
         "basename" if args.iter().all(|arg| is_known(arg)) => match args {

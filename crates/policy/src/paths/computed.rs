@@ -1,0 +1,139 @@
+//! Paths with parts that are computed where the command runs: below which folder they certainly lie.
+
+use super::word_paths::is_below_new_folder;
+use crate::lists::{FINDING_CONDITIONS, NAME_FILTERS, NAME_SOURCES, NAME_VARIABLES};
+
+/// What stands for a computed name.
+const NAME: &str = "_";
+
+/// Paths that stand for all that a text may mean; none if it may be any path.
+///
+/// A computed part is a name, or what a search finds below its folders. `cwd` may be computed, too.
+pub fn stand_ins(text: &str, cwd: Option<&str>) -> Option<Vec<String>> {
+    let folder = || if cwd.is_some_and(is_below_new_folder) { Some("/tmp/_") } else { cwd };
+    let written = places(text).or_else(|| Some(vec![named(text)?]))?;
+    written.into_iter().map(|path| rooted(&path, folder())).collect()
+}
+
+/// The path below the folder, if it is relative.
+fn rooted(path: &str, cwd: Option<&str>) -> Option<String> {
+    if path.starts_with(['/', '~']) {
+        return Some(path.to_owned());
+    }
+    let cwd = named(cwd?)?;
+    cwd.starts_with(['/', '~']).then(|| format!("{cwd}/{path}"))
+}
+
+/// A text that is what a search finds: a path below each of its folders.
+fn places(text: &str) -> Option<Vec<String>> {
+    let (source, rest) = substitution(text)?;
+    let first = first_stage(source)?;
+    if !rest.is_empty() || source.contains("..") || !finds(first) {
+        return None;
+    }
+    let words = first.split_whitespace().skip(1).skip_while(|word| ["-L", "-P", "-H"].contains(word));
+    let folders: Vec<&str> = words.take_while(|word| !word.starts_with(['-', '(', '!', '\\'])).collect();
+    let stated = folders.iter().map(|folder| named(folder).map(|folder| format!("{folder}/{NAME}")));
+    if folders.is_empty() { Some(vec![NAME.to_owned()]) } else { stated.collect() }
+}
+
+/// The text with a name for each computed part; `None` if one may be more than a name.
+fn named(text: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['$', '`']) {
+        out.push_str(rest.get(..at)?);
+        let part = rest.get(at..)?;
+        let is_in_folder = out.ends_with('/');
+        rest = match substitution(part) {
+            Some((source, after)) if is_name(source, is_in_folder) => after,
+            Some(_) => return None,
+            None => variable(part)?,
+        };
+        out.push_str(NAME);
+    }
+    out.push_str(rest);
+    Some(out)
+}
+
+/// What follows a variable that is a name.
+fn variable(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix('$')?;
+    if let Some(after) = rest.strip_prefix('$') {
+        return Some(after);
+    }
+    let (name, after) = match rest.strip_prefix('{') {
+        Some(inside) => inside.split_once('}')?,
+        None => {
+            rest.split_at(rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len()))
+        }
+    };
+    NAME_VARIABLES.contains(&name).then_some(after)
+}
+
+/// What a substitution at the beginning of a text runs, and what follows it.
+fn substitution(text: &str) -> Option<(&str, &str)> {
+    let rest = text.strip_prefix("$(")?;
+    let mut depth = 1_usize;
+    let end = rest.char_indices().find_map(|(at, c)| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        (depth == 0).then_some(at)
+    })?;
+    Some((rest.get(..end)?, rest.get(end + 1..)?))
+}
+
+/// The first command of a pipeline whose other commands leave lines out, and change none.
+fn first_stage(source: &str) -> Option<&str> {
+    if source.contains([';', '&', '\n', '<', '>', '`']) {
+        return None;
+    }
+    let mut stages = source.split('|');
+    let first = stages.next()?;
+    let filters =
+        |stage: &str| stage.split_whitespace().next().is_some_and(|name| NAME_FILTERS.contains(&name));
+    stages.all(filters).then_some(first)
+}
+
+/// Whether a command is `find` that prints what it finds.
+fn finds(command: &str) -> bool {
+    let mut words = command.split_whitespace();
+    words.next() == Some("find")
+        && words
+            .filter(|word| word.starts_with('-') && !is_number(word))
+            .all(|word| FINDING_CONDITIONS.contains(&word))
+}
+
+/// Whether a word such as `-7` is a number.
+fn is_number(word: &str) -> bool {
+    word.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Whether a command prints a name: without `/`, or in a folder a path that does not lead out of it.
+fn is_name(source: &str, is_in_folder: bool) -> bool {
+    let Some(first) = first_stage(source).filter(|_| !source.contains("..")) else { return false };
+    let program = first.split_whitespace().next().unwrap_or_default();
+    match program {
+        "ls" => is_in_folder,
+        "find" => is_in_folder && finds(first),
+        "basename" => true,
+        program => NAME_SOURCES.contains(&program) && !source.contains(['/', '$']),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stand_ins;
+    use crate::cases::Cases;
+
+    #[test]
+    fn computed_paths_lie_below_a_folder_or_may_be_anywhere() {
+        Cases::of("computed").check("stand_ins", |[cwd, text]| {
+            let cwd = (cwd != "-").then_some(cwd);
+            stand_ins(text, cwd).map_or_else(|| "any".to_owned(), |paths| paths.join(" "))
+        });
+    }
+}
