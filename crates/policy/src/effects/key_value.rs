@@ -5,7 +5,7 @@ use super::reason::Why;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::options::{Item, Scanner};
 use opsctl_reader::languages::names;
-use opsctl_reader::languages::redis::{line_reads, reads};
+use opsctl_reader::languages::redis::{changes, line_reads, reads};
 use opsctl_reader::shell::Command;
 use opsctl_reader::terms::effect::Effect;
 
@@ -34,14 +34,18 @@ pub fn effect(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
             known(&first)
                 && names::redis::READING.get(&texts.get(first).unwrap_or(&"").to_ascii_lowercase()).is_none()
         };
-        return if proved && reads(words) { READS } else { CHANGES };
+        return match (proved, known(&first)) {
+            (true, _) if reads(words) => READS,
+            (_, true) if changes(words) => CHANGES,
+            _ => (Effect::Unknown, Why::Statement),
+        };
     }
     if looks {
         return READS;
     }
     match command.stdin.as_ref().map(opsctl_reader::shell::Word::known) {
         Some(Some(text)) if text.lines().all(line_reads) => READS,
-        Some(Some(_)) => CHANGES,
+        // The rules see no command that is read from the standard input.
         _ => (Effect::Unknown, Why::Unread),
     }
 }

@@ -107,10 +107,17 @@ fn is_doubtful(name: Name<'_>, value: Option<&str>, terms: &EffectTerms) -> bool
     of_option.any(|(_, values)| values.is_empty() || value.is_some_and(|value| fits(value, values)))
 }
 
-/// The option with which the effect of a command that changes something is unknown.
+/// Whether the effect is unknown with this word.
+pub fn is_unknown_word(word: &str, terms: &EffectTerms) -> bool {
+    !terms.unknown_words.is_empty() && fits(word, &terms.unknown_words)
+}
+
+/// The option or word with which the effect of a command that changes something is unknown.
 pub fn unknown_option(usage: &Usage, texts: &[&str]) -> Option<String> {
     let scan = |form: &Form, from: usize, texts: &[&str], value: &[&'static str]| {
-        let terms = form.effect.filter(|terms| !terms.unknown_values.is_empty())?;
+        let terms = form
+            .effect
+            .filter(|terms| !terms.unknown_values.is_empty() || !terms.unknown_words.is_empty())?;
         let listed = listed_options(usage, &terms, value);
         let mut words = 0;
         let items = Scanner::new(texts, from, value).with_flags(&listed).take_while(|item| {
@@ -118,13 +125,18 @@ pub fn unknown_option(usage: &Usage, texts: &[&str]) -> Option<String> {
             // What follows is the command that a program runs.
             own_words(usage).is_none_or(|own| words <= own)
         });
-        let mut options = items.filter_map(|item| match item {
-            Item::Option(name, at) => Some((name, at.and_then(|at| at.of(texts)))),
-            _ => None,
+        let mut doubtful = items.filter_map(|item| match item {
+            Item::Option(name, at) => {
+                let text = at.and_then(|at| at.of(texts));
+                (doubt(name, text, &terms) == Some(Effect::Unknown)).then(|| written(name))
+            }
+            Item::Positional(index) => {
+                let text = texts.get(index).filter(|text| is_unknown_word(text, &terms))?;
+                Some((*text).to_owned())
+            }
+            Item::Dashes(_) => None,
         });
-        options
-            .find(|(name, text)| doubt(*name, *text, &terms) == Some(Effect::Unknown))
-            .map(|(name, _)| written(name))
+        doubtful.next()
     };
     let until = usage.verb.first().copied().unwrap_or(usage.rest);
     let before = texts.get(..until).unwrap_or_default();

@@ -31,7 +31,8 @@ pub fn effect(
         return READS;
     }
     let mut scripts: Vec<Word> = command.words_at(&sources.scripts).collect();
-    if scripts.is_empty() && !is_filter {
+    let from_stdin = scripts.is_empty();
+    if from_stdin && !is_filter {
         // The content of a file, or what another program prints.
         if command.stdin.as_ref().is_some_and(|text| text.known().is_none() && text.prefix().is_empty()) {
             return (Effect::Unknown, Why::Unread);
@@ -63,7 +64,16 @@ pub fn effect(
         // The rules for files do not see what a filter writes.
         Some(Some(_)) | None if is_filter => (Effect::Unknown, Why::Statement),
         Some(Some(file)) => (Effect::Changes, Why::Writes(file)),
-        None => CHANGES,
+        // Statements may also run code and programs, and write files.
+        None => {
+            let changes = |script: &Word| match (check, names(script)) {
+                // The rules see no code that is read from the standard input.
+                (Check::Mongo, Some(code)) => !from_stdin && mongo::only_changes(&code),
+                (Check::Sql | Check::SqlWords, Some(script)) => sql::only_changes(&script, functions),
+                _ => false,
+            };
+            if scripts.iter().all(changes) { CHANGES } else { (Effect::Unknown, Why::Statement) }
+        }
     }
 }
 

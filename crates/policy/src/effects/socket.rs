@@ -2,7 +2,7 @@
 
 use super::proof::{CHANGES, Proof, READS};
 use super::reason::Why;
-use crate::lists::{DAEMON_QUERIES, ENGINE_SOCKETS};
+use crate::lists::{DAEMON_COMMANDS, DAEMON_QUERIES, ENGINE_SOCKETS};
 use opsctl_reader::shell::{Command, Mode, Word, glob};
 use opsctl_reader::terms::effect::Effect;
 
@@ -20,14 +20,36 @@ pub fn effect(command: &Command) -> Proof {
         command.redirections.iter().any(|one| one.mode == Mode::Read && one.path.text == "/dev/null");
     match &command.stdin {
         Some(text) if text.known().is_some_and(asks) => READS,
-        // To an engine, any request may be one that takes over the host.
-        Some(text) if text.known().is_none() || command.words.iter().any(names_engine) => {
-            (Effect::Unknown, Why::Unread)
+        // To a socket that is none of an engine, a command of a daemon that is known to change only its state.
+        Some(text) if text.known().is_some_and(commands) && !command.words.iter().any(names_engine) => {
+            CHANGES
         }
-        Some(_) => CHANGES,
         None if nothing => READS,
-        None => (Effect::Unknown, Why::Unread),
+        _ => (Effect::Unknown, Why::Unread),
     }
+}
+
+/// Whether bash may send to the daemon at a port what this command prints: nothing, or lines that only ask.
+pub fn only_asks(command: &Command) -> bool {
+    let texts = command.texts();
+    let empty = |name: &&str| matches!(*name, ":" | "true" | "exec");
+    match texts.as_slice() {
+        [] | ["cat", "/dev/null"] => true,
+        [name, ..] if empty(name) => true,
+        ["echo" | "printf", words @ ..] => {
+            command.words.iter().all(|word| word.known().is_some())
+                && asks(&words.join(" ").replace("-e ", "").replace("-ne ", ""))
+        }
+        _ => false,
+    }
+}
+
+/// Whether every line of a text asks, or is a command of a daemon that changes only its state.
+fn commands(text: &str) -> bool {
+    let text = text.replace("\\r", "").replace("\\n", "\n");
+    text.lines()
+        .flat_map(|line| line.split(';'))
+        .all(|line| asks(line) || DAEMON_COMMANDS.iter().any(|one| glob(one, line.trim())))
 }
 
 /// Whether a word names the socket of a container engine: `UNIX-CONNECT:/var/run/docker.sock`.

@@ -31,6 +31,7 @@ use opsctl_reader::catalogue::Catalogue;
 use opsctl_reader::catalogue::program::Program;
 use opsctl_reader::shell::{Command, Construct, Found, Mode, Node, Script, Word};
 use opsctl_reader::terms::plain_text::first_words;
+pub use transfer::received;
 
 /// Both lists of guarded files, each created on first use.
 struct Lists<'a> {
@@ -363,7 +364,8 @@ fn guarding<'g>(
     let by_glob = || {
         let globs = meant.paths.iter().filter(|path| path.contains(['*', '?', '[']));
         globs.flat_map(|path| here().map(move |guarded| (path, guarded))).find(|(path, guarded)| {
-            !guarded.excepted && !guarded.is_closing() && search::may_match(path, &guarded.glob)
+            let fits = || search::may_match(path, &guarded.glob, access.touch.writes());
+            !guarded.excepted && !guarded.is_closing() && fits()
         })
     };
     if remote && let Some((_, found)) = by_glob() {

@@ -10,8 +10,9 @@ use opsctl_reader::catalogue::Catalogue;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::operands::Operands;
 use opsctl_reader::catalogue::options::{Item, Name, Scanner};
-use opsctl_reader::catalogue::program::{Check, FileHow, Files, How, Role, Words};
+use opsctl_reader::catalogue::program::{Check, FileHow, Files, How, Role, Stated, Words};
 use opsctl_reader::shell::{Command, Word};
+use opsctl_reader::terms::class::Class;
 
 /// Adds the accesses of a command. `inner` is false for a wrapper, of which only the words before its command count.
 pub fn accesses(
@@ -85,7 +86,7 @@ pub fn accesses(
         Some(FileHow::Downloads) => downloaded(command, &usage, &given, into),
         Some(FileHow::Clone) => cloned(command, &usage, &given, into),
         Some(FileHow::WorkingTree) => {
-            into.push(Access::named(Touch::WriteAll, ".".to_owned(), false));
+            working_tree(command, &usage, &given, into);
         }
         Some(FileHow::Explained) => {
             let shown = |command: &Command, inner: bool, into: &mut Vec<Access>| {
@@ -98,7 +99,9 @@ pub fn accesses(
     }
     let checks_sql = usage.form.effect.and_then(|terms| terms.check);
     if matches!(checks_sql, Some(Check::Sql | Check::SqlWords)) {
-        command.words.iter().skip(rest).chain(&command.stdin).for_each(|word| sqlite::named(word, into));
+        let words = || command.words.iter().skip(rest).chain(&command.stdin);
+        words().for_each(|word| sqlite::named(word, into));
+        words().for_each(|word| sqlite::written(word, into));
     }
     written(command, &files, &given, into);
     // In a dry run or a listing, only files that options name are written.
@@ -161,6 +164,36 @@ fn downloaded(command: &Command, usage: &Usage, given: &Operands<'_>, into: &mut
             format!("{}/{last}", folder.text.trim_end_matches('/'))
         };
         into.push(Access::named(Touch::Write, path, word.unknown.is_some() || folder.unknown.is_some()));
+    }
+}
+
+/// The folder that a program works in: the value of an option such as `-C`, of a variable, or the working directory.
+fn working_tree(command: &Command, usage: &Usage, given: &Operands<'_>, into: &mut Vec<Access>) {
+    let texts = command.texts();
+    let reads_with = usage.form.effect.map(|terms| terms.reads_with).unwrap_or_default();
+    if usage.has(&texts, &reads_with) {
+        return;
+    }
+    let before = usage.operands_before(&texts);
+    let named =
+        before.places(Role::Folder).chain(before.places(Role::Configures)).chain(given.places(Role::Folder));
+    let mut folders: Vec<Word> = named.filter_map(|at| command.value(at)).collect();
+    let variables = command.env.iter().filter(|variable| variable.0 == "GIT_WORK_TREE");
+    folders.extend(variables.map(|variable| variable.1.clone()));
+    let removes = usage
+        .form
+        .effect
+        .is_some_and(|terms| !matches!(terms.stated, Stated::Reads | Stated::Changes(Class::Plain)));
+    if folders.is_empty() {
+        folders.push(Word::literal("."));
+    }
+    for folder in folders {
+        // The session's own project may be changed by git.
+        if removes || command.host().is_some() {
+            into.push(Access::new(Touch::WriteAll, &folder));
+        }
+        let file = format!("{}/x", folder.text.trim_end_matches('/'));
+        into.push(Access::named(Touch::Write, file, folder.unknown.is_some()));
     }
 }
 

@@ -52,7 +52,9 @@ pub fn may_find(base: &str, name: &str, guarded: &str, certain: bool) -> bool {
 }
 
 /// Whether a glob of the shell, which only another machine can resolve, may match a file of this rule.
-pub fn may_match(word: &str, guarded: &str) -> bool {
+///
+/// Where a file is `written`, a glob may stand for each folder that it fits.
+pub fn may_match(word: &str, guarded: &str, written: bool) -> bool {
     let names = |text: &str| text.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
     let is_anywhere = guarded.starts_with("**/");
     // Of a folder as a whole, the beginning of the word names it.
@@ -68,6 +70,9 @@ pub fn may_match(word: &str, guarded: &str) -> bool {
     // A glob matches no hidden name, unless it states the dot. Of files anywhere and of folders, it must ask for this one: `*.conf` and
     // `/etc/*/x` do not.
     let fits_name = |(glob, name): (&String, &String)| {
+        if written && folder.is_some() {
+            return glob.starts_with('.') == name.starts_with('.') && glob::overlap(name, glob);
+        }
         let name = name.replace('*', "");
         let is_hidden = name.starts_with('.');
         fits(glob, &name)

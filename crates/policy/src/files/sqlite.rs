@@ -46,6 +46,17 @@ pub fn accesses(command: &Command, usage: &Usage, texts: &[&str], into: &mut Vec
     }
 }
 
+/// Adds the files that a statement writes, in a word of its own or behind an option: `--execute=SELECT … INTO OUTFILE '/x'`.
+pub fn written(statement: &Word, into: &mut Vec<Access>) {
+    let text = statement.text.as_str();
+    let behind =
+        if text.starts_with("--") { text.split_once('=').map(|(_, value)| value) } else { text.get(2..) };
+    let behind = behind.filter(|_| text.starts_with('-'));
+    let reading = |text: &str| sql::reading(text, Functions::BuiltIn);
+    let files = [Some(text), behind].into_iter().flatten().filter_map(reading).flatten();
+    into.extend(files.map(|path| Access::named(Touch::Write, path, false)));
+}
+
 /// Adds the files that SQL names in quotes: `readfile('/app/.env')`.
 pub fn named(statement: &Word, into: &mut Vec<Access>) {
     let parts = statement.text.split(['\'', '"']).skip(1).step_by(2).filter(|part| part.contains(['/', '.']));

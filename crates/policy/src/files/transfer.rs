@@ -19,7 +19,7 @@ pub(super) fn transfer(
     into: &mut Vec<Access>,
 ) {
     let how = usage.files().how;
-    let (moves, links) = (how == Some(FileHow::Move), how == Some(FileHow::Link));
+    let (moves, links) = (how == Some(FileHow::Move), how == Some(FileHow::Link) || given.has(Role::Links));
     let takes = given.has(Role::Removes);
     let deep = takes || !(links || how == Some(FileHow::Install));
     let mut words: Vec<Word> =
@@ -44,13 +44,14 @@ pub(super) fn transfer(
         if moves || (takes && !remote(source)) {
             into.push(Access::new(Touch::WriteAll, source));
         } else if links {
-            // It could be written through a second name.
-            into.push(Access::new(Touch::Write, source));
+            // It, and what lies below it, could be written through a second name.
+            into.push(Access::new(Touch::WriteAll, source));
         }
     }
     let touch = if deep { Touch::WriteAll } else { Touch::Write };
     for target in folders.iter().filter(|target| !remote(target)) {
         let into_folder = is_folder
+            || given.has(Role::KeepsPaths)
             || words.len() > 1
             || target.text.ends_with('/')
             || word_paths(target, command, machine).paths.iter().any(|path| machine.is_folder(path));
@@ -63,6 +64,11 @@ pub(super) fn transfer(
             let below = |name: &str| format!("{}/{name}", target.text.trim_end_matches('/'));
             let mut names =
                 vec![source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned()];
+            if given.has(Role::KeepsPaths) {
+                // `rsync -R /tmp/./etc/x /`: behind the dot.
+                let kept = source.text.rsplit("/./").next().unwrap_or_default();
+                names.push(kept.trim_matches('/').to_owned());
+            }
             // The names of the files in a copied folder are unknown.
             if (usage.program.key == "rsync" && source.text.ends_with('/'))
                 || source.text.ends_with("/.")
@@ -79,7 +85,7 @@ pub(super) fn transfer(
 }
 
 /// A copy to another host as a command there: `scp x nas:/etc/y` writes `/etc/y` on `nas`.
-pub(super) fn received(command: &Command, catalogue: Catalogue) -> Option<Command> {
+pub fn received(command: &Command, catalogue: Catalogue) -> Option<Command> {
     let usage = catalogue.usage(&command.texts(), &|_| false)?;
     let (target, before) = command.words.split_last()?;
     let (head, path) = target.text.split_once(':')?;

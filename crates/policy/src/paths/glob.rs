@@ -47,9 +47,83 @@ fn one(part: &str, name: &str) -> bool {
     if part.contains(['*', '?', '[']) { glob(part, name) } else { part == name }
 }
 
+/// Whether some path may match both globs; `**` is read in the first one only.
+pub fn overlap(pattern: &str, path: &str) -> bool {
+    meet(&names(pattern).collect::<Vec<_>>(), &names(path).collect::<Vec<_>>())
+}
+
+fn meet(pattern: &[&str], path: &[&str]) -> bool {
+    match (pattern, path) {
+        (["**", rest @ ..], _) => {
+            (0..=path.len()).any(|skipped| meet(rest, path.get(skipped..).unwrap_or_default()))
+        }
+        ([part, rest @ ..], [name, behind @ ..]) => names_meet(part, name) && meet(rest, behind),
+        ([], []) => true,
+        _ => false,
+    }
+}
+
+/// Whether some name may match two globs. A set in brackets counts as any character.
+fn names_meet(one: &str, other: &str) -> bool {
+    let characters = |glob: &str| -> Vec<char> {
+        let mut rest = glob;
+        let mut all = Vec::new();
+        while let Some(c) = rest.chars().next() {
+            let set = rest.strip_prefix('[').and_then(|inside| inside.find(']'));
+            all.push(if set.is_some() { '?' } else { c });
+            rest = rest.get(set.map_or(c.len_utf8(), |end| end + 2)..).unwrap_or_default();
+        }
+        all
+    };
+    let (one, other) = (characters(one), characters(other));
+    // For each position in the second one: whether the part of the first one so far may end there.
+    let mut ends: Vec<bool> = (0..=other.len()).map(|at| other.iter().take(at).all(|c| *c == '*')).collect();
+    for c in &one {
+        let mut next = vec![false; other.len() + 1];
+        for at in 0..=other.len() {
+            let before = at.checked_sub(1);
+            let read = before.and_then(|before| other.get(before)).copied();
+            let is_end = |list: &[bool], at: Option<usize>| {
+                at.and_then(|at| list.get(at)).copied().unwrap_or_default()
+            };
+            let fits = read.is_some_and(|read| *c == '?' || read == '?' || read == *c);
+            let found = match (c, read) {
+                ('*', _) | (_, Some('*')) => is_end(&ends, Some(at)) || is_end(&next, before),
+                _ => fits && is_end(&ends, before),
+            };
+            if let Some(end) = next.get_mut(at) {
+                *end = found;
+            }
+        }
+        ends = next;
+    }
+    ends.last().copied().unwrap_or_default()
+}
+
 /// The part of the path before its first glob.
 pub fn literal(pattern: &str) -> String {
     let names: Vec<&str> = pattern.split('/').take_while(|name| !name.contains(['*', '?', '['])).collect();
     let literal = names.join("/");
     if literal.is_empty() { "/".to_owned() } else { literal }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::overlap;
+
+    #[test]
+    fn two_globs_meet_where_a_path_may_match_both() {
+        for (pattern, path, expected) in [
+            ("/srv/**", "/s*v/media", true),
+            ("/srv/**", "/s[r]v", true),
+            ("/etc/cron*", "/etc/cro[n].d", true),
+            ("/etc/cron.*", "/e*/*.d", true),
+            ("/var/lib/*", "/var/l?g/x", false),
+            ("/srv/**", "/opt/*", false),
+            ("/etc/cron.*", "/etc/*.conf", true),
+            ("/etc/passwd", "/etc/*.conf", false),
+        ] {
+            assert_eq!(overlap(pattern, path), expected, "{pattern} {path}");
+        }
+    }
 }

@@ -1,6 +1,36 @@
 //! Code of the `MongoDB` shell: it reads where only methods are called that do.
 
+use std::collections::BTreeSet;
+
 use super::names::mongo;
+
+/// Whether code changes the database and nothing beside it: it calls only listed methods, and uses only names of the shell and its
+/// own.
+pub fn only_changes(code: &str) -> bool {
+    let lower = code.to_lowercase();
+    // The rules find calls that are written without blanks and comments.
+    let escapes = ["\\", "`", "/*", "//", "?."];
+    if escapes.iter().any(|one| lower.contains(one)) || mongo::STARTING.are_in(&lower) {
+        return false;
+    }
+    let Some(plain) = without_texts(&lower) else { return false };
+    let is_method = |name: &str| mongo::READING.has(name) || mongo::CHANGING_METHODS.has(name);
+    let is_listed = |name: &str| mongo::COMMANDS.has(name) || mongo::CHANGING_COMMANDS.has(name);
+    has_known_names(&plain)
+        && !plain.match_indices(" (").any(|(at, _)| {
+            let before = plain.get(..at).unwrap_or_default().trim_end();
+            let name = before.rsplit(|c| !is_name(c)).next().unwrap_or_default();
+            mongo::CHANGING_METHODS.has(name)
+        })
+        && calls(&plain).all(|(name, after)| {
+            name.is_some_and(|name| name.is_empty() || is_method(name))
+                && (!is_command(name) || is_listed(named(after)))
+        })
+}
+
+fn is_name(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '$')
+}
 
 /// Whether code calls only what reads.
 pub fn only_reads(code: &str) -> bool {
@@ -10,7 +40,6 @@ pub fn only_reads(code: &str) -> bool {
         return false;
     }
     let Some(plain) = without_texts(&lower) else { return false };
-    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
     let hands_over = plain.split(['.', '[']).skip(1).any(|member| {
         let member = member.trim_start_matches('"');
         let name = member.split(|c| !is_name(c)).next().unwrap_or_default();
@@ -19,28 +48,73 @@ pub fn only_reads(code: &str) -> bool {
             name.strip_prefix(verb).is_some_and(|rest| !mongo::FIELD_ENDINGS.has(rest))
         })
     });
-    if hands_over {
+    if hands_over
+        || mongo::STARTING_NAMES.iter().any(|name| plain.split(|c| !is_name(c)).any(|word| word == name))
+    {
         return false;
     }
-    let mut rest = plain.as_str();
-    while let Some((before, after)) = rest.split_once('(') {
-        let before = before.trim_end();
-        let name = before.rsplit(|c| !is_name(c)).next().unwrap_or_default();
+    calls(&plain).all(|(name, after)| {
         // `x['drop']()`.
-        if (name.is_empty() && before.ends_with([']', ')'])) || !(name.is_empty() || mongo::READING.has(name))
-        {
-            return false;
-        }
-        if matches!(name, "admincommand" | "runcommand") {
-            let argument = after.trim_start().trim_start_matches('{').trim_start().trim_start_matches('"');
-            let named = argument.split(|c| !is_name(c)).next().unwrap_or_default();
-            if !mongo::COMMANDS.has(named) {
-                return false;
+        name.is_some_and(|name| name.is_empty() || mongo::READING.has(name))
+            && (!is_command(name) || mongo::COMMANDS.has(named(after)))
+    })
+}
+
+/// Whether a method sends a command whose name stands in its argument.
+fn is_command(method: Option<&str>) -> bool {
+    matches!(method, Some("admincommand" | "runcommand"))
+}
+
+/// The first name in an argument: `{"ping": 1}`.
+fn named(argument: &str) -> &str {
+    let argument = argument.trim_start().trim_start_matches('{').trim_start().trim_start_matches('"');
+    argument.split(|c| !is_name(c)).next().unwrap_or_default()
+}
+
+/// The names that stand before brackets, empty for none and `None` for one that is computed, with the text behind each bracket.
+fn calls(plain: &str) -> impl Iterator<Item = (Option<&str>, &str)> {
+    plain.match_indices('(').map(|(at, _)| {
+        let before = plain.get(..at).unwrap_or_default().trim_end();
+        let name = before.rsplit(|c| !is_name(c)).next().unwrap_or_default();
+        let is_computed = name.is_empty() && before.ends_with([']', ')']);
+        ((!is_computed).then_some(name), plain.get(at + 1..).unwrap_or_default())
+    })
+}
+
+/// Whether every name that is neither a member nor a key is one of the shell, or is declared in the code.
+fn has_known_names(plain: &str) -> bool {
+    let mut declared = BTreeSet::new();
+    let mut unknown = BTreeSet::new();
+    let mut before = "";
+    let outside = plain.split('"').step_by(2);
+    for text in outside {
+        let mut at = 0;
+        for name in text.split(|c| !is_name(c)) {
+            let end = at + name.len();
+            let last = text.get(..at).unwrap_or_default().trim_end();
+            let rest = text.get(end..).unwrap_or_default().trim_start();
+            at = end + rest_len(text, end);
+            if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
+                continue;
             }
+            if matches!(before, "const" | "let" | "var" | "function") || rest.starts_with("=>") {
+                declared.insert(name);
+            }
+            let is_key = last.ends_with('.') || rest.starts_with(':') && !last.ends_with('?');
+            if !is_key && !mongo::GLOBALS.has(name) {
+                unknown.insert(name);
+            }
+            before = name;
         }
-        rest = after;
     }
-    true
+    // What starts a program stays what it is where a name is only declared.
+    unknown.iter().all(|name| declared.contains(name))
+        && !mongo::STARTING_NAMES.iter().any(|name| declared.contains(name))
+}
+
+/// The length of the character that ends a name.
+fn rest_len(text: &str, end: usize) -> usize {
+    text.get(end..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8)
 }
 
 /// The code with single quotes as double ones, and with texts that hold brackets left out; `None` where a text has no end.

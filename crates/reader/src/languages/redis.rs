@@ -8,6 +8,13 @@ pub fn line_reads(line: &str) -> bool {
     words.is_empty() || reads(&words)
 }
 
+/// Whether a command of Redis changes its data or a state that ends with the server, and nothing beside it.
+pub fn changes(words: &[&str]) -> bool {
+    let lower = |at: usize| words.get(at).map(|word| word.to_ascii_lowercase()).unwrap_or_default();
+    let name = lower(0);
+    redis::CHANGING.get(&name).map_or_else(|| redis::WRITING.has(&name), |second| second.allow(&lower(1)))
+}
+
 /// Whether a command of Redis only reads.
 pub fn reads(words: &[&str]) -> bool {
     let lower = |at: usize| words.get(at).map(|word| word.to_ascii_lowercase()).unwrap_or_default();

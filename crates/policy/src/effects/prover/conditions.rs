@@ -2,8 +2,8 @@
 
 use super::Prover;
 use crate::effects::options::{
-    ANY_OPTION, before_verb, doubt, fits, is_option, listed_options, may_be_doubtful, only_reads_file,
-    own_words, proves, written,
+    ANY_OPTION, before_verb, doubt, fits, is_option, is_unknown_word, listed_options, may_be_doubtful,
+    only_reads_file, own_words, proves, written,
 };
 use crate::effects::proof::{Proof, READS};
 use crate::effects::reason::Why;
@@ -75,12 +75,12 @@ impl Prover<'_> {
                     let begins = || name.begins(&terms.changes_with) || name.begins(&outputs);
                     if is_cut
                         || is_stated
-                        || !is_listed && !is_whole && begins()
                         || at.is_some_and(|at| is_option(at, texts, &[terms.changes_with, outputs]))
                     {
                         return changes(Why::Option(written(name)));
                     }
-                    let is_open = !is_listed && !is_whole && may_be_doubtful(name, terms);
+                    // Which file it writes is seen only where the name is complete.
+                    let is_open = !is_listed && !is_whole && (begins() || may_be_doubtful(name, terms));
                     match doubt(name, text, terms).or_else(|| is_open.then_some(Effect::Unknown)) {
                         Some(Effect::Changes) => changing = changing.or_else(|| Some(written(name))),
                         Some(_) => return unknown(Why::Option(written(name))),
@@ -107,8 +107,8 @@ impl Prover<'_> {
                         continue;
                     }
                     let text = texts.get(index).copied().unwrap_or_default();
-                    if !fits(text, &terms.words) {
-                        return changes(Why::Word);
+                    if let Some(proof) = of_word(text, terms) {
+                        return proof;
                     }
                     // What only the run knows may be what must not be there.
                     let word = command.words.get(index);
@@ -170,6 +170,14 @@ impl Prover<'_> {
             Check::AnsibleModule => ansible::effect(usage, texts),
         }
     }
+}
+
+/// The effect of a word with which a command does not read.
+fn of_word(text: &str, terms: &EffectTerms) -> Option<Proof> {
+    if is_unknown_word(text, terms) {
+        return Some((Effect::Unknown, Why::Word));
+    }
+    (!fits(text, &terms.words)).then_some((Effect::Changes, Why::Word))
 }
 
 /// Why a command without any of the options with which it reads does not only read.

@@ -9,13 +9,13 @@ use crate::effects::options::{asks_about_itself, asks_for_help, before_verb, dou
 use crate::effects::proof::{Proof, READS, Scratch};
 use crate::effects::reason::Why;
 use crate::effects::surroundings::{values, variables};
-use crate::effects::{code, lines, options};
+use crate::effects::{code, lines, options, socket};
 use crate::files;
-use crate::files::Touch;
+use crate::files::{Access, Touch};
 use crate::lists::ENVIRONMENT_FILES;
 use crate::model::rights::rules::PathRule;
 use crate::paths::glob::matches;
-use crate::paths::word_paths::LocalMachine;
+use crate::paths::word_paths::{LocalMachine, is_below_new_folder, text_paths};
 use opsctl_reader::actions::{CommandActions, command_actions};
 use opsctl_reader::catalogue::lookup::{LONGEST_VERB, Usage};
 use opsctl_reader::catalogue::program::{EffectTerms, How, Language, Stated};
@@ -60,12 +60,22 @@ impl Prover<'_> {
             proof @ (Effect::Changes | Effect::Acts, _) => self.unknown_option(command).unwrap_or(proof),
             proof => proof,
         };
+        let sent = command.redirections.iter().filter(|one| one.mode != Mode::Read);
+        let mut sent = sent.map(|one| one.path.text.as_str());
+        if sent.any(|path| path.starts_with("/dev/tcp/") || path.starts_with("/dev/udp/"))
+            && !socket::only_asks(command)
+        {
+            return (Effect::Unknown, Why::Unread);
+        }
         match self.written(command, runs, &own) {
             // Which file it writes is stated in another one.
-            Some(path) if own.0 <= Effect::Changes && self.writes_stated(command) => {
-                (Effect::Unknown, Why::Writes(path))
+            Some(access)
+                if own.0 <= Effect::Changes
+                    && (self.writes_stated(command) || self.is_computed(&access, command)) =>
+            {
+                (Effect::Unknown, Why::Writes(access.path))
             }
-            Some(path) if own.0 < Effect::Changes => (Effect::Changes, Why::Writes(path)),
+            Some(Access { path, .. }) if own.0 < Effect::Changes => (Effect::Changes, Why::Writes(path)),
             _ if own.0 == Effect::Reads => {
                 let searched = files::open_search(command, !runs, self.catalogue, self.secret, self.machine);
                 searched.map_or(own, |folder| (Effect::Unknown, Why::Searches(folder)))
@@ -80,8 +90,18 @@ impl Prover<'_> {
         command.words.iter().skip(1).chain(opened).any(|word| self.is_content(word))
     }
 
-    /// The first file outside scratch that it writes.
-    fn written(&self, command: &Command, runs: bool, own: &Proof) -> Option<String> {
+    /// Whether on a host the folder of a file is known only when the command runs.
+    fn is_computed(&self, access: &Access, command: &Command) -> bool {
+        let meant = text_paths(&access.path, access.unknown, command, self.machine);
+        command.host().is_some()
+            && meant.paths.is_empty()
+            && !access.path.starts_with('/')
+            && !is_below_new_folder(&access.path)
+            && !files::is_in_container(command, &access.path, self.catalogue)
+    }
+
+    /// A file outside scratch that it writes; one whose folder is known only when it runs before others.
+    fn written(&self, command: &Command, runs: bool, own: &Proof) -> Option<Access> {
         let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
         let usage = self.catalogue.usage(&texts, &|_| false);
         let how = usage.and_then(|usage| usage.form.runs).map(|runs| runs.how);
@@ -100,11 +120,9 @@ impl Prover<'_> {
         if matches!(how, Some(How::Find | How::Fd)) {
             accesses.retain(|access| access.touch != Touch::WriteAll);
         }
-        accesses
-            .into_iter()
-            .filter(|access| access.touch.writes())
-            .find(|access| !self.is_scratch(&access.path, command))
-            .map(|access| access.path)
+        accesses.retain(|access| access.touch.writes() && !self.is_scratch(&access.path, command));
+        let first = accesses.iter().position(|access| self.is_computed(access, command)).unwrap_or_default();
+        accesses.into_iter().nth(first)
     }
 
     /// The first variable of a command that may make its program run or load something.

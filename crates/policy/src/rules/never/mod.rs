@@ -12,7 +12,8 @@ use std::path::Path;
 use super::pattern::{self, Behind, Kind, Pattern};
 use crate::effects::consequence;
 use crate::files;
-use crate::lists::{DATA, DEVICES, PACKAGE_FILES, STORES, TEMPORARY_FOLDERS};
+use crate::files::Access;
+use crate::lists::{COPIES, DATA, DEVICES, PACKAGE_FILES, STORES, TEMPORARY_FOLDERS};
 use crate::model::records::verdict::Reason;
 use crate::model::rights::ask::Topic;
 use crate::model::rights::policy::Tier;
@@ -23,9 +24,9 @@ use opsctl_reader::actions::place_of;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::never::DefaultRule;
 use opsctl_reader::catalogue::options::{Item, Scanner};
-use opsctl_reader::catalogue::program::{HostWords, Prints, Program};
+use opsctl_reader::catalogue::program::{Check, FileHow, HostWords, Prints, Program};
 use opsctl_reader::catalogue::{Catalogue, base_name, default_rules};
-use opsctl_reader::shell::{Command, Construct, Mode, Node, Script, Suspicion, Word};
+use opsctl_reader::shell::{Command, Construct, Node, Script, Suspicion, Word};
 
 /// The maximum number of suspected commands that are judged in one text that could not be read.
 const MOST_SUSPECTED: usize = 64;
@@ -172,8 +173,10 @@ impl Judged<'_> {
 
     fn judge(&self, tier: Option<Tier>, add: &mut impl FnMut(Reason)) {
         let Self { command, rules, catalogue, .. } = *self;
-        self.emptied(add);
-        let Some(name) = command.words.first().map(|word| base_name(&word.text)) else { return };
+        let Some(name) = command.words.first().map(|word| base_name(&word.text)) else {
+            self.overwritten(add);
+            return;
+        };
         let remote = command.host().is_some();
         let mut found = false;
         if let Some(program) = catalogue.find(name) {
@@ -184,7 +187,7 @@ impl Judged<'_> {
             }
         }
         // The reason of a rule with a pattern is more exact.
-        if !found {
+        if !found && !self.overwritten(add) {
             self.by_class(add);
         }
         let at_tier = |tiers: &[Tier]| tiers.is_empty() || tier.is_some_and(|tier| tiers.contains(&tier));
@@ -199,13 +202,38 @@ impl Judged<'_> {
         }
     }
 
-    /// Adds the objection to a redirection that empties a database.
-    fn emptied(&self, add: &mut impl FnMut(Reason)) {
-        let mut written = self.command.redirections.iter().filter(|one| one.mode == Mode::Write);
-        let Some(store) = written.find(|one| self.is(Kind::Store, &one.path)) else { return };
+    /// Adds the objection to a file that holds a database and is written by another program than its own, and returns whether
+    /// there is one.
+    fn overwritten(&self, add: &mut impl FnMut(Reason)) -> bool {
+        let Self { command, catalogue, machine, .. } = *self;
+        let texts = command.texts();
+        let usage = catalogue.usage(&texts, &|_| false);
+        let checks = usage.as_ref().and_then(|usage| usage.form.effect).and_then(|terms| terms.check);
+        let is_quiet = usage.as_ref().is_some_and(|usage| consequence::is_quiet(command, usage, catalogue));
+        let changes_rights = usage.as_ref().is_some_and(|usage| usage.files().how == Some(FileHow::Rights));
+        let touches = texts.first().is_some_and(|name| base_name(name) == "touch");
+        let accesses = if matches!(checks, Some(Check::Sql | Check::SqlWords))
+            || is_quiet
+            || changes_rights
+            || touches
+        {
+            files::redirected(command)
+        } else {
+            files::accesses(command, true, catalogue, machine)
+        };
+        let there = files::received(command, catalogue);
+        let there = there.map(|there| files::accesses(&there, true, catalogue, machine)).unwrap_or_default();
+        let mut written = accesses.into_iter().chain(there).filter(|access| access.touch.writes());
+        let is_store = |access: &Access| {
+            let word = Word::literal(access.path.clone());
+            !COPIES.iter().any(|glob| glob::matches(glob, &normal(&access.path)))
+                && self.is(Kind::Store, &word)
+        };
+        let Some(store) = written.find(is_store) else { return false };
         if let Some(rule) = defaults().find(|rule| rule.name == "data" && !self.is_off(rule.name)) {
-            add(self.objection((rule.name, rule.reason), &format!("> {}", store.path.text)));
+            add(self.objection((rule.name, rule.reason), &format!("> {}", store.path)));
         }
+        true
     }
 
     /// The objection to the class of what the command changes.
@@ -364,7 +392,12 @@ impl Judged<'_> {
         };
         meant.paths.iter().any(|path| {
             // A glob in the path is compared as it stands: `/srv/*/cache` lies in `/srv/**`.
-            DATA.iter().filter_map(|glob| absolute(glob)).any(|glob| glob::matches(&glob, path))
+            let may_be = |glob: &str| {
+                command.host().is_some() && path.contains(['*', '?', '[']) && glob::overlap(glob, path)
+            };
+            DATA.iter()
+                .filter_map(|glob| absolute(glob))
+                .any(|glob| glob::matches(&glob, path) || may_be(&glob))
                 || rules.data.iter().filter_map(|glob| absolute(glob)).any(|glob| overlaps(&glob, path))
         })
     }

@@ -73,6 +73,8 @@ keys::keys! {
         pub any_words_with: Options,
         /// Globs for the words: each word must match one of them, and none of those that begin with `!`; otherwise, it changes something.
         pub words: Texts,
+        /// Globs of words with which the effect is unknown; if all begin with `!`, of the words with which it is known.
+        pub unknown_words: Texts,
         /// Options whose value is a statement in SQL.
         pub statements: Options,
         /// Analysis that must prove that the command only reads.

@@ -140,6 +140,10 @@ roles! {
         Hidden,
         /// The sources are removed.
         Removes,
+        /// The path of a source is kept below the target.
+        KeepsPaths,
+        /// Links to the sources are made in place of copies.
+        Links,
         /// A folder gets a second path.
         Joins,
         /// A file is named after the last part of its address.

@@ -1,9 +1,11 @@
 //! SQL that deletes data (`DROP`, `TRUNCATE`, and `DELETE` or `UPDATE` of every row), and SQL that only reads.
 
+mod changes;
 mod functions;
 mod reads;
 mod tokens;
 
+pub use changes::only_changes;
 pub use functions::Functions;
 pub use reads::reading;
 
@@ -19,6 +21,8 @@ pub fn destroys(text: &str, program: &str) -> Option<&'static str> {
     // What it executes is put together by the server.
     let composes = lower.contains("do $")
         || lower.contains("do language")
+        || lower.contains("do '")
+        || lower.contains("execute immediate")
         || lower.contains("prepare ") && lower.contains(" from ");
     if composes && lower.contains("execute") {
         return Some("SQL that is composed when it runs");
@@ -43,7 +47,7 @@ fn destroyed(words: &[&str]) -> Option<&'static str> {
     if words == ["shutdown"] {
         return Some("SHUTDOWN");
     }
-    if words.first() == Some(&"truncate") {
+    if words.first() == Some(&"truncate") || words.windows(2).any(|pair| pair == ["truncate", "partition"]) {
         return Some("TRUNCATE");
     }
     // `WHERE 1=1` picks no row.

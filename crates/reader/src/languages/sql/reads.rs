@@ -15,6 +15,11 @@ pub fn reading(text: &str, functions: Functions) -> Option<Vec<String>> {
     Some(files)
 }
 
+/// Whether a statement only reads, and writes no file.
+pub(super) fn statement_reads(tokens: &[Token], functions: Functions) -> bool {
+    tokens.is_empty() || statement(tokens, functions).is_some_and(|files| files.is_empty())
+}
+
 /// It reads and writes no file.
 const READS: Option<Vec<String>> = Some(vec![]);
 
@@ -83,8 +88,8 @@ fn query(tokens: &[Token], functions: Functions) -> Option<Vec<String>> {
                     return None;
                 }
             }
-            // A name in quotes may be any function.
-            Token::Quoted(_) if calls => return None,
+            // A name in quotes or brackets may be any function.
+            Token::Quoted(_) | Token::Symbol(']') if calls => return None,
             Token::Client(..) => return None,
             _ => {}
         }
@@ -160,7 +165,7 @@ fn client(name: &str, rest: &str, functions: Functions) -> Option<Vec<String>> {
         return None;
     }
     let file = || rest.trim_matches(['\'', '"']).split_whitespace().last().unwrap_or_default().to_owned();
-    let first = rest.split_whitespace().next().unwrap_or_default();
+    let first = rest.trim_start_matches(['\'', '"']).split_whitespace().next().unwrap_or_default();
     if let Some(letters) = name.strip_prefix('\\') {
         let describes = letters.starts_with('d') && letters.chars().all(|c| c.is_ascii_alphabetic());
         return match letters {
