@@ -10,7 +10,7 @@ use serde::Deserialize;
 const LISTS: &str = "src/lists";
 
 /// A text, or a row of texts.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(untagged)]
 enum Row {
     Text(String),
@@ -18,6 +18,23 @@ enum Row {
 }
 
 impl Row {
+    /// The row, or a row for each text of the list of the file that its first text names: `!{open_devices}`.
+    fn placed(&self, lists: &BTreeMap<String, Vec<Self>>) -> Vec<Self> {
+        let Self::Texts(texts) = self else { return vec![self.clone()] };
+        let first = texts.first().map_or("", String::as_str);
+        let named = lists.iter().map(|(name, rows)| (format!("{{{name}}}"), rows));
+        let Some((name, rows)) = named.into_iter().find(|(name, _)| first.contains(name.as_str())) else {
+            return vec![self.clone()];
+        };
+        let texts_of = |text: &String| {
+            let first = [first.replace(&name, text)];
+            Self::Texts(first.into_iter().chain(texts.iter().skip(1).cloned()).collect())
+        };
+        rows.iter()
+            .filter_map(|row| if let Self::Text(text) = row { Some(texts_of(text)) } else { None })
+            .collect()
+    }
+
     fn constant(&self) -> String {
         match self {
             Self::Text(text) => format!("{text:?}"),
@@ -39,7 +56,8 @@ fn write_lists() -> Result<(), Box<dyn std::error::Error>> {
         let path = file?.path();
         let lists: BTreeMap<String, Vec<Row>> = serde_saphyr::from_str(&fs::read_to_string(&path)?)
             .map_err(|error| format!("{}: {error}", path.display()))?;
-        for (name, rows) in lists {
+        for (name, rows) in &lists {
+            let rows: Vec<Row> = rows.iter().flat_map(|row| row.placed(&lists)).collect();
             let width =
                 rows.iter().map(|row| if let Row::Texts(texts) = row { texts.len() } else { 1 }).max();
             let of = match width {

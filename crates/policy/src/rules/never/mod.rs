@@ -13,7 +13,7 @@ use super::pattern::{self, Behind, Kind, Pattern};
 use crate::effects::consequence;
 use crate::files;
 use crate::files::Access;
-use crate::lists::{COPIES, DATA, DEVICES, PACKAGE_FILES, STORES, TEMPORARY_FOLDERS};
+use crate::lists::{COPIES, DATA, OPEN_DEVICES, PACKAGE_FILES, STORES, TEMPORARY_FOLDERS};
 use crate::model::records::verdict::Reason;
 use crate::model::rights::ask::Topic;
 use crate::model::rights::policy::Tier;
@@ -328,7 +328,9 @@ impl Judged<'_> {
             Kind::Device => {
                 let text = word.text.strip_prefix("of=").unwrap_or(&word.text);
                 let read = word.text.starts_with("if=");
-                !read && DEVICES.iter().any(|glob| glob::matches(glob, &normal(text)))
+                let path = normal(text);
+                let is_open = OPEN_DEVICES.iter().any(|glob| glob::matches(glob, &path));
+                !read && path.starts_with("/dev/") && !is_open
             }
             Kind::Data => self.is_data(word),
             Kind::Store => {
