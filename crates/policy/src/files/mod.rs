@@ -378,6 +378,7 @@ fn guarding<'g>(
             meant.paths.iter().any(|path| {
                 path == "/"
                     || inside == *path
+                    || (access.touch == Touch::ReadAll && glob::leads_below(&guarded.glob, path))
                     || inside.strip_prefix(path.as_str()).is_some_and(|rest| rest.starts_with('/'))
             })
         })

@@ -1,7 +1,7 @@
 //! The files that a program accesses, according to the catalogue.
 
 use super::access::{Access, Touch};
-use super::transfer::{cloned, copied, homes_packed, mounted, transfer};
+use super::transfer::{cloned, copied, copied_folder, homes_packed, mounted, packed, transfer};
 use super::{code, environment, explained, mount, remove, search, sqlite};
 use crate::paths::archive;
 use crate::paths::archive::Operation;
@@ -71,6 +71,9 @@ pub fn accesses(
         }
         Some(FileHow::Archive | FileHow::Unpacking | FileHow::Packing) => {
             let operation = archive::operation(&usage, &given);
+            if given.has(Role::Packs) || files.how == Some(FileHow::Packing) {
+                packed(command, &given, into);
+            }
             remove::unpack(command, operation, (&usage, &given), into);
             match operation {
                 Operation::Looks => search::packed(&given, into),
@@ -80,6 +83,11 @@ pub fn accesses(
         }
         Some(FileHow::TextSearch | FileHow::FolderSearch) => {
             search::texts_search(&usage, &given, false, into);
+        }
+        Some(FileHow::Folders) if given.has(Role::Recursive) || usage.role(Role::Recursive).is_empty() => {
+            let words: Vec<&Word> =
+                given.words.iter().filter_map(|index| command.words.get(*index)).collect();
+            into.extend(chosen(files.reads, &words).iter().flat_map(|word| copied_folder(word)));
         }
         Some(FileHow::Dd) => copied_blocks(command, into),
         Some(FileHow::Mount) => mount::accesses(command, &given, into),

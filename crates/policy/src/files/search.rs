@@ -69,15 +69,22 @@ pub fn may_match(word: &str, guarded: &str, written: bool) -> bool {
     };
     // A glob matches no hidden name, unless it states the dot. Of files anywhere and of folders, it must ask for this one: `*.conf` and
     // `/etc/*/x` do not.
+    let is_glob = |text: &str| text.contains(['*', '?', '[']);
+    // The name of the file is written out, whatever its folder is.
+    let is_named = word.last().is_some_and(|last| !is_glob(last));
     let fits_name = |(glob, name): (&String, &String)| {
         if written && folder.is_some() {
             return glob.starts_with('.') == name.starts_with('.') && glob::overlap(name, glob);
         }
+        if !is_glob(glob) && is_glob(name) {
+            return fits(name, glob);
+        }
         let name = name.replace('*', "");
         let is_hidden = name.starts_with('.');
+        let is_meant = *glob == name || is_named || asks_for(glob, &name);
         fits(glob, &name)
             && glob.starts_with('.') == is_hidden
-            && (is_hidden || *glob == name || !is_anywhere && folder.is_none() || asks_for(glob, &name))
+            && (is_hidden || is_meant || !is_anywhere && folder.is_none())
     };
     !rule.iter().any(|name| name == "**") && word.iter().skip(start).zip(&rule).all(fits_name)
 }
@@ -197,7 +204,12 @@ fn find(expression: &Expression<'_>, texts: &[&str], into: &mut Vec<Access>) {
         let names = expression.names.iter().filter(move |name| name.negated == negated);
         names.map(|name| name.glob.rsplit('/').next().unwrap_or(name.glob).to_owned())
     };
-    searches(places, named(false).collect(), &named(true).collect::<Vec<_>>(), into);
+    // `-iname` finds names in any case.
+    let mut wanted: Vec<String> = named(false).collect();
+    let lower: Vec<String> =
+        wanted.iter().map(|name| name.to_lowercase()).filter(|name| !wanted.contains(name)).collect();
+    wanted.extend(lower);
+    searches(places, wanted, &named(true).collect::<Vec<_>>(), into);
 }
 
 /// Adds the searches below folders, by default the working directory, for names, by default any.

@@ -37,7 +37,9 @@ pub(super) fn transfer(
         folders.extend(words.pop());
     }
     for source in &words {
-        if copies_folders && !remote(source) {
+        if copies_folders && remote(source) {
+            into.extend(copied_folder(source));
+        } else if copies_folders {
             into.extend(is_home(source, command, machine).then(|| all_below(source)));
             into.push(Access::new(Touch::ReadAll, source));
         }
@@ -113,6 +115,33 @@ pub(super) fn homes_packed(
     }
 }
 
+/// What an archiver packs, with everything below it: below the folders in which it works, too.
+pub(super) fn packed(command: &Command, given: &Operands<'_>, into: &mut Vec<Access>) {
+    for word in given.words.iter().filter_map(|index| command.words.get(*index)) {
+        into.push(Access::new(Touch::ReadAll, word));
+        into.extend(given.places(Role::Folder).filter_map(|at| command.value(at)).map(|folder| {
+            let unknown = folder.unknown.is_some() || word.unknown.is_some();
+            Access::named(Touch::ReadAll, format!("{}/{}", folder.text, word.text), unknown)
+        }));
+    }
+}
+
+/// A file or a folder that is copied with everything below it: as it is written, on a host or in a container (`web:/etc`), and in a
+/// guest (`web/etc`).
+pub(super) fn copied_folder(word: &Word) -> Vec<Access> {
+    let head = word.text.split('/').next().unwrap_or_default();
+    let Some(colon) = head.rfind(':') else {
+        let inside = word.text.find('/').filter(|at| *at > 0 && !word.text.starts_with(['.', '~', '$']));
+        let inside = inside.map(|at| Access::new(Touch::ReadAll, &word.tail(at)));
+        return std::iter::once(Access::new(Touch::ReadAll, word)).chain(inside).collect();
+    };
+    let path = word.tail(colon + 1);
+    if path.text.starts_with(['/', '~', '$']) {
+        return vec![Access::new(Touch::ReadAll, &path)];
+    }
+    vec![Access::named(Touch::ReadAll, format!("~/{}", path.text), path.unknown.is_some())]
+}
+
 /// All files of a folder: of `~/.` those of `~`.
 fn all_below(folder: &Word) -> Access {
     let place = match folder.text.trim_end_matches(['/', '.']) {
@@ -158,7 +187,15 @@ pub(super) fn copied(command: &Command, given: &Operands<'_>, into: &mut Vec<Acc
     let [source, target] = words.as_slice() else { return };
     let inside = |word: &Word| word.text.split('/').next().is_some_and(|head| head.contains(':'));
     let path = source.text.find(':').filter(|_| inside(source)).map_or(0, |colon| colon + 1);
-    into.push(Access::new(Touch::Read, &source.tail(path)));
+    let source = source.tail(path);
+    into.push(Access::new(Touch::ReadAll, &source));
+    // In a container, a path begins at the root or in a folder that its image states.
+    let relative = Some(&source).filter(|source| path > 0 && !source.text.starts_with('/'));
+    into.extend(
+        relative.map(|source| {
+            Access::named(Touch::ReadAll, format!("/{}", source.text), source.unknown.is_some())
+        }),
+    );
     // An archive on the standard output touches no file.
     let target = if target.text == "-" { &Word::literal("/dev/stdout") } else { *target };
     into.extend((!inside(target)).then(|| Access::new(Touch::WriteAll, target)));

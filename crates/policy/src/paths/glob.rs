@@ -100,6 +100,13 @@ fn names_meet(one: &str, other: &str) -> bool {
     ends.last().copied().unwrap_or_default()
 }
 
+/// Whether a glob names files below this folder: `/home/*/.ssh/**` below `/home/anna`. A `**` before its end leads nowhere.
+pub fn leads_below(pattern: &str, folder: &str) -> bool {
+    let mut parts = names(pattern);
+    names(folder).all(|name| parts.next().is_some_and(|part| part != "**" && one(part, name)))
+        && parts.next().is_some()
+}
+
 /// The part of the path before its first glob.
 pub fn literal(pattern: &str) -> String {
     let names: Vec<&str> = pattern.split('/').take_while(|name| !name.contains(['*', '?', '['])).collect();

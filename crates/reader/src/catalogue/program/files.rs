@@ -75,6 +75,8 @@ pub enum FileHow {
     InCode,
     /// Variables of the environment, which it prints.
     Environment,
+    /// Files and folders that are copied with everything below them; with an option of the role `recursive`, if it has one.
+    Folders,
     /// Files below folders, with `-r` or the like.
     TextSearch,
     /// Its words are a pattern and the files or folders that it is searched in, with everything below these that is not hidden.
