@@ -1,7 +1,7 @@
 //! The class of what a command changes, for the rules that always deny.
 
 use super::lines;
-use super::options::{ANY_OPTION, asks_for_help, listed_options, takes_back};
+use super::options::{ANY_OPTION, asks_for_help, listed_options, own_words, takes_back};
 use opsctl_reader::actions::{CommandActions, command_actions, request_class};
 use opsctl_reader::catalogue::Catalogue;
 use opsctl_reader::catalogue::lookup::Usage;
@@ -66,7 +66,12 @@ fn by_option(usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Option<(Clas
     let listed = listed_options(usage, terms, &value);
     let given = |options: &[&str]| {
         let any_unlisted = options.contains(&ANY_OPTION);
-        let mut items = Scanner::new(texts, usage.rest, &value).with_flags(options);
+        let mut words = 0;
+        let mut items = Scanner::new(texts, usage.rest, &value).with_flags(options).take_while(|item| {
+            words += usize::from(matches!(item, Item::Positional(_)));
+            // What follows is the command that a program runs.
+            own_words(usage).is_none_or(|own| words <= own)
+        });
         items.any(|item| match item {
             Item::Option(name, at) => {
                 let is_off = at.and_then(|at| at.of(texts)) == Some("false");

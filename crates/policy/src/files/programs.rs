@@ -44,7 +44,10 @@ pub fn accesses(
         {
             return;
         }
-        Some(FileHow::ContainerMounts) => return mounted(command, &given, into),
+        Some(FileHow::ContainerMounts) => {
+            named(command, &usage, (&files.outputs, Touch::Write), is_wrapper, into);
+            return mounted(command, &given, into);
+        }
         Some(FileHow::ContainerCopy) => return copied(command, &given, into),
         Some(FileHow::InCode) => {
             let language = if let Some(How::Code(language)) = how { Some(language) } else { None };

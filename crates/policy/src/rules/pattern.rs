@@ -10,8 +10,9 @@
 //! | `-f\|--force` | one of these options, at any position |
 //! | `-X\|--method=PUT\|POST`, `-f={temporary}` | one of these options with one of these values |
 //! | `<{temporary}` | standard input from a file of this kind |
+//! | `@{temporary}` | a working directory of this kind |
 //! | `!--dry-run`, `!-o=*.crt*` | none of these options, or none with one of these values |
-//! | `{data}` `{contents}` `{folder}` `{store}` `{device}` `{pids}` `{listed}` `{unknown}` `{temporary}` | a word of that kind: see [`Kind`] |
+//! | `{data}` `{contents}` `{folder}` `{store}` `{device}` `{pids}` `{init}` `{listed}` `{unknown}` `{temporary}` | a word of that kind: see [`Kind`] |
 //! | `{sql}` | SQL that destroys, in any word or on standard input |
 //! | `{accounts}` | SQL that changes who may use a database, likewise |
 //! | `{code}` | code of another language that removes a data folder, likewise |
@@ -40,6 +41,8 @@ opsctl_reader::words! {
         Device = "{device}",
         /// Process ids that another program has searched for.
         Pids = "{pids}",
+        /// The first process of a machine, not of a container.
+        Init = "{init}",
         /// Words that another program prints, and nothing else.
         Listed = "{listed}",
         /// A word that is only known at run time.
@@ -83,6 +86,8 @@ enum Condition<'a> {
     },
     /// Standard input from a file of one of these kinds.
     Reads(&'a str),
+    /// A working directory of one of these kinds.
+    In(&'a str),
     /// SQL that deletes data.
     Sql,
     /// SQL that changes accounts or rights.
@@ -126,7 +131,7 @@ pub enum PatternError {
     #[error("has an empty alternative in `{0}`")]
     EmptyAlternative(String),
     #[error(
-        "has `{0}`, which is none of `{{data}}`, `{{contents}}`, `{{folder}}`, `{{store}}`, `{{device}}`, `{{pids}}`, `{{listed}}`, `{{unknown}}`, `{{temporary}}`, `{{sql}}`, `{{accounts}}`, `{{code}}`"
+        "has `{0}`, which is none of `{{data}}`, `{{contents}}`, `{{folder}}`, `{{store}}`, `{{device}}`, `{{pids}}`, `{{init}}`, `{{listed}}`, `{{unknown}}`, `{{temporary}}`, `{{sql}}`, `{{accounts}}`, `{{code}}`"
     )]
     Kind(String),
     #[error("has `{0}` among options; each begins with `-`")]
@@ -181,16 +186,15 @@ impl<'a> Pattern<'a> {
                     pattern.conditions.push(Condition::Has { names, value });
                 }
                 _ => {
-                    let (alternatives, is_input) =
-                        token.strip_prefix('<').map_or((token, false), |token| (token, true));
+                    let alternatives = token.trim_start_matches(['<', '@']);
                     if alternatives.split('|').any(str::is_empty) {
                         return Err(PatternError::EmptyAlternative(token.to_owned()));
                     }
                     kinds(alternatives.split('|'))?;
-                    if is_input {
-                        pattern.conditions.push(Condition::Reads(alternatives));
-                    } else {
-                        pattern.words.push(Token::Word(token));
+                    match token.strip_suffix(alternatives) {
+                        Some("<") => pattern.conditions.push(Condition::Reads(alternatives)),
+                        Some("@") => pattern.conditions.push(Condition::In(alternatives)),
+                        _ => pattern.words.push(Token::Word(token)),
                     }
                 }
             }
@@ -243,6 +247,8 @@ impl<'a> Pattern<'a> {
                     let mut read = command.redirections.iter().filter(|one| one.mode == Mode::Read);
                     evidence.push(format!("< {}", read.find(|one| fits(alternatives, &one.path))?.path.text));
                 }
+                Condition::In(alternatives) if fits(alternatives, &Word::literal(".")) => {}
+                Condition::In(_) => return None,
                 Condition::Lacks { names, value: None }
                     if names.split('|').any(|name| behind.vain.contains(&name))
                         || lacks(&texts, names, valued) => {}
@@ -455,7 +461,8 @@ fn given<'t>(text: &'t str, name: &str, valued: &[&str]) -> Option<&'t str> {
         return (written == long || (written.len() >= 3 && long.starts_with(written))).then_some(value);
     }
     if name.len() > 2 {
-        return (text == name).then_some("");
+        let (written, value) = text.split_once('=').unwrap_or((text, ""));
+        return (written == name).then_some(value);
     }
     let words = [text];
     let mut scanner = Scanner::new(&words, 0, valued);

@@ -21,8 +21,10 @@ pub fn steers(name: &str, value: &Word, is_own: &dyn Fn(&str) -> bool) -> bool {
     let lower = name.to_ascii_lowercase();
     let kind = values::suggested(&lower);
     let is_path_of_own = value.text.split(':').any(|path| path.starts_with('/') && is_own(path));
+    let configures = CONFIGURING_VARIABLES.iter().any(|one| glob(one, name));
     !is_listed(name, value, is_own)
-        && (kind != Kind::Open && kind != Kind::Writes
+        && (configures
+            || kind != Kind::Open && kind != Kind::Writes
             || is_path_of_own
             || values::carries(&value.text)
             || lower.split('_').any(|word| STEERING_WORDS.contains(&word)))

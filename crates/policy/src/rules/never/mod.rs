@@ -315,6 +315,16 @@ impl Judged<'_> {
                 is_file
                     && meant.iter().any(|path| TEMPORARY_FOLDERS.iter().any(|one| glob::matches(one, path)))
             }
+            Kind::Init => {
+                let number = word.text.trim_start_matches("0x").trim_start_matches('0');
+                number == "1"
+                    && !command
+                        .via
+                        .iter()
+                        .rev()
+                        .take_while(|via| *via != "ssh")
+                        .any(|via| self.runs_inside(via))
+            }
             Kind::Listed => word.unknown.as_ref().is_some_and(|unknown| {
                 unknown.source.starts_with("$(") && word.text.trim_matches('"') == unknown.source
             }),
@@ -354,6 +364,14 @@ impl Judged<'_> {
                 self.is_data(word) && meant.iter().any(is_folder)
             }
         }
+    }
+
+    /// Whether a wrapper of this name runs commands in a container or a guest.
+    fn runs_inside(&self, name: &str) -> bool {
+        let program = self.catalogue.find(name);
+        program.is_some_and(|program| {
+            program.forms().any(|form| form.runs.is_some_and(|runs| runs.inside && runs.within.is_some()))
+        })
     }
 
     /// The path that a word of a command names, on its host: `/srv` in `nas:/srv`, where it copies between hosts.
