@@ -248,12 +248,11 @@ impl<'a> Pattern<'a> {
                     evidence.push(format!("< {}", read.find(|one| fits(alternatives, &one.path))?.path.text));
                 }
                 Condition::In(alternatives) if fits(alternatives, &Word::literal(".")) => {}
-                Condition::In(_) => return None,
                 Condition::Lacks { names, value: None }
                     if names.split('|').any(|name| behind.vain.contains(&name))
                         || lacks(&texts, names, valued) => {}
                 Condition::Lacks { names, value } if value.is_some() && has(names, *value).is_none() => {}
-                Condition::Lacks { .. } => return None,
+                Condition::In(_) | Condition::Lacks { .. } => return None,
                 Condition::Sql => evidence.push(stated(command, sql::destroys)?.to_owned()),
                 Condition::Code => {
                     let mut words = command.words.iter().skip(1).chain(&command.stdin);
