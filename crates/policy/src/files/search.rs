@@ -70,14 +70,15 @@ pub fn may_match(word: &str, guarded: &str, written: bool) -> bool {
     // A glob matches no hidden name, unless it states the dot. Of files anywhere and of folders, it must ask for this one: `*.conf` and
     // `/etc/*/x` do not.
     let is_glob = |text: &str| text.contains(['*', '?', '[']);
-    // The name of the file is written out, whatever its folder is.
-    let is_named = word.last().is_some_and(|last| !is_glob(last));
+    // The name of the file is written out, and only its folder is a glob.
+    let is_named = word.last().zip(rule.last()).is_some_and(|(last, name)| !is_glob(last) && !is_glob(name));
+    let is_vague = word.iter().any(|name| name == "*");
     let fits_name = |(glob, name): (&String, &String)| {
         if written && folder.is_some() {
             return glob.starts_with('.') == name.starts_with('.') && glob::overlap(name, glob);
         }
         if !is_glob(glob) && is_glob(name) {
-            return fits(name, glob);
+            return fits(name, glob) && !(is_vague && name.starts_with('*'));
         }
         let name = name.replace('*', "");
         let is_hidden = name.starts_with('.');

@@ -1,6 +1,5 @@
 //! Paths with parts that are computed where the command runs: below which folder they certainly lie.
 
-use super::word_paths::is_below_new_folder;
 use crate::lists::{FINDING_CONDITIONS, NAME_FILTERS, NAME_SOURCES, NAME_VARIABLES};
 
 /// What stands for a computed name.
@@ -13,6 +12,18 @@ pub fn stand_ins(text: &str, cwd: Option<&str>) -> Option<Vec<String>> {
     let folder = || if cwd.is_some_and(is_below_new_folder) { Some("/tmp/_") } else { cwd };
     let written = places(text).or_else(|| Some(vec![named(text)?]))?;
     written.into_iter().map(|path| rooted(&path, folder())).collect()
+}
+
+/// Whether a path begins with the output of `mktemp`, where that makes a file or folder for temporary files.
+pub fn is_below_new_folder(path: &str) -> bool {
+    let Some((words, rest)) = path.strip_prefix("$(mktemp").and_then(|rest| rest.split_once(')')) else {
+        return false;
+    };
+    let is_temporary =
+        |word: &str| !word.contains('/') || word.starts_with("/tmp/") || word.starts_with("/var/tmp/");
+    words.split_whitespace().all(|word| is_temporary(word.trim_matches(['"', '\''])))
+        && !path.contains("..")
+        && (rest.is_empty() || rest.starts_with('/'))
 }
 
 /// The path below the folder, if it is relative.

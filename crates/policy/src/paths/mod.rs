@@ -1,7 +1,7 @@
 //! Paths, patterns of paths, and what words of a command name.
 
 pub mod archive;
-mod computed;
+pub mod computed;
 pub mod file_entry;
 pub mod glob;
 pub mod word_paths;

@@ -104,18 +104,6 @@ pub fn text_paths(text: &str, unknown: bool, command: &Command, machine: &dyn Lo
     WordPaths { paths, end: None, too_many: false }
 }
 
-/// Whether a path begins with the output of `mktemp`, where that makes a file or folder for temporary files.
-pub fn is_below_new_folder(path: &str) -> bool {
-    let Some((words, rest)) = path.strip_prefix("$(mktemp").and_then(|rest| rest.split_once(')')) else {
-        return false;
-    };
-    let is_temporary =
-        |word: &str| !word.contains('/') || word.starts_with("/tmp/") || word.starts_with("/var/tmp/");
-    words.split_whitespace().all(|word| is_temporary(word.trim_matches(['"', '\''])))
-        && !path.contains("..")
-        && (rest.is_empty() || rest.starts_with('/'))
-}
-
 /// The path that `/proc/PID/root` leads to, from the root of that process.
 fn behind_process(path: &str) -> Option<String> {
     let (process, rest) = path.strip_prefix("/proc/")?.split_once("/root/")?;

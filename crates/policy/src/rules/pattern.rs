@@ -12,7 +12,7 @@
 //! | `<{temporary}` | standard input from a file of this kind |
 //! | `@{temporary}` | a working directory of this kind |
 //! | `!--dry-run`, `!-o=*.crt*` | none of these options, or none with one of these values |
-//! | `{data}` `{contents}` `{folder}` `{store}` `{device}` `{pids}` `{init}` `{listed}` `{unknown}` `{temporary}` | a word of that kind: see [`Kind`] |
+//! | `{data}` `{contents}` `{folder}` `{store}` `{device}` `{pids}` `{init}` `{listed}` `{unknown}` `{temporary}` `{input}` | a word of that kind: see [`Kind`] |
 //! | `{sql}` | SQL that destroys, in any word or on standard input |
 //! | `{accounts}` | SQL that changes who may use a database, likewise |
 //! | `{code}` | code of another language that removes a data folder, likewise |
@@ -49,6 +49,8 @@ opsctl_reader::words! {
         Unknown = "{unknown}",
         /// A file or folder below a folder for temporary files.
         Temporary = "{temporary}",
+        /// Standard input, where the command does not contain what it is.
+        Input = "{input}",
         /// Code that removes such a folder.
         Code = "{code}",
     }
@@ -131,7 +133,7 @@ pub enum PatternError {
     #[error("has an empty alternative in `{0}`")]
     EmptyAlternative(String),
     #[error(
-        "has `{0}`, which is none of `{{data}}`, `{{contents}}`, `{{folder}}`, `{{store}}`, `{{device}}`, `{{pids}}`, `{{init}}`, `{{listed}}`, `{{unknown}}`, `{{temporary}}`, `{{sql}}`, `{{accounts}}`, `{{code}}`"
+        "has `{0}`, which is none of `{{data}}`, `{{contents}}`, `{{folder}}`, `{{store}}`, `{{device}}`, `{{pids}}`, `{{init}}`, `{{listed}}`, `{{unknown}}`, `{{temporary}}`, `{{input}}`, `{{sql}}`, `{{accounts}}`, `{{code}}`"
     )]
     Kind(String),
     #[error("has `{0}` among options; each begins with `-`")]

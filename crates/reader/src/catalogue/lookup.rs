@@ -191,11 +191,14 @@ fn select(usage: &mut Usage, texts: &[&str], unknown: &dyn Fn(usize) -> bool) {
             found = Some((verb, path));
         }
     }
-    if let Some((verb, path)) = found {
+    // What stands for any word tells nothing of one that is unknown, or that a glob may find.
+    let is_hidden = hidden.is_some() || first.contains(['*', '?', '[']);
+    if let Some((verb, path)) = found.filter(|(_, path)| !is_hidden || *path != ["*"]) {
         usage.form = &verb.form;
         for (wanted, (index, after)) in path.iter().zip(&words) {
             usage.rest = *after;
-            if wanted.contains('*') { usage.starred.push(*index) } else { usage.verb.push(*index) }
+            let is_object = wanted.contains('*') && *path != ["*"];
+            if is_object { usage.starred.push(*index) } else { usage.verb.push(*index) }
         }
     } else if let Some((index, after)) = hidden
         && let Some(verb) = program.verbs.iter().find(|verb| verb.form.does.is_some())

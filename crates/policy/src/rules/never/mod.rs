@@ -315,6 +315,12 @@ impl Judged<'_> {
                 is_file
                     && meant.iter().any(|path| TEMPORARY_FOLDERS.iter().any(|one| glob::matches(one, path)))
             }
+            Kind::Input => {
+                let names = ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
+                let is_stated = command.stdin.as_ref().is_some_and(|text| text.known().is_some());
+                let is_stream = ["/dev/", "/proc/", "<("].iter().any(|start| word.text.starts_with(start));
+                if names.contains(&word.text.as_str()) { !is_stated } else { is_stream }
+            }
             Kind::Init => {
                 let number = word.text.trim_start_matches("0x").trim_start_matches('0');
                 number == "1"
