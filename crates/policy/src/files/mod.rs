@@ -398,6 +398,6 @@ fn guarding<'g>(
     here()
         .rev()
         .find(|guarded| glob::matches(&guarded.glob, end) || (!is_bare && guarded.glob.ends_with(end)))
-        .filter(|guarded| !guarded.excepted && !(guarded.is_closing() && is_placed))
+        .filter(|guarded| !(guarded.excepted || guarded.is_closing() && is_placed))
         .or_else(anywhere)
 }

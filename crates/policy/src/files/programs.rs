@@ -88,17 +88,14 @@ pub fn accesses(
             search::texts_search(&usage, &given, false, into);
         }
         Some(FileHow::Folders) if given.has(Role::Recursive) || usage.role(Role::Recursive).is_empty() => {
-            let words: Vec<&Word> =
-                given.words.iter().filter_map(|index| command.words.get(*index)).collect();
+            let words: Vec<_> = given.words.iter().filter_map(|index| command.words.get(*index)).collect();
             into.extend(chosen(files.reads, &words).iter().flat_map(|word| copied_folder(word)));
         }
         Some(FileHow::Dd) => copied_blocks(command, into),
         Some(FileHow::Mount) => mount::accesses(command, &given, into),
         Some(FileHow::Downloads) => downloaded(command, &usage, &given, into),
         Some(FileHow::Clone) => cloned(command, &usage, &given, into),
-        Some(FileHow::WorkingTree) => {
-            working_tree(command, &usage, &given, into);
-        }
+        Some(FileHow::WorkingTree) => working_tree(command, &usage, &given, into),
         Some(FileHow::Explained) => {
             let shown = |command: &Command, inner: bool, into: &mut Vec<Access>| {
                 accesses(command, inner, catalogue, machine, into);
