@@ -22,7 +22,7 @@ use std::collections::HashSet;
 use crate::lists::SAME_MACHINE;
 use crate::model::records::verdict::Reason;
 use crate::model::rights::rules::{PathRule, Rules};
-use crate::paths::computed::is_below_new_folder;
+use crate::paths::computed::{is_below_new_folder, is_stated_by_content};
 use crate::paths::glob;
 use crate::paths::word_paths::{LocalMachine, WordPaths, text_paths};
 pub use access::{Access, Touch};
@@ -275,6 +275,13 @@ impl<'a> Lists<'a> {
         }
         let place = command.whereabouts();
         if access.touch.reads() {
+            if meant.paths.is_empty() && is_stated_by_content(&access.path) {
+                let text = format!(
+                    "Secret: the content of a file states which file is read{place} (`{shown}`), which may be a secret \
+                     one. Name the file."
+                );
+                return Some(Reason::of("secret", text));
+            }
             let found = guarding(self.secret(), access, &meant, remote)?;
             let instead = match found.instead {
                 "" => "If it matters, state in the report what an operator should check.",

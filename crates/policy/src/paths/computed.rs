@@ -1,6 +1,6 @@
 //! Paths with parts that are computed where the command runs: below which folder they certainly lie.
 
-use crate::lists::{FINDING_CONDITIONS, NAME_FILTERS, NAME_SOURCES, NAME_VARIABLES};
+use crate::lists::{CONTENT_SOURCES, FINDING_CONDITIONS, NAME_FILTERS, NAME_SOURCES, NAME_VARIABLES};
 
 /// What stands for a computed name.
 const NAME: &str = "_";
@@ -24,6 +24,12 @@ pub fn is_below_new_folder(path: &str) -> bool {
     words.split_whitespace().all(|word| is_temporary(word.trim_matches(['"', '\''])))
         && !path.contains("..")
         && (rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether the content of a file or an address states the path: `$(cat list)`.
+pub fn is_stated_by_content(path: &str) -> bool {
+    let program = substitution(path).and_then(|(source, _)| source.split_whitespace().next());
+    program.is_some_and(|program| CONTENT_SOURCES.contains(&program))
 }
 
 /// The path below the folder, if it is relative.
