@@ -13,6 +13,7 @@ fn no_tool_or_shell_command_can_write_the_agents_own_limits() {
     let cooldown = workspace.path("state/cooldown.json");
     let ledger = workspace.path("state/claudeops.db");
     let before = std::fs::read_to_string(&settings).unwrap();
+    std::os::unix::fs::symlink("../state", workspace.path("project/innocent")).unwrap();
     let state = workspace.state().display().to_string();
     let read = |path: &std::path::Path| tool("Read", &json!({"file_path": path}));
     let write = |path: &std::path::Path| tool("Write", &json!({"file_path": path, "content": "{}"}));
@@ -32,7 +33,7 @@ fn no_tool_or_shell_command_can_write_the_agents_own_limits() {
             "echo '{}' | tee \"$CLAUDEOPS_STATE_DIR/cooldown.json\"",
             "sqlite3 \"$CLAUDEOPS_STATE_DIR/claudeops.db\" 'DELETE FROM cooldown_actions WHERE 1'",
             "rm -f ../state/claudeops.db-wal",
-            "ln -s ../state innocent; true",
+            "ln -s ../state other; true",
             "echo '{}' > innocent/cooldown.json",
             "sqlite3 \"$CLAUDEOPS_STATE_DIR/claudeops.db\" 'SELECT count(*) FROM cooldown_actions'",
             "echo done > report.md",
@@ -45,13 +46,11 @@ fn no_tool_or_shell_command_can_write_the_agents_own_limits() {
         results[refused].assert_refused("Protected: `");
     }
     results[3].assert_ran();
-    for refused in (7..14).chain([15]) {
+    for refused in 7..16 {
         results[refused].assert_refused("Protected: `");
     }
     results[16].assert_refused("Secret: `");
-    for ran in [14, 17] {
-        results[ran].assert_ran();
-    }
+    results[17].assert_ran();
     assert_eq!(std::fs::read_to_string(&settings).unwrap(), before);
     assert!(!finished.path("project/.claude/settings.local.json").exists());
     assert_eq!(finished.read("project/report.md"), "done\n");
