@@ -46,8 +46,8 @@ fn no_tool_or_shell_command_can_write_the_agents_own_limits() {
         results[refused].assert_refused("Protected: `");
     }
     results[3].assert_ran();
-    for refused in 7..16 {
-        results[refused].assert_refused("Protected: `");
+    for result in &results[7..16] {
+        result.assert_refused("Protected: `");
     }
     results[16].assert_refused("Secret: `");
     results[17].assert_ran();
