@@ -63,7 +63,7 @@ fn named(text: &str) -> Option<String> {
         let part = rest.get(at..)?;
         let is_in_folder = out.ends_with('/');
         rest = match substitution(part) {
-            Some((source, after)) if is_name(source, is_in_folder) => after,
+            Some((source, after)) if is_name(source, is_in_folder, after) => after,
             Some(_) => return None,
             None => variable(part)?,
         };
@@ -110,15 +110,26 @@ fn first_stage(source: &str) -> Option<&str> {
     }
     let mut stages = source.split('|');
     let first = stages.next()?;
-    let filters =
-        |stage: &str| stage.split_whitespace().next().is_some_and(|name| NAME_FILTERS.contains(&name));
-    stages.all(filters).then_some(first)
+    stages.all(only_leaves_out).then_some(first)
+}
+
+/// Whether a filter reads no file and prints whole lines of what it gets.
+fn only_leaves_out(stage: &str) -> bool {
+    let words: Vec<&str> = stage.split_whitespace().collect();
+    let Some((program, words)) = words.split_first() else { return false };
+    let Some((_, letters)) = NAME_FILTERS.iter().find(|(name, _)| name == program) else { return false };
+    let option = |word: &str| word.strip_prefix('-').map(|rest| rest.chars().all(|c| letters.contains(c)));
+    let is_count = |at: usize| at.checked_sub(1).and_then(|before| words.get(before)) == Some(&"-n");
+    let operands = words.iter().enumerate().filter(|(at, word)| !word.starts_with('-') && !is_count(*at));
+    operands.count() == usize::from(*program == "grep")
+        && words.iter().all(|word| option(word) != Some(false))
 }
 
 /// Whether a command is `find` that prints what it finds.
 fn finds(command: &str) -> bool {
     let mut words = command.split_whitespace();
     words.next() == Some("find")
+        && !command.contains('$')
         && words
             .filter(|word| word.starts_with('-') && !is_number(word))
             .all(|word| FINDING_CONDITIONS.contains(&word))
@@ -129,15 +140,17 @@ fn is_number(word: &str) -> bool {
     word.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Whether a command prints a name: without `/`, or in a folder a path that does not lead out of it.
-fn is_name(source: &str, is_in_folder: bool) -> bool {
+/// Whether a command prints a name: without `/`, or in a folder a path that does not lead out of it. `after` is the rest of the path.
+fn is_name(source: &str, is_in_folder: bool, after: &str) -> bool {
     let Some(first) = first_stage(source).filter(|_| !source.contains("..")) else { return false };
     let program = first.split_whitespace().next().unwrap_or_default();
+    let is_known = !source.contains('$');
     match program {
-        "ls" => is_in_folder,
+        "ls" => is_in_folder && is_known,
         "find" => is_in_folder && finds(first),
-        "basename" => true,
-        program => NAME_SOURCES.contains(&program) && !source.contains(['/', '$']),
+        // The last name of a path that is not known may be `..`.
+        "basename" => is_known || !after.contains('/'),
+        program => NAME_SOURCES.contains(&program) && is_known && !source.contains('/'),
     }
 }
 

@@ -207,6 +207,11 @@ impl Judged<'_> {
     fn overwritten(&self, add: &mut impl FnMut(Reason)) -> bool {
         let Self { command, catalogue, machine, .. } = *self;
         let texts = command.texts();
+        // Names of databases have an ending, or stand in a folder; a plain `ls` states neither.
+        let is_path = |text: &str| text.contains(['.', '/']);
+        if command.redirections.is_empty() && !texts.iter().skip(1).any(|text| is_path(text)) {
+            return false;
+        }
         let usage = catalogue.usage(&texts, &|_| false);
         let checks = usage.as_ref().and_then(|usage| usage.form.effect).and_then(|terms| terms.check);
         let is_quiet = usage.as_ref().is_some_and(|usage| consequence::is_quiet(command, usage, catalogue));
