@@ -79,6 +79,18 @@ fn call_that_a_hook_has_allowed_counts_once() {
 }
 
 #[test]
+fn a_gate_that_is_ended_as_soon_as_its_socket_exists_exits_with_zero() {
+    let (mut gated, _engine) = Gated::before_fake(2, &[]);
+    gated.end();
+    for _ in 0..40 {
+        let _ = std::fs::remove_file(gated.socket());
+        gated.begin();
+        while !gated.socket().exists() {}
+        assert_eq!(gated.end(), Some(0));
+    }
+}
+
+#[test]
 fn stop_and_start_of_a_call_count_once() {
     let (gated, _engine) = Gated::before_fake(2, &[]);
     passes(&gated.sandbox.before("t1", "docker restart media_database"));

@@ -231,6 +231,16 @@ impl Gated {
     }
 
     pub fn start(&mut self) {
+        self.begin();
+        let began = Instant::now();
+        while UnixStream::connect(self.socket()).is_err() {
+            assert!(began.elapsed() < Duration::from_secs(20), "the gate does not listen");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Starts the gate, and does not wait for its socket.
+    pub fn begin(&mut self) {
         let listen = format!("unix:{}", self.socket().display());
         let mut command = self.sandbox.command(&["gate", "engine", "--listen", &listen]);
         command.args(&self.options);
@@ -241,11 +251,6 @@ impl Gated {
             command = through(&outer, &command);
         }
         self.process = Some(command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap());
-        let began = Instant::now();
-        while UnixStream::connect(self.socket()).is_err() {
-            assert!(began.elapsed() < Duration::from_secs(20), "the gate does not listen");
-            std::thread::sleep(Duration::from_millis(2));
-        }
     }
 
     pub fn pid(&self) -> u32 {

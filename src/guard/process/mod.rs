@@ -64,6 +64,7 @@ pub async fn run(environment: Environment, listeners: Listeners, tell: &dyn Fn(&
     if state_dir.is_dir() {
         rotation::note(state_dir, &own_files::answering_keys(&environment))?;
     }
+    let signalled = until_signal()?;
     let (end, stop) = watch::channel(false);
     let mut tasks = tokio::task::JoinSet::new();
     // The socket comes last: hooks find either no guard, or one that is complete.
@@ -91,7 +92,7 @@ pub async fn run(environment: Environment, listeners: Listeners, tell: &dyn Fn(&
     }
     tasks.spawn(upkeep(environment, stop));
     let ended = tokio::select! {
-        signalled = until_signal() => signalled.map(|()| None)?,
+        () = signalled => None,
         ended = tasks.join_next() => ended,
     };
     let _ = end.send(true);
@@ -125,15 +126,17 @@ async fn upkeep(environment: Arc<Environment>, mut stop: watch::Receiver<bool>) 
     }
 }
 
-/// Waits for SIGTERM or SIGINT.
-pub async fn until_signal() -> io::Result<()> {
+/// What ends with the first SIGTERM or SIGINT that comes after this call. Call it before the first listener exists: clients
+/// that wait for a socket may end the process at once.
+pub fn until_signal() -> io::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
-    Ok(())
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
 }
 
 async fn listen(address: SocketAddr, option: &str) -> io::Result<TcpListener> {

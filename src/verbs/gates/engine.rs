@@ -87,6 +87,7 @@ pub fn run(args: &EngineArgs) -> Result<u8, Failure> {
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
+        let signalled = until_signal()?;
         let gate = Gate::open(environment, settings).await?;
         print("engine gate: ready\n");
         let (end, stop) = watch::channel(false);
@@ -94,7 +95,7 @@ pub fn run(args: &EngineArgs) -> Result<u8, Failure> {
         let mut served = std::pin::pin!(served);
         tokio::select! {
             result = served.as_mut() => return result,
-            signalled = until_signal() => signalled?,
+            () = signalled => {}
         }
         let _ = end.send(true);
         served.await

@@ -53,13 +53,14 @@ pub fn run(args: &KubernetesArgs) -> Result<u8, Failure> {
     let user = args.user.unwrap_or_else(|| getuid().as_raw());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
+        let signalled = until_signal()?;
         let listener = TcpListener::bind(args.listen).await.map_err(|error| {
             Failure::new(format!("--listen {} cannot be used ({error}); choose another address", args.listen))
         })?;
         print(&format!("listening on {}\n", listener.local_addr()?));
         let (end, stop) = watch::channel(false);
         tokio::spawn(async move {
-            let _ = until_signal().await;
+            signalled.await;
             let _ = end.send(true);
         });
         serve(listener, config, user, Environment::of_process(), stop).await?;

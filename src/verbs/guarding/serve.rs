@@ -1,6 +1,6 @@
 //! `opsctl serve`: runs the guard as a process of its own.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -67,7 +67,7 @@ pub fn run(args: &ServeArgs) -> Result<u8, Failure> {
         Ok(()) => Ok(OK),
         Err(error) if error.kind() == ErrorKind::InvalidInput && std::process::id() == FIRST_PROCESS => {
             complain(format_args!("{error}; then create the container again"));
-            runtime.block_on(serve::until_signal())?;
+            runtime.block_on(async { io::Result::Ok(serve::until_signal()?.await) })?;
             Ok(FAILED)
         }
         Err(error) => Err(error.into()),
