@@ -20,7 +20,7 @@ pub fn with<T>(header: &PolicyHeader, request: &Request, ask: impl FnOnce(Screen
         tier: request.tier.or(header.tier),
         mode: request.mode,
         dry_run: request.dry_run,
-        machine: &Machine::of(&request.agent),
+        machine: &Machine::of(&request.agent).as_host(request.is_host),
         disk: &|| disk(request),
         locations: &|| own_files::locations(request),
         scratch: &|| scratch(request),

@@ -22,6 +22,8 @@ pub struct Environment {
     pub hosts: Option<PathBuf>,
     /// Whether the compiled policy below `project_dir` is ignored, so that the inventory itself is in force.
     pub ignore_compiled: bool,
+    /// Whether this machine is a host that sessions reach, and not the one of the agent.
+    pub is_host: bool,
     /// `CLAUDEOPS_STATE_DIR`: the folder of `cooldown.json`; by default `/state` of a container, else that of the XDG Base
     /// Directory Specification, `~/.local/state/opsctl`.
     pub state_dir: PathBuf,
@@ -137,6 +139,7 @@ impl Environment {
         Self {
             hosts: path("CLAUDEOPS_HOSTS"),
             ignore_compiled: false,
+            is_host: false,
             ledger: Location::new(
                 match text("CLAUDEOPS_DB_URL") {
                     Some(url) => Place::Server(ServerAddress::new(url, path("CLAUDEOPS_DB_PASSWORD_FILE"))),

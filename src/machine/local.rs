@@ -18,12 +18,19 @@ pub struct Machine<'a> {
     agent: &'a AgentSide,
     /// The number of directory entries that may still be visited.
     left: Cell<usize>,
+    is_host: bool,
 }
 
 impl<'a> Machine<'a> {
     /// The machine of which nothing has been visited yet.
     pub const fn of(agent: &'a AgentSide) -> Self {
-        Self { agent, left: Cell::new(MOST_FILES) }
+        Self { agent, left: Cell::new(MOST_FILES), is_host: false }
+    }
+
+    /// The machine as a host itself, if it is one.
+    #[must_use]
+    pub fn as_host(self, is_host: bool) -> Self {
+        Self { is_host, ..self }
     }
 
     /// The files below a folder of this machine.
@@ -86,6 +93,10 @@ impl LocalMachine for Machine<'_> {
     fn below(&self, folder: &str, deep: bool) -> Option<Vec<String>> {
         let lookup = || Lookup::Below { folder: folder.to_owned(), deep };
         self.agent.find(lookup, || Some(self.files_below(folder, deep)))
+    }
+
+    fn is_host(&self) -> bool {
+        self.is_host
     }
 
     fn is_folder(&self, path: &str) -> bool {

@@ -182,10 +182,11 @@ impl PolicyTest {
     }
 }
 
-/// Runs tests against an inventory, at this time. Nothing of this machine's ledger or environment counts.
+/// Runs tests against an inventory, at this time, as on the agent's machine or as on a host itself. Nothing of this machine's ledger or environment counts.
 pub fn run(
     tests: &PolicyTests,
     hosts: &Path,
+    is_host: bool,
     now: DateTime<Utc>,
 ) -> Result<Vec<TestResult>, Box<dyn std::error::Error + Send + Sync>> {
     let folder = tempfile::tempdir()?;
@@ -200,6 +201,7 @@ pub fn run(
         let environment = Environment {
             hosts: Some(hosts.to_owned()),
             ignore_compiled: true,
+            is_host,
             tier: test.tier.and_then(Tier::from_number),
             mode: test.mode.as_deref().and_then(Mode::named),
             ledger: (&state_dir.join("claudeops.db")).into(),

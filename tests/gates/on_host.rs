@@ -259,6 +259,24 @@ fn judges_files_of_scp_and_sftp_by_path_and_direction() {
 }
 
 #[test]
+fn closes_the_folders_of_the_system_to_writes() {
+    lan(|lan| {
+        host(lan, "--tier 2");
+        for command in [
+            "echo x > /run/udev/rules.d/x.rules",
+            "mkdir -p /usr/lib/x",
+            "cp /srv/open/p /var/lib/dpkg/x",
+            "f=$(cat /srv/open/p); echo x > $f",
+        ] {
+            let output = ssh(lan, command);
+            assert_eq!(output.status.code(), Some(126), "{command}: {}", text(&output.stderr));
+        }
+        refused(&ssh(lan, "git -C /srv/open commit -m x"), "rule other");
+        printed(&ssh(lan, "echo x > /srv/open/n && cat /srv/open/n"), "x\n");
+    });
+}
+
+#[test]
 fn judges_rsync_and_git_by_path_and_direction() {
     lan(|lan| {
         host(lan, "--tier 2");

@@ -31,8 +31,11 @@ fn class_rows() -> String {
         *counts.entry(class).or_default() += count;
     }
     let row = |class: Class| {
-        let default =
-            if class == Class::Plain { "denied | allowed | allowed" } else { "denied | denied | denied" };
+        let default = match (class.is_denied(false), class.is_denied(true)) {
+            (true, _) => "denied | denied | denied",
+            (_, true) => "denied | allowed here | allowed here",
+            _ => "denied | allowed | allowed",
+        };
         let count = counts.get(&class).copied().unwrap_or_default();
         format!("| `{}` | {} | {count} | {default} |\n", class.as_str(), class.about())
     };

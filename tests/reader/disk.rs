@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use crate::map_disk::MapDisk;
 use opsctl_policy::effects::{Scratch, parts, strongest};
+use opsctl_policy::model::rights::rules::Rules;
 use opsctl_policy::paths::word_paths::UnknownMachine;
 use opsctl_reader::actions::{CommandReading, read_command_on};
 use opsctl_reader::catalogue::Catalogue;
@@ -23,7 +24,7 @@ fn read(command: &str, disk: &Rc<MapDisk>) -> CommandReading {
 }
 
 fn effect(reading: &CommandReading) -> Effect {
-    strongest(&parts(&reading.script, &Scratch::default(), &[], &UnknownMachine))
+    strongest(&parts(&reading.script, &Scratch::default(), &Rules::default(), &UnknownMachine))
 }
 
 fn targets(reading: &CommandReading) -> Vec<String> {

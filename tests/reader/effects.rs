@@ -10,6 +10,7 @@ use std::path::Path;
 
 use crate::corpus;
 use opsctl_policy::effects::{PartEffect, Scratch, parts, strongest};
+use opsctl_policy::model::rights::rules::Rules;
 use opsctl_policy::paths::word_paths::UnknownMachine;
 use opsctl_reader::actions::read_command;
 use opsctl_reader::terms::effect::Effect;
@@ -52,7 +53,7 @@ fn rows() -> BTreeMap<String, Vec<Row>> {
 
 fn proved(command: &str) -> (Effect, Vec<PartEffect>) {
     let reading = read_command(command, Some(Path::new("/app")));
-    let parts = parts(&reading.script, &Scratch::default(), &[], &UnknownMachine);
+    let parts = parts(&reading.script, &Scratch::default(), &Rules::default(), &UnknownMachine);
     (strongest(&parts), parts)
 }
 

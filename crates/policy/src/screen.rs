@@ -124,7 +124,7 @@ impl Screen<'_> {
 
     fn effects(&self, script: &Script) -> Vec<PartEffect> {
         self.machine.begin();
-        effects::parts(script, &(self.scratch)(), &self.header.rules.secret, self.machine)
+        effects::parts(script, &(self.scratch)(), &self.header.rules, self.machine)
     }
 
     fn effect_objections(&self, parts: &[PartEffect]) -> Vec<Reason> {

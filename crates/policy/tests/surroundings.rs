@@ -5,6 +5,7 @@
 use std::thread;
 
 use opsctl_policy::effects::{Scratch, parts, strongest};
+use opsctl_policy::model::rights::rules::Rules;
 use opsctl_policy::paths::word_paths::UnknownMachine;
 use opsctl_reader::catalogue::Catalogue;
 use opsctl_reader::catalogue::program::Program;
@@ -33,7 +34,7 @@ const VARIABLES: [&str; 4] = ["XX_COMMAND=/tmp/x", "XX_CONFIG=/tmp/x", "XX_LOG=/
 
 fn effect(command: &str) -> Effect {
     let script = shell::read(command, Some("/app"));
-    strongest(&parts(&script, &Scratch::default(), &[], &UnknownMachine))
+    strongest(&parts(&script, &Scratch::default(), &Rules::default(), &UnknownMachine))
 }
 
 /// The names of the programs, with their verbs, each in one way of writing it.

@@ -123,7 +123,7 @@ fn served() -> Result<u8, String> {
 
 /// The request of this process.
 fn request() -> Request {
-    let environment = Environment { ignore_compiled: true, ..Environment::of_process() };
+    let environment = Environment { ignore_compiled: true, is_host: true, ..Environment::of_process() };
     Request::here(environment, Utc::now())
 }
 

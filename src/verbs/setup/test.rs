@@ -64,6 +64,15 @@ pub const FACTS: &[Facts] = &[Facts::operator("test").writes(&["--init"])];
 
 /// Runs the verb.
 pub fn run(args: &TestArgs) -> Result<u8, Failure> {
+    run_as(args, false)
+}
+
+/// Runs the tests beside the policy of a host, as on this host itself.
+pub fn of_policy(hosts: &Path) -> Result<u8, Failure> {
+    run_as(&TestArgs { file: None, hosts: Some(hosts.to_owned()), format: Format::Tap, init: None }, true)
+}
+
+fn run_as(args: &TestArgs, is_host: bool) -> Result<u8, Failure> {
     let environment = environment_in_force();
     let hosts = args.hosts.clone().or_else(|| hosts_file(&environment));
     let hosts =
@@ -82,7 +91,7 @@ pub fn run(args: &TestArgs) -> Result<u8, Failure> {
     }
     let text =
         plain_file::text(&file).map_err(|error| Failure::new(format!("{}: {error}", file.display())))?;
-    let results = results(&text, &file, &hosts)?;
+    let results = results(&text, &file, &hosts, is_host)?;
     let template = match args.format {
         Format::Tap => TAP,
         Format::Junit => JUNIT,
@@ -97,19 +106,14 @@ pub fn run(args: &TestArgs) -> Result<u8, Failure> {
     Ok(if failed == 0 { OK } else { FAILED })
 }
 
-/// Runs the tests beside a policy.
-pub fn of_policy(hosts: &Path) -> Result<u8, Failure> {
-    run(&TestArgs { file: None, hosts: Some(hosts.to_owned()), format: Format::Tap, init: None })
-}
-
-fn results(text: &str, file: &Path, hosts: &Path) -> Result<Vec<TestResult>, Failure> {
+fn results(text: &str, file: &Path, hosts: &Path, is_host: bool) -> Result<Vec<TestResult>, Failure> {
     let options = serde_saphyr::options! { with_snippet: false };
     let tests: PolicyTests = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let Mistake { location, what, .. } = error.into();
         let line = location.map(|location| format!(", line {}", location.line)).unwrap_or_default();
         Failure::new(format!("{}{line}: {what}", file.display()))
     })?;
-    policy_tests::run(&tests, hosts, Utc::now())
+    policy_tests::run(&tests, hosts, is_host, Utc::now())
         .map_err(|error| Failure::new(format!("{}: {error}", file.display())))
 }
 
@@ -131,7 +135,7 @@ fn init(file: &Path, hosts: &Path, decisions: &[Decision]) -> Result<u8, Failure
     for decision in &candidates {
         let yaml = as_yaml(decision);
         // A working directory, or a file of that time, is not known.
-        let agrees = results(&format!("tests:\n{yaml}"), file, hosts)?
+        let agrees = results(&format!("tests:\n{yaml}"), file, hosts, false)?
             .iter()
             .all(|result| result.differences.is_empty());
         if agrees {

@@ -6,6 +6,7 @@ use crate::error::{Checked, Mistake, Mistakes, suggestion};
 use crate::yaml::forms::{Entries, entries};
 use opsctl_policy::effects;
 use opsctl_policy::effects::Scratch;
+use opsctl_policy::model::rights::rules::Rules;
 use opsctl_policy::paths::word_paths::UnknownMachine;
 use opsctl_policy::rules::never::defaults;
 use opsctl_policy::rules::pattern::Pattern;
@@ -121,7 +122,7 @@ fn check_examples(name: &Spanned<String>, program: &Program, catalogue: Catalogu
 fn holds(example: &str, acts: bool, catalogue: Catalogue) -> bool {
     let reading = read_command_with(example, None, catalogue);
     if !acts {
-        let parts = effects::parts(&reading.script, &Scratch::default(), &[], &UnknownMachine);
+        let parts = effects::parts(&reading.script, &Scratch::default(), &Rules::default(), &UnknownMachine);
         return effects::strongest(&parts) == Effect::Reads;
     }
     let mut runs = false;

@@ -1,18 +1,20 @@
 //! The class of what a command changes, for the rules that always deny.
 
-use super::lines;
-use super::options::{ANY_OPTION, asks_for_help, listed_options, own_words, takes_back};
-use opsctl_reader::actions::{CommandActions, command_actions, request_class};
+use super::options::{ANY_OPTION, asks_for_help, fits, listed_options, own_words, takes_back};
+use super::{http, key_value, lines, scripts};
+use crate::paths::archive::{self, Operation};
+use opsctl_reader::actions::{CommandActions, command_actions, is_undescribed_request, request_class};
 use opsctl_reader::catalogue::Catalogue;
 use opsctl_reader::catalogue::lookup::Usage;
-use opsctl_reader::catalogue::options::{Item, Scanner};
-use opsctl_reader::catalogue::program::{EffectTerms, Stated};
-use opsctl_reader::shell::Command;
+use opsctl_reader::catalogue::options::{Item, Name, Scanner};
+use opsctl_reader::catalogue::program::{Check, EffectTerms, FileHow, Stated};
+use opsctl_reader::shell::{Command, Word};
 use opsctl_reader::terms::class::Class;
+use opsctl_reader::terms::effect::Effect;
 
 /// The class of what a command changes, and the command up to what decides it; `None` for a command that changes nothing, or
-/// nothing that has a class of its own.
-pub fn of_command(command: &Command, catalogue: Catalogue) -> Option<(Class, String)> {
+/// nothing that has a class which is denied; `elsewhere` if it runs on a host or in a container.
+pub fn of_command(command: &Command, elsewhere: bool, catalogue: Catalogue) -> Option<(Class, String)> {
     let texts = command.texts();
     if let Some(class) = lines::router_class(command) {
         return Some((class, texts.iter().take(2).copied().collect::<Vec<_>>().join(" ")));
@@ -21,25 +23,90 @@ pub fn of_command(command: &Command, catalogue: Catalogue) -> Option<(Class, Str
     if !program.classed && !program.acts || lines::router_os(command).is_some() {
         return None;
     }
-    if let Some(class) = request_class(command, catalogue).filter(|class| *class != Class::Plain) {
+    if let Some(class) = request_class(command, catalogue).filter(|class| class.is_denied(elsewhere)) {
         return Some((class, texts.first().map_or_else(String::new, |name| (*name).to_owned())));
     }
     let usage = catalogue.usage(&texts, &|_| false).filter(|usage| usage.program.classed)?;
     let terms = usage.form.effect?;
     let stated = match terms.stated {
-        Stated::Changes(class) if class != Class::Plain => Some((class, usage.written(&texts))),
-        Stated::Reads if !usage.has(&texts, &terms.reads_with.iter().copied().collect::<Vec<_>>()) => {
-            terms.otherwise.map(|class| (class, usage.written(&texts)))
+        Stated::Changes(class) if class.is_denied(elsewhere) => Some((class, usage.written(&texts))),
+        Stated::Reads => {
+            let own = usage.form.runs.is_none().then_some(Class::Other);
+            let reads_with: Vec<&str> = terms.reads_with.iter().copied().collect();
+            let lacks = !reads_with.is_empty() && !usage.has(&texts, &reads_with);
+            let allowed = terms.classes.iter().filter(|(class, _)| !class.is_denied(elsewhere));
+            let by_allowed = allowed.flat_map(|(_, options)| options.iter().copied()).collect::<Vec<_>>();
+            let is_stated = !by_allowed.is_empty() && usage.has(&texts, &by_allowed);
+            let changes = lacks || has_unlisted_word(command, &usage, &terms);
+            let class = terms.otherwise.or(own).filter(|_| changes && !is_stated);
+            class.filter(|class| class.is_denied(elsewhere)).map(|class| (class, usage.written(&texts)))
         }
         _ => None,
     };
-    let found = by_option(&usage, &terms, &texts);
+    let found = by_option(&usage, &terms, &texts, elsewhere);
     match command_actions(command, catalogue) {
         _ if is_quiet(command, &usage, catalogue) => None,
         // What it does is counted as an action.
         CommandActions::Acts(_) => found,
-        _ => found.or(stated),
+        _ => found.or(stated).or_else(|| {
+            let is_repair = checked_repair(command, elsewhere, &usage, &terms, &texts, catalogue);
+            (!is_repair).then(|| (Class::Other, usage.written(&texts)))
+        }),
     }
+}
+
+/// Whether the statements, keys or requests of a command only read, or change what a repair changes.
+fn checked_repair(
+    command: &Command,
+    elsewhere: bool,
+    usage: &Usage,
+    terms: &EffectTerms,
+    texts: &[&str],
+    catalogue: Catalogue,
+) -> bool {
+    if elsewhere && usage.files().how == Some(FileHow::Clone) {
+        return false;
+    }
+    let Some(check) = terms.check.filter(|_| terms.stated == Stated::Reads) else { return true };
+    match check {
+        Check::Sql | Check::SqlWords | Check::Mongo => {
+            scripts::effect(check, command, usage, terms, texts, &|_| true).0 != Effect::Changes
+                || scripts::repairs(check, command, usage, terms, texts)
+        }
+        Check::KeyValue => {
+            key_value::effect(command, usage, texts).0 != Effect::Changes || key_value::repairs(usage, texts)
+        }
+        Check::HttpRequest => {
+            http::effect(command, usage, texts).0 != Effect::Changes
+                || request_class(command, catalogue).is_some()
+                || !(elsewhere || is_undescribed_request(command, catalogue))
+        }
+        // What an archive holds is not seen, links that lead to other folders among it.
+        Check::ArchiveMode => {
+            !elsewhere || archive::operation(usage, &usage.operands(texts)) != Operation::Unpacks
+        }
+        _ => true,
+    }
+}
+
+/// Whether a command that reads has a word with which it is not known to read, or one too many.
+fn has_unlisted_word(command: &Command, usage: &Usage, terms: &EffectTerms) -> bool {
+    let texts = &command.texts();
+    let value = usage.value();
+    let listed = listed_options(usage, terms, &value);
+    let (mut words, mut any_words, mut fits_all) = (0, false, true);
+    for item in Scanner::new(texts, usage.rest, &value).with_flags(&listed) {
+        match item {
+            Item::Option(name, _) => any_words |= name.is_any(&terms.any_words_with),
+            Item::Positional(index) => {
+                words += 1;
+                let known = command.words.get(index).and_then(Word::known);
+                fits_all &= known.is_none_or(|text| fits(text, &terms.words));
+            }
+            Item::Dashes(_) => {}
+        }
+    }
+    !fits_all || !any_words && terms.most_words.is_some_and(|most| words > most)
 }
 
 /// The options of a dry run that stand in a command that is none: a later option takes them back, or they are the value of
@@ -60,8 +127,8 @@ pub fn is_quiet(command: &Command, usage: &Usage, catalogue: Catalogue) -> bool 
 }
 
 /// The class of the first option with which the form changes something that has a class of its own.
-fn by_option(usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Option<(Class, String)> {
-    let mut classes = terms.classes.iter().filter(|(class, _)| *class != Class::Plain);
+fn by_option(usage: &Usage, terms: &EffectTerms, texts: &[&str], elsewhere: bool) -> Option<(Class, String)> {
+    let mut classes = terms.classes.iter().filter(|(class, _)| class.is_denied(elsewhere));
     let value = usage.value();
     let listed = listed_options(usage, terms, &value);
     let given = |options: &[&str]| {
@@ -82,7 +149,16 @@ fn by_option(usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Option<(Clas
             _ => false,
         })
     };
-    let (class, options) = classes.find(|(_, options)| given(options))?;
+    // Many programs take the options of a verb before it, too.
+    let before = texts.get(..usage.rest).unwrap_or_default();
+    let own = usage.program.value.unwrap_or_default();
+    let is_own = |name: &Name<'_>| usage.form.value.is_some() && name.is_any(&own) && !name.is_any(&value);
+    let given_before = |options: &[&str]| {
+        let listed: Vec<&str> = options.iter().copied().filter(|option| *option != ANY_OPTION).collect();
+        let mut items = Scanner::new(before, usage.start, &own).with_flags(&listed);
+        items.any(|item| matches!(item, Item::Option(name, _) if !is_own(&name) && name.is_any(&listed)))
+    };
+    let (class, options) = classes.find(|(_, options)| given(options) || given_before(options))?;
     let options: Vec<&str> = options.iter().copied().collect();
     let written = texts.iter().find(|text| options.contains(text));
     let written = written.map(|option| format!(" {option}")).unwrap_or_default();

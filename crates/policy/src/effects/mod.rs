@@ -20,7 +20,9 @@ mod scripts;
 mod socket;
 mod surroundings;
 
-use crate::model::rights::rules::PathRule;
+use std::cell::OnceCell;
+
+use crate::model::rights::rules::Rules;
 use crate::paths::glob::matches;
 use crate::paths::word_paths::LocalMachine;
 use crate::targets::hosts;
@@ -33,14 +35,15 @@ use prover::Prover;
 pub use reason::Why;
 pub use scratch::is_scratch;
 
-/// The effect of each command of a script, in the order of the text. `secret` are the rules of `policy.secret`.
+/// The effect of each command of a script, in the order of the text.
 pub fn parts(
     script: &Script,
     scratch: &Scratch,
-    secret: &[PathRule],
+    rules: &Rules,
     machine: &dyn LocalMachine,
 ) -> Vec<PartEffect> {
-    let prover = Prover { catalogue: script.catalogue, scratch, secret, machine, cwd: script.cwd.as_deref() };
+    let (cwd, protect) = (script.cwd.as_deref(), OnceCell::new());
+    let prover = Prover { catalogue: script.catalogue, scratch, rules, protect, machine, cwd };
     let mut parts = Vec::new();
     let of = |command: &Command, runs: bool| {
         let (effect, why) = prover.command(command, runs);
@@ -102,7 +105,9 @@ mod tests {
     fn effects_are_those_of_the_rows() {
         Cases::of("effects").check("the_effect_of_a_command_follows_from_all_of_it", |[command]| {
             let script = opsctl_reader::shell::read(command, Some("/app"));
-            strongest(&parts(&script, &Scratch::default(), &[], &UnknownMachine)).as_str().to_owned()
+            strongest(&parts(&script, &Scratch::default(), &Rules::default(), &UnknownMachine))
+                .as_str()
+                .to_owned()
         });
     }
 }

@@ -77,6 +77,19 @@ pub fn effect(
     }
 }
 
+/// Whether the scripts of a command that changes a database do what a repair does.
+pub fn repairs(check: Check, command: &Command, usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> bool {
+    let mut scripts: Vec<Word> = command.words_at(&sources(check, usage, terms, texts).scripts).collect();
+    if scripts.is_empty() {
+        scripts.extend(command.stdin.clone());
+    }
+    scripts.iter().all(|script| match (check, script.known()) {
+        (Check::Mongo, Some(code)) => mongo::repairs(code),
+        (_, Some(script)) => sql::repairs(script),
+        (_, None) => with_names(&script.text).is_some_and(|script| sql::repairs(&script)),
+    })
+}
+
 /// Whether the query of a command prints only what its tables hold: its own text composes nothing.
 fn lists_names(command: &str) -> bool {
     let quoted = command.find(['\'', '"']).and_then(|at| {

@@ -13,6 +13,8 @@ pub enum Touch {
     Write,
     /// It and everything below it is written, moved, removed, or changed in its rights.
     WriteAll,
+    /// A container gets it and everything below it, or its rights change.
+    Shared,
     /// It is written, moved, removed, or changed in its rights, if a search finds it: `FOLDER/NAME`, where the name may be a glob,
     /// in the folder or anywhere below it.
     WriteFound {
@@ -36,7 +38,7 @@ impl Touch {
 
     /// Whether it changes the file.
     pub const fn writes(self) -> bool {
-        matches!(self, Self::Write | Self::WriteAll | Self::WriteFound { certain: true })
+        matches!(self, Self::Write | Self::WriteAll | Self::Shared | Self::WriteFound { certain: true })
     }
 }
 

@@ -77,18 +77,21 @@ fn listed(
     let roots = &roots(locations, machine);
     let places = places(locations, machine);
     let advice_of = |key: &str| ADVICE.iter().find(|(one, _)| *one == key).map_or("", |(_, text)| *text);
+    let on_hosts = if machine.is_host() { Where::Any } else { Where::Remote };
+    let scope_of = |scope| if scope == Where::Remote { on_hosts } else { scope };
     let defaults = rows.iter().flat_map(|(glob, machines, advice)| {
         let scope = match *machines {
             "any" => Where::Any,
-            "hosts" => Where::Remote,
+            "hosts" => on_hosts,
             _ => Where::Local,
         };
         let globs = placed(glob, &places).into_iter();
         let found = globs.flat_map(move |glob| guarded(&glob, scope, advice_of(advice), locations, roots));
         found.map(move |guarded| Guarded { spares_containers: machines.starts_with("host"), ..guarded })
     });
-    let own =
-        own.iter().flat_map(|rule| guarded(&rule.glob, rule.scope, advice_of(advice), locations, roots));
+    let own = own
+        .iter()
+        .flat_map(|rule| guarded(&rule.glob, scope_of(rule.scope), advice_of(advice), locations, roots));
     defaults.chain(own).collect()
 }
 

@@ -19,7 +19,7 @@ mod transfer;
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
-use crate::lists::SAME_MACHINE;
+use crate::lists::{APPLICATION_FOLDERS, SAME_MACHINE};
 use crate::model::records::verdict::Reason;
 use crate::model::rights::rules::{PathRule, Rules};
 use crate::paths::computed::{is_below_new_folder, is_stated_by_content};
@@ -294,11 +294,19 @@ impl<'a> Lists<'a> {
             );
             return Some(Reason::of("secret", text));
         }
-        // What `mktemp` has made is new.
-        if is_below_new_folder(&access.path) {
+        // What `mktemp` has made is new, and `-` is the standard output.
+        if is_below_new_folder(&access.path) || access.path == "-" {
             return None;
         }
         let found = guarding(self.protect(), access, &meant, remote)?;
+        let is_application =
+            |path: &String| APPLICATION_FOLDERS.iter().any(|folder| glob::matches(folder, path));
+        let is_shared = access.touch == Touch::Shared
+            && !meant.paths.is_empty()
+            && meant.paths.iter().all(is_application);
+        if found.is_closing() && is_shared {
+            return None;
+        }
         if found.spares_containers && is_in_container(command, &access.path, self.catalogue) {
             return None;
         }
@@ -309,6 +317,12 @@ impl<'a> Lists<'a> {
         );
         Some(Reason::of("protect", text))
     }
+}
+
+/// Whether a session may write this file of a host.
+pub fn is_open_on_hosts(path: &str, own: &[PathRule], machine: &dyn LocalMachine) -> bool {
+    let list = guarded::protect(&Locations::default(), own, machine);
+    guarded::decisive(&list, path, true).is_none()
 }
 
 /// Whether a command runs in a container or a guest, where a path is another one than on its machine. A path through
@@ -391,7 +405,7 @@ fn guarding<'g>(
             })
         })
     };
-    if matches!(access.touch, Touch::WriteAll | Touch::ReadAll)
+    if matches!(access.touch, Touch::WriteAll | Touch::Shared | Touch::ReadAll)
         && let Some(found) = below()
     {
         return Some(found);

@@ -188,10 +188,9 @@ fn working_tree(command: &Command, usage: &Usage, given: &Operands<'_>, into: &m
     let mut folders: Vec<Word> = named.filter_map(|at| command.value(at)).collect();
     let variables = command.env.iter().filter(|variable| variable.0 == "GIT_WORK_TREE");
     folders.extend(variables.map(|variable| variable.1.clone()));
-    let removes = usage
-        .form
-        .effect
-        .is_some_and(|terms| !matches!(terms.stated, Stated::Reads | Stated::Changes(Class::Plain)));
+    let removes = usage.form.effect.is_some_and(|terms| {
+        !matches!(terms.stated, Stated::Reads | Stated::Changes(Class::Plain | Class::Work | Class::Other))
+    });
     if folders.is_empty() {
         folders.push(Word::literal("."));
     }
@@ -255,8 +254,11 @@ fn written(command: &Command, files: &Files, given: &Operands<'_>, into: &mut Ve
     if files.writes == Words::None || !(files.writes_with.is_empty() || has(&files.writes_with)) {
         return;
     }
-    let deep = files.how == Some(FileHow::Rights) || has(&files.deep);
-    let touch = if deep { Touch::WriteAll } else { Touch::Write };
+    let touch = match files.how {
+        Some(FileHow::Rights) => Touch::Shared,
+        _ if has(&files.deep) => Touch::WriteAll,
+        _ => Touch::Write,
+    };
     let words: Vec<&Word> = given.words.iter().filter_map(|index| command.words.get(*index)).collect();
     let meant = if first_is_file(files, command) { &words } else { chosen(files.writes, &words) };
     // `-` is standard output.

@@ -220,6 +220,6 @@ pub(super) fn mounted(command: &Command, given: &Operands<'_>, into: &mut Vec<Ac
             value.text.ends_with(":ro") || value.text.contains(":ro,") || value.text.contains("readonly");
         let access = |touch| Access::named(touch, source.to_owned(), value.unknown.is_some());
         into.push(access(Touch::Read));
-        into.extend((!read_only).then(|| access(Touch::WriteAll)));
+        into.extend((!read_only).then(|| access(Touch::Shared)));
     }
 }

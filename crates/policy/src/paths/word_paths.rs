@@ -21,6 +21,10 @@ pub trait LocalMachine {
     fn below(&self, _folder: &str, _deep: bool) -> Option<Vec<String>> {
         None
     }
+    /// Whether it is a host itself, to which the rules about other machines apply.
+    fn is_host(&self) -> bool {
+        false
+    }
     /// Whether there is a folder.
     fn is_folder(&self, _path: &str) -> bool {
         false

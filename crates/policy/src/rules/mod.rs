@@ -142,7 +142,7 @@ mod tests {
             let hosts = if hosts == "any" { HostsAllowed::Any } else { HostsAllowed::Inventory };
             let policy = Policy { hosts, ..Policy::default() };
             let reading = read_command(command, None);
-            let parts = parts(&reading.script, &Scratch::default(), &[], &UnknownMachine);
+            let parts = parts(&reading.script, &Scratch::default(), &Rules::default(), &UnknownMachine);
             let resolve = Resolve { local: false, ssh: false };
             let actions = identity::resolve(reading.actions, &inventory, resolve, &NoSurroundings);
             let reasons = hosts::objections(&parts, &actions, &inventory, &policy, of_tier(tier));
@@ -150,7 +150,12 @@ mod tests {
             reasons.iter().map(host).collect::<Vec<_>>().join(" ")
         });
         cases.check("what_leaves_goes_to_listed_hosts", |[tier, command]| {
-            let parts = parts(&read_command(command, None).script, &Scratch::default(), &[], &UnknownMachine);
+            let parts = parts(
+                &read_command(command, None).script,
+                &Scratch::default(),
+                &Rules::default(),
+                &UnknownMachine,
+            );
             let reasons = hosts::leaving(&parts, &inventory, &Policy::default(), of_tier(tier));
             let to = |reason: &Reason| reason.text.split('`').nth(3).unwrap_or("unknown").to_owned();
             reasons.iter().map(to).collect::<Vec<_>>().join(" ")

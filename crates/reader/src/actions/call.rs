@@ -7,7 +7,6 @@ use crate::catalogue::options::{Item, Name, Scanner};
 use crate::catalogue::program::{Does, HostWords, How, Options, Program, Stated, Words};
 use crate::shell::{FAILED, Word, glob, host_of};
 use crate::terms::action::{Action, ActionKind, Family, Target, Verb};
-use crate::terms::class::Class;
 use crate::terms::reference::{Form, Reference};
 
 /// A call of a program that acts.
@@ -55,10 +54,14 @@ impl<'a> Call<'a> {
                 && **option != "--version"
                 && usage.form.quiet.is_empty()
                 && usage.form.effect.is_some_and(
-                    |terms| matches!(terms.stated, Stated::Changes(class) if class != Class::Plain),
+                    |terms| matches!(terms.stated, Stated::Changes(class) if class.is_denied(false)),
                 )
         };
         let inherited: Vec<&'static str> = program.form.quiet.iter().filter(is_clear).copied().collect();
+        // Between the words of a verb, other options may be meant: `git remote -v update`.
+        let first = usage.verb.first().copied().unwrap_or(usage.rest);
+        let is_long = |option: &&&str| option.starts_with("--") || **option == "-h";
+        let clear: Vec<&'static str> = program.form.quiet.iter().filter(is_long).copied().collect();
         let ends_early = usage.form.quiet_values.iter().any(|(option, quiet)| {
             let value = own.value(&[option]).and_then(Word::known);
             value.is_some_and(|value| {
@@ -67,7 +70,8 @@ impl<'a> Call<'a> {
         });
         if outer_quiet
             || ends_early
-            || global.has_surely(&program.form.quiet)
+            || line.arguments(usage.start, first, value(program)).has_surely(&program.form.quiet)
+            || global.has_surely(&clear)
             || own.has_surely(&usage.form.quiet)
             || own.has_surely(&inherited)
         {

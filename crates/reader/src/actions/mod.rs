@@ -304,6 +304,15 @@ pub fn request_class(command: &Command, catalogue: Catalogue) -> Option<Class> {
     http_api::class(&Request::of(&Call::of(&line, &usage).ok()?))
 }
 
+/// Whether a command sends a request that nothing describes to an interface that is described.
+pub fn is_undescribed_request(command: &Command, catalogue: Catalogue) -> bool {
+    let line = Line::new(command, catalogue);
+    let usage =
+        line.usage().filter(|usage| usage.form.does.is_some_and(|does| does.to.kind == TargetKind::Requests));
+    let call = usage.as_ref().and_then(|usage| Call::of(&line, usage).ok());
+    call.is_some_and(|call| http_api::is_closed(&Request::of(&call)))
+}
+
 /// Whether `hosts.yaml` may describe a part of a script: a program that is not built in, or a request to an address.
 pub fn may_depend_on_rules(script: &Script) -> bool {
     let is_built_in = |command: &Command| {

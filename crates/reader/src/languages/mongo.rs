@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::names::mongo;
+use super::names::{Names, mongo};
 
 /// Whether code changes the database and nothing beside it: it calls only listed methods, and uses only names of the shell and its
 /// own.
@@ -26,6 +26,17 @@ pub fn only_changes(code: &str) -> bool {
             name.is_some_and(|name| name.is_empty() || is_method(name))
                 && (!is_command(name) || is_listed(named(after)))
         })
+}
+
+/// Whether code that only changes the database does so as a repair does.
+pub fn repairs(code: &str) -> bool {
+    let is_repair = |name: &str, changing: Names| !changing.has(name) || mongo::REPAIRING.has(name);
+    without_texts(&code.to_lowercase()).is_some_and(|plain| {
+        calls(&plain).all(|(name, after)| {
+            name.is_some_and(|name| is_repair(name, mongo::CHANGING_METHODS))
+                && (!is_command(name) || is_repair(named(after), mongo::CHANGING_COMMANDS))
+        })
+    })
 }
 
 fn is_name(c: char) -> bool {

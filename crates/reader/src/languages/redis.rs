@@ -15,6 +15,12 @@ pub fn changes(words: &[&str]) -> bool {
     redis::CHANGING.get(&name).map_or_else(|| redis::WRITING.has(&name), |second| second.allow(&lower(1)))
 }
 
+/// Whether a change of Redis is one that a repair needs.
+pub fn repairs(words: &[&str]) -> bool {
+    let name = words.first().map(|word| word.to_ascii_lowercase()).unwrap_or_default();
+    redis::CHANGING.get(&name).is_some() || redis::REPAIRING.has(&name)
+}
+
 /// Whether a command of Redis only reads.
 pub fn reads(words: &[&str]) -> bool {
     let lower = |at: usize| words.get(at).map(|word| word.to_ascii_lowercase()).unwrap_or_default();

@@ -3,12 +3,15 @@
 use serde::{Deserialize, Serialize};
 
 crate::words! {
-    /// What kind of consequence a change has. All but `plain` are always denied, unless `policy.never` states otherwise.
+    /// What kind of consequence a change has. All but `plain` and `work` are always denied, unless `policy.never` states
+    /// otherwise; `work` is, on other machines and in containers.
     #[derive(PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum Class {
-        /// It can be undone, or concerns only what a repair concerns.
+        /// A repair does it: it can be undone, or concerns only what is not needed.
         Plain = "plain",
+        /// It builds or edits what a project contains. On other machines, it is as `other`.
+        Work = "work",
         /// It stops or suspends a machine.
         Power = "power",
         /// It changes or destroys the layout of disks, pools and volumes.
@@ -48,5 +51,27 @@ crate::words! {
         Queue = "queue",
         /// It moves locks, alarms, doors and heaters of a home.
         Home = "home",
+        /// No repair does it.
+        Other = "other",
+    }
+}
+
+impl Class {
+    /// Whether changes of this class are always denied, by default: on the machine of the session, or on others.
+    pub fn is_denied(self, elsewhere: bool) -> bool {
+        match self {
+            Self::Plain => false,
+            Self::Work => elsewhere,
+            _ => true,
+        }
+    }
+
+    /// The class whose rule denies changes of this class.
+    #[must_use]
+    pub const fn denied_as(self) -> Self {
+        match self {
+            Self::Work => Self::Other,
+            class => class,
+        }
     }
 }

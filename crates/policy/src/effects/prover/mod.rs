@@ -3,6 +3,7 @@
 mod conditions;
 mod places;
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use crate::effects::options::{asks_about_itself, asks_for_help, before_verb, doubtful_option, takes_back};
@@ -11,9 +12,10 @@ use crate::effects::reason::Why;
 use crate::effects::surroundings::{values, variables};
 use crate::effects::{code, lines, options, socket};
 use crate::files;
+use crate::files::guarded::Guarded;
 use crate::files::{Access, Touch};
 use crate::lists::ENVIRONMENT_FILES;
-use crate::model::rights::rules::PathRule;
+use crate::model::rights::rules::Rules;
 use crate::paths::computed::is_below_new_folder;
 use crate::paths::glob::matches;
 use crate::paths::word_paths::{LocalMachine, text_paths};
@@ -35,8 +37,10 @@ pub struct Prover<'a> {
     pub catalogue: Catalogue,
     pub scratch: &'a Scratch,
     pub machine: &'a dyn LocalMachine,
+    pub rules: &'a Rules,
+    /// The files that sessions may not write.
+    pub protect: OnceCell<Vec<Guarded>>,
     /// Where the script starts.
-    pub secret: &'a [PathRule],
     pub cwd: Option<&'a str>,
 }
 
@@ -45,8 +49,12 @@ impl Prover<'_> {
     pub fn command(&self, command: &Command, runs: bool) -> Proof {
         let own = match self.words(command, runs) {
             proof if proof.0 == Effect::Reads => {
-                let objection =
-                    values::objection(command, runs, self.catalogue, &|path| self.is_scratch(path, command));
+                let objection = values::objection(
+                    command,
+                    runs,
+                    self.catalogue,
+                    (&|path| self.is_scratch(path, command), &|path| self.is_own(path, command)),
+                );
                 // What it runs is judged with the same variables.
                 let open = || if runs { None } else { self.variable(command, variables::is_open) };
                 objection.or_else(open).unwrap_or(proof)
@@ -58,7 +66,10 @@ impl Prover<'_> {
             {
                 (Effect::Changes, why)
             }
-            proof @ (Effect::Changes | Effect::Acts, _) => self.unknown_option(command).unwrap_or(proof),
+            proof @ (Effect::Changes | Effect::Acts, _) => {
+                let unknown = self.unknown_option(command).or_else(|| self.own_option(command, runs));
+                unknown.unwrap_or(proof)
+            }
             proof => proof,
         };
         let sent = command.redirections.iter().filter(|one| one.mode != Mode::Read);
@@ -78,11 +89,20 @@ impl Prover<'_> {
             }
             Some(Access { path, .. }) if own.0 < Effect::Changes => (Effect::Changes, Why::Writes(path)),
             _ if own.0 == Effect::Reads => {
-                let searched = files::open_search(command, !runs, self.catalogue, self.secret, self.machine);
+                let searched =
+                    files::open_search(command, !runs, self.catalogue, &self.rules.secret, self.machine);
                 searched.map_or(own, |folder| (Effect::Unknown, Why::Searches(folder)))
             }
             _ => own,
         }
+    }
+
+    /// What an option of a command that changes something on a host loads from where the session may write.
+    fn own_option(&self, command: &Command, runs: bool) -> Option<Proof> {
+        let is_there = command.host().is_some() || self.machine.is_host();
+        let is_written = |path: &str| self.is_own(path, command);
+        let found = || values::objection(command, runs, self.catalogue, (&|_| true, &is_written));
+        is_there.then(found).flatten().filter(|(effect, _)| *effect == Effect::Unknown)
     }
 
     /// Whether one of its words, or of its redirections, is what a file holds.
@@ -94,7 +114,7 @@ impl Prover<'_> {
     /// Whether on a host the folder of a file is known only when the command runs.
     fn is_computed(&self, access: &Access, command: &Command) -> bool {
         let meant = text_paths(&access.path, access.unknown, command, self.machine);
-        command.host().is_some()
+        (command.host().is_some() || self.machine.is_host())
             && meant.paths.is_empty()
             && !access.path.starts_with('/')
             && !is_below_new_folder(&access.path)
@@ -133,7 +153,7 @@ impl Prover<'_> {
             .words
             .first()
             .is_some_and(|name| matches!(name.text.as_str(), "read" | "mapfile" | "readarray"));
-        let is_own = |path: &str| self.is_scratch(path, command);
+        let is_own = |path: &str| self.is_own(path, command);
         let mut variables = command.env.iter().map(Arc::as_ref);
         let (name, _) =
             variables.find(|(name, value)| !(splits && name == "IFS") && may(name, value, &is_own))?;

@@ -3,8 +3,10 @@
 use super::Prover;
 use crate::effects::scratch;
 use crate::files;
+use crate::files::guarded::{self, Locations};
 use crate::lists::{FIXED_CONTENTS, PROGRAM_FOLDERS, USERS_FOLDERS};
 use crate::paths::glob::matches;
+use crate::paths::word_paths::text_paths;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::program::{Prints, TargetKind};
 use opsctl_reader::shell::{Command, Word};
@@ -14,6 +16,19 @@ impl Prover<'_> {
         scratch::is_scratch(path, command, self.scratch, self.machine)
     }
 
+    /// Whether the session may have written a file: it is scratch, or open on a host.
+    pub(super) fn is_own(&self, path: &str, command: &Command) -> bool {
+        let is_there = (command.host().is_some() || self.machine.is_host())
+            && !files::is_in_container(command, path, self.catalogue);
+        let list = || {
+            let protect = || guarded::protect(&Locations::default(), &self.rules.protect, self.machine);
+            self.protect.get_or_init(protect)
+        };
+        let meant = || text_paths(path, path.contains(['$', '`']), command, self.machine).paths;
+        self.is_scratch(path, command)
+            || is_there && meant().iter().any(|path| guarded::decisive(list(), path, true).is_none())
+    }
+
     /// Whether a path is that of the program of this name: in a folder of programs, or one of the catalogue elsewhere.
     pub(super) fn is_program(&self, path: &str, command: &Command) -> bool {
         let is_below = |folder: &&str| path.starts_with(*folder);
@@ -21,19 +36,19 @@ impl Prover<'_> {
             !USERS_FOLDERS.iter().any(is_below)
                 && !self.cwd.is_some_and(|cwd| path.starts_with(cwd))
                 && self.catalogue.find(path).is_some()
-                && !self.is_scratch(path, command)
+                && !self.is_own(path, command)
         };
         // In a container, the image states the folder in which a command begins.
         (path.starts_with('/') || files::is_in_container(command, path, self.catalogue))
             && !path.contains("/..")
-            && (PROGRAM_FOLDERS.iter().any(is_below) || is_foreign())
+            && (PROGRAM_FOLDERS.iter().any(is_below) && !self.is_own(path, command) || is_foreign())
     }
 
     /// The first playbook of a command that the session may write. Its tasks may state that they run in a dry run, too.
     pub(super) fn own_playbook(&self, command: &Command, usage: &Usage, texts: &[&str]) -> Option<String> {
         usage.form.does.filter(|does| does.to.kind == TargetKind::Playbook)?;
         let moved = self.has_moved_to_scratch(command);
-        let is_own = |text: &&&str| (moved || text.starts_with('/')) && self.is_scratch(text, command);
+        let is_own = |text: &&&str| (moved || text.starts_with('/')) && self.is_own(text, command);
         texts.iter().skip(1).find(is_own).map(|text| (*text).to_owned())
     }
 
@@ -48,13 +63,12 @@ impl Prover<'_> {
         let before = command.words.get(1..usage.rest).unwrap_or_default();
         let mut folders = before.iter().map(|word| word.text.rsplit('=').next().unwrap_or_default());
         self.has_moved_to_scratch(command)
-            || folders
-                .any(|folder| folder.starts_with('/') && self.is_scratch(&format!("{folder}/x"), command))
+            || folders.any(|folder| folder.starts_with('/') && self.is_own(&format!("{folder}/x"), command))
     }
 
     /// Whether the script has changed to a folder that the session may write. Where it starts is the session's project.
     pub(super) fn has_moved_to_scratch(&self, command: &Command) -> bool {
-        command.cwd.is_some() && command.cwd.as_deref() != self.cwd && self.is_scratch("./x", command)
+        command.cwd.is_some() && command.cwd.as_deref() != self.cwd && self.is_own("./x", command)
     }
 
     /// Whether a word is the output of a program that may print an option which the session has chosen: contents of a
@@ -64,7 +78,7 @@ impl Prover<'_> {
         let mut paths = words.iter().skip(1).filter(|word| word.contains('/'));
         prints == Some(Prints::Answers)
             || prints == Some(Prints::Input) && paths.clone().next().is_none()
-            || paths.any(|word| word.starts_with('/') && self.is_scratch(word, command))
+            || paths.any(|word| word.starts_with('/') && self.is_own(word, command))
             || prints.is_some() && self.has_moved_to_scratch(command)
     }
 

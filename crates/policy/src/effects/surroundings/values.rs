@@ -36,15 +36,13 @@ pub enum Kind {
     Open,
 }
 
+/// Whether a file is scratch, and whether the session may have written it.
+type Places<'a> = (&'a dyn Fn(&str) -> bool, &'a dyn Fn(&str) -> bool);
+
 /// Why a command that reads otherwise may run, load or write something by the value of an option.
 ///
-/// `is_scratch` states whether the session can write a file.
-pub fn objection(
-    command: &Command,
-    runs: bool,
-    catalogue: Catalogue,
-    is_scratch: &dyn Fn(&str) -> bool,
-) -> Option<Proof> {
+/// `places` states whether a file is scratch, and whether the session may have written it.
+pub fn objection(command: &Command, runs: bool, catalogue: Catalogue, places: Places<'_>) -> Option<Proof> {
     let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
     let usage = catalogue.usage(&texts, &|_| false)?;
     // The shell of the host reads the path: `scp 'nas:$(…)' /tmp`.
@@ -61,17 +59,17 @@ pub fn objection(
         let form = &program.form;
         let before =
             Usage { program, form, before: None, start: 1, verb: vec![], starred: vec![], rest: end };
-        values(is_scratch, &before, texts.get(..end)?, true)
+        values(places, &before, texts.get(..end)?, true)
     });
     outer.or_else(|| {
         // The words of a command that it runs are judged with that.
-        values(is_scratch, &usage, &texts, runs || usage.form.runs.is_some())
+        values(places, &usage, &texts, runs || usage.form.runs.is_some())
     })
 }
 
 /// The objection to the options of a program up to its first word, or to all of its words.
 fn values(
-    is_scratch: &dyn Fn(&str) -> bool,
+    (is_scratch, is_written): Places<'_>,
     usage: &Usage,
     texts: &[&str],
     up_to_word: bool,
@@ -84,9 +82,11 @@ fn values(
         [usage.form.flags, usage.program.form.flags].iter().flat_map(|list| list.iter().copied()).collect();
     // `@FILE` is the content of a file.
     let is_own = |path: &str| match path.strip_prefix('@') {
-        Some(file) => is_scratch(file),
-        None => is_path(path) && is_scratch(path),
+        Some(file) => is_written(file),
+        None => is_path(path) && is_written(path),
     };
+    // The next word may be no value at all.
+    let may_be_own = |path: &str| is_path(path) && is_scratch(path);
     let takes_files = usage.files().reads != Words::None || usage.files().writes != Words::None;
     let next_is_word = takes_files || has_flags_only(usage.form) || has_flags_only(&usage.program.form);
     let unknown = |name| Some((Effect::Unknown, Why::OptionValue(written(name))));
@@ -110,7 +110,8 @@ fn values(
                 let file = value.filter(|value| *value != "/dev/null");
                 let is_path_of_own = match kind {
                     // `cd /tmp/x; rclone --config c`, too.
-                    Kind::Configures => file.is_some_and(|file| !file.contains("://") && is_scratch(file)),
+                    Kind::Configures => file.is_some_and(|file| !file.contains("://") && is_written(file)),
+                    _ if text.is_none() => file.is_some_and(may_be_own),
                     _ => file.is_some_and(is_own),
                 };
                 if !is_path_of_own && value.is_some_and(|value| HARMLESS_VALUES.contains(&value)) {
@@ -152,7 +153,7 @@ fn values(
             }
             Item::Positional(index) => {
                 let text = texts.get(index).copied().unwrap_or_default();
-                if let Some(name) = open.take().filter(|_| is_own(text)) {
+                if let Some(name) = open.take().filter(|_| may_be_own(text)) {
                     return unknown(name);
                 }
                 if up_to_word && index >= usage.rest {

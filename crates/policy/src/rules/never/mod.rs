@@ -13,7 +13,7 @@ use super::pattern::{self, Behind, Kind, Pattern};
 use crate::effects::consequence;
 use crate::files;
 use crate::files::Access;
-use crate::lists::{COPIES, DATA, OPEN_DEVICES, PACKAGE_FILES, STORES, TEMPORARY_FOLDERS};
+use crate::lists::{COPIES, DATA, OPEN_DEVICES, PACKAGE_FILES, SPARE, STORES, TEMPORARY_FOLDERS};
 use crate::model::records::verdict::Reason;
 use crate::model::rights::ask::Topic;
 use crate::model::rights::policy::Tier;
@@ -137,6 +137,11 @@ struct Judged<'a> {
 }
 
 impl Judged<'_> {
+    /// Whether the command runs on a host.
+    fn is_remote(&self) -> bool {
+        self.command.host().is_some() || self.machine.is_host()
+    }
+
     /// Whether a default rule does not apply to the command.
     fn is_off(&self, name: &str) -> bool {
         is_off(self.rules, name, self.command.host(), &|names| self.concerns(names))
@@ -177,7 +182,7 @@ impl Judged<'_> {
             self.overwritten(add);
             return;
         };
-        let remote = command.host().is_some();
+        let remote = self.is_remote();
         let mut found = false;
         if let Some(program) = catalogue.find(name) {
             found = self.by_default(program, (name, 1), add);
@@ -243,8 +248,10 @@ impl Judged<'_> {
 
     /// The objection to the class of what the command changes.
     fn by_class(&self, add: &mut impl FnMut(Reason)) {
-        let Some((class, evidence)) = consequence::of_command(self.command, self.catalogue) else { return };
-        let mut rules = defaults().filter(|rule| rule.name == class.as_str());
+        let elsewhere = self.is_remote() || self.command.is_elsewhere;
+        let found = consequence::of_command(self.command, elsewhere, self.catalogue);
+        let Some((class, evidence)) = found else { return };
+        let mut rules = defaults().filter(|rule| rule.name == class.denied_as().as_str());
         if let Some(rule) = rules.next().filter(|rule| !self.is_off(rule.name)) {
             add(self.objection((rule.name, rule.reason), &evidence));
         }
@@ -273,7 +280,7 @@ impl Judged<'_> {
         let vain = usage.map(|usage| consequence::vain(command, &usage)).unwrap_or_default();
         let behind = Behind { name, start, values: &values, vain: &vain };
         for rule in defaults().filter(|rule| program.never.iter().any(|(name, _)| *name == rule.name)) {
-            if rule.local && command.host().is_some() {
+            if rule.local && self.is_remote() {
                 continue;
             }
             let is_off = self.is_off(rule.name);
@@ -315,10 +322,15 @@ impl Judged<'_> {
                 // A name without a folder is one of a package, unless it ends as a file of one does.
                 let text = word.text.strip_prefix("file:").unwrap_or(&word.text);
                 let is_file = text.starts_with(['/', '.', '~'])
+                    || self.is_remote() && text.contains('.')
                     || PACKAGE_FILES.iter().any(|glob| glob::matches(glob, text));
                 let meant = text_paths(text, word.unknown.is_some(), command, machine).paths;
-                is_file
-                    && meant.iter().any(|path| TEMPORARY_FOLDERS.iter().any(|one| glob::matches(one, path)))
+                let is_there = self.is_remote();
+                let is_own = |path: &String| {
+                    TEMPORARY_FOLDERS.iter().any(|one| glob::matches(one, path))
+                        || is_there && files::is_open_on_hosts(path, &self.rules.protect, machine)
+                };
+                is_file && meant.iter().any(is_own)
             }
             Kind::Input => {
                 let names = ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
@@ -421,7 +433,8 @@ impl Judged<'_> {
             (Some(_), None) => None,
             (None, _) => Some(glob.to_owned()),
         };
-        meant.paths.iter().any(|path| {
+        let is_spare = |path: &String| SPARE.iter().any(|glob| glob::matches(glob, &format!("{path}/")));
+        meant.paths.iter().filter(|path| !is_spare(path)).any(|path| {
             // A glob in the path is compared as it stands: `/srv/*/cache` lies in `/srv/**`.
             let may_be = |glob: &str| {
                 command.host().is_some() && path.contains(['*', '?', '[']) && glob::overlap(glob, path)
@@ -477,8 +490,8 @@ mod tests {
     use opsctl_reader::terms::class::Class;
 
     #[test]
-    fn every_class_but_the_plain_one_has_a_rule_with_its_name() {
-        for class in Class::ALL.into_iter().filter(|class| *class != Class::Plain) {
+    fn every_class_that_is_denied_has_a_rule_with_its_name() {
+        for class in Class::ALL.into_iter().filter(|class| class.is_denied(false)) {
             let name = class.as_str();
             assert!(defaults().any(|rule| rule.name == name && rule.class == name), "{name}");
         }

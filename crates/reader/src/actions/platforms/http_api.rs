@@ -155,6 +155,21 @@ pub(in crate::actions) fn class(request: &Request) -> Option<Class> {
         .find_map(|url| Class::named(described(method, &url.text, &request.body)?.does.first()?))
 }
 
+/// Whether a request goes to an interface that the tables describe, and none of their rows describes it.
+pub(in crate::actions) fn is_closed(request: &Request) -> bool {
+    let method = request.method.as_deref();
+    let is_look = matches!(method, Some("GET" | "HEAD" | "OPTIONS"));
+    let goes_there = |url: &str| {
+        let address = url.split_once("://").map_or(url, |(_, rest)| rest);
+        apis::CLOSED.iter().any(|one| glob(one, address))
+    };
+    !is_look
+        && request
+            .urls
+            .iter()
+            .any(|url| goes_there(&url.text) && described(method, &url.text, &request.body).is_none())
+}
+
 /// The action of a request that is written to a socket as text: `POST /containers/x/restart HTTP/1.0`.
 pub(in crate::actions) fn written(line: &Line<'_>) -> Option<Action> {
     let text = line.command.stdin.as_ref()?.known()?;

@@ -61,7 +61,7 @@ keys::keys! {
         pub classes: Map<Class, Options>,
         /// Options of which one is required for it to only read; without one, it changes something.
         pub reads_with: Options,
-        /// Class of what it changes without an option of `reads_with`. Default: `plain`.
+        /// Class of what it changes without an option of `reads_with`. Default: `other`.
         pub otherwise: Option<Class>,
         /// Values of options, as globs, with which the effect is unknown, by option, or `-*` for every option; without a glob, the option itself.
         pub unknown_values: Map<&'static str, Texts>,
@@ -135,10 +135,14 @@ keys::keys! {
 impl EffectTerms {
     /// Whether a change of the form has a class that is always denied.
     pub(super) fn has_class(&self) -> bool {
-        let stated = matches!(self.stated, Stated::Changes(class) if class != Class::Plain);
+        let stated = matches!(self.stated, Stated::Changes(class) if class.is_denied(true));
         stated
-            || self.otherwise.is_some_and(|class| class != Class::Plain)
-            || self.classes.iter().any(|(class, _)| *class != Class::Plain)
+            || !self.reads_with.is_empty()
+            || !self.words.is_empty()
+            || self.most_words.is_some()
+            || self.otherwise.is_some_and(|class| class.is_denied(true))
+            || self.classes.iter().any(|(class, _)| class.is_denied(true))
+            || self.check.is_some()
     }
 }
 

@@ -12,6 +12,17 @@ pub fn only_changes(text: &str, functions: Functions) -> bool {
     })
 }
 
+/// Whether every statement of a text is one that a repair needs.
+pub fn repairs(text: &str) -> bool {
+    clear_statements(text).is_some_and(|statements| {
+        statements.iter().all(|tokens| {
+            let word = |at: usize| tokens.get(at).map_or("", Token::word);
+            let into = tokens.iter().any(|token| token.word() == "into");
+            !into && sql::REPAIRING.get(word(0)).is_some_and(|second| second.allow(word(1)))
+        })
+    })
+}
+
 fn changes(tokens: &[Token], functions: Functions) -> bool {
     let word = |at: usize| tokens.get(at).map_or("", Token::word);
     let is_listed = || sql::CHANGING_STATEMENTS.get(word(0)).is_some_and(|second| second.allow(word(1)));

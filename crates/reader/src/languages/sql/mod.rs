@@ -5,7 +5,7 @@ mod functions;
 mod reads;
 mod tokens;
 
-pub use changes::only_changes;
+pub use changes::{only_changes, repairs};
 pub use functions::Functions;
 pub use reads::reading;
 
