@@ -433,7 +433,7 @@ fn a_home_folder_with_keys_cannot_be_copied() {
     for command in [
         "cp -r ~ /tmp/x",
         "cp -a $HOME/. /tmp/x",
-        "rsync -a ~/ nas:/srv/x",
+        "rsync -a ~/ nas:/mnt/x",
         "cd ~/.ssh; cat id*",
         "tar cf /tmp/x.tar ~",
         "tar -C ~ -czf /tmp/x.tgz .",

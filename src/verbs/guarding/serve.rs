@@ -67,7 +67,10 @@ pub fn run(args: &ServeArgs) -> Result<u8, Failure> {
         Ok(()) => Ok(OK),
         Err(error) if error.kind() == ErrorKind::InvalidInput && std::process::id() == FIRST_PROCESS => {
             complain(format_args!("{error}; then create the container again"));
-            runtime.block_on(async { io::Result::Ok(serve::until_signal()?.await) })?;
+            runtime.block_on(async {
+                serve::until_signal()?.await;
+                io::Result::Ok(())
+            })?;
             Ok(FAILED)
         }
         Err(error) => Err(error.into()),

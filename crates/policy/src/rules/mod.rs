@@ -16,7 +16,7 @@ mod tests {
     use super::ask::{Asked, Known, OfCall, Step, asks, step};
     use super::{hosts, never, prefixes, tier, tool};
     use crate::cases::{self, Cases, cell};
-    use crate::effects::{Scratch, parts};
+    use crate::effects::{PartEffect, Scratch, parts};
     use crate::model::installation::inventory::Inventory;
     use crate::model::records::event::McpCall;
     use crate::model::records::question::{Question, QuestionState};
@@ -29,7 +29,7 @@ mod tests {
     use crate::targets::identity::{self, NoSurroundings};
     use opsctl_reader::actions::read_command;
     use opsctl_reader::catalogue::Catalogue;
-    use opsctl_reader::shell;
+    use opsctl_reader::shell::{self, Script};
     use opsctl_reader::terms::action::Verb;
 
     fn of_tier(number: &str) -> Option<Tier> {
@@ -84,6 +84,10 @@ mod tests {
             note: is_refused.then(|| "the disk is being replaced".into()),
             ..Question::example()
         }
+    }
+
+    fn parts_of(script: &Script) -> Vec<PartEffect> {
+        parts(script, &Scratch::default(), &Rules::default(), &UnknownMachine)
     }
 
     #[test]
@@ -142,7 +146,7 @@ mod tests {
             let hosts = if hosts == "any" { HostsAllowed::Any } else { HostsAllowed::Inventory };
             let policy = Policy { hosts, ..Policy::default() };
             let reading = read_command(command, None);
-            let parts = parts(&reading.script, &Scratch::default(), &Rules::default(), &UnknownMachine);
+            let parts = parts_of(&reading.script);
             let resolve = Resolve { local: false, ssh: false };
             let actions = identity::resolve(reading.actions, &inventory, resolve, &NoSurroundings);
             let reasons = hosts::objections(&parts, &actions, &inventory, &policy, of_tier(tier));
@@ -150,12 +154,7 @@ mod tests {
             reasons.iter().map(host).collect::<Vec<_>>().join(" ")
         });
         cases.check("what_leaves_goes_to_listed_hosts", |[tier, command]| {
-            let parts = parts(
-                &read_command(command, None).script,
-                &Scratch::default(),
-                &Rules::default(),
-                &UnknownMachine,
-            );
+            let parts = parts_of(&read_command(command, None).script);
             let reasons = hosts::leaving(&parts, &inventory, &Policy::default(), of_tier(tier));
             let to = |reason: &Reason| reason.text.split('`').nth(3).unwrap_or("unknown").to_owned();
             reasons.iter().map(to).collect::<Vec<_>>().join(" ")
