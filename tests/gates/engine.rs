@@ -117,7 +117,8 @@ fn containers_with_rights_of_the_host_are_not_created() {
         let body = format!("{{\"Image\":\"base:1\",\"Cmd\":[\"ls\"],\"HostConfig\":{config}}}");
         gated.ask("POST", "/v1.41/containers/create", &body)
     };
-    assert_eq!(create("{\"NetworkMode\":\"none\",\"Binds\":[\"data:/data\"]}").0, 201);
+    let made = create("{\"NetworkMode\":\"none\",\"Binds\":[\"data:/data\"]}");
+    assert_eq!(made.0, 201, "{}", made.1);
     for config in [
         "{\"Privileged\":true}",
         "{\"privileged\":true}",

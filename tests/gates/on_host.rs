@@ -11,7 +11,7 @@ hosts:
   here: {address: 127.0.0.1}
 services:
   jellyfin: {host: here, containers: [jellyfin]}
-policy: {secret: ['/srv/keys/**'], protect: ['/srv/locked/**']}
+policy: {secret: ['/srv/keys/**'], protect: ['!/srv/open/**', '/srv/locked/**']}
 ";
 
 /// A host with sshd, whose only key has the gate as its forced command at this tier. What runs is written to `docker.log`.

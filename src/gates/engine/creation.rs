@@ -204,12 +204,13 @@ fn stated(program: &str, word: &str, is_listed: bool, is_same: bool, words: &Wor
     let mut all = vec![program.to_owned()];
     let image = words.image.clone().unwrap_or_default();
     if is_same {
-        all.extend(["create".to_owned(), image]);
+        all.extend(["received".to_owned(), "create".to_owned(), image]);
         return line(&all);
     }
-    all.push("run".to_owned());
     if is_listed {
-        all.extend(["-d", "--name", word].map(str::to_owned));
+        all.extend(["run", "-d", "--name", word].map(str::to_owned));
+    } else {
+        all.extend(["received", "create"].map(str::to_owned));
     }
     // Its name is that by which hosts.yaml knows it.
     let mut options = words.options.iter();

@@ -71,7 +71,7 @@ mod tests {
     fn transfers_are_stated_as_the_command_that_does_the_same() {
         for (text, copy) in [
             ("scp -t /p", "cp /tmp/opsctl-stream /p"),
-            ("scp -r -p -t /p", "cp -r /tmp/opsctl-stream /p; tar x -C /p"),
+            ("scp -r -p -t /p", "cp -r /tmp/opsctl-stream /p; opsctl-receive -r /p"),
             ("scp -r -f /p", "cp -r /p /tmp/opsctl-stream; tar c -- /p"),
             ("scp -f /d/*", "cp /d/* /tmp/opsctl-stream"),
             ("scp -t ~/x", "cp /tmp/opsctl-stream ~/x"),

@@ -293,7 +293,7 @@ impl<'a> Reader<'a> {
             .split(|byte| *byte == b'/')
             .any(|part| part == b"..");
         let (target, link) = (self.path()?, self.path()?);
-        let below = if is_real { format!("; tar c -- {target}; tar x -C {target}") } else { String::new() };
+        let below = if is_real { format!("; tar c -- {target}; opsctl-receive -r {target}") } else { String::new() };
         (is_known && !leads_up).then(|| format!("{program} {target} {link}{below}"))
     }
 
@@ -397,7 +397,7 @@ mod tests {
         let once = "cat /tmp/l/x";
         assert_eq!(real(3, &open, &["/tmp/l/x"]), Does::Command(once.to_owned()));
         let link = [text("/etc"), text("/tmp/l")];
-        let all = "ln -s /etc /tmp/l; ln -s /etc /tmp/l; tar c -- /etc; tar x -C /etc";
+        let all = "ln -s /etc /tmp/l; ln -s /etc /tmp/l; tar c -- /etc; opsctl-receive -r /etc";
         assert_eq!(real(20, &link, &["/etc", "/tmp/l"]), Does::Command(all.to_owned()));
         let up = [text("../etc"), text("/tmp/l")];
         assert_eq!(real(20, &up, &["/etc", "/tmp/l"]), Does::Unknown);

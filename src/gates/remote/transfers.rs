@@ -83,7 +83,7 @@ pub fn scp(text: &str, words: &[&str]) -> Option<Stated> {
             Some(Stated { command: upload(path), runs: Some(runs) })
         }
         // The client states the names below the folder.
-        ('t', [path]) => stated(format!("cp -r {HERE} {path}; tar x -C {path}")),
+        ('t', [path]) => stated(format!("cp -r {HERE} {path}; opsctl-receive -r {path}")),
         ('f', [_, ..]) => {
             let paths = paths.join(" ");
             let below = if recursive.is_empty() { String::new() } else { format!("; tar c -- {paths}") };

@@ -62,7 +62,7 @@ impl<'a> Transfer<'a> {
                 // The repository may have programs of its own, which git runs.
                 let receives =
                     stated(Some(self.host), &format!("git-receive-pack {repository}"), Stdin::Plain);
-                let command = format!("git push {}:{repository} {}; {receives}", self.host, names.join(" "));
+                let command = format!("git push origin {}; {receives}", names.join(" "));
                 self.admitted(command).await
             }
             _ => Err(UNKNOWN.to_owned()),

@@ -153,7 +153,7 @@ pub fn changes(stage: &Stage, policy: &Compiled, _: &Cast) -> Vec<Attempt> {
     }
     let commands = stage.material.changes.iter();
     let mut attempts: Vec<Attempt> = commands.map(|command| Attempt::to_run(command)).collect();
-    attempts.push(Attempt::to_run_over_ssh(ADDRESS, &format!("touch /srv/{}/{}", name(), name())));
+    attempts.push(Attempt::to_run_over_ssh(ADDRESS, &format!("touch /mnt/{}/{}", name(), name())));
     fastrand::shuffle(&mut attempts);
     attempts
 }

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use crate::effects::options::{asks_about_itself, asks_for_help, before_verb, doubtful_option, takes_back};
 use crate::effects::proof::{Proof, READS, Scratch};
 use crate::effects::reason::Why;
-use crate::effects::surroundings::{values, variables};
+use crate::effects::surroundings::values::{self, Places};
+use crate::effects::surroundings::variables;
 use crate::effects::{code, lines, options, socket};
 use crate::files;
 use crate::files::guarded::Guarded;
@@ -49,12 +50,11 @@ impl Prover<'_> {
     pub fn command(&self, command: &Command, runs: bool) -> Proof {
         let own = match self.words(command, runs) {
             proof if proof.0 == Effect::Reads => {
-                let objection = values::objection(
-                    command,
-                    runs,
-                    self.catalogue,
-                    (&|path| self.is_scratch(path, command), &|path| self.is_own(path, command)),
-                );
+                let is_scratch = |path: &str| self.is_scratch(path, command);
+                let is_written = |path: &str| self.is_own(path, command);
+                let places =
+                    Places { is_harmless: &is_scratch, is_scratch: &is_scratch, is_written: &is_written };
+                let objection = values::objection(command, runs, self.catalogue, places);
                 // What it runs is judged with the same variables.
                 let open = || if runs { None } else { self.variable(command, variables::is_open) };
                 objection.or_else(open).unwrap_or(proof)
@@ -101,7 +101,9 @@ impl Prover<'_> {
     fn own_option(&self, command: &Command, runs: bool) -> Option<Proof> {
         let is_there = command.host().is_some() || self.machine.is_host();
         let is_written = |path: &str| self.is_own(path, command);
-        let found = || values::objection(command, runs, self.catalogue, (&|_| true, &is_written));
+        let is_scratch = |path: &str| self.is_scratch(path, command);
+        let places = Places { is_harmless: &|_| true, is_scratch: &is_scratch, is_written: &is_written };
+        let found = || values::objection(command, runs, self.catalogue, places);
         is_there.then(found).flatten().filter(|(effect, _)| *effect == Effect::Unknown)
     }
 

@@ -36,12 +36,20 @@ pub enum Kind {
     Open,
 }
 
-/// Whether a file is scratch, and whether the session may have written it.
-type Places<'a> = (&'a dyn Fn(&str) -> bool, &'a dyn Fn(&str) -> bool);
+/// Questions about a file.
+#[derive(Clone, Copy)]
+pub struct Places<'a> {
+    /// Whether it may be written without changing anything that matters.
+    pub is_harmless: &'a dyn Fn(&str) -> bool,
+    /// Whether it is scratch.
+    pub is_scratch: &'a dyn Fn(&str) -> bool,
+    /// Whether the session may have written it.
+    pub is_written: &'a dyn Fn(&str) -> bool,
+}
 
 /// Why a command that reads otherwise may run, load or write something by the value of an option.
 ///
-/// `places` states whether a file is scratch, and whether the session may have written it.
+/// `places` answers questions about files.
 pub fn objection(command: &Command, runs: bool, catalogue: Catalogue, places: Places<'_>) -> Option<Proof> {
     let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
     let usage = catalogue.usage(&texts, &|_| false)?;
@@ -69,7 +77,7 @@ pub fn objection(command: &Command, runs: bool, catalogue: Catalogue, places: Pl
 
 /// The objection to the options of a program up to its first word, or to all of its words.
 fn values(
-    (is_scratch, is_written): Places<'_>,
+    Places { is_harmless, is_scratch, is_written }: Places<'_>,
     usage: &Usage,
     texts: &[&str],
     up_to_word: bool,
@@ -137,11 +145,11 @@ fn values(
                     }
                     Kind::Writes
                         if value
-                            .is_some_and(|value| is_path(value) && !is_path_of_own && !is_scratch(value)) =>
+                            .is_some_and(|value| is_path(value) && !is_path_of_own && !is_harmless(value)) =>
                     {
                         return Some((Effect::Changes, Why::Writes(value.unwrap_or_default().to_owned())));
                     }
-                    Kind::AlwaysWrites if value.is_some_and(|value| !is_scratch(value)) => {
+                    Kind::AlwaysWrites if value.is_some_and(|value| !is_harmless(value)) => {
                         return Some((Effect::Changes, Why::Writes(value.unwrap_or_default().to_owned())));
                     }
                     Kind::Text | Kind::Writes | Kind::AlwaysWrites => {}
