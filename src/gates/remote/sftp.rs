@@ -293,7 +293,8 @@ impl<'a> Reader<'a> {
             .split(|byte| *byte == b'/')
             .any(|part| part == b"..");
         let (target, link) = (self.path()?, self.path()?);
-        let below = if is_real { format!("; tar c -- {target}; opsctl-receive -r {target}") } else { String::new() };
+        let below =
+            if is_real { format!("; tar c -- {target}; opsctl-receive -r {target}") } else { String::new() };
         (is_known && !leads_up).then(|| format!("{program} {target} {link}{below}"))
     }
 
