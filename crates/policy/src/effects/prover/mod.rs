@@ -52,8 +52,7 @@ impl Prover<'_> {
             proof if proof.0 == Effect::Reads => {
                 let is_scratch = |path: &str| self.is_scratch(path, command);
                 let is_written = |path: &str| self.is_own(path, command);
-                let places =
-                    Places { is_harmless: &is_scratch, is_scratch: &is_scratch, is_written: &is_written };
+                let places = Places { harmless: &is_scratch, scratch: &is_scratch, written: &is_written };
                 let objection = values::objection(command, runs, self.catalogue, places);
                 // What it runs is judged with the same variables.
                 let open = || if runs { None } else { self.variable(command, variables::is_open) };
@@ -102,7 +101,7 @@ impl Prover<'_> {
         let is_there = command.host().is_some() || self.machine.is_host();
         let is_written = |path: &str| self.is_own(path, command);
         let is_scratch = |path: &str| self.is_scratch(path, command);
-        let places = Places { is_harmless: &|_| true, is_scratch: &is_scratch, is_written: &is_written };
+        let places = Places { harmless: &|_| true, scratch: &is_scratch, written: &is_written };
         let found = || values::objection(command, runs, self.catalogue, places);
         is_there.then(found).flatten().filter(|(effect, _)| *effect == Effect::Unknown)
     }

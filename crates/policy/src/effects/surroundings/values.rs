@@ -40,11 +40,11 @@ pub enum Kind {
 #[derive(Clone, Copy)]
 pub struct Places<'a> {
     /// Whether it may be written without changing anything that matters.
-    pub is_harmless: &'a dyn Fn(&str) -> bool,
+    pub harmless: &'a dyn Fn(&str) -> bool,
     /// Whether it is scratch.
-    pub is_scratch: &'a dyn Fn(&str) -> bool,
+    pub scratch: &'a dyn Fn(&str) -> bool,
     /// Whether the session may have written it.
-    pub is_written: &'a dyn Fn(&str) -> bool,
+    pub written: &'a dyn Fn(&str) -> bool,
 }
 
 /// Why a command that reads otherwise may run, load or write something by the value of an option.
@@ -77,7 +77,7 @@ pub fn objection(command: &Command, runs: bool, catalogue: Catalogue, places: Pl
 
 /// The objection to the options of a program up to its first word, or to all of its words.
 fn values(
-    Places { is_harmless, is_scratch, is_written }: Places<'_>,
+    Places { harmless: is_harmless, scratch: is_scratch, written: is_written }: Places<'_>,
     usage: &Usage,
     texts: &[&str],
     up_to_word: bool,
