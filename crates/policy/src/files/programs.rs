@@ -260,21 +260,10 @@ fn written(command: &Command, files: &Files, given: &Operands<'_>, into: &mut Ve
         _ => Touch::Write,
     };
     let words: Vec<&Word> = given.words.iter().filter_map(|index| command.words.get(*index)).collect();
-    let meant = match words.as_slice() {
-        [first, rest @ ..] if touch == Touch::Shared && !rest.is_empty() && is_right(first, command) => rest,
-        _ if first_is_file(files, command) => &words,
-        _ => chosen(files.writes, &words),
-    };
+    let meant = if first_is_file(files, command) { &words } else { chosen(files.writes, &words) };
     // `-` is standard output.
     let meant = meant.iter().filter(|word| word.text != "-");
     into.extend(meant.map(|word| Access::new(touch, word)));
-}
-
-/// Whether a word states rights or an owner: `644`, `u+x`, `git:git`. With `chmod -x`, the first word is a file.
-fn is_right(word: &Word, command: &Command) -> bool {
-    let is_mode = |text: &str| text.chars().all(|c| "01234567ugoarwxXst+-=,".contains(c));
-    let changes_mode = command.words.first().is_some_and(|name| name.text.ends_with("chmod"));
-    !word.text.contains('/') && (!changes_mode || is_mode(&word.text))
 }
 
 /// Whether an option replaces the first word: `sed -e SCRIPT FILE`.

@@ -159,7 +159,7 @@ pub(in crate::actions) fn class(request: &Request) -> Option<Class> {
 pub(in crate::actions) fn is_closed(request: &Request) -> bool {
     let method = request.method.as_deref();
     let is_look = matches!(method, Some("GET" | "HEAD" | "OPTIONS"));
-    let goes_there = |url: &str| {
+    let matches = |url: &str| {
         let address = url.split_once("://").map_or(url, |(_, rest)| rest);
         apis::CLOSED.iter().any(|one| glob(one, address))
     };
@@ -167,7 +167,7 @@ pub(in crate::actions) fn is_closed(request: &Request) -> bool {
         && request
             .urls
             .iter()
-            .any(|url| goes_there(&url.text) && described(method, &url.text, &request.body).is_none())
+            .any(|url| matches(&url.text) && described(method, &url.text, &request.body).is_none())
 }
 
 /// The action of a request that is written to a socket as text: `POST /containers/x/restart HTTP/1.0`.
