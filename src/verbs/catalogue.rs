@@ -14,7 +14,7 @@ pub fn entry(program: &Command, facts: &[&Facts]) -> String {
     let mut text = format!(
         "# opsctl itself: an agent may query it and report to it, but not loosen what limits it.\n\
          # Written from the verbs: UPDATE_REFERENCE=1 cargo test --lib verbs\n\n\
-         opsctl:\n  value: {}\n  quiet: &quiet {HELP}\n  effect: reads\n  most_words: 0\n  reads: none\n  verbs:\n    \
+         opsctl:\n  # `./hosts.yaml` may state commands.\n  loads_folder: true\n  value: {}\n  quiet: &quiet {HELP}\n  effect: reads\n  most_words: 0\n  reads: none\n  verbs:\n    \
          help: {{effect: reads, quiet: *quiet}}\n",
         list(options(program, &|argument| takes_value(argument)))
     );

@@ -167,6 +167,37 @@ fn the_agent_cannot_write_its_own_settings_policy_and_records() {
 }
 
 #[test]
+fn a_search_that_shows_lines_reads_all_files_below_its_folder() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.path("").canonicalize().unwrap();
+    sandbox.write("own/a/.env", "PASSWORD=hunter2\n");
+    sandbox.write("own/a/notes.txt", "x\n");
+    sandbox.write("own/b/notes.txt", "x\n");
+    let grep = |input: &Value| sandbox.hook("pre-tool-use", &tool(input, &project));
+    for input in [
+        json!({"pattern": ".", "path": "own", "output_mode": "content"}),
+        json!({"pattern": ".", "path": project.join("own/a"), "output_mode": "content"}),
+        json!({"pattern": ".", "path": "own", "output_mode": "count"}),
+        json!({"pattern": ".", "output_mode": "content"}),
+        json!({"pattern": ".", "path": "own", "glob": "*.e[n]v", "output_mode": "content"}),
+        json!({"pattern": ".", "path": "own", "glob": "**/*.{txt,env}", "output_mode": "content"}),
+        json!({"pattern": ".", "path": "own", "glob": "!*.txt", "output_mode": "content"}),
+    ] {
+        let reason = denied(&grep(&input));
+        assert!(reason.starts_with("Secret: this search finds `"), "{input}: {reason}");
+    }
+    for input in [
+        json!({"pattern": ".", "path": "own/b", "output_mode": "content"}),
+        json!({"pattern": ".", "path": "own/a/notes.txt", "output_mode": "content"}),
+        json!({"pattern": ".", "path": "own", "glob": "*.{txt,md}", "output_mode": "content"}),
+        json!({"pattern": ".", "path": "own"}),
+        json!({"pattern": ".", "path": "own", "output_mode": "files_with_matches"}),
+    ] {
+        passes(&grep(&input));
+    }
+}
+
+#[test]
 fn a_link_is_the_file_behind_it() {
     let sandbox = Sandbox::new();
     let project = sandbox.path("").canonicalize().unwrap();

@@ -53,6 +53,8 @@ fn row(input: &Value) -> String {
 fn assert_rows(finished: &Finished, expected: &[&str]) {
     let mut seen = rows(&inputs(finished));
     seen.sort_unstable();
+    // On a busy machine, a client may state twice that it has loaded its instructions.
+    seen.dedup_by(|a, b| a == b && a.starts_with("InstructionsLoaded"));
     let mut expected = expected.to_vec();
     expected.sort_unstable();
     assert_eq!(seen, expected);

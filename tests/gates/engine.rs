@@ -4,6 +4,8 @@ use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
 use std::sync::Barrier;
 
+use serde_json::json;
+
 use crate::fake_engine::{Gated, id_of};
 use crate::sandbox::passes;
 
@@ -108,6 +110,11 @@ fn variables_are_redacted_and_their_names_kept() {
     assert_eq!(status, 200);
     assert!(answer.contains("DB_PASSWORD=[redacted]") && answer.contains("TZ=UTC"), "{answer}");
     assert!(!answer.contains("hunter2"), "{answer}");
+    let (_, answer) = gated.ask("GET", "/containers/pg-prod/json", "");
+    assert!(!answer.contains("hunter"), "{answer}");
+    for kept in ["PASS=[redacted]", "TZ=UTC", r#""-a","[redacted]","ping""#, r#""-p[redacted]","ping""#] {
+        assert!(answer.contains(kept), "{kept}: {answer}");
+    }
 }
 
 #[test]
@@ -117,7 +124,7 @@ fn containers_with_rights_of_the_host_are_not_created() {
         let body = format!("{{\"Image\":\"base:1\",\"Cmd\":[\"ls\"],\"HostConfig\":{config}}}");
         gated.ask("POST", "/v1.41/containers/create", &body)
     };
-    let made = create("{\"NetworkMode\":\"none\",\"Binds\":[\"data:/data\"]}");
+    let made = create("{\"NetworkMode\":\"none\",\"Tmpfs\":{\"/data\":\"\"}}");
     assert_eq!(made.0, 201, "{}", made.1);
     for config in [
         "{\"Privileged\":true}",
@@ -176,6 +183,232 @@ fn containers_with_rights_of_the_host_are_not_created() {
 }
 
 #[test]
+fn words_that_are_no_text_are_refused() {
+    let (gated, engine) = Gated::before_fake(2, &[]);
+    for (target, body) in [
+        (
+            "/v1.41/containers/k0/exec",
+            r#"{"Cmd":["sh","-c","case \"$1\" in null) ls;; *) id;; esac","x",null]}"#,
+        ),
+        ("/v1.41/containers/k0/exec", r#"{"Cmd":["ls",1]}"#),
+        ("/v1.41/containers/k0/exec", r#"{"Cmd":["ls"],"Env":["A=b",null]}"#),
+        ("/v1.41/containers/create", r#"{"Image":"base:1","Cmd":["ls",null]}"#),
+        ("/v1.41/containers/create", r#"{"Image":"base:1","Cmd":["ls",["x"]]}"#),
+        ("/v1.41/containers/create", r#"{"Image":"base:1","Entrypoint":["ls",null]}"#),
+        ("/v1.41/containers/create", r#"{"Image":"base:1","Cmd":["ls",{"a":"b"}]}"#),
+        ("/v4.3.1/libpod/containers/create", r#"{"image":"base:1","command":["ls",null]}"#),
+        ("/v4.3.1/libpod/containers/create", r#"{"image":"base:1","entrypoint":["ls",true]}"#),
+    ] {
+        let (status, answer) = gated.ask("POST", target, body);
+        assert!(status == 403 && answer.contains("is no text"), "{body}: {status} {answer}");
+    }
+    assert_eq!(engine.count("POST", "/exec") + engine.count("POST", "/create"), 0);
+}
+
+/// A body with a further entry, or another value of one.
+fn body(text: &str, entry: &str) -> String {
+    let mut body: serde_json::Value = serde_json::from_str(text).unwrap();
+    let more: serde_json::Value = serde_json::from_str(&format!("{{{entry}}}")).unwrap();
+    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    body.to_string()
+}
+
+#[test]
+fn an_unlisted_container_gets_nothing_of_others() {
+    let (gated, engine) = Gated::before_fake(2, &[]);
+    let (docker, podman) = ("/v1.41/containers/create?name=db", "/v4.3.1/libpod/containers/create");
+    for more in [
+        r#""HostConfig":{"Binds":["dbdata:/tmp"]}"#,
+        r#""HostConfig":{"Mounts":[{"Type":"volume","Source":"dbdata","Target":"/tmp"}]}"#,
+        r#""HostConfig":{"PortBindings":{"80/tcp":[{"HostPort":"22"}]}}"#,
+        r#""HostConfig":{"PublishAllPorts":true}"#,
+        r#""HostConfig":{"NetworkMode":"media"}"#,
+        r#""NetworkingConfig":{"EndpointsConfig":{"media":{}}}"#,
+        r#""NetworkingConfig":{"EndpointsConfig":{"bridge":{"Aliases":["db"]}}}"#,
+        r#""NetworkingConfig":{"EndpointsConfig":{"bridge":{"IPAMConfig":{"IPv4Address":"10.0.0.9"}}}}"#,
+        r#""MacAddress":"02:00:00:00:00:01""#,
+        r#""Env":["LD_PRELOAD=/x/evil.so"]"#,
+        r#""Hostname":"db""#,
+        r#""Domainname":"lan""#,
+        r#""Labels":{"traefik.http.routers.x.rule":"Host(`vault.lan`)"}"#,
+        // The command of the image is `sh`, which is not read.
+        r#""Cmd":null"#,
+    ] {
+        let (status, answer) =
+            gated.ask("POST", docker, &body(r#"{"Image":"base:1","Cmd":["sleep","9"]}"#, more));
+        assert_eq!(status, 403, "{more}: {answer}");
+    }
+    for more in [
+        r#""volumes":[{"Name":"dbdata","Dest":"/tmp"}]"#,
+        r#""portmappings":[{"container_port":80,"host_port":22}]"#,
+        r#""publish_image_ports":true"#,
+        r#""Networks":{"media":{}}"#,
+        r#""Networks":{"default":{"aliases":["db"]}}"#,
+        r#""Networks":{"default":{"static_ips":["10.0.0.9"]}}"#,
+        r#""env":{"LD_PRELOAD":"/x/evil.so"}"#,
+        r#""hostname":"db""#,
+        r#""labels":{"ofelia.job-local.x.command":"reboot"}"#,
+        r#""command":[]"#,
+    ] {
+        let (status, answer) =
+            gated.ask("POST", podman, &body(r#"{"image":"base:1","command":["sleep","9"]}"#, more));
+        assert_eq!(status, 403, "{more}: {answer}");
+    }
+    assert_eq!(engine.count("POST", "/create"), 0);
+    let plain = r#"{"Image":"base:1","Cmd":["sleep","9"],"Env":["TZ=UTC"],"Labels":{"com.docker.compose.project":"web"},"Volumes":{"/data":{}},"HostConfig":{"NetworkMode":"none","PortBindings":{}},"NetworkingConfig":{"EndpointsConfig":{"none":{"Aliases":null}}}}"#;
+    let (status, answer) = gated.ask("POST", docker, plain);
+    assert_eq!(status, 201, "{answer}");
+    let plain = r#"{"image":"base:1","command":["sleep","9"],"env":{"TZ":"UTC"},"Networks":{"default":{"aliases":null}}}"#;
+    let (status, answer) = gated.ask("POST", podman, plain);
+    assert_eq!(status, 201, "{answer}");
+}
+
+#[test]
+fn a_service_gets_no_volume_of_another_container() {
+    let create = |volume: &str| {
+        let (gated, _engine) = Gated::before_fake(3, &[]);
+        let body = format!(r#"{{"Image":"other:1","HostConfig":{{"Binds":["{volume}:/data"]}}}}"#);
+        gated.ask("POST", "/v1.41/containers/create?name=media_database", &body)
+    };
+    let (status, answer) = create("shared");
+    assert!(status == 403 && answer.contains("--volume shared"), "{status} {answer}");
+    for volume in ["guard-state", "unused"] {
+        let (status, answer) = create(volume);
+        assert_eq!(status, 201, "{volume}: {answer}");
+    }
+}
+
+/// The body that creates `media_database` as it is.
+fn as_it_is() -> serde_json::Value {
+    json!({
+        "Image": "base:1",
+        "Cmd": ["sleep", "--password", "hunter3hunter3"],
+        "Env": ["DB_PASSWORD=hunter2hunter2", "TZ=UTC"],
+        "Labels": {"com.docker.compose.config-hash": "0f", "com.docker.compose.project.working_dir": "/srv/shop"},
+        "HostConfig": {"Binds": ["/srv/x:/x:rw", "guard-state:/state"], "NetworkMode": "media", "RestartPolicy": {"Name": "no"}},
+        "NetworkingConfig": {"EndpointsConfig": {"media": {"Aliases": ["database"]}}},
+    })
+}
+
+#[test]
+fn another_setting_of_a_service_is_a_redeployment() {
+    let (gated, _engine) = Gated::before_fake(2, &[]);
+    let create = |path: &str, value: serde_json::Value| {
+        let mut body = as_it_is();
+        let (outer, key) = path.rsplit_once('/').unwrap();
+        body.pointer_mut(outer).unwrap()[key] = value;
+        let target =
+            format!("/v1.41/containers/create?name={}_media_database", &id_of("media_database")[..12]);
+        gated.ask("POST", &target, &body.to_string())
+    };
+    let (status, answer) = create("/Tty", json!(false));
+    assert_eq!(status, 201, "{answer}");
+    for (path, value) in [
+        ("/Cmd", json!(null)),
+        ("/Cmd", json!(["sleep", "9"])),
+        ("/Entrypoint", json!(["", ""])),
+        ("/Env", json!(null)),
+        ("/Env", json!(["DB_PASSWORD=other", "TZ=UTC"])),
+        ("/Env", json!(["DB_PASSWORD=hunter2hunter2", "TZ=UTC", "A=b"])),
+        ("/Labels/traefik.enable", json!("true")),
+        ("/Labels/com.docker.compose.service", json!("zzz")),
+        ("/Labels/com.docker.compose.project", json!("zzz")),
+        ("/Labels/com.docker.compose.oneoff", json!("True")),
+        ("/User", json!("1000")),
+        ("/WorkingDir", json!("/x")),
+        ("/Hostname", json!("other")),
+        ("/HostConfig/Binds", json!(null)),
+        ("/HostConfig/Binds", json!(["/srv/x:/x"])),
+        ("/HostConfig/Binds", json!(["/srv/x:/x:ro", "guard-state:/state"])),
+        ("/HostConfig/Binds", json!(["/srv/x:/x:ro,rshared"])),
+        ("/Volumes", json!({"/etc/app": {}})),
+        ("/HostConfig/NetworkMode", json!("none")),
+        ("/HostConfig/Memory", json!(7_000_000)),
+        ("/HostConfig/NanoCpus", json!(1_000)),
+        ("/HostConfig/PidsLimit", json!(9)),
+        ("/HostConfig/PidsLimit", json!(2048)),
+        ("/HostConfig/IpcMode", json!("shareable")),
+        ("/HostConfig/Tmpfs", json!({"/run": "size=1k"})),
+        ("/HostConfig/Tmpfs", json!({"/tmp": ""})),
+        ("/HostConfig/Mounts", json!([{"Type": "tmpfs", "Target": "/x", "TmpfsOptions": {"SizeBytes": 1}}])),
+        ("/HostConfig/AutoRemove", json!(true)),
+        ("/HostConfig/ReadonlyRootfs", json!(true)),
+        ("/HostConfig/CapDrop", json!(["ALL"])),
+        ("/HostConfig/ExtraHosts", json!(["db:10.0.0.9"])),
+        ("/HostConfig/RestartPolicy", json!({"Name": "always"})),
+        ("/HostConfig/PortBindings", json!({"80/tcp": [{"HostPort": "22"}]})),
+        ("/HostConfig/LogConfig", json!({"Type": "none"})),
+        ("/HostConfig/LogConfig", json!({"Type": "local"})),
+        ("/NetworkingConfig/EndpointsConfig/media/Aliases", json!(["database", "web"])),
+        ("/NetworkingConfig/EndpointsConfig/other", json!({})),
+    ] {
+        let (status, answer) = create(path, value.clone());
+        let is_another = answer.contains("redeployment") || answer.contains("replaces an equal one");
+        assert!(status == 403 && is_another, "{path} {value}: {status} {answer}");
+    }
+}
+
+#[test]
+fn networks_of_the_engine_have_no_addresses_of_the_agent() {
+    let (gated, engine) = Gated::before_fake(2, &[]);
+    let create = |more: &str| gated.ask("POST", "/networks/create", &format!(r#"{{"Name":"n1"{more}}}"#));
+    for more in [
+        r#","IPAM":{"Config":[{"Subnet":"192.168.77.0/24","Gateway":"192.168.77.1"}]}"#,
+        r#","IPAM":{"Driver":"other"}"#,
+        r#","IPAM":{"Options":{"a":"b"}}"#,
+        r#","ConfigFrom":{"Network":"n0"}"#,
+        r#","ConfigOnly":true"#,
+        r#","EnableIPv6":true"#,
+        r#","Ingress":true"#,
+        r#","Scope":"swarm""#,
+        r#","Options":{"com.docker.network.bridge.name":"eth0"}"#,
+    ] {
+        let (status, answer) = create(more);
+        assert_eq!(status, 403, "{more}: {answer}");
+    }
+    let usual = r#","Driver":"bridge","Internal":true,"EnableIPv6":false,"IPAM":{"Driver":"default","Options":{},"Config":[]},"ConfigFrom":{"Network":""},"Options":{}"#;
+    for more in ["", usual] {
+        let (status, answer) = create(more);
+        assert_eq!(status, 201, "{more}: {answer}");
+    }
+    assert_eq!(engine.count("POST", "/networks/create"), 2);
+    let connect = |network: &str, container: &str, endpoint: &str| {
+        let body = format!(r#"{{"Container":"{container}","EndpointConfig":{endpoint}}}"#);
+        gated.ask("POST", &format!("/networks/{network}/connect"), &body)
+    };
+    for endpoint in [
+        r#"{"Aliases":["media_database"]}"#,
+        r#"{"IPAMConfig":{"IPv4Address":"10.0.0.9"}}"#,
+        r#"{"MacAddress":"02:00:00:00:00:01"}"#,
+        r#"{"DriverOpts":{"a":"b"}}"#,
+        r#"{"Links":["media_database:db"]}"#,
+    ] {
+        let (status, answer) = connect("media", "k1", endpoint);
+        assert_eq!(status, 403, "{endpoint}: {answer}");
+    }
+    // Its own name is one in the network, too. That of a service is known.
+    for (network, container, status) in
+        [("media", "k1", 403), ("bridge", "k1", 204), ("media", "media_database", 204)]
+    {
+        let (found, answer) = connect(network, container, "{}");
+        assert_eq!(found, status, "{network} {container}: {answer}");
+    }
+    // A container that replaces another one has the names of that one.
+    let target = format!("/v1.41/containers/create?name={}_media_database", &id_of("media_database")[..12]);
+    assert_eq!(gated.ask("POST", &target, &as_it_is().to_string()).0, 201);
+    for (network, alias, status) in [
+        ("media", "database", 204),
+        ("0123", "database", 204),
+        ("media", "web", 403),
+        ("other", "database", 403),
+    ] {
+        let endpoint = format!(r#"{{"Aliases":["{alias}"]}}"#);
+        let (found, answer) = connect(network, &id_of("new"), &endpoint);
+        assert_eq!(found, status, "{network} {alias}: {answer}");
+    }
+}
+
+#[test]
 fn parameters_that_engines_read_as_true_are_not_false() {
     let (gated, engine) = Gated::before_fake(2, &[]);
     assert_eq!(restart(&gated, "media_database").0, 204);
@@ -198,14 +431,52 @@ fn parameters_that_engines_read_as_true_are_not_false() {
 #[test]
 fn rights_are_those_of_an_equal_container() {
     let (gated, _engine) = Gated::before_fake(3, &[]);
-    let create = |name: &str| {
-        let body = "{\"Image\":\"other:1\",\"HostConfig\":{\"Binds\":[\"/srv/x:/x\"]}}";
-        gated.ask("POST", &format!("/v1.41/containers/create?name={name}"), body)
+    let command = r#"["sleep","--password","hunter3hunter3"]"#;
+    let create = |name: &str, image: &str, command: &str| {
+        let body = format!(r#"{{"Image":"{image}","Cmd":{command},"HostConfig":{{"Binds":["/srv/x:/x"]}}}}"#);
+        gated.ask("POST", &format!("/v1.41/containers/create?name={name}"), &body)
     };
-    // Another image of a service is a redeployment. That of another container is not known.
-    assert_eq!(create("media_database").0, 201);
-    let (status, answer) = create("k0");
+    // Another version of the image of a service is a redeployment. That of another container is not known.
+    let (status, answer) = create("media_database", "docker.io/library/base:2", command);
+    assert_eq!(status, 201, "{answer}");
+    for (name, image, command) in [
+        ("k0", "base:2", command),
+        ("media_database", "evil:1", command),
+        ("media_database", "evil.example/base:1", command),
+        ("media_database", "base:2", "null"),
+        ("media_database", "base:2", r#"["ls"]"#),
+    ] {
+        let (status, answer) = create(name, image, command);
+        assert!(
+            status == 403 && answer.contains("rights of the host"),
+            "{name} {image} {command}: {status} {answer}"
+        );
+    }
+    let body = format!(
+        r#"{{"name":"media_database","image":"evil:1","command":{command},"devices":[{{"path":"/dev/sda"}}]}}"#
+    );
+    let (status, answer) = gated.ask("POST", "/v4.3.1/libpod/containers/create", &body);
     assert!(status == 403 && answer.contains("rights of the host"), "{status} {answer}");
+}
+
+#[test]
+fn labels_do_not_take_a_container_from_its_service() {
+    // `shop` is known by a label of its container only.
+    let (gated, engine) = Gated::before_fake(3, &[]);
+    let create = |labels: &str| {
+        let target = format!("/v1.41/containers/create?name={}_pg-prod", &id_of("pg-prod")[..12]);
+        gated.ask("POST", &target, &format!(r#"{{"Image":"base:1","Cmd":["ls"],"Labels":{labels}}}"#))
+    };
+    let (status, answer) = create(r#"{"com.docker.compose.service":"zzz"}"#);
+    assert_eq!(status, 201, "{answer}");
+    let redeployments = "SELECT count(*) FROM hook_actions WHERE service = 'shop' AND counts";
+    assert_eq!(gated.sandbox.sql(redeployments), "1");
+    // It is not removed as a container of the agent.
+    let target = format!("/v1.41/containers/{}?force=1", id_of("new"));
+    let _ = gated.ask("DELETE", &target, "");
+    let audit = gated.sandbox.sql("SELECT command FROM hook_decisions ORDER BY id");
+    assert!(audit.ends_with("docker rm -f new"), "{audit}");
+    drop(engine);
 }
 
 #[test]
@@ -220,6 +491,7 @@ fn variables_do_not_leave_by_other_ways() {
         let (status, answer) =
             gated.ask("GET", &format!("/v1.41/containers/media_database/top?ps_args={arguments}"), "");
         assert_eq!(status, 200, "{arguments}: {answer}");
+        assert!(answer.contains("sleep --password [redacted]"), "{arguments}: {answer}");
     }
     let (status, answer) = gated.ask("POST", "/v1.41/commit?container=media_database&repo=x", "");
     assert!(status == 403 && answer.contains("variables with secrets"), "{answer}");
@@ -312,6 +584,7 @@ fn hidden_containers_do_not_exist() {
     let (gated, engine) = Gated::before_fake(2, &["--only-listed"]);
     assert_eq!(gated.ask("GET", "/containers/media_database/json", "").0, 200);
     assert_eq!(gated.ask("GET", "/containers/k0/json", "").0, 404);
+    assert_eq!(gated.ask("GET", "/v4.3.1/libpod/containers/stats", "").0, 403);
     assert_eq!(gated.ask("GET", "/containers/k0/logs?stdout=1", "").0, 404);
     assert_eq!(gated.ask("POST", "/containers/k0/restart", "").0, 404);
     assert_eq!(engine.count("POST", "/restart"), 0);

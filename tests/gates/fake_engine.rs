@@ -84,7 +84,12 @@ impl FakeEngine {
                 writer.write_all(&all).ok()?;
                 return None;
             }
-            let (status, body) = self.answer(&received.method, &path);
+            let has_other_volume = received.target.contains("volume") && received.target.contains("shared");
+            let (status, body) = if path.ends_with("/containers/json") && has_other_volume {
+                (200, json!([{"Id": id_of("k1")}]).to_string())
+            } else {
+                self.answer(&received.method, &path)
+            };
             let head = format!(
                 "HTTP/1.1 {status} X\r\nX-Engine: 1\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
                 body.len()
@@ -107,11 +112,17 @@ impl FakeEngine {
                     (200, description(found).to_string())
                 })
             }
+            ("GET", ["", "images", name, "json"]) => {
+                let id = if *name == "base:1" { "sha256:1" } else { "sha256:2" };
+                (200, json!({"Id": id, "Config": {"Cmd": ["sh"], "Env": ["PATH=/bin"]}}).to_string())
+            }
             ("GET", ["", "pods", _, "json"]) => {
                 let container = json!({"Id": id_of("media_database"), "Name": "media_database"});
                 (200, json!({"Id": id_of("pod"), "Containers": [container]}).to_string())
             }
-            ("GET", ["", "containers", _, "top"]) => (200, json!({"Processes": [["sleep"]]}).to_string()),
+            ("GET", ["", "containers", _, "top"]) => {
+                (200, json!({"Processes": [["1", "sleep --password hunter3hunter3"]]}).to_string())
+            }
             ("POST", [.., "exec" | "create"]) => (201, json!({"Id": id_of("new")}).to_string()),
             ("POST" | "DELETE", _) => (204, String::new()),
             _ => (200, "[]".to_owned()),
@@ -125,14 +136,28 @@ fn is_prefix(part: &str) -> bool {
 }
 
 fn description(name: &str) -> Value {
-    json!({
+    let mut description = json!({
         "Id": id_of(name),
         "Name": format!("/{name}"),
         "Image": "sha256:1",
-        "Config": {"Image": "base:1", "Labels": {}, "Env": ["DB_PASSWORD=hunter2hunter2", "TZ=UTC"], "Cmd": ["sleep", "--password", "hunter3hunter3"]},
-        "HostConfig": {"Binds": ["/srv/x:/x"], "Privileged": false},
-        "Mounts": if name == "k1" { json!([]) } else { json!([{"Type": "volume", "Name": "guard-state"}]) },
-    })
+        "Config": {"Image": "base:1", "Labels": {}, "Env": ["DB_PASSWORD=hunter2hunter2", "TZ=UTC", "PATH=/bin"], "Cmd": ["sleep", "--password", "hunter3hunter3"]},
+        "HostConfig": {"Binds": ["/srv/x:/x"], "NetworkMode": "media", "Privileged": false, "PidsLimit": null, "ShmSize": 67_108_864, "IpcMode": "private", "LogConfig": {"Type": "json-file"}},
+        "NetworkSettings": {"Networks": {"media": {"NetworkID": "0123", "Aliases": ["database"]}}},
+        "Mounts": if name == "k1" { json!([]) } else { json!([
+            {"Type": "bind", "Source": "/srv/x", "Destination": "/x", "RW": true},
+            {"Type": "volume", "Name": "guard-state", "Destination": "/state", "RW": true},
+        ]) },
+    });
+    if name == "pg-prod" {
+        let labels = json!({"com.docker.compose.service": "shop", "homepage.widget.key": "hunter4"});
+        let check = json!({"Test": ["CMD", "redis-cli", "-a", "hunter5", "ping"]});
+        description["Config"]["Labels"] = labels;
+        description["Config"]["Healthcheck"] = check;
+        description["Config"]["Env"] = json!(["PASS=hunter2", "adminPw=hunter3", "TZ=UTC"]);
+        description["Path"] = json!("mysqladmin");
+        description["Args"] = json!(["-phunter6", "ping"]);
+    }
+    description
 }
 
 /// Reads a request; `None` at the end of the connection.
@@ -178,10 +203,10 @@ pub struct Gated {
 }
 
 impl Gated {
-    /// A gate before a fake engine with the containers `media_database`, `k0` and `k1`.
+    /// A gate before a fake engine with the containers `media_database`, `k0`, `k1` and `pg-prod`, and `new`, which it has created.
     pub fn before_fake(tier: u8, options: &[&str]) -> (Self, FakeEngine) {
         let sandbox = Sandbox::new();
-        let names = ["media_database", "k0", "k1"].map(str::to_owned);
+        let names = ["media_database", "k0", "k1", "new", "pg-prod"].map(str::to_owned);
         let engine = FakeEngine::listen(sandbox.path("engine.sock"), &names);
         let path = sandbox.path("engine.sock");
         (Self::before(sandbox, &path, tier, options), engine)
@@ -216,7 +241,7 @@ impl Gated {
 
     /// A gate before the engine at this socket.
     pub fn before(sandbox: Sandbox, engine: &std::path::Path, tier: u8, options: &[&str]) -> Self {
-        let services = "services:\n  database: {containers: [media_database]}\n  jellyfin: {}\n";
+        let services = "services:\n  database: {containers: [media_database]}\n  jellyfin: {}\n  shop: {}\n";
         sandbox.write("hosts.yaml", &format!("domain: example.org\n{services}policy: {{tier: {tier}}}\n"));
         let options = options.iter().map(|option| (*option).to_owned());
         let engine = format!("unix:{}", engine.display());

@@ -104,6 +104,31 @@ fn restarts_of_workloads_count_against_the_budget_of_their_service() {
     });
 }
 
+/// A name of which that of a pod has only the beginning, without the hash of its template.
+const LONG: &str = "a-deployment-whose-name-is-as-long-as-kubernetes-leaves-it";
+
+#[test]
+fn pods_count_for_the_workload_that_the_server_states() {
+    lan(|lan| {
+        let hosts = format!("{HOSTS}  long: {{workloads: [media/deployment/{LONG}]}}\n");
+        let log = cluster(lan, &hosts, "2");
+        let delete = |pod: &str| -> Vec<String> {
+            ["-n", "media", "delete", "pod", pod, "--wait=false"].map(str::to_owned).to_vec()
+        };
+        for workload in [LONG, "agents-"] {
+            for suffix in ["bcdfg", "x7k2p"] {
+                let words = delete(&format!("{workload}{suffix}"));
+                passes(lan, &words.iter().map(String::as_str).collect::<Vec<_>>());
+            }
+            let words = delete(&format!("{workload}hjklm"));
+            refused(lan, &words.iter().map(String::as_str).collect::<Vec<_>>(), "Cooldown limit exceeded");
+        }
+        assert_eq!(changes(&log).len(), 4);
+        let rows = lan.sh("sqlite3 claudeops.db 'select distinct service from cooldown_actions'");
+        assert!(rows.lines().any(|service| service == "long"), "{rows}");
+    });
+}
+
 #[test]
 fn what_is_always_denied_reaches_no_server() {
     lan(|lan| {
@@ -117,7 +142,10 @@ fn what_is_always_denied_reaches_no_server() {
             "role.yaml",
             "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: x}\n",
         );
+        lan.write("secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: x}\ndata: {a: Yg==}\n");
         let create = |file| ["-n", "media", "create", "--validate=false", "-f", file];
+        // As a patch of it is: its controller acts on it.
+        refused(lan, &create("secret.yaml"), "rule other");
         refused(lan, &create("pod.yaml"), "rule engine");
         refused(lan, &create("role.yaml"), "rule access");
         refused(lan, &["delete", "namespace", "media", "--wait=false"], "rule cluster");
@@ -454,7 +482,17 @@ fn resource(line: &str) -> Value {
             json!({"kind": "SecretList", "apiVersion": "v1", "metadata": {}, "items": [secret()]})
         }
         [.., "secrets", "db"] => secret(),
-        [.., "pods", name] => object("v1", "Pod", name),
+        [.., "pods", name] => {
+            let mut pod = object("v1", "Pod", name);
+            let owner = |kind: &str, name: &str| json!([{"kind": kind, "name": name, "controller": true}]);
+            if name.starts_with(LONG) {
+                pod["metadata"]["labels"] = json!({"pod-template-hash": "7d9c5b6f4"});
+                pod["metadata"]["ownerReferences"] = owner("ReplicaSet", &format!("{LONG}-7d9c5b6f4"));
+            } else if let Some((set, _)) = name.rsplit_once('-').filter(|(set, _)| *set == "agents") {
+                pod["metadata"]["ownerReferences"] = owner("DaemonSet", set);
+            }
+            pod
+        }
         _ => object("v1", "Pod", "x"),
     }
 }

@@ -116,14 +116,27 @@ fn real_clients_restart_a_service_twice() {
     }
 }
 
+/// Further settings of a service of compose, after its first volume.
+const FURTHER: &str = ", 'data:/data', '/anonymous'], environment: {A: b}, labels: {a: b}, user: '0', working_dir: /bin, \
+    restart: always, read_only: true, tmpfs: [/t], cap_drop: [CHOWN], security_opt: ['no-new-privileges:true'], \
+    extra_hosts: ['a:10.0.0.9'], shm_size: 8m, tty: true";
+
 #[test]
 #[ignore = "needs engines: tests/image/gate"]
 fn recreation_by_compose_counts_once() {
     for engine in engines() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("compose.yaml");
-        let service = "{image: 'base:1', command: sleep 1000, network_mode: none, stop_grace_period: 0s, volumes: ['/tmp:/x']}";
-        std::fs::write(&file, format!("name: gatetest\nservices:\n  jellyfin: {service}\n")).unwrap();
+        // Podman states some of the further settings in other forms: with them, it is a redeployment.
+        let more = if engine.ends_with("podman.sock") { "]" } else { FURTHER };
+        let service = format!(
+            "{{image: 'base:1', command: sleep 1000, network_mode: none, stop_grace_period: 0s, volumes: ['/tmp:/x'{more}}}"
+        );
+        std::fs::write(
+            &file,
+            format!("name: gatetest\nservices:\n  jellyfin: {service}\nvolumes: {{data: {{}}}}\n"),
+        )
+        .unwrap();
         let compose = ["docker", "compose", "-f", file.to_str().unwrap()];
         let words = |more: &[&'static str]| [&compose, more].concat();
         client(&engine, &words(&["down", "-t", "0"]), "");
@@ -218,17 +231,17 @@ fn streams_of_an_engine_stay_open_and_end_with_the_gate() {
 fn streams_and_calls_cost_little() {
     for engine in engines() {
         container(&engine, "k0", &[]);
-        let gated = Gated::before(Sandbox::new(), &engine, 2, &[]);
-        let gate = gated.socket();
+        let before = Gated::before(Sandbox::new(), &engine, 2, &[]);
+        let gate = before.socket();
         let streams: Vec<_> = (0..200)
             .map(|_| {
-                let mut stream = gated.connect();
+                let mut stream = before.connect();
                 stream.write_all(b"GET /events HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
                 stream
             })
             .collect();
         std::thread::sleep(Duration::from_secs(1));
-        let status = std::fs::read_to_string(format!("/proc/{}/status", gated.pid())).unwrap();
+        let status = std::fs::read_to_string(format!("/proc/{}/status", before.pid())).unwrap();
         let kib = |key: &str| {
             let line = status.lines().find(|line| line.starts_with(key)).unwrap();
             line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
@@ -264,7 +277,15 @@ fn streams_and_calls_cost_little() {
             assert_eq!(text.trim(), "1073741824");
             began.elapsed()
         };
-        println!("{}: 1 GiB {:?}, through the gate {:?}", engine.display(), bulk(&engine), bulk(&gate));
+        let (mut direct, mut gated): (Vec<_>, Vec<_>) = (0..9).map(|_| (bulk(&engine), bulk(&gate))).unzip();
+        direct.sort();
+        gated.sort();
+        println!(
+            "{}: 1 GiB {:?}, through the gate {:?} (medians of 9)",
+            engine.display(),
+            direct[4],
+            gated[4]
+        );
     }
 }
 

@@ -380,6 +380,53 @@ fn a_session_of_tier_1_only_reads() {
         let (_, stderr) = ends_with(&place, 1, &format!("echo x >f; {call}"));
         assert!(stderr.contains("Tier 1 only reads"), "{call}: {stderr}");
     }
+    // A transfer is no note of a command, also where commands may write some.
+    ends_with(
+        &place,
+        0,
+        "ssh ie01 \"seq 9 >$H/kept\"; scp -q ie01:$H/kept g; scp -q -O ie01:$H/kept g; cmp g $H/kept",
+    );
+    for call in [
+        "scp f ie01:$H/sent",
+        "scp -O f ie01:$H/sent",
+        "mkdir -p d; scp -O -r d ie01:$H/sent",
+        "rsync f ie01:$H/sent",
+        "echo put f $H/sent | sftp -b - ie01",
+        "echo mkdir $H/sent | sftp -b - ie01",
+        "echo rm $H/kept | sftp -b - ie01",
+        "echo chmod 700 $H/kept | sftp -b - ie01",
+        "echo rename $H/kept $H/sent | sftp -b - ie01",
+    ] {
+        let stderr = fails(&place, &format!("echo x >f; {call}"));
+        assert!(stderr.contains("Tier 1 only reads"), "{call}: {stderr}");
+    }
+    assert!(!place.path("sent").exists() && place.path("kept").exists());
+}
+
+#[test]
+fn a_repository_runs_nothing_before_a_push_is_judged() {
+    let place = Place::new();
+    ends_with(
+        &place,
+        0,
+        "git init -q --bare $H/r.git; git init -q --bare $H/a.git; echo $H/a.git/objects >$H/r.git/objects/info/alternates; git -C $H/r.git config core.alternateRefsCommand \"touch $H/ran; true\"",
+    );
+    for call in ["git-receive-pack $H/r.git", "git receive-pack $H/r.git"] {
+        let (_, stderr) = ends_with(&place, 255, &format!("ssh ie01 \"{call}\" </dev/null"));
+        assert!(stderr.contains("`git-receive-pack`") || stderr.contains("`git receive-pack`"), "{stderr}");
+    }
+    assert!(!place.path("ran").exists());
+}
+
+#[test]
+fn commands_among_the_lines_of_a_message_are_judged() {
+    let place = Place::new();
+    for command in ["mail -I root", "mail -~ root", "s-nail -I root"] {
+        let (_, stderr) = ends_with(&place, 255, &format!("echo '~!reboot' | ssh ie01 {command}"));
+        assert!(stderr.contains("rule power"), "{command}: {stderr}");
+        let (_, stderr) = ends_with(&place, 255, &format!("echo '~!reboot' | ssh ie01 'true; {command}'"));
+        assert!(stderr.contains("depends on its input"), "{command}: {stderr}");
+    }
 }
 
 #[test]
@@ -453,11 +500,6 @@ fn rsync_and_git_pass_by_direction_and_path() {
     assert!(stderr.contains("`git-receive-pack`"), "{stderr}");
     ends_with(&place, 0, &format!("cd w; {git} push -q $H/r.git work"));
     ends_with(&place, 0, &format!("{git} clone -q ie01:$H/r.git c && cmp c/f w/f"));
-    let (code, _, stderr) = place.said(&format!("cd w; {git} push ie01:$H/r.git work:main"));
-    assert!(
-        code != Some(0) && stderr.contains("push-to-main") || stderr.contains("pull request"),
-        "{stderr}"
-    );
     assert_eq!(ends_with(&place, 0, &format!("{git} ls-remote ie01:$H/r.git")).0.lines().count(), 2);
     let open = Place::at_tier(3, "policy: {tiers: {3: {effects: [reads, changes, unknown]}}}\n");
     ends_with(
@@ -467,6 +509,11 @@ fn rsync_and_git_pass_by_direction_and_path() {
             "{git} init -q --bare $H/r.git; cp -r {}/w .; {push}",
             place.guarded.agent.path(".").display()
         ),
+    );
+    let (code, _, stderr) = open.said(&format!("cd w; {git} push ie01:$H/r.git work:main"));
+    assert!(
+        code != Some(0) && stderr.contains("push-to-main") || stderr.contains("pull request"),
+        "{stderr}"
     );
 }
 

@@ -189,7 +189,13 @@ proptest! {
         }
         let text = chain.iter().fold(row.command.clone(), |text, shell| format!("{shell} {}", quoted(&text)));
         let wrapped = read(&text, &row.cwd);
-        prop_assert_eq!(list(&actions(&bare)), list(&actions(&wrapped)), "{}", text);
+        let (bare, wrapped) = (actions(&bare), actions(&wrapped));
+        if chain.iter().all(|shell| shell.contains("bash") || *shell == "eval") {
+            prop_assert_eq!(list(&bare), list(&wrapped), "{}", text);
+        } else {
+            // In other shells no condition is decided, so that what runs may be less certain.
+            prop_assert!(bare.is_empty() || !wrapped.is_empty(), "{text}: {}", list(&bare));
+        }
     }
 
     #[test]
@@ -262,6 +268,8 @@ proptest! {
         prop_assume!(form != 6 || !command.contains("trap "));
         // It ends a function, and nothing outside of one.
         prop_assume!(form != 8 || !command.contains("return"));
+        // A function may be called again: what `xargs` or a loop runs for each item there counts as repeated.
+        prop_assume!(form != 8 || !["xargs", "for ", "while "].iter().any(|one| command.contains(one)));
         let text = match form {
             0 => format!("{command}\ntrue"),
             1 => format!("true; {command}"),

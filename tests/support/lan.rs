@@ -182,7 +182,7 @@ impl Lan {
             "ssh/sshd_config",
             &format!(
                 "ListenAddress 127.0.0.1\nHostKey {folder}/ssh/host\nAuthorizedKeysFile {folder}/ssh/authorized_keys\n\
-                 PidFile none\nStrictModes no\nPermitRootLogin yes\nUsePAM no\n\
+                 PidFile none\nStrictModes no\nPermitRootLogin yes\nUsePAM no\nMaxStartups 100\n\
                  SetEnv PATH={folder}/bin/remote:/usr/bin:/bin\nForceCommand cd {folder}/bin && eval \"$SSH_ORIGINAL_COMMAND\"\n"
             ),
         );

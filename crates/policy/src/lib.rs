@@ -11,6 +11,7 @@ pub mod model;
 pub mod paths;
 pub mod rules;
 pub mod screen;
+mod selection;
 pub mod targets;
 pub mod texts;
 

@@ -15,7 +15,7 @@ use crate::model::rights::header::PolicyHeader;
 use crate::model::rights::policy::{Policy, Tier};
 use crate::model::rights::rules::Rules;
 use crate::paths::word_paths::LocalMachine;
-use crate::rules::{dry_run, hosts, modes, never, secrets, tier, tool};
+use crate::rules::{created, dry_run, hosts, modes, never, secrets, tier, tool};
 use opsctl_reader::actions::{CommandReading, message, read_command_on};
 use opsctl_reader::shell::disk::Disk;
 use opsctl_reader::shell::{Command, Script};
@@ -90,6 +90,9 @@ impl Screen<'_> {
         let mut reasons = modes::objections(actions, policy, self.mode);
         reasons.extend(hosts::objections(effects, actions, inventory, policy, self.tier));
         reasons.extend(hosts::leaving(effects, inventory, policy, self.tier));
+        reasons.extend(hosts::revealing(effects, inventory));
+        reasons.extend(hosts::logging_in(effects, inventory, policy, self.tier));
+        reasons.extend(created::objections(actions, &self.header.rules, !inventory.services.is_empty()));
         if self.dry_run {
             reasons.extend(dry_run::objections(actions));
         }
@@ -105,10 +108,13 @@ impl Screen<'_> {
     /// The objections to a tool that opens a file without a shell.
     pub fn file_objections(&self, file: &ToolFile, cwd: Option<&Path>) -> Vec<Reason> {
         let touch = if file.writes { Touch::Write } else { Touch::Read };
-        let access = Access::named(touch, file.path.clone(), false);
+        let mut accesses = vec![Access::named(touch, file.path.clone(), false)];
+        if let Some(search) = &file.search {
+            accesses.extend(files::searched(&search.folder, &search.names));
+        }
         let cwd = cwd.and_then(Path::to_str);
         self.machine.begin();
-        files::tool_objections(&[access], cwd, &self.header.rules, self.locations, self.machine)
+        files::tool_objections(&accesses, cwd, &self.header.rules, self.locations, self.machine)
     }
 
     fn objections(&self, script: &Script) -> Vec<Reason> {
@@ -177,7 +183,9 @@ pub fn read(
     reading
 }
 
-/// Whether a part of a call changes something, may, or sends what another part prints.
+/// Whether a part of a call changes something, may, or sends what another part prints, or a secret.
 pub fn changes(part: &PartEffect) -> bool {
-    (matches!(part.effect, Effect::Changes | Effect::Unknown)) || !part.sends_to.is_empty()
+    matches!(part.effect, Effect::Changes | Effect::Unknown)
+        || !part.sends_to.is_empty()
+        || !part.reveals_to.is_empty()
 }

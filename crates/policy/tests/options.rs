@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::thread;
 
+use opsctl_policy::files::values::{self, Kind};
 use opsctl_policy::files::{self, Access, guarded::Locations};
 use opsctl_policy::model::rights::rules::Rules;
 use opsctl_policy::paths::word_paths::UnknownMachine;
@@ -257,4 +258,39 @@ fn no_option_hides_a_guarded_file() {
 #[test]
 fn no_spelling_of_an_option_writes_or_reads_a_guarded_file() {
     walk(allowed, 1_000);
+}
+
+/// Whether the catalogue states what the value of an option is, and that is no file that is written.
+fn is_listed(case: Case, option: &str) -> bool {
+    [case.form, &case.program.form].iter().any(|form| {
+        let is_of_role = form
+            .options
+            .iter()
+            .any(|(role, options)| !matches!(role, Role::Flag | Role::Written) && options.contains(&option));
+        let is_read =
+            form.files.is_some_and(|files| files.inputs.contains(&option) || files.keys.contains(&option));
+        is_of_role || is_read
+    })
+}
+
+/// The options of a form whose names suggest that they write a file, with which none is written.
+fn unwritten(case: Case) -> (Vec<String>, usize) {
+    let head = case.head();
+    let writes = |option: &&str| {
+        let name = option.trim_start_matches('-').to_ascii_lowercase();
+        option.len() > 2 && !name.starts_with("no-") && values::suggested(&name) == Kind::Writes
+    };
+    let is_whole = !head.contains(&";".to_owned());
+    let options: Vec<&str> = case.options().into_iter().filter(writes).filter(|_| is_whole).collect();
+    let is_unwritten = |option: &&&str| {
+        let words = [head.clone(), vec![format!("{option}={PROTECTED}")]].concat();
+        !is_listed(case, option) && !broken(&words).contains("protect")
+    };
+    let wrong = options.iter().filter(is_unwritten).map(|option| format!("{} {option}", head.join(" ")));
+    (wrong.collect(), options.len())
+}
+
+#[test]
+fn an_option_that_is_named_after_an_output_writes_it_unless_the_catalogue_states_otherwise() {
+    walk(unwritten, 1_000);
 }

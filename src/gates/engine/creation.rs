@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 
 use super::calls::Call;
 use super::container::{self, Container};
+use super::equal::{Replaced, endpoint, is_endpoint};
 use super::judge::{Engine, STDIN, rights};
-use super::memory::Created;
-use super::words::{Words, is_off};
+use super::memory::{Created, Endpoints};
+use super::words::{Words, is_off, texts};
 use crate::gates::proxy::request::{Asked, Pass, Refusal, Rewrite};
 use crate::gates::proxy::target::Target;
 
@@ -32,6 +33,30 @@ fn replaced(name: &str) -> Option<(&str, &str)> {
     is_id.then_some((id, name))
 }
 
+/// The repository of an image: its name without a tag, a digest and what clients may leave out.
+fn repository(image: &str) -> &str {
+    let name = image.split('@').next().unwrap_or_default();
+    let name = name.rsplit_once(':').filter(|(_, tag)| !tag.contains('/')).map_or(name, |(name, _)| name);
+    let name =
+        ["docker.io/", "localhost/"].into_iter().find_map(|own| name.strip_prefix(own)).unwrap_or(name);
+    name.strip_prefix("library/").unwrap_or(name)
+}
+
+/// The ID of an image.
+fn id(value: &Value) -> Option<&str> {
+    value.as_str().map(|id| id.trim_start_matches("sha256:"))
+}
+
+/// What a body states of the command, with the keys of Docker.
+fn of_docker(call: &Call<'_>, body: &Value) -> Value {
+    if call.program == "docker" {
+        return body.clone();
+    }
+    let at = |key: &str| body.get(key).unwrap_or(&Value::Null);
+    let env = at("env").as_object().map(|_| texts(at("env")));
+    json!({ "Cmd": at("command"), "Entrypoint": at("entrypoint"), "Env": env, "User": at("user"), "WorkingDir": at("work_dir") })
+}
+
 /// The ID in the answer to a request that creates something.
 fn created_id(body: &Bytes) -> Option<String> {
     let answer: Value = serde_json::from_slice(body).ok()?;
@@ -44,7 +69,7 @@ impl Engine {
         &self,
         target: &Target,
         call: &Call<'_>,
-        words: Words,
+        mut words: Words,
         body: &Value,
     ) -> Result<Pass, Refusal> {
         let name = target.query.iter().find(|(key, _)| key == "name").map(|(_, name)| name.as_str());
@@ -59,16 +84,40 @@ impl Engine {
             word.ok_or_else(|| Refusal::forbidden("the name of the container is not valid"))?;
         let old = self.before(call, last).await?;
         let old = old.filter(|old| replaces.is_none_or(|(id, _)| old.id.starts_with(id)));
-        let is_same = match &old {
-            Some(old) => self.is_same(call, old, &words).await?,
-            None => false,
-        };
+        // Labels of the new one do not change whose container it is.
+        let own = old.as_ref().filter(|old| old.is_listed).map(|old| old.word.clone());
+        let (word, is_listed) = own.map_or((word, is_listed), |word| (word, true));
+        let image = self.image(call, &words).await?;
+        let form = of_docker(call, body);
+        let pair = old.as_ref().zip(image.as_ref());
+        let pair = pair.map(|(old, image)| (old, Replaced { old: &old.json, image, body: &form }));
+        let is_same = pair.is_some_and(|(old, own)| self.is_same(call, old, own));
         let keys = self.table.bodies.get("create");
-        // The rights are those of what runs there now, and not of another command. Another image is a redeployment of a service.
-        let had = old.as_ref().filter(|old| old.runs(body) && (is_same || is_listed)).zip(keys);
-        let had = had.map(|(old, keys)| old.host(keys)).unwrap_or_default();
+        // The rights are those of what runs there now, and not of another command. Another version of its image is a redeployment
+        // of a service.
+        let keeps = |old: &Container, new: Replaced<'_>| {
+            let name = |image: Option<&str>| repository(image.unwrap_or_default()).to_owned();
+            let (own, last) = (name(words.image.as_deref()), name(old.at("/Config/Image").as_str()));
+            let is_version =
+                id(old.at("/Image")) == new.image.get("Id").and_then(id) || own == last && own != "sha256";
+            old.runs(&form) && (is_same || is_listed && is_version && new.has_command())
+        };
+        let had = pair.filter(|(old, new)| keeps(old, *new)).zip(keys);
+        let had = had.map(|((old, _), keys)| old.host(keys)).unwrap_or_default();
         if let Some((option, value)) = words.host.iter().find(|own| !had.contains(own)) {
             return Err(rights(option, value));
+        }
+        if is_listed && !is_same {
+            self.are_free(call, old.as_ref(), &words.volumes).await?;
+        }
+        if !is_listed && !is_same && words.entrypoint.is_empty() && words.rest.is_empty() {
+            let image = image.ok_or_else(|| {
+                let name = words.image.as_deref().unwrap_or_default();
+                Refusal::new(StatusCode::NOT_FOUND, format!("No such image: {name}"))
+            })?;
+            let of = |key: &str| image.pointer(key).filter(|words| words.is_array()).map(texts);
+            words.entrypoint = of("/Config/Entrypoint").unwrap_or_default();
+            words.rest = of("/Config/Cmd").unwrap_or_default();
         }
         let text = stated(call.program, &word, is_listed, is_same, &words);
         let (_, mut pass) = self.admitted(call.uid, &text).await?;
@@ -76,6 +125,11 @@ impl Engine {
             name: replaces.filter(|_| is_same || is_listed).map(|(_, last)| last.to_owned()),
             may_start: !is_listed && !is_same,
             may_attach: !is_same,
+            may_be: match old {
+                Some(old) if is_same => Endpoints::Of(Arc::new(old.json)),
+                _ if is_listed => Endpoints::Any,
+                _ => Endpoints::None,
+            },
         };
         let memory = Arc::clone(&self.memory);
         let rewrite: Rewrite = Box::new(move |_, body| {
@@ -95,22 +149,76 @@ impl Engine {
         Ok(existing.or_else(|| self.memory.removed.get(name)))
     }
 
-    /// Whether a container is of the image of an existing one, and runs the command of that one.
-    async fn is_same(&self, call: &Call<'_>, old: &Container, words: &Words) -> Result<bool, Refusal> {
-        let Some(image) = words.image.as_deref() else { return Ok(false) };
-        let is = |own: &[String], path: &str| own.is_empty() || *old.at(path) == json!(own);
-        if !is(&words.rest, "/Config/Cmd") || !is(&words.entrypoint, "/Config/Entrypoint") {
-            return Ok(false);
+    /// What the engine states of the image of a new container; `None`: it has none of this name.
+    async fn image(&self, call: &Call<'_>, words: &Words) -> Result<Option<Value>, Refusal> {
+        let Some(image) = words.image.as_deref() else { return Ok(None) };
+        let path: Vec<&str> = ["images"].into_iter().chain(image.split('/')).chain(["json"]).collect();
+        self.state(call, &path).await
+    }
+
+    /// Whether a container is of the image of an existing one, and equal to it in all that matters.
+    fn is_same(&self, call: &Call<'_>, old: &Container, replaced: Replaced<'_>) -> bool {
+        let of_image = replaced.image.get("Id").and_then(id);
+        let keys = self.table.bodies.get("create");
+        // The interface of podman has bodies of another form.
+        call.program == "docker"
+            && of_image.is_some()
+            && of_image == id(old.at("/Image"))
+            && keys.is_some_and(|keys| replaced.is_equal(keys, &self.table.equal))
+    }
+
+    /// Refuses volumes of other containers, unless the container that is replaced has them.
+    async fn are_free(
+        &self,
+        call: &Call<'_>,
+        old: Option<&Container>,
+        volumes: &[String],
+    ) -> Result<(), Refusal> {
+        for volume in volumes {
+            let mounts = old.and_then(|old| old.at("/Mounts").as_array());
+            let is_it = |mount: &Value| mount.get("Name").and_then(Value::as_str) == Some(volume.as_str());
+            if mounts.is_some_and(|mounts| mounts.iter().any(is_it)) {
+                continue;
+            }
+            let filters = json!({ "volume": [volume] }).to_string();
+            let query = vec![("all".to_owned(), "true".to_owned()), ("filters".to_owned(), filters)];
+            let found = self.stated(call, &["containers", "json"], query).await?;
+            if found.is_none_or(|found| found.as_array().is_none_or(|found| !found.is_empty())) {
+                return Err(rights("--volume", volume));
+            }
         }
-        let parts: Vec<&str> =
-            if call.program == "podman" { vec![image] } else { image.split('/').collect() };
-        let path: Vec<&str> = ["images"].into_iter().chain(parts).chain(["json"]).collect();
-        let found = self.state(call, &path).await?;
-        let id = |value: Option<&Value>| {
-            value.and_then(Value::as_str).map(|id| id.trim_start_matches("sha256:").to_owned())
+        Ok(())
+    }
+
+    /// A container gets names and addresses in a network: those that it has as a part of a recreation. Another one that
+    /// hosts.yaml does not list is judged as if it were created there, because its own name is one in the network, too.
+    pub(super) fn connected(
+        &self,
+        call: &Call<'_>,
+        container: &Container,
+        network: &str,
+        body: &Value,
+        words: &mut Words,
+    ) -> Option<String> {
+        let stated = body.get("EndpointConfig").unwrap_or(&Value::Null);
+        let is_known = match self.memory.created.get(&container.id).map(|created| created.may_be) {
+            Some(Endpoints::Any) => true,
+            Some(Endpoints::Of(old)) => {
+                endpoint(&old, network).is_some() && is_endpoint(&old, network, stated)
+            }
+            Some(Endpoints::None) | None => false,
         };
-        let of_image = id(found.as_ref().and_then(|found| found.get("Id")));
-        Ok(of_image.is_some() && of_image == id(Some(old.at("/Image"))))
+        if is_known {
+            words.options.clear();
+        }
+        if is_known || container.is_listed {
+            return None;
+        }
+        let image = container.at("/Config/Image").as_str().unwrap_or_default();
+        let mut all = [call.program, "received", "create"].map(str::to_owned).to_vec();
+        all.append(&mut words.options);
+        all.extend(["--network", network, "--name", &container.word, image].map(str::to_owned));
+        Some(line(&all))
     }
 
     /// A container is started. What was judged with its creation, or with the stop before, is not judged again.
@@ -212,10 +320,10 @@ fn stated(program: &str, word: &str, is_listed: bool, is_same: bool, words: &Wor
     } else {
         all.extend(["received", "create"].map(str::to_owned));
     }
-    // Its name is that by which hosts.yaml knows it.
+    // Its name is that by which hosts.yaml knows it. The variables and labels of a service are not recorded.
     let mut options = words.options.iter();
     while let Some(option) = options.next() {
-        if option == "--name" {
+        if option == "--name" || (is_listed && matches!(option.as_str(), "--env" | "--label")) {
             options.next();
         } else {
             all.push(option.clone());

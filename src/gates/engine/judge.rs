@@ -14,7 +14,7 @@ use tokio::task::spawn_blocking;
 
 use super::calls::Call;
 use super::container::Container;
-use super::memory::Memory;
+use super::memory::{Endpoints, Memory};
 use super::own::{self, Own};
 use super::table::{Does, Kind, Row, Table};
 use super::veil;
@@ -150,18 +150,22 @@ impl Engine {
         if self.only_listed && call.is_of("containers", &asked.target) && call.place("name").is_some() {
             self.container(&asked.target, call, "name").await?;
         }
+        if self.only_listed && asked.target.segments.ends_with(&["containers".to_owned(), "stats".to_owned()])
+        {
+            return Err(Refusal::forbidden("name one container: this gate does not list all of them"));
+        }
         let is_list = self.only_listed
             && asked.target.segments.ends_with(&["containers".to_owned(), "json".to_owned()]);
         let inventory = if is_list { Some(self.inventory().await?) } else { None };
-        let redacts = is_redacted && installation::header_in_force(&self.environment).redact_output;
+        let redacts = is_redacted && self.redacts();
         if !redacts && !is_list {
             return Ok(Pass::default());
         }
-        let rewrite: Rewrite =
-            Box::new(move |head, body| veil::changed(&head.headers, body, redacts, inventory.as_ref()));
-        // What is changed must be readable.
-        asked.headers.remove(axum::http::header::ACCEPT_ENCODING);
-        Ok(Pass { rewrite: Some(rewrite), ended: None })
+        Ok(Pass { rewrite: Some(rewritten(asked, redacts, inventory)), ended: None })
+    }
+
+    fn redacts(&self) -> bool {
+        installation::header_in_force(&self.environment).redact_output
     }
 
     async fn change(&self, asked: &mut Asked, call: &Call<'_>, row: &Row) -> Result<Pass, Refusal> {
@@ -198,7 +202,13 @@ impl Engine {
         } else {
             container.iter().map(|container| container.word.clone()).collect()
         };
-        let text = call.text(row, &concerned, &words, &asked.target);
+        let concerns = container.as_ref().filter(|_| row.kind == Kind::Connect);
+        let connects = concerns.and_then(|container| {
+            let network = call.place("name").and_then(|at| asked.target.segments.get(at));
+            let network = network.map(String::as_str).unwrap_or_default();
+            self.connected(call, container, network, &body, &mut words)
+        });
+        let text = connects.unwrap_or_else(|| call.text(row, &concerned, &words, &asked.target));
         match (row.kind, container) {
             (Kind::Stop, Some(container)) => {
                 let (is_counted, pass) = self.admitted(call.uid, &text).await?;
@@ -209,8 +219,9 @@ impl Engine {
             }
             (Kind::Start, Some(container)) => self.start(call.uid, &container, &text).await,
             (Kind::Remove, Some(container)) => {
-                if !container.is_listed && self.memory.created.get(&container.id).is_some() {
-                    // It was created through this gate, lately.
+                let created = self.memory.created.get(&container.id);
+                if !container.is_listed && created.is_some_and(|created| created.may_be != Endpoints::Any) {
+                    // It was created through this gate, lately, and in place of no service.
                     return Ok(Pass::default());
                 }
                 let (_, pass) = self.admitted(call.uid, &text).await?;
@@ -234,14 +245,19 @@ impl Engine {
                 all.append(&mut words.rest);
                 Ok(self.admitted(call.uid, &line(&all)).await?.1)
             }
-            _ => Ok(self.admitted(call.uid, &text).await?.1),
+            _ => {
+                let mut pass = self.admitted(call.uid, &text).await?.1;
+                if row.redacted && self.redacts() {
+                    pass.rewrite = Some(rewritten(asked, true, None));
+                }
+                Ok(pass)
+            }
         }
     }
 
     /// Refuses to make an image of a container that has secrets in its variables: who reads the image has them.
     fn committed(&self, container: &Container) -> Result<(), Refusal> {
-        let redacted = installation::header_in_force(&self.environment).redact_output;
-        if redacted && opsctl_redact::json(&mut container.at("/Config/Env").clone()) > 0 {
+        if self.redacts() && opsctl_redact::json(&mut container.at("/Config/Env").clone()) > 0 {
             return Err(Refusal::forbidden(format!(
                 "`{}` has variables with secrets, which an image of it would contain; ask an operator",
                 container.name
@@ -362,8 +378,18 @@ impl Engine {
 
     /// Asks the engine for JSON, through the interface of the call; `None`: it states that there is none.
     pub async fn state(&self, call: &Call<'_>, path: &[&str]) -> Result<Option<Value>, Refusal> {
+        self.stated(call, path, vec![]).await
+    }
+
+    /// Asks the engine for JSON with these parameters.
+    pub async fn stated(
+        &self,
+        call: &Call<'_>,
+        path: &[&str],
+        query: Vec<(String, String)>,
+    ) -> Result<Option<Value>, Refusal> {
         let path = path.iter().map(|part| (*part).to_owned());
-        let target = Target { segments: call.prefix.iter().cloned().chain(path).collect(), query: vec![] };
+        let target = Target { segments: call.prefix.iter().cloned().chain(path).collect(), query };
         let mut request = Request::new(Body::empty());
         *request.uri_mut() = target.uri().ok_or_else(|| unanswered("the name is too long"))?;
         request.headers_mut().insert(axum::http::header::HOST, self.upstream.host.clone());
@@ -426,6 +452,12 @@ impl Engine {
             });
         })
     }
+}
+
+/// Changes the response to a request, which must be readable.
+fn rewritten(asked: &mut Asked, redacts: bool, listed: Option<Inventory>) -> Rewrite {
+    asked.headers.remove(axum::http::header::ACCEPT_ENCODING);
+    Box::new(move |head, body| veil::changed(&head.headers, body, redacts, listed.as_ref()))
 }
 
 /// Replaces a part of the path.

@@ -1,8 +1,10 @@
 //! What the gate keeps of requests for those that follow from them.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use serde_json::Value;
 
 use super::container::Container;
 
@@ -62,7 +64,7 @@ pub struct Memory {
 }
 
 /// A container that was created through the gate.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Created {
     /// The name that it may get, for a recreation.
     pub name: Option<String>,
@@ -70,4 +72,17 @@ pub struct Created {
     pub may_start: bool,
     /// Whether what it reads was judged with it.
     pub may_attach: bool,
+    /// The names and addresses that it may get in networks.
+    pub may_be: Endpoints,
+}
+
+/// The names and addresses that a container may get in networks.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Endpoints {
+    /// None.
+    None,
+    /// Those of the container that it replaces, of which this is the engine's description.
+    Of(Arc<Value>),
+    /// Any: it is a redeployment.
+    Any,
 }

@@ -5,6 +5,7 @@
 mod calls;
 mod container;
 mod creation;
+mod equal;
 pub mod judge;
 mod memory;
 mod own;

@@ -1,6 +1,6 @@
 //! The requests that the gate knows: `requests.yaml`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use serde::Deserialize;
@@ -12,12 +12,30 @@ pub struct Table {
     reads: Vec<String>,
     redacted: Vec<String>,
     changes: BTreeMap<String, Row>,
+    /// What makes a new container equal to the one that it replaces.
+    pub equal: Equal,
     /// What the keys of bodies add to a command, by the name of a body.
     pub bodies: BTreeMap<String, Keys>,
 }
 
 /// What the keys of a body add to a command. A key of an object within it is `Outer.Inner`.
 pub type Keys = BTreeMap<String, Adds>;
+
+/// How a new container is compared with the one that it replaces.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Equal {
+    /// The keys that do not matter.
+    pub ignored: BTreeSet<String>,
+    /// The keys that the image states if the request does not.
+    pub of_image: BTreeSet<String>,
+    /// Globs of the values that engines state for a key that a request leaves out.
+    pub defaults: BTreeMap<String, Vec<String>>,
+    /// Globs of the values that do what no value does.
+    pub neutral: BTreeMap<String, Vec<String>>,
+    /// Globs of the names of labels that a client sets anew with each creation.
+    pub labels: Vec<String>,
+}
 
 /// A request that changes something.
 #[derive(Debug, Deserialize)]
@@ -31,6 +49,9 @@ pub struct Row {
     /// What the parameters of the query add to the command.
     #[serde(default)]
     pub query: Keys,
+    /// Whether its response contains commands, in which secrets are redacted.
+    #[serde(default)]
+    pub redacted: bool,
     /// The name of the body; `stream` is forwarded.
     pub body: Option<String>,
 }
@@ -60,6 +81,8 @@ pub enum Kind {
     Attach,
     /// It copies files out of or into a container.
     Copy,
+    /// It connects a container to a network.
+    Connect,
     /// It makes an image of a container.
     Commit,
     /// It opens a connection for a build.
@@ -90,6 +113,9 @@ pub struct Guarded {
     /// Globs, of which a harmless value matches none.
     #[serde(default)]
     pub never: Vec<String>,
+    /// Globs of values that add nothing.
+    #[serde(default)]
+    pub without: Vec<String>,
     /// Whether an empty list matters, too, and a key with an empty value.
     #[serde(default)]
     pub empty: bool,

@@ -22,6 +22,8 @@ pub struct Words {
     pub rest: Vec<String>,
     /// The container that a body names.
     pub container: Option<String>,
+    /// The names of volumes, which other containers may have, too.
+    pub volumes: Vec<String>,
 }
 
 /// A body as its only reading. Engines ignore the case of keys, so that two keys could be one.
@@ -96,14 +98,25 @@ impl Words {
 
     fn object(&mut self, outer: &str, entries: &mut Map<String, Value>, keys: &Keys) -> Result<(), String> {
         let mut unknown = HashSet::new();
+        let named = format!("{outer}.*");
+        let has_names = keys.contains_key(&named);
         for (key, value) in entries.iter_mut() {
-            let path = if outer.is_empty() { key.clone() } else { format!("{outer}.{key}") };
+            if let Some(adds) = keys.get(&named) {
+                self.add(&named, &Value::from(key.as_str()), adds)?;
+            }
+            let path = match outer {
+                "" => key.clone(),
+                _ if has_names => named.clone(),
+                _ => format!("{outer}.{key}"),
+            };
             let within = format!("{path}.");
             let has_inner =
                 keys.range(within.clone()..).next().is_some_and(|(key, _)| key.starts_with(&within));
             if let Some(inner) = value.as_object_mut().filter(|_| has_inner) {
                 self.object(&path, inner, keys)?;
-            } else if let Some(adds) = keys.get(&path) {
+            } else if has_names && is_empty(value) {
+                // The name is all that it states.
+            } else if let Some(adds) = keys.get(&path).filter(|_| !has_names) {
                 self.add(&path, value, adds)?;
             } else if is_empty(value) {
                 unknown.insert(key.clone());
@@ -116,7 +129,10 @@ impl Words {
     }
 
     fn add(&mut self, name: &str, value: &Value, adds: &Adds) -> Result<(), String> {
+        // An engine reads `null` in a list of texts as the empty text.
+        let has_null = || value.as_array().is_some_and(|values| values.iter().any(Value::is_null));
         let option = match adds {
+            Adds::Some(_) if has_null() => return Err(not_text(name)),
             Adds::Some(guarded) => {
                 self.guarded(value, guarded);
                 return Ok(());
@@ -126,7 +142,13 @@ impl Words {
         if option.is_empty() || is_empty(value) {
             return Ok(());
         }
-        let mut values = texts(value);
+        let mut values = match option {
+            "{}" | "words" | "image" | "entrypoint" | "container" => {
+                words(value).ok_or_else(|| not_text(name))?
+            }
+            _ if has_null() => return Err(not_text(name)),
+            _ => texts(value),
+        };
         match option {
             "!" => return Err(format!("`{name}` is not allowed by this gate")),
             "{}" | "words" => self.rest.append(&mut values),
@@ -142,7 +164,7 @@ impl Words {
     }
 
     fn guarded(&mut self, value: &Value, guarded: &Guarded) {
-        let Guarded { option, only, parts, never, empty, adds } = guarded;
+        let Guarded { option, only, parts, never, without, empty, adds } = guarded;
         if *empty && value.is_array() {
             self.host.push((option.clone(), value.to_string()));
         }
@@ -156,17 +178,46 @@ impl Words {
             self.host.extend(
                 rights.map(|value| (option.clone(), value.as_str().map_or_else(|| flat(value), mounted))),
             );
+            let volumes = values.iter().filter(|value| has_parts(value, parts)).filter_map(volume);
+            for (name, folder) in volumes {
+                self.options.extend(["--volume".to_owned(), format!("{name}:{folder}")]);
+                self.volumes.push(name);
+            }
             return;
         }
         for text in texts(value) {
             let matches = |globs: &Vec<String>| globs.iter().any(|pattern| glob(pattern, &text));
             if !only.as_ref().is_none_or(matches) || matches(never) {
                 self.host.push((option.clone(), text));
-            } else if *adds {
+            } else if *adds && !matches(without) {
                 self.options.extend([option.clone(), text]);
             }
         }
     }
+}
+
+/// The words of a value; `None` if a part of it is no text.
+fn words(value: &Value) -> Option<Vec<String>> {
+    let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    values.iter().map(|value| value.as_str().map(str::to_owned)).collect()
+}
+
+fn not_text(name: &str) -> String {
+    format!("`{name}` has a value that is no text")
+}
+
+/// The name of a volume that a container gets, and its folder there; `None` if it has no name.
+fn volume(value: &Value) -> Option<(String, String)> {
+    let part = |keys: [&str; 3]| keys.iter().find_map(|key| value.get(key)?.as_str());
+    let (name, folder) = match value.as_str() {
+        Some(text) => {
+            let mut parts = text.split(':');
+            (parts.next()?, parts.next()?)
+        }
+        None => (part(["Source", "Name", "source"])?, part(["Target", "Dest", "destination"])?),
+    };
+    let is_named = !name.is_empty() && part(["Type", "type", ""]) != Some("tmpfs");
+    is_named.then(|| (name.to_owned(), folder.to_owned()))
 }
 
 /// Whether an engine reads the value of a parameter as false.
@@ -209,7 +260,7 @@ fn has_further(outer: &str, value: &Value, parts: &BTreeMap<String, Vec<String>>
 }
 
 /// A volume without the options that are the default, which engines add to their descriptions of containers.
-fn mounted(text: &str) -> String {
+pub fn mounted(text: &str) -> String {
     let mut parts: Vec<String> = text.split(':').map(str::to_owned).collect();
     if let Some(options) = parts.get_mut(2) {
         let kept = options.split(',').filter(|option| !matches!(*option, "rw" | "rprivate" | "rbind"));
@@ -219,7 +270,7 @@ fn mounted(text: &str) -> String {
 }
 
 /// The texts of a value: one for each part of a list or a map.
-fn texts(value: &Value) -> Vec<String> {
+pub fn texts(value: &Value) -> Vec<String> {
     match value {
         Value::Array(values) => values.iter().map(flat).collect(),
         Value::Object(entries) => {

@@ -15,6 +15,7 @@ pub struct Known {
     pub access_objects: Vec<String>,
     pub credentials: Vec<String>,
     pub questions: Vec<String>,
+    pub workloads: Vec<String>,
     pub host_rights: Vec<String>,
     pub host_capabilities: Vec<String>,
 }
@@ -73,7 +74,11 @@ pub fn commands(value: &Value) -> Vec<String> {
 /// Whether a field gives a container the rights of its host.
 pub fn gives_host_rights(value: &Value) -> bool {
     let is_known = |key: &str| KNOWN.host_rights.iter().any(|known| known == key);
-    let is_given = |value: Option<&Value>| matches!(value, Some(Value::Bool(true) | Value::Object(_)));
+    let is_given = |value: &Value| match value {
+        Value::Array(items) => !items.is_empty(),
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        value => matches!(value, Value::Bool(true) | Value::Object(_)),
+    };
     let is_capability = |value: &Value| {
         let name = value.as_str().unwrap_or_default().to_ascii_uppercase();
         KNOWN.host_capabilities.iter().any(|known| known == name.trim_start_matches("CAP_"))
@@ -97,7 +102,7 @@ pub fn gives_host_rights(value: &Value) -> bool {
                         && op != Some("remove"))
             });
             patched
-                || object.iter().any(|(key, value)| is_known(key) && is_given(Some(value)))
+                || object.iter().any(|(key, value)| is_known(key) && is_given(value))
                 || are_capabilities(object.get("add"))
                 || object.values().any(gives_host_rights)
         }
@@ -124,6 +129,10 @@ mod tests {
             json!([{"op": "add", "path": "/spec/volumes/-", "value": {"hostPath": {"path": "/"}}}]),
             json!({"capabilities": {"add": ["NET_BIND_SERVICE", "CAP_SYS_ADMIN"]}}),
             json!({"capabilities": {"add": ["sys_admin"]}}),
+            json!({"ports": [{"containerPort": 22, "hostPort": 22}]}),
+            json!({"volumeDevices": [{"name": "x", "devicePath": "/dev/x"}]}),
+            json!({"volumes": [{"csi": {"driver": "x"}}]}),
+            json!({"capabilities": {"add": ["SYS_TIME"]}}),
             json!([{"op": "copy", "from": "/spec/containers/0/stdin", "path": "/spec/hostPID"}]),
             json!([{"op": "replace", "path": "/spec/volumes/0/hostPath/path", "value": "/"}]),
             json!([{"op": "add", "path": "/spec/containers/0/securityContext/capabilities/add/-", "value": "SYS_ADMIN"}]),
@@ -133,7 +142,7 @@ mod tests {
             assert!(gives_host_rights(&body), "{body}");
         }
         for body in [
-            json!({"privileged": false, "hostPath": null}),
+            json!({"privileged": false, "hostPath": null, "hostPort": 0, "volumeDevices": []}),
             json!({"capabilities": {"drop": ["ALL"]}}),
             json!({"data": {"privileged": "no"}}),
             json!([{"op": "remove", "path": "/spec/hostPID"}]),

@@ -11,6 +11,9 @@ use opsctl_probe::health::quoted;
 /// The annotation that `kubectl rollout restart` sets.
 const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 
+/// The type of a Secret with the record of a release of Helm.
+const RELEASE: &str = "helm.sh/release.v1";
+
 /// The last word of a here-document. Bodies are one line of JSON, which never consists of it.
 const END: &str = "END-OF-BODY";
 
@@ -29,6 +32,8 @@ pub struct Asked<'a> {
     pub body: &'a Value,
     /// Whether the body is applied by the server.
     pub is_apply: bool,
+    /// The workload of a pod, if the API server states one: `deployments/web`.
+    pub workload: Option<String>,
 }
 
 impl Asked<'_> {
@@ -61,6 +66,24 @@ impl Asked<'_> {
             command = format!("{command}\ndocker run --privileged {}", self.resource.word());
         }
         Ok(command)
+    }
+
+    /// The command that changes an object of this kind, for one that is written as a whole and runs no containers: its controller
+    /// acts on it, by each of its verbs.
+    pub fn change(&self) -> Option<String> {
+        let Resource { group, kind, namespace, part, .. } = self.resource;
+        let is_whole = self.method == Method::POST || self.is_whole();
+        let is_workload = KNOWN.workloads.contains(&self.resource.word());
+        let suspends = self.body.pointer("/spec/suspend") == Some(&Value::Bool(true));
+        let is_question = ["authorization.k8s.io", "authentication.k8s.io"].contains(&group.as_str());
+        let stays = part.is_some() || is_question || self.release().is_some() || self.is_of_access();
+        if !is_whole || stays || (is_workload && !(kind == "cronjobs" && suspends)) {
+            return None;
+        }
+        let namespace = namespace.as_ref().map(|name| format!(" -n {name}")).unwrap_or_default();
+        let patch = if is_workload { r#" -p '{"spec":{"suspend":true}}'"# } else { "" };
+        let name = quoted(self.stated_name().unwrap_or("unnamed"));
+        Some(format!("kubectl{namespace} patch {} {name}{patch}", self.resource.word()))
     }
 
     fn changes_an_object(&self) -> bool {
@@ -117,6 +140,7 @@ impl Asked<'_> {
     /// `exec`, `attach` and `portforward`.
     fn stream(&self, part: &str) -> Result<String, String> {
         let name = self.name()?;
+        let within = self.workload.as_deref().unwrap_or(name);
         let container = self.target.value("container")?.map(|name| format!(" -c {}", quoted(name)));
         let container = container.unwrap_or_default();
         let has_stdin = !matches!(self.target.value("stdin")?, None | Some("false" | "0"));
@@ -128,7 +152,7 @@ impl Asked<'_> {
                 let words = self.target.query.iter().filter(|(key, _)| key == "command");
                 let words: Vec<String> = words.map(|(_, word)| quoted(word)).collect();
                 let stdin = if has_stdin { " -i" } else { "" };
-                Ok(format!("exec{stdin} {name}{container} -- {}", words.join(" ")))
+                Ok(format!("exec{stdin} {within}{container} -- {}", words.join(" ")))
             }
             "attach" if has_stdin => {
                 Err("what is typed into an attached container cannot be judged; use `kubectl exec` with a command".to_owned())
@@ -142,7 +166,7 @@ impl Asked<'_> {
     fn on_part(&self, part: &str) -> Result<String, String> {
         let (name, word) = (self.name()?, self.resource.word());
         match (self.method, word.as_str(), part) {
-            (&Method::POST, "pods", "eviction") => Ok(format!("delete pods {name}")),
+            (&Method::POST, "pods", "eviction") => Ok(self.delete()),
             (&Method::PUT | &Method::PATCH, _, "scale") => {
                 let replicas = self.body.pointer("/spec/replicas").and_then(Value::as_u64);
                 let replicas = replicas.ok_or("the number of replicas is not stated")?;
@@ -167,6 +191,7 @@ impl Asked<'_> {
 
     fn delete(&self) -> String {
         match &self.resource.name {
+            Some(_) if let Some(workload) = &self.workload => format!("rollout restart {workload}"),
             Some(name) => format!("delete {} {name}", self.resource.word()),
             None => format!("delete {} --all", self.resource.word()),
         }
@@ -262,7 +287,13 @@ impl Asked<'_> {
         KNOWN.access.contains(kind)
             || is_listed()
             || is_credential()
-            || (kind == "namespaces" && mentions(self.body, "pod-security.kubernetes.io"))
+            || (kind == "namespaces"
+                && (self.is_whole() || mentions(self.body, "pod-security.kubernetes.io")))
+    }
+
+    /// Whether the body replaces the object: labels that it leaves out are removed.
+    fn is_whole(&self) -> bool {
+        self.method == Method::PUT || self.is_apply
     }
 
     /// The status of a release that a Secret records: `deployed`, `pending-upgrade`.
@@ -275,8 +306,13 @@ impl Asked<'_> {
         let name = self.stated_name()?;
         let (release, version) = name.strip_prefix("sh.helm.release.v1.")?.rsplit_once(".v")?;
         let is_plain = release.chars().all(|c| c.is_ascii_alphanumeric() || "-.".contains(c));
-        (self.resource.is_secret() && is_plain && !release.starts_with('-') && version.parse::<u32>().is_ok())
-            .then_some(release)
+        let kind = self.body.get("type").and_then(Value::as_str);
+        (kind == Some(RELEASE)
+            && self.resource.is_secret()
+            && is_plain
+            && !release.starts_with('-')
+            && version.parse::<u32>().is_ok())
+        .then_some(release)
     }
 }
 
@@ -289,7 +325,8 @@ mod tests {
         use super::super::resource::Named;
         let target = Target::read(&path.parse().unwrap()).unwrap();
         let Named::Resource(resource) = Named::of(&target) else { panic!("{path}") };
-        let asked = Asked { method, resource: &resource, target: &target, body, is_apply: false };
+        let asked =
+            Asked { method, resource: &resource, target: &target, body, is_apply: false, workload: None };
         asked.command().unwrap_or_else(|why| format!("refused: {why}"))
     }
 
@@ -378,11 +415,65 @@ mod tests {
             (
                 Method::POST,
                 "/api/v1/namespaces/m/secrets",
-                json!({"metadata": {"name": "sh.helm.release.v1.web.v3"}}),
+                json!({"metadata": {"name": "sh.helm.release.v1.web.v3"}, "type": RELEASE}),
                 "kubectl -n m get secrets\nhelm upgrade web ./chart",
             ),
         ] {
             assert_eq!(command(&method, path, &body), expected, "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn objects_that_run_no_containers_are_changed_by_any_verb() {
+        let change = |method: &Method, path: &str, body: &Value, is_apply: bool| {
+            use super::super::resource::Named;
+            let target = Target::read(&path.parse().unwrap()).unwrap();
+            let Named::Resource(resource) = Named::of(&target) else { panic!("{path}") };
+            let asked =
+                Asked { method, resource: &resource, target: &target, body, is_apply, workload: None };
+            asked.change()
+        };
+        let core = "/api/v1/namespaces/m";
+        let cron = "/apis/batch/v1/namespaces/m/cronjobs/x";
+        let (named, suspended) = (
+            json!({"metadata": {"name": "x"}}),
+            json!({"spec": {"suspend": true}, "metadata": {"name": "x"}}),
+        );
+        for (method, path, body, is_apply, expected) in [
+            (Method::PUT, format!("{core}/services/x"), &named, false, "kubectl -n m patch services x"),
+            (Method::POST, format!("{core}/configmaps"), &named, false, "kubectl -n m patch configmaps x"),
+            (Method::PATCH, format!("{core}/secrets/x"), &named, true, "kubectl -n m patch secrets x"),
+            (Method::PATCH, "/api/v1/nodes/x".to_owned(), &named, true, "kubectl patch nodes x"),
+            (
+                Method::POST,
+                "/apis/upgrade.cattle.io/v1/namespaces/m/plans".to_owned(),
+                &named,
+                false,
+                "kubectl -n m patch plans.upgrade.cattle.io x",
+            ),
+            (
+                Method::PUT,
+                cron.to_owned(),
+                &suspended,
+                false,
+                r#"kubectl -n m patch cronjobs x -p '{"spec":{"suspend":true}}'"#,
+            ),
+            (Method::PUT, cron.to_owned(), &named, false, ""),
+            (
+                Method::PUT,
+                "/apis/argoproj.io/v1alpha1/namespaces/m/applications/x".to_owned(),
+                &named,
+                false,
+                "",
+            ),
+            (Method::PATCH, format!("{core}/services/x"), &named, false, ""),
+            (Method::PUT, "/apis/apps/v1/namespaces/m/deployments/x".to_owned(), &named, false, ""),
+            (Method::POST, format!("{core}/pods"), &named, false, ""),
+            (Method::POST, format!("{core}/pods/x/eviction"), &named, false, ""),
+            (Method::DELETE, format!("{core}/services/x"), &Value::Null, false, ""),
+        ] {
+            let stated = change(&method, &path, body, is_apply).unwrap_or_default();
+            assert_eq!(stated, expected, "{method} {path}");
         }
     }
 
@@ -416,6 +507,9 @@ mod tests {
         let labels = json!({"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "privileged"}}});
         let token =
             json!({"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token"});
+        let mut disguised = token.clone();
+        disguised["metadata"] = json!({"name": "sh.helm.release.v1.web.v9"});
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "m"}});
         let other = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "y"}});
         for (method, path, body, expected) in [
             (
@@ -444,6 +538,8 @@ mod tests {
                 "auth reconcile",
             ),
             (Method::POST, format!("{core}/secrets"), &token, "auth reconcile"),
+            (Method::POST, format!("{core}/secrets"), &disguised, "auth reconcile"),
+            (Method::PUT, core.to_owned(), &namespace, "auth reconcile"),
             (Method::POST, apps.to_owned(), &owned, "refused: its body states no `kind`"),
             (
                 Method::PUT,

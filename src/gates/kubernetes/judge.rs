@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::http::header::{
-    ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+    ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue,
     SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, USER_AGENT,
 };
-use axum::http::{Method, StatusCode};
+use axum::http::{Method, Request, StatusCode};
 use chrono::Utc;
 use serde_json::{Value, json};
 
@@ -149,10 +149,15 @@ impl Kubernetes {
             asked.headers.insert(ACCEPT, as_json(asked.headers.get(ACCEPT)));
         }
         let Asked { method, target, .. } = &*asked;
-        let stated = command::Asked { method, resource, target, body: &body, is_apply };
-        let command = stated.command().map_err(|why| unknown(&why))?;
+        let workload = self.workload(&asked.headers, method, resource).await?;
+        let stated = command::Asked { method, resource, target, body: &body, is_apply, workload };
+        let mut command = stated.command().map_err(|why| unknown(&why))?;
         let is_dry = stated.is_dry().map_err(|why| unknown(&why))?;
         let within = if is_dry { Vec::new() } else { self.releases.around(&stated) };
+        // A release of Helm writes such objects, and has counted.
+        if let Some(change) = stated.change().filter(|_| !is_dry && within.is_empty()) {
+            command = format!("{command}\n{change}");
+        }
         let ticket = self.admit(command.clone(), within).await?;
         if !is_dry {
             self.releases.note(&stated, &command);
@@ -177,6 +182,44 @@ impl Kubernetes {
             }));
         }
         Ok(pass)
+    }
+
+    /// The workload of a pod that is deleted, or that a command runs in, as the API server states it: names are cut, and the
+    /// name of a pod does not state what it belongs to. `None` if there is none.
+    async fn workload(
+        &self,
+        headers: &HeaderMap,
+        method: &Method,
+        resource: &Resource,
+    ) -> Result<Option<String>, Refusal> {
+        let Resource { group, kind, namespace, name, part } = resource;
+        let is_concerned = match part.as_deref() {
+            None => method == Method::DELETE,
+            Some(part) => matches!(part, "eviction" | "exec"),
+        };
+        let (Some(namespace), Some(name)) = (namespace, name) else { return Ok(None) };
+        if !is_concerned || !group.is_empty() || kind != "pods" {
+            return Ok(None);
+        }
+        let path = ["api", "v1", "namespaces", namespace, "pods", name];
+        let target = Target { segments: path.map(str::to_owned).to_vec(), query: vec![] };
+        let failed = |error: String| Refusal::new(StatusCode::BAD_GATEWAY, error);
+        let mut request = Request::new(Body::empty());
+        *request.uri_mut() = target.uri().ok_or_else(|| failed("the address is too long".to_owned()))?;
+        for (header, value) in headers.iter().filter(|(header, _)| **header == AUTHORIZATION) {
+            request.headers_mut().insert(header.clone(), value.clone());
+        }
+        request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json"));
+        request.headers_mut().insert(HOST, self.upstream.host.clone());
+        let answer = self.upstream.send(request).await;
+        let answer = answer.map_err(|error| failed(format!("the API server does not answer ({error})")))?;
+        if !answer.status().is_success() {
+            return Ok(None);
+        }
+        let body = to_bytes(Body::new(answer.into_body()), MOST).await;
+        let body = body.map_err(|error| failed(error.to_string()))?;
+        let pod: Value = serde_json::from_slice(&body).map_err(|error| failed(error.to_string()))?;
+        Ok(workload_of(&pod))
     }
 
     /// The body as a value, and whether it is applied by the server. The value is forwarded, so the server reads what was judged.
@@ -241,6 +284,24 @@ impl Kubernetes {
             Ok(Admission::Refused(reasons)) => Err(Refusal::forbidden(reasons)),
             Err(_) => Err(Refusal::new(StatusCode::BAD_GATEWAY, "opsctl could not judge this request")),
         }
+    }
+}
+
+/// The workload that a pod belongs to: `deployments/web`.
+fn workload_of(pod: &Value) -> Option<String> {
+    let owners = pod.pointer("/metadata/ownerReferences")?.as_array()?;
+    let owner = owners.iter().find(|owner| owner.get("controller") == Some(&Value::from(true)))?;
+    let name = owner.get("name")?.as_str()?;
+    let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-.".contains(c));
+    let name = Some(name).filter(|name| is_plain && !name.starts_with('-'))?;
+    match owner.get("kind")?.as_str()? {
+        "StatefulSet" => Some(format!("statefulsets/{name}")),
+        "DaemonSet" => Some(format!("daemonsets/{name}")),
+        "ReplicaSet" => {
+            let hash = pod.pointer("/metadata/labels/pod-template-hash")?.as_str()?;
+            Some(format!("deployments/{}", name.strip_suffix(hash)?.strip_suffix('-')?))
+        }
+        _ => None,
     }
 }
 

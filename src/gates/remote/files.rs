@@ -7,6 +7,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::oneshot;
 
 use super::sftp::{Does, Files, LENGTH, MOST, OWN, Request, Waits, denied, paths, real_path};
+use super::transfers::CHANGES;
 
 /// Why a request is refused that is not known.
 pub const UNKNOWN: &str = "the request is refused: what it does cannot be determined";
@@ -54,8 +55,10 @@ impl Session {
                 let Request { id, does, waits } = self.files().request(body, &real);
                 let allowed = match &does {
                     Does::Passes => Ok(()),
-                    Does::Command(command) => client.judge(command).await,
-                    Does::Unfollowed(command) => client.judge(command).await.and(Err(UNFOLLOWED.to_owned())),
+                    Does::Command(command) => client.judge(&stated(command)).await,
+                    Does::Unfollowed(command) => {
+                        client.judge(&stated(command)).await.and(Err(UNFOLLOWED.to_owned()))
+                    }
                     Does::Unknown => Err(UNKNOWN.to_owned()),
                 };
                 if let Err(reason) = allowed {
@@ -105,6 +108,12 @@ impl Session {
     fn files(&self) -> MutexGuard<'_, Files> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The command that does the same as a request, and states whether it changes anything.
+fn stated(command: &str) -> String {
+    let reads = command.split("; ").all(|part| part.starts_with("cat "));
+    if reads { command.to_owned() } else { format!("{command}; {CHANGES}") }
 }
 
 /// Takes a whole packet from the beginning of the data, if there is one.

@@ -5,6 +5,8 @@ use crate::guard::explain::explain;
 use crate::machine::request::Request;
 use opsctl_policy::model::records::event::{HookCall, ToolCall};
 use opsctl_probe::health::quoted;
+use opsctl_reader::catalogue::Catalogue;
+use opsctl_reader::catalogue::program::Place;
 use opsctl_reader::terms::effect::Effect;
 
 /// The longest input that is read before a command runs, in bytes: a script becomes an argument.
@@ -58,7 +60,9 @@ pub fn takes(text: &str, depends: bool) -> Result<Takes, String> {
         Ok(Takes::Script)
     } else if !depends {
         Ok(Takes::Data)
-    } else if words(text).is_some_and(|words| words.first() == Some(&"xargs")) {
+    } else if words(text)
+        .is_some_and(|words| words.first() == Some(&"xargs") || takes_commands(text) && !takes_names(text))
+    {
         // Nothing else reads what is on stdin.
         Ok(Takes::Arguments)
     } else {
@@ -84,12 +88,12 @@ pub fn known(host: Option<&str>, text: &str, input: Option<Vec<u8>>) -> Result<K
 }
 
 /// Whether what a command does depends on its input: what the reader finds differs between none, what is not known, and names of a
-/// secret file.
+/// secret file; or a program of it is known to read commands or names of files.
 pub fn depends(host: Option<&str>, text: &str, request: &Request) -> bool {
     let names = "/etc/shadow /etc/shadow /etc/shadow /etc/shadow\n".repeat(8);
     let inputs = [Stdin::Null, Stdin::Unknown, Stdin::Script(&names)];
     let [one, two, three] = inputs.map(|stdin| found(host, &command(host, text, stdin), request));
-    one != two || two != three || one.0.iter().any(|(part, _)| takes_names(part))
+    one != two || two != three || one.0.iter().any(|(part, _)| takes_names(part) || takes_commands(part))
 }
 
 /// What the reader finds of a command on a host: its parts there, with their effects, and the numbers of actions, objections and
@@ -170,6 +174,12 @@ fn with_script(text: &str, script: &str) -> Option<String> {
     Some(format!("{sudo}{shell} -{letters}c {} {shell}{arguments}", quoted(script)))
 }
 
+/// Whether a command, as people read it, is one of a program that runs commands which lines of stdin state.
+fn takes_commands(part: &str) -> bool {
+    let program = part.split_whitespace().next().and_then(|word| Catalogue::default().find(word));
+    program.is_some_and(|program| program.commands.iter().any(|(place, _)| *place == Place::InputLine))
+}
+
 /// Whether a command, as people read it, may read files whose names are on stdin.
 fn takes_names(part: &str) -> bool {
     let mut words = part.split_whitespace();
@@ -187,7 +197,6 @@ mod tests {
     #[test]
     fn the_commands_of_the_corpus_act_on_a_host_as_here() {
         use opsctl_reader::actions::read_command_on;
-        use opsctl_reader::catalogue::Catalogue;
 
         let acts = |command: &str| read_command_on(command, None, Catalogue::default(), None).actions.len();
         let (mut rows, mut wrong) = (0, Vec::new());
@@ -232,6 +241,21 @@ mod tests {
         ] {
             assert_eq!(with_script(text, "x y").as_deref(), runs, "{text}");
         }
+    }
+
+    #[test]
+    fn programs_that_run_commands_of_their_input_are_known() {
+        for (text, takes) in [
+            ("mail -I root", true),
+            ("/usr/bin/s-nail -~ x", true),
+            ("vim f", true),
+            ("cat f", false),
+            ("", false),
+        ] {
+            assert_eq!(takes_commands(text), takes, "{text}");
+        }
+        assert_eq!(takes("mail -I root", true), Ok(Takes::Arguments));
+        assert!(takes("vim f", true).is_err() && takes("true; mail -I root", true).is_err());
     }
 
     #[test]

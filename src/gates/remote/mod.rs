@@ -70,18 +70,18 @@ mod tests {
     #[test]
     fn transfers_are_stated_as_the_command_that_does_the_same() {
         for (text, copy) in [
-            ("scp -t /p", "cp /tmp/opsctl-stream /p"),
-            ("scp -r -p -t /p", "cp -r /tmp/opsctl-stream /p; opsctl-receive -r /p"),
+            ("scp -t /p", "cp /tmp/opsctl-stream /p; opsctl-transfer"),
+            ("scp -r -p -t /p", "cp -r /tmp/opsctl-stream /p; opsctl-receive -r /p; opsctl-transfer"),
             ("scp -r -f /p", "cp -r /p /tmp/opsctl-stream; tar c -- /p"),
             ("scp -f /d/*", "cp /d/* /tmp/opsctl-stream"),
-            ("scp -t ~/x", "cp /tmp/opsctl-stream ~/x"),
+            ("scp -t ~/x", "cp /tmp/opsctl-stream ~/x; opsctl-transfer"),
             ("scp -v -f -- '/a b'", "cp '/a b' /tmp/opsctl-stream"),
-            ("rsync --server -e.LsfxCIvu . /p", "rsync  /tmp/opsctl-stream/ /p"),
+            ("rsync --server -e.LsfxCIvu . /p", "rsync  /tmp/opsctl-stream/ /p; opsctl-transfer"),
             ("rsync --server --sender -e.LsfxCIvu . /p", "rsync  /p /tmp/opsctl-stream/"),
             ("rsync --server --sender -vre.LsfxCIvu . /p", "rsync -vr /p /tmp/opsctl-stream/; tar c -- /p"),
             (
                 "rsync --server -logDtpre.iLsfxCIvu --delete . /p",
-                "rsync -logDtpr --delete /tmp/opsctl-stream/ /p",
+                "rsync -logDtpr --delete /tmp/opsctl-stream/ /p; opsctl-transfer",
             ),
         ] {
             let Work::Transfer(found) = stated(text) else { panic!("{text}") };

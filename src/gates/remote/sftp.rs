@@ -18,6 +18,9 @@ pub const MOST: usize = 257 * 1024;
 /// The flags of an open that write: `WRITE`, `APPEND`, `CREAT`, `TRUNC`.
 const WRITES: u32 = 0x02 | 0x04 | 0x08 | 0x10;
 
+/// The rights that a client can give what it creates: the umask of the server removes those of others to write.
+const CREATED: u32 = 0o7755;
+
 /// The most files that are open, and requests without an answer; the server has fewer.
 const MOST_OPEN: usize = 4096;
 
@@ -161,20 +164,20 @@ impl Files {
             OPEN => {
                 let (path, flags) = (reader.path()?, reader.number()?);
                 let command = if flags & WRITES == 0 { format!("cat {path}") } else { upload(&path) };
-                with(command, reader.attributes(&path)?)
+                with(command, reader.attributes(&path, CREATED)?)
             }
             10 => {
                 let path = self.open.get(reader.bytes()?)?.clone();
-                reader.attributes(&path)?
+                reader.attributes(&path, 0o7777)?
             }
             9 => {
                 let path = reader.path()?;
-                reader.attributes(&path)?
+                reader.attributes(&path, 0o7777)?
             }
             13 => format!("rm {}", reader.path()?),
             14 => {
                 let path = reader.path()?;
-                with(format!("mkdir {path}"), reader.attributes(&path)?)
+                with(format!("mkdir {path}"), reader.attributes(&path, CREATED)?)
             }
             15 => format!("rmdir {}", reader.path()?),
             18 => format!("mv {} {}", reader.path()?, reader.path()?),
@@ -186,7 +189,7 @@ impl Files {
                 b"hardlink@openssh.com" => reader.link("ln")?,
                 b"lsetstat@openssh.com" => {
                     let path = reader.path()?;
-                    reader.attributes(&path)?
+                    reader.attributes(&path, 0o7777)?
                 }
                 // These concern open files, or names.
                 b"fsync@openssh.com"
@@ -298,8 +301,8 @@ impl<'a> Reader<'a> {
         (is_known && !leads_up).then(|| format!("{program} {target} {link}{below}"))
     }
 
-    /// The command that gives a file these attributes.
-    fn attributes(&mut self, path: &str) -> Option<String> {
+    /// The command that gives a file these attributes, with the rights of a mask.
+    fn attributes(&mut self, path: &str, mask: u32) -> Option<String> {
         let flags = self.number()?;
         let mut commands = Vec::new();
         if flags & 1 != 0 {
@@ -310,7 +313,7 @@ impl<'a> Reader<'a> {
             commands.push(format!("chown {}:{} {path}", self.number()?, self.number()?));
         }
         if flags & 4 != 0 {
-            commands.push(format!("chmod {:o} {path}", self.number()? & 0o7777));
+            commands.push(format!("chmod {:o} {path}", self.number()? & mask));
         }
         if flags & 8 != 0 {
             commands.push(format!("touch {path}"));
@@ -355,7 +358,8 @@ mod tests {
             ),
             (13, vec![text("-rf")], "rm ./-rf"),
             (14, vec![text("/d"), number(0)], "mkdir /d"),
-            (14, vec![text("/d"), number(4), number(0o2777)], "mkdir /d; chmod 2777 /d"),
+            (14, vec![text("/d"), number(4), number(0o2777)], "mkdir /d; chmod 2755 /d"),
+            (9, vec![text("/d"), number(4), number(0o777)], "chmod 777 /d"),
             (
                 3,
                 vec![text("/etc/x"), number(0x1a), number(4), number(0o104_755)],

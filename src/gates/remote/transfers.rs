@@ -55,6 +55,9 @@ pub fn unread(text: &str) -> Option<&str> {
     is_transfer.then_some(program)
 }
 
+/// The command that states a change through a transfer. A tier that only reads may not make one, not even of temporary files.
+pub const CHANGES: &str = "opsctl-transfer";
+
 /// The command on a host that writes unknown data to a path.
 pub fn upload(path: &str) -> String {
     format!("cp {HERE} {path}")
@@ -80,10 +83,10 @@ pub fn scp(text: &str, words: &[&str]) -> Option<Stated> {
             let refusal =
                 "echo 'the target is a folder: state the name of the file, too, or leave out -O' >&2; exit 1";
             let runs = format!("if test -d {path}; then {refusal}; fi; exec {text}");
-            Some(Stated { command: upload(path), runs: Some(runs) })
+            Some(Stated { command: format!("{}; {CHANGES}", upload(path)), runs: Some(runs) })
         }
         // The client states the names below the folder.
-        ('t', [path]) => stated(format!("cp -r {HERE} {path}; opsctl-receive -r {path}")),
+        ('t', [path]) => stated(format!("cp -r {HERE} {path}; opsctl-receive -r {path}; {CHANGES}")),
         ('f', [_, ..]) => {
             let paths = paths.join(" ");
             let below = if recursive.is_empty() { String::new() } else { format!("; tar c -- {paths}") };
@@ -134,7 +137,10 @@ pub fn rsync(program: &str, words: &[&str]) -> Result<Stated, String> {
         return Err(refused(path));
     }
     if !sends {
-        return Ok(Stated { command: format!("rsync {options} {HERE}/ {path}"), runs: Some(safe) });
+        return Ok(Stated {
+            command: format!("rsync {options} {HERE}/ {path}; {CHANGES}"),
+            runs: Some(safe),
+        });
     }
     // `tar` reads everything below a folder.
     let below = if recurses { format!("; tar c -- {path}") } else { String::new() };

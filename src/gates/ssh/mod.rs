@@ -14,11 +14,12 @@ mod transfer;
 
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::UnixStream;
 use tokio::net::unix::OwnedReadHalf;
@@ -33,7 +34,7 @@ use crate::guard::process::connections::{Stop, stopped};
 use crate::machine::environment::Environment;
 use crate::machine::link::frame;
 use crate::machine::link::message::{Reply, SessionFacts};
-use crate::machine::link::stream::Kind;
+use crate::machine::link::stream::{Kind, MOST};
 use connections::Connections;
 use engines::Engines;
 use hosts::Destination;
@@ -121,6 +122,8 @@ enum Input {
     Null,
     /// What the caller sends.
     Passes,
+    /// What the caller writes into a pipe.
+    Pipe(OwnedFd),
     /// What has been read and judged.
     Read(Vec<u8>),
 }
@@ -154,14 +157,14 @@ impl Broker {
             return reply(&output, &Reply::Refused(why)).await;
         };
         let planned = tokio::select! {
-            planned = self.plan(&arguments, has_stdin, &judge, &mut from) => planned,
+            planned = self.plan(&arguments, has_stdin, &judge, (&mut from, &output)) => planned,
             () = stopped(stop.clone()) => return Ok(()),
         };
-        let plan = match planned {
+        let mut plan = match planned {
             Ok(plan) => plan,
             Err(why) => return reply(&output, &Reply::Refused(why)).await,
         };
-        reply(&output, &Reply::Runs).await?;
+        begin(&mut plan, &output).await?;
         tokio::select! {
             ran = self.run(plan, &judge, (&mut from, &output), stop.clone()) => ran,
             () = streams::gone(caller) => Ok(()),
@@ -183,7 +186,7 @@ impl Broker {
         arguments: &[u8],
         has_stdin: bool,
         judge: &Judge<'_>,
-        from: &mut OwnedReadHalf,
+        caller: (&mut OwnedReadHalf, &Output),
     ) -> Result<Plan, String> {
         let arguments = arguments.strip_suffix(b"\0").unwrap_or_default();
         let arguments: Vec<Vec<u8>> = arguments.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect();
@@ -210,7 +213,7 @@ impl Broker {
                     input::command(Some(host), &text, Stdin::Plain)
                 } else {
                     let Known { stated, runs, input: read } =
-                        known(Some(host), &text, self.script(from).await?)?;
+                        known(Some(host), &text, self.script(caller).await?)?;
                     input = read.map_or(Input::Null, Input::Read);
                     asked.command = vec![runs.into_bytes()];
                     stated
@@ -227,8 +230,12 @@ impl Broker {
                 let reads = input::command(Some(host), &format!("tar c -- {repository}"), Stdin::Plain);
                 format!("git ls-remote {host}:{repository}; {reads}")
             }
+            // The repository states programs that git runs before it reads anything.
+            Work::Push(repository) => {
+                input::command(Some(host), &format!("git-receive-pack {repository}"), Stdin::Plain)
+            }
             // Each of their requests is judged when it arrives.
-            Work::Push(_) | Work::Sftp | Work::Engine => input::command(Some(host), "true", Stdin::Plain),
+            Work::Sftp | Work::Engine => input::command(Some(host), "true", Stdin::Plain),
         };
         let redacts = installation.policy.redact_output && work == Work::Command;
         let ticket = judge.admit(command).await?;
@@ -236,9 +243,10 @@ impl Broker {
     }
 
     /// Reads the input of a call to its end; `None` if it is too long. The error is a line for the caller.
-    async fn script(&self, from: &mut OwnedReadHalf) -> Result<Option<Vec<u8>>, String> {
+    async fn script(&self, (from, output): (&mut OwnedReadHalf, &Output)) -> Result<Option<Vec<u8>>, String> {
         let read = async {
             let _place = self.scripts.acquire().await.map_err(io::Error::other)?;
+            reply(output, &Reply::Reads).await?;
             streams::all_input(from, input::LONGEST).await
         };
         let script = timeout(SCRIPT_TIME, read).await;
@@ -273,7 +281,12 @@ impl Broker {
         let mut options = vec![if asked.terminals >= 2 { "-tt" } else { "-T" }];
         options.extend(asked.is_subsystem.then_some("-s"));
         let mut command = place.call(&options, &asked.command)?;
-        command.stdin(if matches!(input, Input::Null) { Stdio::null() } else { Stdio::piped() });
+        let (stdin, input) = match input {
+            Input::Null => (Stdio::null(), input),
+            Input::Pipe(reads) => (Stdio::from(reads), Input::Null),
+            Input::Passes | Input::Read(_) => (Stdio::piped(), input),
+        };
+        command.stdin(stdin);
         let mut child = match command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() {
             Ok(child) => child,
             Err(error) => {
@@ -335,18 +348,31 @@ async fn passed(
     (transfer, from): (&Transfer<'_>, &mut OwnedReadHalf),
 ) -> io::Result<std::convert::Infallible> {
     match (stdin, input) {
-        (None, _) | (_, Input::Null) => {}
+        (None, _) | (_, Input::Null | Input::Pipe(_)) => {}
         // A program that does not read its input to its end has ended.
         (Some(mut stdin), Input::Read(data)) => drop(stdin.write_all(&data).await),
         (Some(stdin), Input::Passes) => match work {
             Work::Sftp => transfer.requests(from, stdin).await?,
-            Work::Push(repository) => transfer.push(repository, from, stdin).await?,
-            Work::Command | Work::Engine | Work::Fetch(_) | Work::Transfer(_) => {
-                streams::pass_input(from, stdin).await?;
-            }
+            Work::Push(_) => transfer.push(from, stdin).await?,
+            Work::Command | Work::Engine | Work::Fetch(_) | Work::Transfer(_) => {}
         },
     }
     std::future::pending().await
+}
+
+/// States that a call runs, and how its input gets to it.
+async fn begin(plan: &mut Plan, output: &Output) -> io::Result<()> {
+    if matches!(plan.work, Work::Sftp | Work::Push(_) | Work::Engine) {
+        reply(output, &Reply::Reads).await?;
+    } else if matches!(plan.input, Input::Passes) {
+        let (reads, writes) = pipe_with(PipeFlags::CLOEXEC)?;
+        // A large one takes fewer turns.
+        let _ = fcntl_setpipe_size(&writes, MOST);
+        plan.input = Input::Pipe(reads);
+        reply(output, &Reply::Runs { pipe: true }).await?;
+        return output.send_pipe(&writes).await;
+    }
+    reply(output, &Reply::Runs { pipe: false }).await
 }
 
 async fn reply(output: &Output, reply: &Reply) -> io::Result<()> {

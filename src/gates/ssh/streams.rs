@@ -5,16 +5,17 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::{Errno, ioctl_fionread};
+use rustix::io::ioctl_fionread;
 use rustix::pipe::{SpliceFlags, fcntl_setpipe_size, splice};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, Interest};
 use tokio::net::UnixStream;
-use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::net::unix::pipe::Receiver;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::ChildStdin;
 use tokio::sync::Mutex;
 use tokio::time::{interval, timeout};
 
+use crate::machine::link::pipe;
 use crate::machine::link::stream::{HEAD, INPUT, Kind, MOST, head, read_head};
 use opsctl_redact::stream::{Stream, Until};
 
@@ -63,6 +64,13 @@ impl Output {
         Ok(())
     }
 
+    /// Sends the end of a pipe into which the caller writes.
+    pub async fn send_pipe(&self, writes: &OwnedFd) -> io::Result<()> {
+        let stream = self.0.lock().await;
+        let stream: &UnixStream = stream.as_ref();
+        stream.async_io(Interest::WRITABLE, || pipe::send(stream, writes)).await
+    }
+
     /// Sends bytes that are no frame.
     pub async fn send_bytes(&self, bytes: &[u8]) -> io::Result<()> {
         self.0.lock().await.write_all(bytes).await
@@ -73,15 +81,11 @@ impl Output {
 pub async fn input(from: &mut OwnedReadHalf, data: &mut Vec<u8>) -> io::Result<()> {
     let mut bytes = [0; HEAD];
     from.read_exact(&mut bytes).await?;
-    data.resize(input_length(bytes)?, 0);
-    from.read_exact(data).await.map(drop)
-}
-
-fn input_length(head: [u8; HEAD]) -> io::Result<usize> {
-    let (Kind::Stdin, length) = read_head(head, INPUT)? else {
+    let (Kind::Stdin, length) = read_head(bytes, INPUT)? else {
         return Err(io::ErrorKind::InvalidData.into());
     };
-    Ok(length)
+    data.resize(length, 0);
+    from.read_exact(data).await.map(drop)
 }
 
 /// Reads all input of at most `most` bytes; `None` if there is more.
@@ -99,36 +103,13 @@ pub async fn all_input(from: &mut OwnedReadHalf, most: usize) -> io::Result<Opti
     }
 }
 
-/// Passes input on until it ends, or until the program reads no more. While the program keeps up, nothing is copied in this process.
-pub async fn pass_input(from: &mut OwnedReadHalf, to: ChildStdin) -> io::Result<()> {
-    let mut to = Sender::from_owned_fd(to.into_owned_fd()?)?;
-    let _ = fcntl_setpipe_size(&to, MOST);
-    let mut data = vec![0; FIRST];
+/// Passes input on until it ends, or until the program reads no more.
+pub async fn pass_input(from: &mut OwnedReadHalf, mut to: ChildStdin) -> io::Result<()> {
+    let mut data = Vec::new();
     loop {
-        let mut bytes = [0; HEAD];
-        from.read_exact(&mut bytes).await?;
-        let mut left = input_length(bytes)?;
-        if left == 0 {
+        input(from, &mut data).await?;
+        if data.is_empty() || to.write_all(&data).await.is_err() {
             return Ok(());
-        }
-        while left > 0 {
-            let stream: &UnixStream = (*from).as_ref();
-            left -= match splice(stream, None, &to, None, left, SpliceFlags::NONBLOCK) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(moved) => moved,
-                // Data or room is missing: wait for both.
-                Err(Errno::AGAIN | Errno::INTR) => {
-                    let read = from.read(data.get_mut(..left.min(FIRST)).unwrap_or_default()).await?;
-                    let read = data.get(..read).filter(|read| !read.is_empty());
-                    let read = read.ok_or(io::ErrorKind::UnexpectedEof)?;
-                    if to.write_all(read).await.is_err() {
-                        return Ok(());
-                    }
-                    read.len()
-                }
-                // The program reads no more.
-                Err(_) => return Ok(()),
-            };
         }
     }
 }

@@ -187,7 +187,7 @@ impl<'a> Loader<'a> {
 
     /// Whether the rules mark the file, as written or with links resolved, as secret.
     fn is_secret(&self, path: &str) -> bool {
-        let file = ToolFile { path: path.to_owned(), writes: false };
+        let file = ToolFile { path: path.to_owned(), writes: false, search: None };
         let objections = |screen: Screen<'_>| screen.file_objections(&file, Some(&self.project));
         !screen::with(&self.header, self.request, objections).is_empty()
     }

@@ -6,7 +6,7 @@ use serde::de::{IgnoredAny, MapAccess};
 
 use super::error::InputError;
 use super::lenient::{Any, Flag, Lenient, Text};
-use opsctl_policy::model::records::event::ToolFile;
+use opsctl_policy::model::records::event::{Search, ToolFile};
 
 /// The fields that are read; all others are skipped.
 #[derive(Debug, Default)]
@@ -25,6 +25,8 @@ pub struct ToolFields {
     path: Option<String>,
     /// `glob`: which files a search reads.
     glob: Option<String>,
+    /// `output_mode`: whether a search shows what it finds in files, and not only their names.
+    shows: bool,
     /// `unchecked`: why the call cannot be checked.
     pub unchecked: Option<String>,
     /// Whether there is a key that no read-only tool has.
@@ -43,6 +45,7 @@ enum Key {
     Unchecked,
     Path,
     Glob,
+    OutputMode,
     /// A key of read-only tools.
     #[serde(alias = "limit", alias = "pages", alias = "cell_id")]
     Offset,
@@ -53,15 +56,21 @@ enum Key {
 impl ToolFields {
     /// Takes the files that the tool opens.
     pub fn take_files(&mut self) -> Vec<ToolFile> {
-        let file = self.file.take().map(|path| ToolFile { path, writes: self.writes });
-        let patched = self.files.drain(..).map(|path| ToolFile { path, writes: true });
+        let file = self.file.take().map(|path| ToolFile { path, writes: self.writes, search: None });
+        let patched = self.files.drain(..).map(|path| ToolFile { path, writes: true, search: None });
         let mut files: Vec<ToolFile> = file.into_iter().chain(patched).collect();
         if files.is_empty() {
-            let searched = match (self.path.take(), self.glob.take()) {
+            let (folder, glob) = (self.path.take(), self.glob.take());
+            let search = self.shows.then(|| Search {
+                folder: folder.clone().unwrap_or_else(|| ".".to_owned()),
+                names: glob.clone().unwrap_or_else(|| "*".to_owned()),
+            });
+            let searched = match (folder, glob) {
                 (Some(folder), Some(glob)) => Some(format!("{folder}/{glob}")),
                 (folder, glob) => folder.or(glob),
             };
-            files.extend(searched.map(|path| ToolFile { path, writes: false }));
+            let path = searched.or_else(|| search.as_ref().map(|search| search.folder.clone()));
+            files.extend(path.map(|path| ToolFile { path, writes: false, search }));
         }
         files
     }
@@ -83,6 +92,10 @@ impl Lenient for Option<ToolFields> {
                 Key::Unchecked => fields.unchecked = object.next_value::<Text>()?.0,
                 Key::Path => fields.path = object.next_value::<Text>()?.0,
                 Key::Glob => fields.glob = object.next_value::<Text>()?.0,
+                Key::OutputMode => {
+                    let mode = object.next_value::<Text>()?.0;
+                    fields.shows = mode.is_some_and(|mode| mode != "files_with_matches");
+                }
                 Key::Offset | Key::Other => {
                     fields.writes |= matches!(key, Key::Other);
                     object.next_value::<IgnoredAny>()?;

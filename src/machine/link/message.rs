@@ -75,8 +75,8 @@ pub enum Call {
     },
     /// A record of `opsctl session` or `opsctl handoff`.
     Record(RecordCall),
-    /// A call of ssh. The payload is its arguments, each with a NUL after it. The answer is [`Reply::Runs`], after which both sides
-    /// send frames of [`super::stream`].
+    /// A call of ssh. The payload is its arguments, each with a NUL after it. The answer is [`Reply::Runs`], after which the
+    /// guard sends frames of [`super::stream`]; the caller does after [`Reply::Reads`].
     Ssh {
         /// Whether there is any input.
         has_stdin: bool,
@@ -204,8 +204,13 @@ pub enum Reply {
     },
     /// The value that a record call returns; null for none.
     Value(Value),
+    /// The guard reads the input of the program: the caller sends it in frames from now on.
+    Reads,
     /// The program runs, and its streams follow.
-    Runs,
+    Runs {
+        /// Whether a byte with [`super::pipe`] comes first, into which the caller writes the input of the program.
+        pipe: bool,
+    },
     /// It is not done, for this reason.
     Refused(String),
     /// The ledger of the guard cannot be used, for this reason.

@@ -8,6 +8,7 @@ pub mod caller;
 pub mod frame;
 pub mod lookup;
 pub mod message;
+pub mod pipe;
 pub mod stream;
 mod timed;
 

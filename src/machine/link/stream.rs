@@ -1,5 +1,5 @@
-//! The streams of a program that the guard runs for a caller. They follow the request and [`super::message::Reply::Runs`], in frames:
-//! a kind, the length in bytes as four bytes, big-endian, and the data.
+//! The streams of a program that the guard runs for a caller. They are sent in frames after [`super::message::Reply::Runs`], and its
+//! input after [`super::message::Reply::Reads`]: a kind, the length in bytes as four bytes, big-endian, and the data.
 
 use std::io::{self, ErrorKind};
 

@@ -37,7 +37,7 @@ pub fn call_of(decision: &Decision) -> Option<PastCall> {
 /// The tool call that was recorded as this text.
 fn tool(text: &str) -> ToolCall {
     let file = |path: &str, writes| ToolCall {
-        files: vec![ToolFile { path: path.to_owned(), writes }],
+        files: vec![ToolFile { path: path.to_owned(), writes, search: None }],
         ..ToolCall::default()
     };
     if let Some(path) = text.strip_prefix("read ").filter(|path| path.starts_with('/')) {

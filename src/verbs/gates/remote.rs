@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::net::Shutdown;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileTypeExt as _;
 use std::os::unix::net::UnixStream;
@@ -13,14 +13,14 @@ use std::process::Command;
 use std::thread;
 
 use rustix::event::PollFlags;
-use rustix::fs::FileType;
-use rustix::io::{Errno, ioctl_fionread};
+use rustix::io::Errno;
 use rustix::pipe::{SpliceFlags, splice};
 
 use crate::machine::guard_link;
 use crate::machine::link::address::Address;
 use crate::machine::link::caller;
 use crate::machine::link::message::{Call, Reply};
+use crate::machine::link::pipe;
 use crate::machine::link::stream::{HEAD, INPUT, Kind, MOST, head, read_head};
 use crate::machine::programs::{is_program, other_in_path};
 use crate::machine::request::Request;
@@ -89,17 +89,26 @@ fn through(guard: &Address, request: &Request, arguments: &[OsString]) -> Result
         arguments.iter().flat_map(|word| word.as_bytes().iter().copied().chain([0])).collect();
     let has_stdin = has_stdin();
     let stream = guard_link::begin(guard, Call::Ssh { has_stdin }, &payload, request)?;
-    let input = stream.try_clone()?;
-    // It ends with the process, or when the guard reads no more.
-    thread::spawn(move || send_stdin(has_stdin, &input));
-    match caller::reply(&stream) {
-        Ok(Reply::Runs) => {}
-        Ok(Reply::Refused(why)) => {
-            complain_as_is(why);
-            return Ok(FAILED);
+    // What passes stdin on ends with the process, or when nothing reads any more.
+    loop {
+        match caller::reply(&stream) {
+            Ok(Reply::Reads) => {
+                let input = stream.try_clone()?;
+                thread::spawn(move || send_stdin(has_stdin, &input));
+            }
+            Ok(Reply::Runs { pipe: false }) => break,
+            Ok(Reply::Runs { pipe: true }) => {
+                let input = pipe::receive(&stream)?;
+                thread::spawn(move || fill(&input));
+                break;
+            }
+            Ok(Reply::Refused(why)) => {
+                complain_as_is(why);
+                return Ok(FAILED);
+            }
+            Ok(_) => return Err(guard_link::unexpected().into()),
+            Err(error) => return Err(Failure::new(format!("the guard ended before it answered ({error})"))),
         }
-        Ok(_) => return Err(guard_link::unexpected().into()),
-        Err(error) => return Err(Failure::new(format!("the guard ended before it answered ({error})"))),
     }
     receive(&stream).map_err(|error| {
         let why = match error.kind() {
@@ -121,64 +130,59 @@ fn has_stdin() -> bool {
     own.is_ok_and(|own| !is_null(&own))
 }
 
-/// Sends stdin to its end. If only a part of a frame can be sent, the call ends.
-fn send_stdin(has_stdin: bool, stream: &UnixStream) -> io::Result<()> {
-    let is_pipe = has_stdin
-        && rustix::fs::fstat(rustix::stdio::stdin())
-            .is_ok_and(|own| FileType::from_raw_mode(own.st_mode) == FileType::Fifo);
-    let sent = if is_pipe { send_pipe(stream) } else { send_read(has_stdin, stream) };
-    if sent.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::UnexpectedEof) {
-        let _ = stream.shutdown(Shutdown::Write);
-    }
-    sent
-}
-
-/// Sends stdin, a pipe, without a copy in this process.
-fn send_pipe(mut stream: &UnixStream) -> io::Result<()> {
-    use io::Write as _;
-
+/// Writes stdin to its end into a pipe, without a copy in this process where the system can. It does not wait within `splice`,
+/// which locks the pipe.
+fn fill(input: &OwnedFd) -> io::Result<()> {
     let stdin = rustix::stdio::stdin();
     loop {
         wait(stdin, PollFlags::IN)?;
-        let length = usize::try_from(ioctl_fionread(stdin)?).unwrap_or(INPUT).min(INPUT);
-        stream.write_all(&head(Kind::Stdin, length))?;
-        if length == 0 {
-            return Ok(());
+        wait(input, PollFlags::OUT)?;
+        match splice(stdin, None, input, None, MOST, SpliceFlags::NONBLOCK) {
+            Ok(0) => return Ok(()),
+            Err(Errno::INVAL) => break,
+            Ok(_) | Err(Errno::INTR | Errno::AGAIN) => {}
+            Err(error) => return Err(error.into()),
         }
-        let mut left = length;
-        while left > 0 {
-            left -= match splice(stdin, None, stream, None, left, SpliceFlags::empty()) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Err(Errno::INTR | Errno::AGAIN) => 0,
-                moved => moved?,
-            };
+    }
+    let mut data = vec![0; INPUT];
+    loop {
+        let mut rest = match read_stdin(&mut data) {
+            [] => return Ok(()),
+            rest => rest,
+        };
+        while !rest.is_empty() {
+            let written = rustix::io::write(input, rest)?;
+            rest = rest.get(written..).unwrap_or_default();
         }
     }
 }
 
-/// Sends stdin, a file or a terminal.
-fn send_read(has_stdin: bool, mut stream: &UnixStream) -> io::Result<()> {
+/// Sends stdin to its end, in frames.
+fn send_stdin(has_stdin: bool, mut stream: &UnixStream) -> io::Result<()> {
     use io::Write as _;
 
-    let mut frame = vec![0; HEAD + INPUT];
-    let mut length = usize::from(has_stdin);
-    while length > 0 {
-        let data = frame.get_mut(HEAD..).unwrap_or_default();
-        length = match rustix::io::read(rustix::stdio::stdin(), data) {
-            Err(Errno::INTR) => continue,
+    let mut data = vec![0; INPUT];
+    loop {
+        let data = if has_stdin { read_stdin(&mut data) } else { &[] };
+        stream.write_all(&head(Kind::Stdin, data.len()))?;
+        if data.is_empty() {
+            return Ok(());
+        }
+        stream.write_all(data)?;
+    }
+}
+
+/// Reads a part of stdin; none is its end.
+fn read_stdin(data: &mut [u8]) -> &[u8] {
+    let stdin = rustix::stdio::stdin();
+    loop {
+        match rustix::io::read(stdin, &mut *data) {
+            Err(Errno::INTR) => {}
             // Another process has set stdin to return at once.
-            Err(Errno::AGAIN) => {
-                wait(rustix::stdio::stdin(), PollFlags::IN)?;
-                continue;
-            }
-            read => read.unwrap_or(0),
-        };
-        if let Some(start) = frame.first_chunk_mut().filter(|_| length > 0) {
-            *start = head(Kind::Stdin, length);
-            stream.write_all(frame.get(..HEAD + length).unwrap_or_default())?;
+            Err(Errno::AGAIN) if wait(stdin, PollFlags::IN).is_ok() => {}
+            read => return data.get(..read.unwrap_or(0)).unwrap_or_default(),
         }
     }
-    stream.write_all(&head(Kind::Stdin, 0))
 }
 
 /// Moves data from the connection to stdout if that is a pipe. Returns how much it has moved.

@@ -349,7 +349,8 @@ const RAN: &str = "
     UPDATE questions SET used_at = strftime('%Y-%m-%dT%H:%M:%SZ', 'now') WHERE id = 1;
     INSERT INTO hook_actions (session_id, tool_use_id, service, kind, verb, host, counts, state, reserved_at, settled_at)
     SELECT session_id, tool_use_id, 'jellyfin', 'restart', 'restart', 'ie01', 1, 'done', used_at, used_at FROM questions WHERE id = 1;
-    INSERT INTO service_checks (service, healthy, at) VALUES ('jellyfin', 1, strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '+12 seconds'))";
+    INSERT INTO service_checks (service, healthy, at)
+    SELECT 'jellyfin', 1, strftime('%Y-%m-%dT%H:%M:%SZ', used_at, '+12 seconds') FROM questions WHERE id = 1";
 
 /// Answered questions, a session with its log, and what the report shows.
 const HISTORY: &str = "

@@ -27,7 +27,7 @@ COMMAND = "chmod 777 /opt/z"
 SCRATCH, FOREIGN = "/tmp/x", "/opt/x"
 # Help texts of one program.
 MOST_VERBS = 12
-ORDER = ["starts", "configures", "outputs", "changes", "variable", "inputs", "denied", "lacks"]
+ORDER = ["starts", "configures", "outputs", "changes", "secrets", "variable", "inputs", "denied", "lacks"]
 
 
 def arguments():
@@ -136,6 +136,8 @@ def helped(folder, owners, seen, index, entries):
                 yield manual
 
 
+# The roles with which no harmless value is expected to be allowed.
+DOUBTFUL = {"starts", "configures", "changes", "secrets"}
 # What is tried for an option with a role, and for one without a role.
 TRIES = {
     "starts": ["command", "scratch", "foreign"],
@@ -143,6 +145,7 @@ TRIES = {
     "outputs": ["foreign"],
     "inputs": ["secret"],
     "changes": ["harmless"],
+    "secrets": ["harmless"],
     None: ["harmless"],
 }
 
@@ -153,13 +156,13 @@ def questions(manual, base, number, is_first, asks_denials):
     for option in manual.options:
         roles = words.judge(option)
         kinds = {kind for role in roles or [None] for kind in TRIES[role]}
-        if not {"starts", "configures", "changes"} & set(roles):
+        if not DOUBTFUL & set(roles):
             kinds.add("harmless")
             if not is_first or not asks_denials:
                 kinds.discard("harmless")
         for name in option.names:
             if not option.value:
-                if "changes" in roles or "harmless" in kinds:
+                if {"changes", "secrets"} & set(roles) or "harmless" in kinds:
                     yield option, name, "flag", quoted([*line[:end], name, *line[end:]])
                 continue
             values = {
@@ -202,8 +205,9 @@ def findings(option, answers):
     roles = words.judge(option)
     allowed = {kind: command for kind, (command, why) in answers.items() if not why}
     if "flag" in answers:
-        if "changes" in roles and "flag" in allowed:
-            yield "changes", allowed["flag"], ""
+        if "flag" in allowed:
+            for role in {"changes", "secrets"} & set(roles):
+                yield role, allowed["flag"], ""
         elif not roles and "flag" not in allowed:
             yield "lacks", answers["flag"][0], answers["flag"][1]
         return
@@ -214,11 +218,12 @@ def findings(option, answers):
         yield "configures", allowed["scratch"], ""
     if "outputs" in roles and "foreign" in allowed:
         yield "outputs", allowed["foreign"], ""
-    if "changes" in roles and "harmless" in allowed:
-        yield "changes", allowed["harmless"], ""
+    if "harmless" in allowed:
+        for role in {"changes", "secrets"} & set(roles):
+            yield role, allowed["harmless"], ""
     if "inputs" in roles and "outputs" not in roles and "secret" in allowed:
         yield "inputs", allowed["secret"], ""
-    if "harmless" not in allowed and "harmless" in answers and not {"starts", "configures", "changes"} & set(roles):
+    if "harmless" not in allowed and "harmless" in answers and not DOUBTFUL & set(roles):
         yield "denied", *answers["harmless"]
 
 
@@ -296,6 +301,9 @@ def main():
     for book, base, option, name, kinds in grouped.values():
         is_variable = option.value == "VALUE" and not name.startswith("-")
         for role, command, why in findings(option, kinds):
+            # What prints a secret is denied although it reads.
+            if role == "secrets" and guard.explain(command)["decision"] != "allow":
+                continue
             key = (book.owner, name, role, is_variable)
             row = merged.setdefault(
                 key,

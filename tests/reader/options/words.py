@@ -57,6 +57,28 @@ CHANGES = re.compile(
     r"as a? ?daemon)|daemon|fork|import|append to|commit|push|drop|rebuild|regenerat|vacuum)",
     re.I,
 )
+# What an option without a value does by its long name: `-r, --reset`.
+ACTING_NAME = re.compile(
+    r"^--?(?:daemon(?:i[sz]e)?|background|fork|detach|reset|clear|clean|cleanup|flush|purge|delete|remove|rm|erase|wipe|"
+    r"unlink|kill|save|repair|fix|update|upgrade|install|write|in-?place|extract|create|rebuild|restart|shutdown|reload|"
+    r"upload|register|rename|unlock|u(?:n)?mount)(?:[-_]|$)"
+)
+# What its text states: it goes into the background, writes a file, or ends what was there.
+ACTING_TEXT = re.compile(
+    r"\b(?:runs?|go(?:es)?|forks?|detach(?:es)?|start(?:s|ed)?|becomes?)\b[^.;]{0,30}\b(?:background|daemon)"
+    r"|\bdaemoni[sz]e"
+    r"|\b(?:writ|sav|stor|dump|record|append)(?:e|es|s|ed|ing|ten)?\b[^.;]{0,60}\b(?:to|in|into|as)\b[^.;]{0,40}"
+    r"\b(?:files?|director(?:y|ies)|disk)\b"
+    r"|^(?:resets?|clears?|deletes?|removes?|erases?|flush(?:es)?|purges?)\b",
+    re.I,
+)
+# Nothing is done, or less.
+HARMLESS_TEXT = re.compile(r"^(?:do(?:es)? not|don.t|never|no |disables?|prevents?|list|only|show|print)\b", re.I)
+SECRETS = re.compile(
+    r"\b(?:shows?|prints?|displays?|dumps?|reveals?|includes?|outputs?|collects?|do(?:es)? not (?:hide|mask)|unmask)\b"
+    r"[^.;]{0,60}\b(?:secrets?|passwords?|passphrases?|private keys?|credentials?|tokens?)\b",
+    re.I,
+)
 FILE_VALUE = re.compile(
     r"^(?:.*[-_ /])?(?:file|filename|path|pathname|dir|directory|folder|db|database|conf|config|log|"
     r"socket|pidfile|outfile|output|root|image)s?(?:[-_ ].*)?$",
@@ -107,9 +129,18 @@ def judge(option):
         roles.append("outputs")
     if option.value and FILE_VALUE.match(option.value):
         roles.append("inputs")
-    if CHANGES.search(option.text):
+    if CHANGES.search(option.text) or not option.value and acts(option):
         roles.append("changes")
+    if SECRETS.search(option.text):
+        roles.append("secrets")
     return roles
+
+
+def acts(option):
+    """Whether an option without a value does more than read, by the names and the text that it shares with them."""
+    if any(ACTING_NAME.match(name) for name in option.names):
+        return True
+    return bool(ACTING_TEXT.search(option.text)) and not HARMLESS_TEXT.match(option.text)
 
 
 def suggests(name):

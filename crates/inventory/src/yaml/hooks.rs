@@ -71,7 +71,7 @@ pub struct HookWire {
     pub timeout: Option<u32>,
     /// Text that the client shows while the hook runs.
     pub status_message: Option<Text<NotEmpty>>,
-    /// Whether the client runs the program in the background and ignores its answer, for type `command`. Default: `false`.
+    /// Whether the client runs the program in the background, for type `command`. Context that it answers arrives with a later request; other answers are ignored. Default: `false`.
     pub r#async: Option<bool>,
     /// When the hook fails, the client continues (`continue`) or blocks (`block`), for types `command`, `http` and `mcp_tool`. Default: `continue`.
     pub on_failure: Option<HookFailureWire>,

@@ -278,10 +278,15 @@ impl Server {
         let limit = self.patience.for_statement();
         let limit = if self.is_pooled { limit.max(BUSY) } else { limit };
         let (result, waited) = self.run(limit, work);
-        if !self.is_pooled || result.is_err() {
+        // A server that refuses a statement has answered.
+        let away = result.as_ref().err().filter(|why| !matches!(why, Error::Refused(_)));
+        if !self.is_pooled || away.is_some() {
             self.patience.spend(waited);
         }
-        result.inspect_err(|why| self.patience.remember(why))
+        if let Some(why) = away {
+            self.patience.remember(why);
+        }
+        result
     }
 
     /// The result of `work`, and how long the server was waited for.

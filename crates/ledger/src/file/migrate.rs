@@ -27,6 +27,9 @@ const SESSION_MANAGER: &str = include_str!("../migrations/session_manager.sql");
 /// The tables that another program may have created.
 const SHARED: [&str; 3] = ["events", "cooldown_actions", "service_health_streak"];
 
+/// Lets agents migrate the same server one after the other. The turn ends with the transaction.
+const TURN: &str = "SELECT pg_advisory_xact_lock(1869640547, 1)";
+
 /// The versions that development versions wrote before the first release. A later migration takes its number out of them.
 const UNRELEASED: RangeInclusive<u32> = 2..=24;
 
@@ -58,7 +61,7 @@ pub fn to_latest(connection: &Connection) -> Result<()> {
     let transaction = Transaction::begin(connection, if is_server { "BEGIN" } else { "BEGIN IMMEDIATE" })?;
     let (kind, now) = if is_server {
         // Another agent may migrate, too.
-        transaction.execute_batch("SELECT pg_advisory_xact_lock(1869640547, 1)")?;
+        transaction.execute_batch(TURN)?;
         ("TIMESTAMPTZ", "now()")
     } else {
         ("TEXT", "strftime('%Y-%m-%dT%H:%M:%SZ', 'now')")
@@ -112,8 +115,13 @@ pub fn version(connection: &Connection) -> Result<u32> {
     match latest() {
         Err(error) if matches!(error.engine(), Some(Error::Refused(_))) => {
             let exists = "SELECT to_regclass('opsctl_migrations') IS NOT NULL";
-            // Another agent may have created it since: if it exists, the second answer counts.
-            if connection.query_row(exists, &[], |row| row.get::<bool>(0))? { latest() } else { Ok(0) }
+            if !connection.query_row(exists, &[], |row| row.get::<bool>(0))? {
+                return Ok(0);
+            }
+            // Another agent has created it since. For a moment after the commit, connections of the server that have asked
+            // before (a pooler shares them) do not know the table; when the turn of that agent ends, they do.
+            connection.execute_batch(TURN)?;
+            latest()
         }
         version => version,
     }

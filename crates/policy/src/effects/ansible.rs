@@ -3,7 +3,7 @@
 use super::http::address::Address;
 use super::proof::{CHANGES, Proof, READS};
 use super::reason::Why;
-use crate::lists::{ANSIBLE_ARGUMENTS, ANSIBLE_MODULES};
+use crate::lists::{ANSIBLE_ARGUMENTS, ANSIBLE_FILE_MODULES, ANSIBLE_MODULES, ANSIBLE_REPAIRS};
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::program::Role;
 use opsctl_reader::shell::AnsibleCall;
@@ -43,14 +43,19 @@ pub fn effect(usage: &Usage, texts: &[&str]) -> Proof {
         "service" | "systemd" | "systemd_service" | "sysvinit" => {
             stated(has_only_keys() && call.argument("state").is_none_or(is_state))
         }
-        "docker_container" | "podman_container" | "supervisorctl" | "pm2" => {
-            stated(call.argument("state").is_some_and(is_state))
+        "docker_container" | "podman_container" => {
+            stated(has_only_keys() && call.argument("state").is_some_and(is_state))
         }
+        "docker_compose" | "docker_compose_v2" => stated(
+            has_only_keys() && call.argument("state").map_or(call.argument("restarted").is_some(), is_state),
+        ),
+        "supervisorctl" | "pm2" => stated(call.argument("state").is_some_and(is_state)),
         "fetch" => {
             let dest = call.argument("dest").unwrap_or_default();
             let is_scratch = ["/tmp/", "/var/tmp/"].iter().any(|folder| dest.starts_with(folder));
             stated(is_scratch && !dest.contains("..") && has_only_keys())
         }
+        "setup" | "mount_facts" => stated(has_only_keys()),
         // They list packages, and nothing else.
         "yum" | "dnf" | "dnf5" => stated(call.argument("list").is_some() && has_only_keys()),
         "uri" => stated(
@@ -64,4 +69,12 @@ pub fn effect(usage: &Usage, texts: &[&str]) -> Proof {
             stated(built_in.contains(&collection) && ANSIBLE_MODULES.contains(&name))
         }
     }
+}
+
+/// Whether a module that changes something is one of a repair: files are judged by their paths, services by their budgets.
+pub fn repairs(usage: &Usage, texts: &[&str]) -> bool {
+    let call = AnsibleCall::of(texts, usage);
+    let links = call.argument("state").is_some_and(|state| matches!(state, "link" | "hard"));
+    let names = [&ANSIBLE_FILE_MODULES[..], &ANSIBLE_REPAIRS[..]];
+    !links && names.into_iter().flatten().any(|name| *name == call.name())
 }

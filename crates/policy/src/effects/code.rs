@@ -99,6 +99,11 @@ fn code(command: &Command, texts: &[&str], language: Language) -> Option<Code> {
                         let options = python::SHOWING_MODULES.get(module)?;
                         let shows = match texts.get(at + 1..)? {
                             ["-h" | "--help"] => true,
+                            // A text that the command contains.
+                            [option] => {
+                                options.has(option)
+                                    && command.stdin.as_ref().is_some_and(|stdin| stdin.known().is_some())
+                            }
                             [option, _] => options.has(option),
                             _ => false,
                         };
@@ -174,7 +179,13 @@ fn perl_code(command: &Command, texts: &[&str]) -> Option<Code> {
                 'M' if names::perl::MODULES.has(rest.split('=').next().unwrap_or_default()) => {
                     rest = "";
                 }
-                'e' | 'E' if rest.is_empty() => {
+                // `-E'say 1'`.
+                'e' | 'E' if !rest.is_empty() => {
+                    let word = command.words.get(at - 1)?.known()?;
+                    code.push(word.get(word.len() - rest.len()..)?);
+                    rest = "";
+                }
+                'e' | 'E' => {
                     code.push(command.words.get(at)?.known()?);
                     at += 1;
                 }

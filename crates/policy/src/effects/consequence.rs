@@ -1,7 +1,7 @@
 //! The class of what a command changes, for the rules that always deny.
 
 use super::options::{ANY_OPTION, asks_for_help, fits, listed_options, own_words, takes_back};
-use super::{http, key_value, lines, scripts};
+use super::{ansible, http, key_value, lines, scripts};
 use crate::paths::archive::{self, Operation};
 use opsctl_reader::actions::{CommandActions, command_actions, is_undescribed_request, request_class};
 use opsctl_reader::catalogue::Catalogue;
@@ -41,6 +41,11 @@ pub fn of_command(command: &Command, elsewhere: bool, catalogue: Catalogue) -> O
             let class = terms.otherwise.or(own).filter(|_| changes && !is_stated);
             class.filter(|class| class.is_denied(elsewhere)).map(|class| (class, usage.written(&texts)))
         }
+        // What it writes is not seen.
+        Stated::Writes => terms
+            .otherwise
+            .filter(|class| class.is_denied(elsewhere))
+            .map(|class| (class, usage.written(&texts))),
         _ => None,
     };
     let found = by_option(&usage, &terms, &texts, elsewhere);
@@ -48,11 +53,25 @@ pub fn of_command(command: &Command, elsewhere: bool, catalogue: Catalogue) -> O
         _ if is_quiet(command, &usage, catalogue) => None,
         // What it does is counted as an action.
         CommandActions::Acts(_) => found,
-        _ => found.or(stated).or_else(|| {
+        _ => found.or(stated).or_else(|| ordered(command, &usage, &terms, &texts, catalogue)).or_else(|| {
             let is_repair = checked_repair(command, elsewhere, &usage, &terms, &texts, catalogue);
             (!is_repair).then(|| (Class::Other, usage.written(&texts)))
         }),
     }
+}
+
+/// The class of what a request asks for that no interface describes, by the words of its address and its data.
+fn ordered(
+    command: &Command,
+    usage: &Usage,
+    terms: &EffectTerms,
+    texts: &[&str],
+    catalogue: Catalogue,
+) -> Option<(Class, String)> {
+    let is_request = terms.check == Some(Check::HttpRequest) && request_class(command, catalogue).is_none();
+    let changes = is_request && http::effect(command, usage, texts).0 == Effect::Changes;
+    let class = http::ordered(command, usage, texts).filter(|_| changes)?;
+    Some((class, usage.written(texts)))
 }
 
 /// Whether the statements, keys or requests of a command only read, or change what a repair changes.
@@ -70,7 +89,8 @@ fn checked_repair(
     let Some(check) = terms.check.filter(|_| terms.stated == Stated::Reads) else { return true };
     match check {
         Check::Sql | Check::SqlWords | Check::Mongo => {
-            scripts::effect(check, command, usage, terms, texts, &|_| true).0 != Effect::Changes
+            let sees = scripts::Sees { is_scratch: &|_| true, calls: &[] };
+            scripts::effect(check, command, usage, terms, texts, sees).0 != Effect::Changes
                 || scripts::repairs(check, command, usage, terms, texts)
         }
         Check::KeyValue => {
@@ -80,6 +100,13 @@ fn checked_repair(
             http::effect(command, usage, texts).0 != Effect::Changes
                 || request_class(command, catalogue).is_some()
                 || !(elsewhere || is_undescribed_request(command, catalogue))
+        }
+        Check::ForgeApi => {
+            http::forge(command, usage, texts).0 != Effect::Changes
+                || request_class(command, catalogue).is_some()
+        }
+        Check::AnsibleModule => {
+            ansible::effect(usage, texts).0 != Effect::Changes || ansible::repairs(usage, texts)
         }
         // What an archive holds is not seen, links that lead to other folders among it.
         Check::ArchiveMode => {

@@ -1,15 +1,16 @@
 //! What leaves by a read: a request, or a name that is asked for, that holds the output of a command or the content of a file.
 
+use super::content::{carried, is_file};
 use super::http;
 use crate::lists::{
-    ADDRESSING_OPTIONS, ASKING_PROGRAMS, CLIENTS, LOCAL_SOURCES, NAMES_ON_INPUT, PLAIN_FILTERS,
-    RELAYING_OPTIONS, RELAYING_VARIABLES,
+    ADDRESSING_OPTIONS, ASKING_PROGRAMS, CLIENTS, LOCAL_SOURCES, LOGIN_CLIENTS, LOGIN_OPTIONS,
+    LOGIN_VARIABLES, NAMES_ON_INPUT, PLAIN_FILTERS, RELAYING_OPTIONS, RELAYING_VARIABLES, SECRET,
 };
 use crate::targets::hosts;
 use opsctl_reader::catalogue::base_name;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::program::Check;
-use opsctl_reader::shell::{Command, Word};
+use opsctl_reader::shell::{Command, Word, glob, host_of};
 
 /// The host of an address that is known only when the command runs.
 const UNKNOWN: &str = "";
@@ -81,6 +82,65 @@ pub fn destinations(command: &Command, usage: &Usage, texts: &[&str]) -> Vec<Str
     if carries { sent } else { vec![] }
 }
 
+/// The hosts to which a request sends a variable with the name of a secret; an empty one where the variable is a part of the host.
+pub fn revealed(command: &Command, usage: &Usage, texts: &[&str]) -> Vec<String> {
+    let check = usage.form.effect.and_then(|terms| terms.check);
+    let secret =
+        |text: &str| text.split('$').skip(1).any(|part| is_secret_variable(part.trim_start_matches('{')));
+    let words = command.words.iter().chain(&command.stdin);
+    if check != Some(Check::HttpRequest)
+        || !words.filter(|word| word.unknown.is_some()).any(|word| secret(&word.text))
+    {
+        return vec![];
+    }
+    let (addresses, _) = http::destinations(command, usage, texts);
+    let hosts = addresses.into_iter().map(|(_, host)| host).chain(relayed(command, texts));
+    hosts.map(|host| if secret(&host) { UNKNOWN.to_owned() } else { host }).collect()
+}
+
+/// The hosts to which a client sends the credentials that its settings or variables hold: those of the servers that its words
+/// or variables name.
+pub fn logs_in(command: &Command, texts: &[&str]) -> Vec<String> {
+    if !LOGIN_CLIENTS.contains(&texts.first().map_or("", |name| base_name(name))) {
+        return vec![];
+    }
+    let is_scheme = |head: &str| head.chars().all(|c| c.is_ascii_alphanumeric() || "+-".contains(c));
+    let addresses = texts.iter().skip(1).copied();
+    let addresses = addresses.filter(|text| text.split_once("://").is_some_and(|(head, _)| is_scheme(head)));
+    // `psql 'host=db dbname=x'`.
+    let settings = texts.iter().skip(1).flat_map(|text| text.split_whitespace());
+    let settings = settings.filter_map(|part| part.strip_prefix("host=").or(part.strip_prefix("hostaddr=")));
+    let variables =
+        LOGIN_VARIABLES.iter().filter_map(|name| command.variable(name)).map(|word| word.text.as_str());
+    let named = addresses.chain(settings).chain(given(texts, &LOGIN_OPTIONS)).chain(variables);
+    // Not the path of a socket, and no other option.
+    let is_host = |host: &String| {
+        host.starts_with(|c: char| c.is_ascii_alphanumeric() || "[$".contains(c))
+            && !host.contains(['=', ' '])
+    };
+    named.flat_map(|value| value.split(',')).flat_map(hosts_in).filter(is_host).collect()
+}
+
+/// Whether a text begins with the name of a variable that may hold a secret.
+fn is_secret_variable(text: &str) -> bool {
+    let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(text.len());
+    let name = format!("${}", text.get(..end).unwrap_or_default());
+    let last = SECRET.iter().rev().find(|(one, ..)| {
+        let one = one.trim_start_matches('!');
+        one.starts_with('$') && glob(one, &name)
+    });
+    last.is_some_and(|(one, ..)| !one.starts_with('!'))
+}
+
+/// The hosts to which a request may send something that changes them: with data, or with a method that does not only ask.
+pub fn changed(command: &Command, usage: &Usage, texts: &[&str]) -> Vec<String> {
+    let is_request = usage.form.effect.is_some_and(|terms| terms.check == Some(Check::HttpRequest));
+    let addresses = if is_request { http::changed(command, usage, texts) } else { vec![] };
+    let host =
+        |word: &Word| host_of(&word.text).filter(|host| carried(host).is_none() && !host.contains('$'));
+    addresses.iter().filter_map(host).collect()
+}
+
 /// Whether an option names a file with names or addresses.
 fn lists_names(usage: &Usage, texts: &[&str]) -> bool {
     usage.operands(texts).options.iter().any(|(name, _)| name.is_any(&usage.files().inputs))
@@ -112,35 +172,12 @@ fn hosts_in(value: &str) -> Vec<String> {
     if let Some((_, rest)) = value.split_once("://") {
         return vec![rest.split(['/', '?']).next().unwrap_or_default().to_owned()];
     }
+    // The address of IPv6 has colons.
+    if let Some((address, _)) = value.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {
+        return vec![address.to_owned()];
+    }
     let parts = value.split([':', ',']).filter(|part| part.parse::<u16>().is_err() && !part.is_empty());
     parts.map(str::to_owned).collect()
-}
-
-/// The first substitution in a text whose output says something of a machine.
-fn carried(text: &str) -> Option<&str> {
-    let start = text.find("$(").or_else(|| text.find('`'))?;
-    let (mut depth, rest) = (0_usize, text.get(start..)?);
-    if rest.starts_with("$(date ") || rest.starts_with("$(date)") {
-        return carried(rest.get(2..)?.split_once(')')?.1);
-    }
-    for (at, c) in rest.char_indices() {
-        match c {
-            '(' => depth += 1,
-            ')' if depth == 1 => return rest.get(..=at),
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    Some(rest)
-}
-
-/// `x@FILE`, `@FILE` and `@-`: the content of a file, or what is on standard input.
-fn is_file(word: &Word, command: &Command) -> bool {
-    let name = word
-        .text
-        .split_once('@')
-        .filter(|(head, _)| head.chars().all(|c| c.is_alphanumeric() || "_-=:".contains(c)));
-    name.is_some_and(|(_, name)| name != "-" || command.stdin.is_none())
 }
 
 /// Whether a host is the output of a command that names something of this machine, and no more: `$(docker inspect …)`,

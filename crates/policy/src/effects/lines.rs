@@ -57,7 +57,7 @@ pub fn ends_own_jobs(command: &Command) -> bool {
         Some(text) => {
             text.strip_prefix('%').is_some_and(|job| job.chars().all(|c| c.is_ascii_digit() || c == '+'))
         }
-        None => matches!(word.text.as_str(), "$!" | "${!}"),
+        None => matches!(word.text.as_str(), "$!" | "${!}" | "$(jobs -p)"),
     };
     let mut words = command.words.iter();
     let is_kill = words.next().and_then(Word::known) == Some("kill");

@@ -6,6 +6,7 @@
 mod ansible;
 mod code;
 pub mod consequence;
+mod content;
 mod find;
 mod http;
 mod key_value;
@@ -26,6 +27,7 @@ use crate::model::rights::rules::Rules;
 use crate::paths::glob::matches;
 use crate::paths::word_paths::LocalMachine;
 use crate::targets::hosts;
+use opsctl_reader::actions::request_class;
 use opsctl_reader::catalogue::base_name;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::shell::{Command, Construct, Node, Script};
@@ -43,18 +45,32 @@ pub fn parts(
     machine: &dyn LocalMachine,
 ) -> Vec<PartEffect> {
     let (cwd, protect) = (script.cwd.as_deref(), OnceCell::new());
-    let prover = Prover { catalogue: script.catalogue, scratch, rules, protect, machine, cwd };
+    let mut calls = Vec::new();
+    script.visit(|node| {
+        if let Node::Group(Construct::Call(name), _) = node {
+            calls.push(name.clone());
+        }
+    });
+    let prover = Prover { catalogue: script.catalogue, scratch, rules, protect, machine, cwd, calls };
     let mut parts = Vec::new();
     let of = |command: &Command, runs: bool| {
         let (effect, why) = prover.command(command, runs);
         let texts = command.texts();
         let usage = script.catalogue.usage(&texts, &|_| false);
         let sends_to = usage.as_ref().map(|usage| leaving::destinations(command, usage, &texts));
+        let is_undescribed = effect != Effect::Acts && request_class(command, script.catalogue).is_none();
+        let requesting = usage.as_ref().filter(|_| is_undescribed);
         PartEffect {
             form: form(command, usage.as_ref(), &texts),
             whereabouts: command.whereabouts(),
             hosts: hosts::named(command, usage.as_ref(), &texts),
             sends_to: sends_to.unwrap_or_default(),
+            reveals_to: usage
+                .as_ref()
+                .map(|usage| leaving::revealed(command, usage, &texts))
+                .unwrap_or_default(),
+            logs_in_at: leaving::logs_in(command, &texts),
+            changes_at: requesting.map(|usage| leaving::changed(command, usage, &texts)).unwrap_or_default(),
             instead: usage.and_then(|usage| usage.instead(&texts)),
             ..PartEffect::of(command.to_string(), effect, why)
         }

@@ -2,15 +2,16 @@
 
 use super::proof::Proof;
 use super::reason::Why;
-use crate::lists::{ACTING_WORDS, VALUED_OPTIONS};
+pub use crate::files::values::ANY_OPTION;
+use crate::lists::{ACTING_OPTIONS, ACTING_WORDS, VALUED_OPTIONS};
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::options::{At, Item, Name, Scanner};
-use opsctl_reader::catalogue::program::{EffectTerms, Form, How, Options};
+use opsctl_reader::catalogue::program::{EffectTerms, Form, How, Options, Stated};
 use opsctl_reader::shell::glob;
 use opsctl_reader::terms::effect::Effect;
 
-/// In `changes_with` and as `flag`, all options that are not listed; in `unknown_values`, each option.
-pub const ANY_OPTION: &str = "-*";
+/// The fewest letters of a long option that say which word they begin.
+const SHORTEST_BEGINNING: usize = 5;
 
 /// The options that a form states, with a value or without.
 pub fn listed_options<'a>(usage: &Usage, terms: &EffectTerms, value: &[&'a str]) -> Vec<&'a str> {
@@ -241,6 +242,21 @@ pub fn is_option(value: At, texts: &[&str], options: &[Options]) -> bool {
 /// Whether an option may be the beginning of one with whose values the effect can be unknown.
 pub fn may_be_doubtful(name: Name<'_>, terms: &EffectTerms) -> bool {
     terms.unknown_values.iter().any(|(option, _)| !name.is(option) && name.begins(&[*option]))
+}
+
+/// Whether an option that the catalogue does not list does more than read by its name: `--daemonize`.
+pub fn acts(name: Name<'_>, usage: &Usage, terms: &EffectTerms) -> bool {
+    // How a program writes its files is not what it writes: `cp --update`.
+    let (Name::Long(long), Stated::Reads) = (name, terms.stated) else { return false };
+    let forms = [usage.form, &usage.program.form];
+    let is_listed =
+        forms.iter().any(|form| [form.flags, form.valued, form.quiet].iter().any(|one| name.is_any(one)));
+    let first = long.split(['-', '_']).next().unwrap_or_default();
+    let is_excluded = ACTING_OPTIONS.iter().any(|one| one.strip_prefix('!') == Some(long));
+    // `--daemo` is `--daemonize` for many programs.
+    let begins =
+        |word: &str| long.len() >= SHORTEST_BEGINNING && !word.contains('-') && word.starts_with(long);
+    !is_listed && !is_excluded && ACTING_OPTIONS.iter().any(|one| [first, long].contains(one) || begins(one))
 }
 
 /// The number of words of its own that stand before the command which a program runs, such as a host: what follows is the

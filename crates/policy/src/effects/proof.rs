@@ -26,6 +26,12 @@ pub struct PartEffect {
     /// The hosts to which it sends the output of another command, or the content of a file; empty where only the run knows
     /// the host.
     pub sends_to: Vec<String>,
+    /// The hosts to which it sends a variable with the name of a secret, likewise.
+    pub reveals_to: Vec<String>,
+    /// The hosts to which a client sends the credentials of its settings or variables, likewise.
+    pub logs_in_at: Vec<String>,
+    /// The hosts to which it sends a request that no interface describes, and that may change something there.
+    pub changes_at: Vec<String>,
     /// Its effect.
     pub effect: Effect,
     /// The reason.
@@ -37,8 +43,19 @@ pub struct PartEffect {
 impl PartEffect {
     /// A part of which nothing is known but this.
     pub fn of(text: String, effect: Effect, why: Why) -> Self {
-        let (form, whereabouts) = (String::new(), String::new());
-        Self { text, form, whereabouts, hosts: vec![], sends_to: vec![], effect, why, instead: None }
+        Self {
+            text,
+            form: String::new(),
+            whereabouts: String::new(),
+            hosts: vec![],
+            sends_to: vec![],
+            reveals_to: vec![],
+            logs_in_at: vec![],
+            changes_at: vec![],
+            effect,
+            why,
+            instead: None,
+        }
     }
 }
 

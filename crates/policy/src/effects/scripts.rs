@@ -2,7 +2,7 @@
 
 use super::proof::{CHANGES, Proof, READS};
 use super::reason::Why;
-use crate::lists::LISTING_CLIENTS;
+use crate::lists::{LISTING_CLIENTS, PLAIN_OUTPUTS};
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::program::{Check, EffectTerms};
 use opsctl_reader::languages::sources::Sources;
@@ -12,6 +12,15 @@ use opsctl_reader::languages::{awk, flux, mongo, names, sed};
 use opsctl_reader::shell::{Command, Word};
 use opsctl_reader::terms::effect::Effect;
 
+/// What is known around a command.
+#[derive(Clone, Copy)]
+pub struct Sees<'a> {
+    /// Whether a file may be written without changing anything that matters.
+    pub is_scratch: &'a dyn Fn(&str) -> bool,
+    /// The functions that the script calls.
+    pub calls: &'a [String],
+}
+
 /// The effect of a command whose form has this check.
 pub fn effect(
     check: Check,
@@ -19,7 +28,7 @@ pub fn effect(
     usage: &Usage,
     terms: &EffectTerms,
     texts: &[&str],
-    is_scratch: &dyn Fn(&str) -> bool,
+    Sees { is_scratch, calls }: Sees<'_>,
 ) -> Proof {
     let is_filter = matches!(check, Check::SedScript | Check::AwkProgram);
     let sources = sources(check, usage, terms, texts);
@@ -45,7 +54,8 @@ pub fn effect(
     };
     let names = |script: &Word| match (check, script.known()) {
         (_, Some(known)) => Some(known.to_owned()),
-        (Check::Sql | Check::SqlWords, None) => with_names(&script.text),
+        (Check::Sql | Check::SqlWords, None) => with_names(script, calls),
+        (Check::AwkProgram, None) => with_dates(script, calls),
         _ => None,
     };
     let written = |script: &Word| match (check, names(script)?.as_str()) {
@@ -86,7 +96,7 @@ pub fn repairs(check: Check, command: &Command, usage: &Usage, terms: &EffectTer
     scripts.iter().all(|script| match (check, script.known()) {
         (Check::Mongo, Some(code)) => mongo::repairs(code),
         (_, Some(script)) => sql::repairs(script),
-        (_, None) => with_names(&script.text).is_some_and(|script| sql::repairs(&script)),
+        (_, None) => with_names(script, &[]).is_some_and(|script| sql::repairs(&script)),
     })
 }
 
@@ -112,30 +122,71 @@ fn lists_names(command: &str) -> bool {
         && parts.chunks(2).all(is_compared)
 }
 
-/// A statement with a name in place of each output of a database client: its tables and databases have names, not statements.
-/// `None` where something else is unknown in it.
-fn with_names(statement: &str) -> Option<String> {
-    let mut text = String::new();
-    let mut rest = statement;
-    while let Some((before, from)) = rest.split_once("$(") {
-        let client = from.split_whitespace().next()?;
-        if !LISTING_CLIENTS.contains(&client) {
-            return None;
+/// What ends a statement, unless it stands between quotes.
+const ENDING: &str = ";drop;";
+
+/// A statement with a text in place of each output of a command that cannot hold a statement: a name for what lists the tables
+/// and databases of a server, a digit for a number, and for a date or a name of the machine, a text that reads nowhere but
+/// between quotes. `None` where something else is unknown in it.
+fn with_names(statement: &Word, calls: &[String]) -> Option<String> {
+    statement.filled(|source| {
+        let command = substituted(source, calls)?;
+        if PLAIN_OUTPUTS.contains(&command) {
+            return Some(ENDING);
         }
-        let mut depth = 1;
-        let end = from.find(|c| {
-            depth += i32::from(c == '(') - i32::from(c == ')');
-            depth == 0
-        })?;
-        if !lists_names(from.get(..end)?) {
-            return None;
+        if let Some(format) = date_format(command) {
+            let is_number = matches!(format, "%s" | "%Y" | "%m" | "%d" | "%H" | "%M" | "%S" | "%j");
+            return Some(if is_number { "1" } else { ENDING });
         }
-        text.push_str(before);
-        text.push('x');
-        rest = from.get(end + 1..)?;
-    }
-    text.push_str(rest);
-    (!text.contains(['$', '`'])).then_some(text)
+        let client = command.split_whitespace().next()?;
+        (LISTING_CLIENTS.contains(&client) && lists_names(command)).then_some("x")
+    })
+}
+
+/// The format of a command that prints only digits, blanks and `-:./T`: `date -d yesterday '+%F %T'`.
+fn date_format(command: &str) -> Option<&str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || " -:.,=@/\"'${}_".contains(c);
+    let (options, format) = command.split_once('+')?;
+    let (options, format) = match options.strip_suffix(['"', '\'']) {
+        Some(rest) => (rest, format.strip_suffix(options.get(rest.len()..)?)?),
+        None => match format.strip_prefix(['"', '\'']) {
+            Some(rest) => (options, rest.strip_suffix(format.get(..1)?)?),
+            None => (options, Some(format).filter(|format| !format.contains(char::is_whitespace))?),
+        },
+    };
+    let mut fields = format.split('%');
+    let is_between = |text: &str| text.chars().all(|c| " -:./T".contains(c)) && !text.contains("--");
+    let starts = fields.next()?;
+    let is_field = |field: &str| {
+        let field = field.trim_start_matches(['-', '_', '0']);
+        field.starts_with(|c| "dFHIjklmMNRsSTuUVwWyY".contains(c)) && field.get(1..).is_some_and(is_between)
+    };
+    let is_date = options.strip_prefix("date").is_some_and(|rest| rest.starts_with(' '));
+    (is_date && options.chars().all(is_plain) && starts.is_empty() && fields.all(is_field)).then_some(format)
+}
+
+/// A program of awk with a number in place of each output of `date`: `/$(date +%d)/ {print}`. `None` where something else is
+/// unknown in it.
+fn with_dates(program: &Word, calls: &[String]) -> Option<String> {
+    program.filled(|source| prints_date(substituted(source, calls)?).then_some("0"))
+}
+
+/// The command of a substitution; `None` where a function has the name of its program.
+fn substituted<'a>(source: &'a str, calls: &[String]) -> Option<&'a str> {
+    let command = source.strip_prefix("$(")?.strip_suffix(')')?;
+    let program = command.split_whitespace().next()?;
+    (!calls.iter().any(|name| name == program)).then_some(command)
+}
+
+/// Whether a command prints only a date that neither ends nor escapes anything in a program: with `\\/` for a slash.
+fn prints_date(command: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || " +-%:.,\"'".contains(c);
+    let command = if command.contains("\"+") { command.replace("\\\\/", "") } else { command.to_owned() };
+    let mut fields = command.split('%').skip(1).map(|field| field.trim_start_matches('-'));
+    (command == "date" || command.starts_with("date "))
+        && command.chars().all(is_plain)
+        && !(command.contains('"') && command.contains('\''))
+        && fields.all(|field| field.starts_with(|c| "aAbBdeFHIjklmMNpPRsSTuUVwWyYzZ".contains(c)))
 }
 
 /// Where the scripts of a command line are.
@@ -166,7 +217,8 @@ fn sources(check: Check, usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> 
 /// elsewhere.
 fn edited(scripts: &[Word]) -> Option<Vec<String>> {
     // A value put into an address or a replacement hardly holds a command; one that begins the script may be one.
-    let placed = scripts.iter().all(|script| script.known().is_some() || !script.prefix().is_empty());
-    let texts: Vec<&str> = scripts.iter().map(|script| script.text.as_str()).collect();
+    let placed = scripts.iter().all(|script| script.counted().is_some() || !script.prefix().is_empty());
+    let texts: Vec<String> =
+        scripts.iter().map(|script| script.counted().unwrap_or_else(|| script.text.clone())).collect();
     placed.then(|| sed::written(&texts.join("\n")))?
 }

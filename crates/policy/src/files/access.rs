@@ -15,6 +15,8 @@ pub enum Touch {
     WriteAll,
     /// A container gets it and everything below it, or its rights change.
     Shared,
+    /// It is copied, and its links as links: what is written through the copy may be elsewhere.
+    Linked,
     /// It is written, moved, removed, or changed in its rights, if a search finds it: `FOLDER/NAME`, where the name may be a glob,
     /// in the folder or anywhere below it.
     WriteFound {

@@ -6,7 +6,7 @@
 use super::access::{Access, Touch};
 use super::environment;
 use opsctl_reader::catalogue::program::Language;
-use opsctl_reader::languages::names::{Names, files};
+use opsctl_reader::languages::names::{Names, awk, files};
 use opsctl_reader::languages::only_reads;
 use opsctl_reader::shell::Command;
 
@@ -28,6 +28,9 @@ pub fn accesses(command: &Command, language: Option<Language>, into: &mut Vec<Ac
     let codes = words.chain(command.stdin.iter().map(|stdin| stdin.text.as_str()));
     for code in codes {
         environment::in_code(code, into);
+        if language == Some(Language::Awk) && !opens_file(code) {
+            continue;
+        }
         if !code.contains(['(', '"', '\'', '{', '`']) {
             continue;
         }
@@ -49,6 +52,11 @@ pub fn accesses(command: &Command, language: Option<Language>, into: &mut Vec<Ac
         }
         for part in parts.into_iter().filter(|part| !part.contains(['\n', '(', ')', ';'])) {
             let path = part.trim_start_matches(['<', '>', ' ', '+']);
+            // `file:/srv/app.db?mode=ro` names a database.
+            let path = path.strip_prefix("file:").map_or(path, |rest| {
+                let file = rest.split('?').next().unwrap_or_default();
+                file.strip_prefix("//localhost").or_else(|| file.strip_prefix("//")).unwrap_or(file)
+            });
             if is_deep && path.len() > 1 && path.starts_with(['/', '~']) {
                 into.push(Access::named(Touch::WriteAll, path.to_owned(), path.contains('$')));
             }
@@ -59,4 +67,15 @@ pub fn accesses(command: &Command, language: Option<Language>, into: &mut Vec<Ac
             }
         }
     }
+}
+
+/// Whether a program of awk may read or write a file that its text names: `print "/dev/" $1` does not.
+fn opens_file(code: &str) -> bool {
+    if awk::OPENING.are_in(code) || code.contains("/\"/") || code.matches('"').count() % 2 == 1 {
+        return true;
+    }
+    let outside: String = code.split('"').step_by(2).collect::<Vec<_>>().join("\"");
+    // A comparison with a number is no redirection.
+    let redirects = |rest: &str| !rest.trim_start().starts_with(|c: char| c.is_ascii_digit() || c == '=');
+    outside.replace("||", "").contains('|') || outside.split('>').skip(1).any(redirects)
 }

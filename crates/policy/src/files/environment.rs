@@ -1,7 +1,10 @@
 //! Which variables of the environment a command prints: that of the agent, of a host or of a container.
 
 use super::access::{Access, Touch};
-use crate::lists::{ENVIRONMENT_USERS, ENVIRONMENTS, NAMES_ONLY, PRINTING, PROCESS_STARTS};
+use crate::lists::{ENVIRONMENT_USERS, ENVIRONMENTS, PRINTING, PROCESS_STARTS, VARIABLE_USERS};
+use crate::selection::leaves_names;
+use crate::selection::names::picks_doubtful;
+use opsctl_reader::catalogue::base_name;
 use opsctl_reader::catalogue::operands::Operands;
 use opsctl_reader::catalogue::options::Name;
 use opsctl_reader::catalogue::program::Role;
@@ -13,7 +16,6 @@ pub fn accesses(command: &Command, program: &str, given: &Operands<'_>, into: &m
         return processes(given, into);
     }
     match program {
-        "echo" | "printf" => into.extend(command.words.iter().skip(1).flat_map(expanded)),
         "jq" | "gojq" | "jaq" => {
             given.words().take(1).for_each(|text| filter(text, into));
         }
@@ -27,6 +29,14 @@ pub fn accesses(command: &Command, program: &str, given: &Operands<'_>, into: &m
                 "env" if given.has(Role::Empties) => return,
                 "env" | "caddy" => names.clear(),
                 "set" if command.words.len() > 1 => return,
+                // The variables that its words name, otherwise those of its input.
+                "envsubst" => {
+                    let stated = command.stdin.as_ref().and_then(Word::known);
+                    let meant = names.first().copied().or(stated);
+                    return into.extend(meant.map_or_else(|| vec![printed("")], named_in));
+                }
+                // Another name for a variable.
+                "declare" | "typeset" if letters.contains(&'n') => names.clear(),
                 // They declare something, or print functions or arrays.
                 "declare" | "typeset" | "export" if !letters.iter().all(|letter| "pxg".contains(*letter)) => {
                     return;
@@ -46,21 +56,42 @@ fn printed(name: &str) -> Access {
     Access::named(Touch::Print, name.to_owned(), false)
 }
 
+/// The variables that a program gets as words or as its input, and may print, also in an error: all but those of clients,
+/// which log in with them, and of tests of whether they are set.
+pub fn passed(command: &Command) -> Vec<Access> {
+    let words = || command.words.iter().chain(&command.stdin);
+    let Some(program) = command.words.first().filter(|_| words().any(|word| word.unknown.is_some())) else {
+        return vec![];
+    };
+    let program = base_name(&program.text);
+    // A comparison of numbers prints what is none.
+    let asks =
+        |word: &Word| !word.text.starts_with('-') || matches!(word.text.as_str(), "-n" | "-z" | "-a" | "-o");
+    let is_test = matches!(program, "test" | "[" | "[[") && command.words.iter().all(asks);
+    if is_test || VARIABLE_USERS.contains(&program) {
+        return vec![];
+    }
+    words().flat_map(expanded).collect()
+}
+
 /// What a filter that gets the whole environment shows of it: only names, or the variables that it asks for. `None` if it
 /// may show any.
 pub fn shown_by(filter: &Command) -> Option<Vec<Access>> {
+    if leaves_names(filter) {
+        return Some(vec![]);
+    }
     let words: Option<Vec<&str>> = filter.words.iter().map(Word::known).collect();
     let words = words?;
     let (program, given) = words.split_first()?;
-    if NAMES_ONLY
-        .iter()
-        .any(|(name, words)| name == program && *words == given.concat().replace(['"', '\''], ""))
-    {
-        return Some(vec![]);
-    }
     let pattern = match (*program, given) {
         ("grep", [pattern] | ["-E", pattern]) | ("egrep", [pattern]) => {
-            pattern.strip_prefix('^')?.strip_suffix('=')?
+            match pattern.strip_prefix('^').and_then(|rest| rest.strip_suffix('=')) {
+                Some(names) => names,
+                // Also a part of a line: only what is no secret with anything around it.
+                None => {
+                    return is_plain_setting(pattern).then(|| vec![printed(pattern.trim_start_matches('^'))]);
+                }
+            }
         }
         _ => return None,
     };
@@ -72,6 +103,14 @@ pub fn shown_by(filter: &Command) -> Option<Vec<Access>> {
         .then(|| names.into_iter().map(printed).collect())
 }
 
+/// Whether a text is the whole name of a variable that is no secret's: `DOCKER_HOST`.
+fn is_plain_setting(text: &str) -> bool {
+    let name = text.strip_prefix('^').unwrap_or(text);
+    name.contains('_')
+        && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+        && !picks_doubtful(name)
+}
+
 /// `ps auxe` prints the environment of processes: of any machine, and those of services.
 fn processes(given: &Operands<'_>, into: &mut Vec<Access>) {
     let letters = |text: &str| text.contains('e') && text.chars().all(|c| c.is_ascii_alphabetic());
@@ -80,10 +119,20 @@ fn processes(given: &Operands<'_>, into: &mut Vec<Access>) {
     }
 }
 
-/// The variables whose values a word holds: `$NAME`, `${NAME:-x}`, not `${#NAME}`.
+/// The variables whose values a word holds: `$NAME`, `${NAME:-x}`, not `${#NAME}`, nor those that commands use whose output
+/// it holds.
 fn expanded(word: &Word) -> Vec<Access> {
     let Some(_) = word.unknown else { return vec![] };
-    let parts = word.text.split('$').skip(1).map(|part| part.strip_prefix('{').unwrap_or(part));
+    let text = word.without_output();
+    let indirect = text.split("${!").skip(1).map(|part| name(part).1);
+    // `${!x}` may be any variable; `${!x*}` and `${!x[@]}` are names.
+    let any = indirect.filter(|rest| !rest.starts_with(['*', '@', '['])).map(|_| printed(""));
+    named_in(text).into_iter().chain(any).collect()
+}
+
+/// The variables that a text names: `$NAME`, `${NAME:-x}`.
+fn named_in(text: &str) -> Vec<Access> {
+    let parts = text.split('$').skip(1).map(|part| part.strip_prefix('{').unwrap_or(part));
     parts.map(|part| name(part).0).filter(|name| !name.is_empty()).map(printed).collect()
 }
 

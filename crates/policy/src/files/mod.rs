@@ -15,16 +15,18 @@ mod search;
 mod socket;
 mod sqlite;
 mod transfer;
+pub mod values;
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
-use crate::lists::{APPLICATION_FOLDERS, SAME_MACHINE};
+use crate::lists::{APPLICATION_FOLDERS, CONTAINER_FOLDERS, LINKED_FOLDERS, SAME_MACHINE};
 use crate::model::records::verdict::Reason;
 use crate::model::rights::rules::{PathRule, Rules};
 use crate::paths::computed::{is_below_new_folder, is_stated_by_content};
 use crate::paths::glob;
 use crate::paths::word_paths::{LocalMachine, WordPaths, text_paths};
+use crate::selection;
 pub use access::{Access, Touch};
 pub use code::removed;
 use guarded::{Guarded, Locations};
@@ -32,6 +34,7 @@ use opsctl_reader::catalogue::Catalogue;
 use opsctl_reader::catalogue::program::Program;
 use opsctl_reader::shell::{Command, Construct, Found, Mode, Node, Script, Word};
 use opsctl_reader::terms::plain_text::first_words;
+pub use search::searched;
 pub use transfer::received;
 
 /// Both lists of guarded files, each created on first use.
@@ -87,7 +90,7 @@ pub fn objections(
             accesses.extend(shown.iter().cloned());
         }
         if let Some(there) = transfer::received(command, script.catalogue) {
-            let written = self::accesses(&there, inner, script.catalogue, machine);
+            let written = self::accesses(&there, true, script.catalogue, machine);
             let written = written.iter().filter(|access| access.touch.writes());
             let found = written.filter_map(|access| lists.objection(access, &there));
             reasons.extend(found.collect::<Vec<_>>());
@@ -129,6 +132,13 @@ pub fn accesses(
 ) -> Vec<Access> {
     let mut accesses = redirected(command);
     programs::accesses(command, inner, catalogue, machine, &mut accesses);
+    let is_spared = |access: &Access| access.touch == Touch::Read && selection::lists_variables(&access.path);
+    if accesses.iter().any(is_spared) && selection::spares_values(command, catalogue) {
+        accesses.retain(|access| !is_spared(access));
+    }
+    if inner {
+        accesses.extend(environment::passed(command));
+    }
     accesses
 }
 
@@ -201,6 +211,9 @@ impl<'a> Lists<'a> {
         let (base, name) = search::parts(access);
         let folder = text_paths(base, access.unknown, command, self.machine);
         let is_inside = is_in_container(command, base, self.catalogue);
+        if is_inside && let Some(reason) = closed_in_containers(&folder.paths, command) {
+            return certain.then_some(reason);
+        }
         let outside = || {
             let written = Access::named(Touch::Write, access.path.clone(), access.unknown);
             let found = guarding(self.protect(), &written, &folder, remote)?;
@@ -235,7 +248,7 @@ impl<'a> Lists<'a> {
             guarding(self.secret(), &environment, &meant, false)?;
             format!(
                 "Secret: the whole environment is not printed{}, because it holds keys. Print one harmless variable: \
-                 `printenv NAME`, or the names: `env | cut -d= -f1`.",
+                 `printenv NAME`, or the names: `sh -c 'env | cut -d= -f1'`.",
                 command.whereabouts()
             )
         } else {
@@ -250,11 +263,26 @@ impl<'a> Lists<'a> {
         Some(Reason::of("secret", text))
     }
 
+    /// The objection to copying links, or to making them, on a host: what is written through them later may be any file.
+    fn linked(&self, access: &Access, command: &Command) -> Option<Reason> {
+        let is_there = command.host().is_some() || self.machine.is_host() || command.is_elsewhere;
+        let meant = text_paths(&access.path, access.unknown, command, self.machine);
+        let is_open = |path: &&String| LINKED_FOLDERS.iter().any(|folder| glob::matches(folder, path));
+        let closed = meant.paths.iter().find(|path| !is_open(path)).filter(|_| is_there)?;
+        let text = format!(
+            "Protected: a link to or below `{closed}`{} is not made or copied: what is written through it later is outside the \
+             folders for data and temporary files. Copy what links lead to: `cp -L`, `cp -rL`, `rsync -rL`.",
+            command.whereabouts(),
+        );
+        Some(Reason::of("protect", text))
+    }
+
     fn objection(&self, access: &Access, command: &Command) -> Option<Reason> {
         match access.touch {
             Touch::Print => return self.printed(&access.path, command),
             Touch::Search { deep } => return self.found(access, deep, command),
             Touch::WriteFound { certain } => return self.removed(access, certain, command),
+            Touch::Linked => return self.linked(access, command),
             _ => {}
         }
         let remote = command.host().is_some();
@@ -282,7 +310,9 @@ impl<'a> Lists<'a> {
                 );
                 return Some(Reason::of("secret", text));
             }
-            let found = guarding(self.secret(), access, &meant, remote)?;
+            let in_container =
+                || by_glob(self.secret(), access, &meant, remote).filter(|_| command.is_elsewhere);
+            let found = guarding(self.secret(), access, &meant, remote).or_else(in_container)?;
             let instead = match found.instead {
                 "" => "If it matters, state in the report what an operator should check.",
                 instead => instead,
@@ -298,6 +328,10 @@ impl<'a> Lists<'a> {
         if is_below_new_folder(&access.path) || access.path == "-" {
             return None;
         }
+        let is_inside = is_in_container(command, &access.path, self.catalogue);
+        if is_inside && let Some(reason) = closed_in_containers(&meant.paths, command) {
+            return Some(reason);
+        }
         let found = guarding(self.protect(), access, &meant, remote)?;
         let is_application =
             |path: &String| APPLICATION_FOLDERS.iter().any(|folder| glob::matches(folder, path));
@@ -307,7 +341,7 @@ impl<'a> Lists<'a> {
         if found.is_closing() && is_shared {
             return None;
         }
-        if found.spares_containers && is_in_container(command, &access.path, self.catalogue) {
+        if found.spares_containers && is_inside {
             return None;
         }
         let Guarded { glob, instead, .. } = found;
@@ -317,6 +351,22 @@ impl<'a> Lists<'a> {
         );
         Some(Reason::of("protect", text))
     }
+}
+
+/// The objection to writing a folder of a container that may be one of its host.
+fn closed_in_containers(paths: &[String], command: &Command) -> Option<Reason> {
+    let is_open = |path: &&String| {
+        let decisive =
+            CONTAINER_FOLDERS.iter().rev().find(|folder| glob::matches(folder.trim_start_matches('!'), path));
+        decisive.is_some_and(|folder| !folder.starts_with('!'))
+    };
+    let closed = paths.iter().find(|path| !is_open(path))?;
+    let text = format!(
+        "Protected: `{closed}`{} may not be written, moved or removed: it may be a folder of the host. In containers, sessions \
+         write only the usual folders of applications. State in the report what should change.",
+        command.whereabouts(),
+    );
+    Some(Reason::of("protect", text))
 }
 
 /// Whether a session may write this file of a host.
@@ -370,6 +420,17 @@ pub fn open_search(
     })
 }
 
+/// The glob that guards a file which a glob may match on another machine: only that machine knows what it matches there.
+fn by_glob<'g>(list: &'g [Guarded], access: &Access, meant: &WordPaths, remote: bool) -> Option<&'g Guarded> {
+    let globs = meant.paths.iter().filter(|path| path.contains(['*', '?', '[']));
+    let mut pairs = globs.flat_map(|path| list.iter().map(move |guarded| (path, guarded)));
+    let found = pairs.find(|(path, guarded)| {
+        let fits = || search::may_match(path, &guarded.glob, access.touch.writes());
+        guarded.scope.holds(remote) && !guarded.excepted && !guarded.is_closing() && fits()
+    });
+    found.map(|(_, guarded)| guarded)
+}
+
 /// The glob that guards what is meant; of several that name a path, the last one decides.
 fn guarding<'g>(
     list: &'g [Guarded],
@@ -382,15 +443,7 @@ fn guarding<'g>(
     if named.is_some() {
         return named;
     }
-    // Only the host knows what a glob matches there.
-    let by_glob = || {
-        let globs = meant.paths.iter().filter(|path| path.contains(['*', '?', '[']));
-        globs.flat_map(|path| here().map(move |guarded| (path, guarded))).find(|(path, guarded)| {
-            let fits = || search::may_match(path, &guarded.glob, access.touch.writes());
-            !guarded.excepted && !guarded.is_closing() && fits()
-        })
-    };
-    if remote && let Some((_, found)) = by_glob() {
+    if remote && let Some(found) = by_glob(list, access, meant, remote) {
         return Some(found);
     }
     // An action on a folder affects everything below it.

@@ -2,7 +2,7 @@
 
 use super::access::{Access, Touch};
 use super::transfer::{cloned, copied, copied_folder, homes_packed, mounted, packed, transfer};
-use super::{code, environment, explained, mount, remove, search, sqlite};
+use super::{code, environment, explained, mount, remove, search, sqlite, values};
 use crate::paths::archive;
 use crate::paths::archive::Operation;
 use crate::paths::word_paths::LocalMachine;
@@ -27,15 +27,13 @@ pub fn accesses(
     let Some(usage) = catalogue.usage(&texts, &|_| false) else {
         return read(command, &Files::PLAIN, 1, None, catalogue, into);
     };
-    let files = usage.files();
-    let rest = usage.rest;
+    let (files, rest) = (usage.files(), usage.rest);
     // The words of `ansible` are hosts.
     let how = usage.form.runs.map(|runs| runs.how);
     let is_wrapper = !inner && how != Some(How::Ansible);
     named(command, &usage, (&files.inputs, Touch::Read), is_wrapper, into);
-    if how == Some(How::Parallel) {
-        item_files(command, into);
-    }
+    values::outputs(command, &usage, is_wrapper, into);
+    item_files(command, how, into);
     let given = usage.operands(&texts);
     match files.how {
         Some(FileHow::Search) => return remove::find(command, &usage, catalogue, into),
@@ -63,6 +61,7 @@ pub fn accesses(
             read(command, &files, rest, Some(&given), catalogue, into);
             written(command, &files, &given, into);
         }
+        left(command, &usage, &given, is_wrapper, into);
         return named(command, &usage, (&files.outputs, Touch::Write), is_wrapper, into);
     }
     let before = into.len();
@@ -96,6 +95,7 @@ pub fn accesses(
         Some(FileHow::Downloads) => downloaded(command, &usage, &given, into),
         Some(FileHow::Clone) => cloned(command, &usage, &given, into),
         Some(FileHow::WorkingTree) => working_tree(command, &usage, &given, into),
+        Some(FileHow::Repository) => changed_repository(command, &usage, &given, into),
         Some(FileHow::Explained) => {
             let shown = |command: &Command, inner: bool, into: &mut Vec<Access>| {
                 accesses(command, inner, catalogue, machine, into);
@@ -112,6 +112,7 @@ pub fn accesses(
         words().for_each(|word| sqlite::written(word, into));
     }
     written(command, &files, &given, into);
+    left(command, &usage, &given, false, into);
     // In a dry run or a listing, only files that options name are written.
     if usage.has(&texts, &usage.form.quiet) {
         let mut at = 0;
@@ -127,7 +128,10 @@ pub fn accesses(
 }
 
 /// `parallel COMMAND :::: FILE`: the items are lines of these files.
-fn item_files(command: &Command, into: &mut Vec<Access>) {
+fn item_files(command: &Command, how: Option<How>, into: &mut Vec<Access>) {
+    if how != Some(How::Parallel) {
+        return;
+    }
     let mut is_file = false;
     for word in &command.words {
         match word.text.as_str() {
@@ -182,12 +186,7 @@ fn working_tree(command: &Command, usage: &Usage, given: &Operands<'_>, into: &m
     if usage.has(&texts, &reads_with) {
         return;
     }
-    let before = usage.operands_before(&texts);
-    let named =
-        before.places(Role::Folder).chain(before.places(Role::Configures)).chain(given.places(Role::Folder));
-    let mut folders: Vec<Word> = named.filter_map(|at| command.value(at)).collect();
-    let variables = command.env.iter().filter(|variable| variable.0 == "GIT_WORK_TREE");
-    folders.extend(variables.map(|variable| variable.1.clone()));
+    let mut folders = repository(command, usage, given);
     let removes = usage.form.effect.is_some_and(|terms| {
         !matches!(terms.stated, Stated::Reads | Stated::Changes(Class::Plain | Class::Work | Class::Other))
     });
@@ -199,9 +198,34 @@ fn working_tree(command: &Command, usage: &Usage, given: &Operands<'_>, into: &m
         if removes || command.host().is_some() {
             into.push(Access::new(Touch::WriteAll, &folder));
         }
-        let file = format!("{}/x", folder.text.trim_end_matches('/'));
-        into.push(Access::named(Touch::Write, file, folder.unknown.is_some()));
+        into.push(inside(&folder));
     }
+}
+
+/// The repository that a program changes; on this machine without one that is named, that of the working directory.
+fn changed_repository(command: &Command, usage: &Usage, given: &Operands<'_>, into: &mut Vec<Access>) {
+    let mut folders = repository(command, usage, given);
+    let is_here = folders.is_empty() && command.host().is_none();
+    folders.extend(is_here.then(|| Word::literal(".")));
+    into.extend(folders.iter().map(inside));
+}
+
+/// The folders of a repository that options before the verb, or variables, name.
+fn repository(command: &Command, usage: &Usage, given: &Operands<'_>) -> Vec<Word> {
+    let texts = command.texts();
+    let before = usage.operands_before(&texts);
+    let named =
+        before.places(Role::Folder).chain(before.places(Role::Configures)).chain(given.places(Role::Folder));
+    let variables =
+        command.env.iter().filter(|variable| matches!(variable.0.as_str(), "GIT_WORK_TREE" | "GIT_DIR"));
+    let named = named.filter_map(|at| command.value(at)).collect::<Vec<_>>();
+    named.into_iter().chain(variables.map(|variable| variable.1.clone())).collect()
+}
+
+/// A file in a folder, which is written.
+fn inside(folder: &Word) -> Access {
+    let file = format!("{}/x", folder.text.trim_end_matches('/'));
+    Access::named(Touch::Write, file, folder.unknown.is_some())
 }
 
 /// The selected words of these.
@@ -266,6 +290,17 @@ fn written(command: &Command, files: &Files, given: &Operands<'_>, into: &mut Ve
     into.extend(meant.map(|word| Access::new(touch, word)));
 }
 
+/// The files that a program writes in its working directory where its words and options name none.
+fn left(command: &Command, usage: &Usage, given: &Operands<'_>, is_wrapper: bool, into: &mut Vec<Access>) {
+    let files = usage.files();
+    let mut stated = Vec::new();
+    named(command, usage, (&files.outputs, Touch::Write), is_wrapper, &mut stated);
+    let is_stated = !stated.is_empty() || !chosen(files.writes, &given.words).is_empty();
+    if !is_stated && !usage.has(&command.texts(), &usage.form.quiet) {
+        into.extend(files.leaves.iter().map(|name| Access::named(Touch::Write, (*name).to_owned(), false)));
+    }
+}
+
 /// Whether an option replaces the first word: `sed -e SCRIPT FILE`.
 fn first_is_file(files: &Files, command: &Command) -> bool {
     let begins = |word: &Word| files.first_is_file.iter().any(|option| word.text.starts_with(option));
@@ -326,13 +361,15 @@ fn read(
     }
 }
 
-/// The file in `x`, `@x`, `name=@x`, and `x` in `HEAD:x`, `file:x`, `host:x`.
+/// The file in `x`, `@x`, `name=@x`, and `x` in `HEAD:x`, `file:x`, `host:x`, not in `http://host/?q=name:x`.
 fn read_of(word: &Word) -> impl Iterator<Item = Access> {
     let at = word
         .text
         .find('@')
         .filter(|at| *at == 0 || word.text.get(..*at).is_some_and(|head| head.ends_with('=')));
-    let colon = word.known().and_then(|text| text.rfind(':')).filter(|colon| at.is_none_or(|at| at < *colon));
+    let is_request = ["http://", "https://"].iter().any(|scheme| word.text.starts_with(scheme));
+    let known = word.known().filter(|_| !is_request);
+    let colon = known.and_then(|text| text.rfind(':')).filter(|colon| at.is_none_or(|at| at < *colon));
     let starts = std::iter::once(at.map_or(0, |at| at + 1)).chain(colon.map(|colon| colon + 1));
     starts
         .map(|start| Access::new(Touch::Read, &word.tail(start)))

@@ -56,6 +56,9 @@ pub fn may_find(base: &str, name: &str, guarded: &str, certain: bool) -> bool {
 /// Where a file is `written`, a glob may stand for each folder that it fits.
 pub fn may_match(word: &str, guarded: &str, written: bool) -> bool {
     let names = |text: &str| text.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    if !written && may_read(word, guarded) {
+        return true;
+    }
     let is_anywhere = guarded.starts_with("**/");
     // Of a folder as a whole, the beginning of the word names it.
     let folder = guarded.strip_suffix("/**").filter(|_| !is_anywhere);
@@ -90,10 +93,62 @@ pub fn may_match(word: &str, guarded: &str, written: bool) -> bool {
     !rule.iter().any(|name| name == "**") && word.iter().skip(start).zip(&rule).all(fits_name)
 }
 
+/// Whether a glob finds a secret by a part of its folder: `/run/s*/*` for `/run/secrets/**`, `/root/.kube/*` for `**/.kube/config`.
+///
+/// A folder is found by a letter, by its dot, or where any folder and any file in it are read, as in `/run/*/*`.
+fn may_read(word: &str, guarded: &str) -> bool {
+    let names = |text: &str| text.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    let is_glob = |text: &str| text.contains(['*', '?', '[']);
+    let is_any = |text: &str| !text.contains(|c: char| c.is_ascii_alphanumeric());
+    let (within, is_folder) = guarded.strip_suffix("/**").map_or((guarded, false), |folder| (folder, true));
+    let is_anywhere = within.starts_with("**/");
+    let (word, rule): (Vec<String>, Vec<String>) = (names(word), names(within.trim_start_matches("**/")));
+    let is_hidden = rule.first().is_some_and(|name| name.starts_with('.'));
+    // Of files, only those of a hidden folder, such as `.kube/config`; other rules name their file.
+    let is_file = !is_folder && is_anywhere && rule.len() > 1;
+    if rule.is_empty()
+        || rule.iter().any(|name| name == "**")
+        || is_anywhere && !is_hidden
+        || !is_folder && !is_file
+    {
+        return false;
+    }
+    let last = if is_anywhere { word.len() } else { 0 };
+    (0..=last).any(|start| {
+        let behind = word.iter().skip(start + rule.len());
+        let is_rest = match behind.clone().last() {
+            Some(name) => is_folder && is_glob(name),
+            None => is_file && word.len() == start + rule.len(),
+        };
+        let reads_all = behind.clone().all(|name| is_any(name));
+        let finds = |(glob, name): (&String, &String)| {
+            let is_found = !is_any(glob) || glob.starts_with('.') || reads_all && (is_file || !is_glob(name));
+            glob == name
+                || glob.starts_with('.') == name.starts_with('.')
+                    && fits(glob, &name.replace('*', ""))
+                    && is_found
+        };
+        is_rest && word.iter().skip(start).zip(&rule).all(finds)
+    })
+}
+
 /// Whether a search for names like this looks for a secret one, such as `.env*` for `.env`.
 pub fn asks_for(name: &str, secret: &str) -> bool {
     let core = name.trim_start_matches(['*', '?']).split(['*', '?', '[']).next().unwrap_or_default();
     core.len() > 2 && secret.starts_with(core) && fits(name, secret)
+}
+
+/// What a tool of the client reads that searches the files of a glob below a folder: `*.{ts,js}`, `src/**/*.py`.
+pub fn searched(folder: &str, glob: &str) -> Vec<Access> {
+    let name = glob.rsplit('/').next().unwrap_or(glob);
+    let name = if name.is_empty() || name.starts_with('!') { "*" } else { name };
+    let within = name.split_once('{').and_then(|(head, rest)| Some((head, rest.split_once('}')?)));
+    match within {
+        None => vec![search(folder, name, true)],
+        Some((head, (names, tail))) => {
+            names.split(',').map(|name| search(folder, &format!("{head}{name}{tail}"), true)).collect()
+        }
+    }
 }
 
 pub(super) fn search(base: &str, name: &str, deep: bool) -> Access {

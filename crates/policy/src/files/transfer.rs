@@ -2,12 +2,13 @@
 
 use super::access::{Access, Touch};
 use super::search::search;
+use crate::lists::{ANSIBLE_FILE_MODULES, ANSIBLE_PATHS};
 use crate::paths::word_paths::{LocalMachine, word_paths};
 use opsctl_reader::catalogue::Catalogue;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::operands::Operands;
-use opsctl_reader::catalogue::program::{FileHow, HostWords, Role};
-use opsctl_reader::shell::{Command, Word, host_of};
+use opsctl_reader::catalogue::program::{FileHow, HostWords, How, Role};
+use opsctl_reader::shell::{AnsibleCall, Command, Word, host_of};
 use std::sync::Arc;
 
 /// `cp`, `mv` and similar programs: the file that is written is the last word, or below the value of an option.
@@ -35,6 +36,13 @@ pub(super) fn transfer(
     }
     if folders.is_empty() {
         folders.extend(words.pop());
+    }
+    if keeps_links(usage, given) {
+        let local = words.iter().filter(|source| !remote(source));
+        into.extend(local.map(|source| Access::new(Touch::Linked, source)));
+    }
+    if links {
+        into.extend(words.iter().flat_map(|source| targets_of_link(source, &folders)));
     }
     for source in &words {
         if copies_folders && remote(source) {
@@ -86,9 +94,49 @@ pub(super) fn transfer(
     }
 }
 
+/// Whether links are copied as links: of several options, the last one decides.
+fn keeps_links(usage: &Usage, given: &Operands<'_>) -> bool {
+    let (keeps, follows) = (usage.role(Role::KeepsLinks), usage.role(Role::FollowsLinks));
+    let decisive = given.options.iter().rev().map(|(name, _)| name);
+    let mut decisive = decisive.filter(|name| name.is_any(&keeps) || name.is_any(&follows));
+    decisive.next().is_some_and(|name| name.is_any(&keeps))
+}
+
+/// What a new link leads to: a relative path begins at the folder of the link.
+fn targets_of_link(source: &Word, folders: &[Word]) -> Vec<Access> {
+    let is_relative = !source.text.starts_with(['/', '~', '$']);
+    let below = |folder: &Word| {
+        let parent = folder.text.rsplit_once('/').map_or("", |(parent, _)| parent);
+        let unknown = folder.unknown.is_some() || source.unknown.is_some();
+        let from = |folder: &str| Access::named(Touch::Linked, format!("{folder}/{}", source.text), unknown);
+        [from(parent), from(folder.text.trim_end_matches('/'))]
+    };
+    let placed = folders.iter().filter(|folder| is_relative && folder.text.contains('/')).flat_map(below);
+    let is_there = !is_relative || folders.iter().all(|folder| !folder.text.contains('/'));
+    placed.chain(is_there.then(|| Access::new(Touch::Linked, source))).collect()
+}
+
+/// What a module of Ansible writes, as a command on its hosts.
+fn module_files(command: &Command, usage: &Usage) -> Option<Command> {
+    let texts = command.texts();
+    let call = AnsibleCall::of(&texts, usage);
+    let pattern = call.pattern.filter(|_| !call.quiet && ANSIBLE_FILE_MODULES.contains(&call.name()))?;
+    let paths = ANSIBLE_PATHS.iter().filter_map(|key| call.argument(key));
+    let mut words: Vec<Word> = std::iter::once("tee").chain(paths).map(Word::literal).collect();
+    if words.len() == 1 {
+        // Its arguments are in a file.
+        words.push(Word::literal("/"));
+    }
+    let hosts = Arc::new(command.hosts.iter().cloned().chain([pattern.to_owned()]).collect());
+    Some(Command { words, hosts, cwd: Some("~".to_owned()), redirections: vec![], ..command.clone() })
+}
+
 /// A copy to another host as a command there: `scp x nas:/etc/y` writes `/etc/y` on `nas`.
 pub fn received(command: &Command, catalogue: Catalogue) -> Option<Command> {
     let usage = catalogue.usage(&command.texts(), &|_| false)?;
+    if usage.form.runs.is_some_and(|runs| runs.how == How::Ansible) {
+        return module_files(command, &usage);
+    }
     let (target, before) = command.words.split_last()?;
     let (head, path) = target.text.split_once(':')?;
     let names_hosts = usage.program.host_words == Some(HostWords::Remote);
@@ -186,8 +234,12 @@ pub(super) fn copied(command: &Command, given: &Operands<'_>, into: &mut Vec<Acc
     let words: Vec<&Word> = given.words.iter().filter_map(|index| command.words.get(*index)).collect();
     let [source, target] = words.as_slice() else { return };
     let inside = |word: &Word| word.text.split('/').next().is_some_and(|head| head.contains(':'));
-    let path = source.text.find(':').filter(|_| inside(source)).map_or(0, |colon| colon + 1);
+    // `NAMESPACE/POD:PATH`.
+    let is_inside = !source.text.starts_with(['/', '.', '~']);
+    let path = source.text.find(':').filter(|_| is_inside).map_or(0, |colon| colon + 1);
     let source = source.tail(path);
+    let is_kept = path > 0 && target.text != "-" && !given.has(Role::FollowsLinks);
+    into.extend(is_kept.then(|| Access::new(Touch::Linked, &source)));
     into.push(Access::new(Touch::ReadAll, &source));
     // In a container, a path begins at the root or in a folder that its image states.
     let relative = Some(&source).filter(|source| path > 0 && !source.text.starts_with('/'));

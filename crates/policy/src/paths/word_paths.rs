@@ -76,7 +76,13 @@ pub fn text_paths(text: &str, unknown: bool, command: &Command, machine: &dyn Lo
         (written.to_owned(), true)
     };
     if !whole {
-        return WordPaths { end: known_end(&text), paths: stand_ins(written), too_many: false };
+        let mut meant = WordPaths { end: known_end(&text), paths: stand_ins(written), too_many: false };
+        for reading in readings(&text, written) {
+            let other = text_paths(&reading, false, command, machine);
+            meant.paths.extend(other.paths);
+            meant.too_many |= other.too_many;
+        }
+        return meant;
     }
     let path = match (text.starts_with('/') || (remote && text.starts_with('~')), cwd) {
         (true, _) => text,
@@ -180,6 +186,22 @@ fn filled(text: &str, remote: bool, cwd: Option<&str>, machine: &dyn LocalMachin
     }
     out.push_str(rest);
     (out, whole)
+}
+
+/// The text with nothing in place of its unknown parts.
+pub fn without_variables(text: &str) -> String {
+    filled(text, true, None, &UnknownMachine).0.replace('\u{1}', "")
+}
+
+/// What else a text with unknown parts is read as: a variable may be empty, and what a command prints may be any name.
+fn readings(text: &str, written: &str) -> Vec<String> {
+    let without = text.replace('\u{1}', "");
+    if without.is_empty() || text.starts_with('\u{1}') && without.starts_with('/') {
+        return vec![];
+    }
+    let is_printed = written.contains(['(', '`', '<']) && !text.starts_with('\u{1}');
+    let any = is_printed.then(|| text.replace('\u{1}', "*"));
+    std::iter::once(without).chain(any).collect()
 }
 
 /// The text after the last unknown part, from a `/` on.

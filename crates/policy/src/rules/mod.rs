@@ -1,6 +1,7 @@
 //! Rules that need no history.
 
 pub mod ask;
+pub mod created;
 pub mod dry_run;
 pub mod hosts;
 pub mod modes;
@@ -90,6 +91,12 @@ mod tests {
         parts(script, &Scratch::default(), &Rules::default(), &UnknownMachine)
     }
 
+    /// The part of each text behind this many backquotes.
+    fn quoted(reasons: &[Reason], nth: usize) -> String {
+        let part = |reason: &Reason| reason.text.split('`').nth(nth).unwrap_or("unknown").to_owned();
+        reasons.iter().map(part).collect::<Vec<_>>().join(" ")
+    }
+
     #[test]
     fn rules_object_to_what_their_rows_say() {
         let mut cases = Cases::of("rules");
@@ -98,8 +105,7 @@ mod tests {
             let found = never::objections(&script, &rules(stated), of_tier(tier), &UnknownMachine);
             let name =
                 |reason: &Reason| Some(reason.text.split_once("(rule ")?.1.split_once(')')?.0.to_owned());
-            let names: Vec<String> = found.iter().map(|reason| name(reason).unwrap()).collect();
-            names.join(" ")
+            found.iter().map(|reason| name(reason).unwrap()).collect::<Vec<_>>().join(" ")
         });
         cases.check("a_person_is_asked_where_ask_on_states_it", |[stated, command]| {
             let script = shell::read(command, Some("/app"));
@@ -149,15 +155,17 @@ mod tests {
             let parts = parts_of(&reading.script);
             let resolve = Resolve { local: false, ssh: false };
             let actions = identity::resolve(reading.actions, &inventory, resolve, &NoSurroundings);
-            let reasons = hosts::objections(&parts, &actions, &inventory, &policy, of_tier(tier));
-            let host = |reason: &Reason| reason.text.split('`').nth(1).unwrap().to_owned();
-            reasons.iter().map(host).collect::<Vec<_>>().join(" ")
+            quoted(&hosts::objections(&parts, &actions, &inventory, &policy, of_tier(tier)), 1)
         });
+        let parts = |command: &str| parts_of(&read_command(command, None).script);
         cases.check("what_leaves_goes_to_listed_hosts", |[tier, command]| {
-            let parts = parts_of(&read_command(command, None).script);
-            let reasons = hosts::leaving(&parts, &inventory, &Policy::default(), of_tier(tier));
-            let to = |reason: &Reason| reason.text.split('`').nth(3).unwrap_or("unknown").to_owned();
-            reasons.iter().map(to).collect::<Vec<_>>().join(" ")
+            quoted(&hosts::leaving(&parts(command), &inventory, &Policy::default(), of_tier(tier)), 3)
+        });
+        cases.check("secrets_go_to_listed_hosts_and_known_services", |[command]| {
+            quoted(&hosts::revealing(&parts(command), &inventory), 3)
+        });
+        cases.check("clients_log_in_at_listed_hosts", |[tier, command]| {
+            quoted(&hosts::logging_in(&parts(command), &inventory, &Policy::default(), of_tier(tier)), 3)
         });
         let prefixes_of = |tier: &TierPolicy| prefixes::denied(tier, Catalogue::default());
         let [one, mut two, three] = Tier::ALL.map(TierPolicy::default_of);

@@ -12,9 +12,10 @@
 //! | `<{temporary}` | standard input from a file of this kind |
 //! | `@{temporary}` | a working directory of this kind |
 //! | `!--dry-run`, `!-o=*.crt*` | none of these options, or none with one of these values |
-//! | `{data}` `{contents}` `{folder}` `{store}` `{device}` `{pids}` `{init}` `{listed}` `{unknown}` `{temporary}` `{input}` | a word of that kind: see [`Kind`] |
+//! | `{data}` `{contents}` `{folder}` `{store}` `{device}` `{pids}` `{init}` `{listed}` `{unknown}` `{temporary}` `{input}` `{secret}` `{doubtful}` | a word of that kind: see [`Kind`] |
 //! | `{sql}` | SQL that destroys, in any word or on standard input |
 //! | `{accounts}` | SQL that changes who may use a database, likewise |
+//! | `{passwords}` | SQL that may print passwords of accounts, likewise |
 //! | `{code}` | code of another language that removes a data folder, likewise |
 
 use opsctl_reader::catalogue::options::{Item, Name, Scanner};
@@ -51,13 +52,17 @@ opsctl_reader::words! {
         Temporary = "{temporary}",
         /// Standard input, where the command does not contain what it is.
         Input = "{input}",
+        /// A path or an expression that picks a value with the name of a secret: `.db.password`.
+        Secret = "{secret}",
+        /// The name of a value that is not known to be harmless: not `region`, `public_ip`.
+        Doubtful = "{doubtful}",
         /// Code that removes such a folder.
         Code = "{code}",
     }
 }
 
 /// What patterns say of SQL and code, wherever it stands.
-const STATEMENTS: [&str; 3] = ["{sql}", "{accounts}", "{code}"];
+const STATEMENTS: [&str; 4] = ["{sql}", "{accounts}", "{passwords}", "{code}"];
 
 /// A parsed pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,6 +99,8 @@ enum Condition<'a> {
     Sql,
     /// SQL that changes accounts or rights.
     Accounts,
+    /// SQL that may print passwords of accounts.
+    Passwords,
     /// Code that removes data.
     Code,
 }
@@ -133,7 +140,7 @@ pub enum PatternError {
     #[error("has an empty alternative in `{0}`")]
     EmptyAlternative(String),
     #[error(
-        "has `{0}`, which is none of `{{data}}`, `{{contents}}`, `{{folder}}`, `{{store}}`, `{{device}}`, `{{pids}}`, `{{init}}`, `{{listed}}`, `{{unknown}}`, `{{temporary}}`, `{{input}}`, `{{sql}}`, `{{accounts}}`, `{{code}}`"
+        "has `{0}`, which is none of `{{data}}`, `{{contents}}`, `{{folder}}`, `{{store}}`, `{{device}}`, `{{pids}}`, `{{init}}`, `{{listed}}`, `{{unknown}}`, `{{temporary}}`, `{{input}}`, `{{secret}}`, `{{doubtful}}`, `{{sql}}`, `{{accounts}}`, `{{passwords}}`, `{{code}}`"
     )]
     Kind(String),
     #[error("has `{0}` among options; each begins with `-`")]
@@ -170,6 +177,7 @@ impl<'a> Pattern<'a> {
                 "$" => pattern.words.push(Token::End),
                 "{sql}" => pattern.conditions.push(Condition::Sql),
                 "{accounts}" => pattern.conditions.push(Condition::Accounts),
+                "{passwords}" => pattern.conditions.push(Condition::Passwords),
                 "{code}" => pattern.conditions.push(Condition::Code),
                 _ if token.starts_with('!') => {
                     let token = token.trim_start_matches('!');
@@ -259,6 +267,9 @@ impl<'a> Pattern<'a> {
                 Condition::Code => {
                     let mut words = command.words.iter().skip(1).chain(&command.stdin);
                     words.find(|word| is(Kind::Code, word))?;
+                }
+                Condition::Passwords => {
+                    stated(command, sql::shows_passwords)?;
                 }
                 Condition::Accounts => evidence.push(stated(command, sql::changes_accounts)?.to_owned()),
             }

@@ -18,7 +18,7 @@ use std::rc::Rc;
 use crate::catalogue::Catalogue;
 use crate::catalogue::program::{How, TargetKind};
 use crate::shell::disk::Disk;
-use crate::shell::{self, Command, Complaint, Construct, EACH, Found, INHERITED, Node, Script};
+use crate::shell::{self, Command, Complaint, Construct, EACH, Found, INHERITED, NOT_TAKEN, Node, Script};
 use crate::terms::action::{Action, ActionKind, Family, Target, Verb};
 use crate::terms::class::Class;
 use crate::terms::reference::{Form, Reference};
@@ -112,6 +112,7 @@ impl<'a> Judged<'a> {
                     }
                 }
                 Node::Unread(unread) => generous::find_actions(unread, self.catalogue, actions),
+                Node::Group(Construct::Branch(NOT_TAKEN), _) => {}
                 Node::Group(construct, children) => {
                     // What it runs is not all that it does: `opsctl launch COMMAND`, `docker run -d --name NAME IMAGE COMMAND`.
                     if let Construct::Through(command) = construct

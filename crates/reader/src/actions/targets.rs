@@ -31,19 +31,29 @@ pub(super) fn act_on(call: &Call<'_>, actions: &mut Vec<Action>) {
         TargetKind::Project => compose::find_stacks(call, actions),
         TargetKind::Unit => call.act_on_each(Family::Unit, Target::Unit, unit, actions),
         TargetKind::Process if call.targets().iter().any(|word| owner(word).is_some()) => {
-            let is_reload = call.line.texts().iter().any(|text| names::RELOAD_SIGNALS.has(text));
-            let owners = call.targets().into_iter().filter(|_| !is_reload);
+            let owners = call.targets().into_iter().filter(|_| !reloads(call));
             for (family, target) in owners.filter_map(|word| owner(&word)) {
                 let evidence = call.evidence(target.name().unwrap_or_default());
                 actions.push(call.action(family, target, evidence));
             }
         }
+        // A signal with which a process goes on; the first one of a container ends with most of them.
+        TargetKind::Process if reloads(call) && call.line.texts().last() != Some(&"1") => {}
         TargetKind::Process => call.act_on_each(Family::Process, service, process, actions),
         TargetKind::Guest => guest::find_actions(call, actions),
         TargetKind::Release if generates_name(call) => {
             actions.push(call.action(Family::Helm, Target::Unknown, call.words()));
         }
-        TargetKind::Release => call.act_on_each(Family::Helm, Target::Release, |name| name, actions),
+        TargetKind::Release => {
+            let known = actions.len();
+            call.act_on_each(Family::Helm, Target::Release, |name| name, actions);
+            // It creates the release where none has this name.
+            if call.own.has(&["-i", "--install"]) {
+                for action in actions.iter_mut().skip(known) {
+                    action.evidence = action.evidence.replacen(" upgrade ", " upgrade --install ", 1);
+                }
+            }
+        }
         TargetKind::Compose => compose::find_actions(call, actions),
         TargetKind::Workload => kubectl::find_actions(call, actions),
         TargetKind::Playbook => ansible::find_actions(call, actions),
@@ -59,9 +69,17 @@ pub(super) fn act_on(call: &Call<'_>, actions: &mut Vec<Action>) {
     }
 }
 
-/// A service by its name; `all` are those of a supervisor, whichever it runs.
+/// A service by its name; `all` are those of a supervisor, whichever it runs, and a number is a process of any.
 fn service(name: String) -> Target {
-    if name == "all" { Target::Unknown } else { Target::Service(name) }
+    let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
+    // The job before another process: `kill %1 123`.
+    let is_job = name.starts_with('%');
+    if name == "all" || is_number || is_job { Target::Unknown } else { Target::Service(name) }
+}
+
+/// Whether `kill` sends a signal with which a process reads its settings again, or goes on.
+fn reloads(call: &Call<'_>) -> bool {
+    call.line.program() == "kill" && call.line.texts().iter().any(|text| names::RELOAD_SIGNALS.has(text))
 }
 
 /// A container, or a swarm service, with an optional `=` and a number of replicas.
@@ -86,7 +104,9 @@ fn process(name: &str) -> &str {
 fn owner(word: &Word) -> Option<(Family, Target)> {
     let unknown = word.unknown.as_ref().filter(|_| word.prefix().is_empty())?;
     let source = unknown.source.strip_prefix("$(")?.strip_suffix(')')?;
-    let mut words = source.split('|').next()?.split_whitespace();
+    // `$(<FILE)` needs no blank.
+    let spaced = source.strip_prefix('<').map(|file| format!("< {file}"));
+    let mut words = spaced.as_deref().unwrap_or(source).split('|').next()?.split_whitespace();
     let program = base_name(words.next()?);
     let is_name = |word: &&str| !word.starts_with(['-', '.']) && !word.contains(['{', '}', '=']);
     let names: Vec<&str> = words.filter(is_name).collect();
@@ -101,7 +121,7 @@ fn owner(word: &Word) -> Option<(Family, Target)> {
         ("systemctl", ["show", _, ..]) if *last != "MainPID" => {
             Some((Family::Unit, Target::Unit(unit(last).to_owned())))
         }
-        ("cat" | "<", [.., file]) => {
+        (_, [.., file]) => {
             let file = file.strip_suffix("/cgroup.procs").unwrap_or(file);
             let name = base_name(file);
             let name = name.strip_suffix(".pid").or_else(|| name.strip_suffix(".service"))?;

@@ -10,6 +10,8 @@ keys! {
         pub reason: &'static str,
         /// Whether it only applies to commands on the agent's own machine. Default: `false`.
         pub local: bool,
+        /// Whether it only applies to commands on other machines. Default: `false`.
+        pub remote: bool,
         /// Commands that it denies.
         pub matches: Texts,
         /// Similar commands that it does not deny.

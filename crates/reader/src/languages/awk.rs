@@ -18,6 +18,20 @@ pub fn is_filter(command: &str) -> bool {
             }))
 }
 
+/// Whether the mention of `ARGV` at this place makes the program read a file whose name is no text in it.
+fn names_input(tokens: &[Token], at: usize) -> bool {
+    let token = |place: usize| tokens.get(place);
+    if token(at + 1) != Some(&Token::Symbol('[')) {
+        return !matches!(at.checked_sub(1).and_then(token), Some(Token::Name(name)) if name == "in");
+    }
+    let end =
+        tokens.iter().skip(at).position(|token| *token == Token::Symbol(']')).map_or(at, |end| at + end);
+    let is_text = matches!(token(end + 2), Some(Token::Text(_)))
+        && matches!(token(end + 3), None | Some(Token::Line | Token::Symbol(';' | '}')));
+    let is_sign = |place: usize| token(place) == Some(&Token::Symbol('='));
+    is_sign(end + 1) && !is_sign(end + 2) && !is_text
+}
+
 /// The files that a program writes; `None` where it may run a command, or is not understood. With `starts`, it may run
 /// commands, which are judged apart.
 pub fn written(program: &str, starts: bool) -> Option<Vec<String>> {
@@ -33,6 +47,7 @@ pub fn written(program: &str, starts: bool) -> Option<Vec<String>> {
         match token {
             Token::Name(name) if name == "system" && !starts => return None,
             Token::Symbol('@') => return None,
+            Token::Name(name) if name == "ARGV" && names_input(&tokens, at) => return None,
             Token::Name(name) if name == "print" || name == "printf" => prints = Some(depth),
             Token::Symbol('(' | '[') => depth += 1,
             Token::Symbol(')' | ']') => depth -= 1,

@@ -7,7 +7,5 @@ pub fn only_reads(script: &str) -> bool {
     let calls_to = script.match_indices("to(").any(|(at, _)| {
         !script.get(..at).is_some_and(|before| before.ends_with(|c: char| c.is_alphanumeric() || c == '_'))
     });
-    !calls_to
-        && !lines::FLUX_WRITING.are_in(script)
-        && (script.contains("from(") || script.contains("buckets()"))
+    !calls_to && !lines::FLUX_WRITING.are_in(script) && lines::FLUX_READING.are_in(script)
 }

@@ -15,7 +15,38 @@ fn allowed(module: &str, starts: bool) -> Option<Names> {
 
 /// Whether a module is data.
 fn is_data(module: &str) -> bool {
-    module.strip_suffix(".json").is_some_and(|path| path.starts_with(['.', '/']))
+    let is_of_package = || module.strip_suffix("/package.json").is_some_and(is_package);
+    module.strip_suffix(".json").is_some_and(|path| path.starts_with(['.', '/'])) || is_of_package()
+}
+
+/// Whether a text is the name of a package: `express`, `@scope/name`.
+fn is_package(name: &str) -> bool {
+    let parts: Vec<&str> = name.split('/').collect();
+    let is_plain = |part: &&str| {
+        part.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && part.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+    };
+    match parts.as_slice() {
+        [name] => is_plain(name),
+        [scope, name] => scope.strip_prefix('@').is_some_and(|scope| is_plain(&scope)) && is_plain(name),
+        _ => false,
+    }
+}
+
+/// The paths that code loads as data. What lies there may also be a folder with code.
+pub fn loaded_data(code: &str) -> Vec<String> {
+    let tokens = required(&super::lexer::tokens(code, Language::Node));
+    let loaded = tokens.windows(3).filter_map(|window| match window {
+        [Token::Name(name), Token::Symbol('('), Token::Text(module)] if name == "require" => {
+            Some(&module.raw)
+        }
+        _ => None,
+    });
+    let path = |module: &String| {
+        let is_path = module.starts_with(['.', '/']);
+        if is_path { module.clone() } else { format!("./node_modules/{module}") }
+    };
+    loaded.filter(|module| is_data(module)).map(path).collect()
 }
 
 /// Whether code only computes and prints. With `starts`, it may start commands, which are judged apart; `may_ask` states
@@ -38,12 +69,22 @@ pub fn is_harmless(code: &str, starts: bool, may_ask: &dyn Fn(&str) -> bool) -> 
         matches!(pair, [Token::Name(name), Token::Symbol('(')] if name == "readFileSync")
             && opens_any(tokens.get(at + 2..).unwrap_or_default().iter(), lists_folders)
     });
-    if opens_any_file {
+    // `paths.map(fs.readFileSync)` may read any file; `const { readFileSync } = require('fs')` reads none.
+    let is_taken = |at: usize| {
+        let close = (at..tokens.len()).find(|at| tokens.is_at(*at, '}'));
+        (tokens.is_at(at + 1, ',') || tokens.is_at(at + 1, '}'))
+            && close.is_some_and(|at| tokens.is_at(at + 1, '=') && tokens.name_at(at + 2) == Some("require"))
+    };
+    let hands_on = tokens.iter().enumerate().any(|(at, token)| {
+        token.name() == Some("readFileSync") && !tokens.is_at(at + 1, '(') && !is_taken(at)
+    });
+    if opens_any_file || hands_on {
         return false;
     }
     // `const fs = require('fs')`.
     let mut modules: BTreeMap<&str, &str> = BTreeMap::new();
-    for window in tokens.windows(5) {
+    for (at, window) in tokens.windows(5).enumerate() {
+        // `const text = require('fs').readFileSync('x')` is no module.
         if let [
             Token::Name(name),
             Token::Symbol('='),
@@ -52,6 +93,7 @@ pub fn is_harmless(code: &str, starts: bool, may_ask: &dyn Fn(&str) -> bool) -> 
             Token::Text(module),
         ] = window
             && require == "require"
+            && !tokens.is_at(at + 6, '.')
         {
             modules.insert(name, &module.raw);
         }

@@ -22,6 +22,15 @@ pub fn is_harmless(code: &str, starts: bool) -> bool {
     (0..tokens.len()).all(|at| reader.is_fine(at))
 }
 
+/// Whether a method of a class that only computes is called at an index: `Time::Piece->`.
+fn class_at(tokens: &[Token], at: usize) -> bool {
+    let (Some(first), Some(last)) = (tokens.name_at(at), tokens.name_at(at.wrapping_add(3))) else {
+        return false;
+    };
+    let is = |place: usize, symbol| tokens.is_at(at.wrapping_add(place), symbol);
+    is(1, ':') && is(2, ':') && is(4, '-') && is(5, '>') && perl::CLASSES.has(&format!("{first}::{last}"))
+}
+
 /// The tokens without statements that load known modules: `use List::Util qw(sum);`.
 fn without_modules(tokens: &[Token]) -> Vec<Token> {
     let mut left = Vec::new();
@@ -98,7 +107,16 @@ impl<'a> Reader<'a> {
             Token::Symbol('%') if self.expects_value(at) => self.names_variable(at),
             Token::Symbol('&' | '*' | '<') => !self.expects_value(at),
             Token::Operator("<") => !self.expects_value(at) || tokens.is_at(at.wrapping_sub(1), '}'),
-            Token::Symbol('-') if is_next('>') => tokens.is_at(at + 2, '{') || tokens.is_at(at + 2, '['),
+            Token::Symbol('-') if is_next('>') => {
+                tokens.is_at(at + 2, '{')
+                    || tokens.is_at(at + 2, '[')
+                    || tokens.name_at(at + 2).is_some_and(|name| perl::METHODS.has(name))
+            }
+            Token::Symbol(':')
+                if class_at(tokens, at.wrapping_sub(1)) || class_at(tokens, at.wrapping_sub(2)) =>
+            {
+                true
+            }
             Token::Symbol(':') => !is_next(':'),
             Token::Symbol('{') => {
                 let looks_up = match self.before(at) {
@@ -129,8 +147,15 @@ impl<'a> Reader<'a> {
                 let is_own = name == "sub"
                     && tokens.name_at(at + 1).is_none_or(|name| !perl::BUILTINS.has(name))
                     || self.own.contains(&name.as_str());
+                // `Time::Piece->strptime(…)`.
+                let is_class = class_at(tokens, at) || class_at(tokens, at.wrapping_sub(3));
+                let is_method = perl::METHODS.has(name)
+                    && tokens.is_at(at.wrapping_sub(1), '>')
+                    && tokens.is_at(at.wrapping_sub(2), '-');
                 is_key
                     || tests
+                    || is_class
+                    || is_method
                     || is_own
                     || perl::WORDS.has(name)
                     || (self.starts && perl::STARTING.has(name))

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::files::opens_any;
 use super::lexer::{Places, Token, clear_tokens};
 use super::names::{python, starts};
+use super::sql::{self, Functions};
 use crate::catalogue::program::Language;
 
 /// Names that imports bind and the code defines.
@@ -271,7 +272,11 @@ impl Imports {
                 Some(module) if python::ASKING.get(module).is_some_and(|names| names.has(&name)) => {
                     self.asking.insert(bound.unwrap_or(name));
                 }
-                Some(module) if self.allows(module, &name) && !python::OPENING.has(&name) => {
+                Some(module)
+                    if self.allows(module, &name)
+                        && !python::OPENING.has(&name)
+                        && !is_connection(module, &name) =>
+                {
                     self.names.insert(bound.unwrap_or(name));
                 }
                 Some(module) => {
@@ -369,6 +374,9 @@ fn is_attribute_fine(tokens: &[Token], at: usize, imports: &Imports, called: boo
     let dotted_owner = tokens.is_at(at.wrapping_sub(3), '.');
     if let Some(owner) = owner.filter(|_| !dotted_owner) {
         if let Some(module) = imports.modules.get(owner) {
+            if is_connection(module, name) {
+                return called && names_database(tokens, at + 2);
+            }
             return imports.allows(module, name)
                 && (!python::OPENING.has(name) || (called && opens_to_read(tokens, at + 2, true)));
         }
@@ -388,6 +396,7 @@ fn is_attribute_fine(tokens: &[Token], at: usize, imports: &Imports, called: boo
             name.starts_with("__")
         }
         "open" => called && opens_to_read(tokens, at + 2, false),
+        "execute" => called && queries(tokens, at + 2),
         _ if imports.risky.contains(&name) => {
             // `sys.stdout.write` prints.
             name == "write" && matches!(owner, Some("stdout" | "stderr"))
@@ -396,6 +405,34 @@ fn is_attribute_fine(tokens: &[Token], at: usize, imports: &Imports, called: boo
         _ if !called => !starts::CALLS.has(name) || starts::OWNERS.get(name).is_some(),
         _ => python::METHODS.has(name) || (imports.starts && python::STARTING_METHODS.has(name)),
     }
+}
+
+/// Whether a function of a module opens a database.
+fn is_connection(module: &str, name: &str) -> bool {
+    python::CONNECTING.get(module).is_some_and(|names| names.has(name))
+}
+
+/// Whether the arguments from an index on name one database in full, and no class that works on it.
+fn names_database(tokens: &[Token], from: usize) -> bool {
+    let is_plain = |path: &str| !path.contains(['%', '\\', '#']);
+    let mut at = from + 1;
+    while tokens.is_at(at, ',') {
+        let is_option =
+            matches!(tokens.name_at(at + 1), Some("uri" | "timeout")) && tokens.is_at(at + 2, '=');
+        let is_constant = matches!(tokens.get(at + 3), Some(Token::Value))
+            || matches!(tokens.name_at(at + 3), Some("True" | "False"));
+        if !(is_option && is_constant) {
+            return false;
+        }
+        at += 4;
+    }
+    tokens.literal_at(from).is_some_and(is_plain) && tokens.is_at(at, ')')
+}
+
+/// Whether the first argument from an index on is SQL that only reads a database.
+fn queries(tokens: &[Token], from: usize) -> bool {
+    let reads = |text: &str| sql::reading(text, Functions::BuiltIn).is_some_and(|files| files.is_empty());
+    tokens.literal_at(from).is_some_and(reads) && (tokens.is_at(from + 1, ')') || tokens.is_at(from + 1, ','))
 }
 
 /// Whether a method belongs to an object of the code itself: `self.show()`, `Box("a").show()`.

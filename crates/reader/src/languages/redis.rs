@@ -17,8 +17,11 @@ pub fn changes(words: &[&str]) -> bool {
 
 /// Whether a change of Redis is one that a repair needs.
 pub fn repairs(words: &[&str]) -> bool {
-    let name = words.first().map(|word| word.to_ascii_lowercase()).unwrap_or_default();
-    redis::CHANGING.get(&name).is_some() || redis::REPAIRING.has(&name)
+    let lower = |at: usize| words.get(at).map(|word| word.to_ascii_lowercase()).unwrap_or_default();
+    let name = lower(0);
+    let is_drastic = |name: &str, next: &str| redis::DRASTIC.get(name).is_some_and(|nexts| nexts.allow(next));
+    let is_drastic = is_drastic(&name, &lower(1)) || is_drastic(&format!("{name}-{}", lower(1)), &lower(2));
+    !is_drastic && (redis::CHANGING.get(&name).is_some() || redis::REPAIRING.has(&name))
 }
 
 /// Whether a command of Redis only reads.

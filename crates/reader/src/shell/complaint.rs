@@ -13,6 +13,10 @@ pub enum Complaint {
     HereDocument(SyntaxError),
     #[error("what `{0}` runs is not known")]
     Runs(String),
+    #[error(
+        "arithmetic runs the substitutions in `{0}`, which may be any text: compare with `[ … -gt … ]`, or keep its digits: `tr -dc 0-9`"
+    )]
+    Evaluates(String),
     #[error("what the {0} code runs is not known")]
     Code(String),
     #[error("which program `{0}` is cannot be determined")]

@@ -58,6 +58,7 @@ pub(crate) type Ran = (String, Flow);
 
 /// The state of one reading.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent yes-or-no facts")]
 pub(crate) struct Evaluator {
     /// The known programs.
     pub catalogue: Catalogue,
@@ -92,12 +93,22 @@ pub(crate) struct Evaluator {
     pub scopes: Vec<Shared<BTreeMap<String, Local>>>,
     /// Whether a text that was expanded since this was reset is [`Origin::Computed`].
     pub is_computed: bool,
+    /// Whether a text asks for the last word of the command before: `$_`.
+    pub asks_for_last_word: bool,
+    /// The script uses what the reader follows well enough for what may run, but not for what does not.
+    pub is_involved: bool,
+    /// It reads a part that does not run.
+    pub is_idle: bool,
+    /// The script sends signals.
+    pub signals: bool,
     /// Whether another command has read from the standard input of the part in progress.
     pub stdin: Sharing,
     /// Whether the last line that `read` has read was complete. It fails for any other one, though it sets its variables.
     pub has_whole_line: bool,
     /// Function calls so far.
     pub call_count: usize,
+    /// Command substitutions so far.
+    pub substitutions: usize,
     /// Functions that are read as text.
     left_out: Vec<Rc<ast::FunctionBody>>,
     /// The programs of the texts that were parsed.

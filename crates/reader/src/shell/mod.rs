@@ -29,6 +29,6 @@ pub use expansion::pattern::glob;
 pub use host::host_of;
 pub use programs::{AnsibleCall, pairs};
 pub use script::{
-    Command, Construct, EACH, Environment, Found, INHERITED, Mode, Node, Script, Suspicion, Unread,
+    Command, Construct, EACH, Environment, Found, INHERITED, Mode, NOT_TAKEN, Node, Script, Suspicion, Unread,
 };
 pub use text::{FAILED, Listing, Word, is_name};

@@ -45,6 +45,9 @@ pub enum Node {
     Unread(Unread),
 }
 
+/// The name of a part that does not run, as the script itself decides. Its actions do not count, but all rules hold there.
+pub const NOT_TAKEN: &str = "not taken";
+
 /// The name of the way with a value that only the environment gives: in `docker restart ${NAME:-web}`, that of `$NAME`.
 pub const INHERITED: &str = "as the environment says";
 

@@ -49,13 +49,13 @@ impl Attribute {
     /// The value that a variable with this attribute gets.
     pub fn changed(self, text: &str) -> String {
         match self {
-            Self::Lower => text.to_lowercase(),
-            Self::Upper => text.to_uppercase(),
+            // Only the locale says whether other letters have cases.
+            Self::Lower => text.to_ascii_lowercase(),
+            Self::Upper => text.to_ascii_uppercase(),
             Self::Capital => {
                 let mut chars = text.chars();
-                chars.next().map_or_else(String::new, |first| {
-                    first.to_uppercase().chain(chars.flat_map(char::to_lowercase)).collect()
-                })
+                let first = chars.next().map(|c| c.to_ascii_uppercase());
+                first.into_iter().chain(chars.map(|c| c.to_ascii_lowercase())).collect()
             }
             Self::Integer | Self::Reference | Self::Doubtful => text.to_owned(),
         }
@@ -112,6 +112,10 @@ pub(crate) struct Shell {
     pub old_cwd: Option<String>,
     /// The directories that branches may have left behind (`test -e x && cd there; …`); empty where these are the same.
     pub folders: Shared<Vec<Option<String>>>,
+    /// The folders that `pushd` keeps.
+    pub stack: Shared<Vec<Option<String>>>,
+    /// `cdable_vars`: a folder that `cd` does not find is the value of a variable.
+    pub enters_variables: bool,
     /// Branches have left something behind differently.
     pub has_choices: bool,
     /// Commands of traps, by signal.
@@ -153,6 +157,11 @@ pub(crate) struct Local {
 }
 
 impl Shell {
+    /// True where files and variables are those of this machine.
+    pub fn is_here(&self) -> bool {
+        self.hosts.is_empty() && !self.is_elsewhere
+    }
+
     pub fn get(&self, name: &str) -> Option<&Variable> {
         let name = if self.attributes.is_empty() { name } else { self.referred(name) };
         self.variables.get(name).map(Rc::as_ref)
@@ -278,6 +287,19 @@ impl Shell {
         self.folders = Shared::default();
     }
 
+    /// Changes the directory to one of these.
+    pub fn enter_one_of(&mut self, folders: Vec<Option<String>>) {
+        match folders.as_slice() {
+            [folder] => self.enter(folder.clone()),
+            [] => self.enter(None),
+            _ => {
+                self.enter(None);
+                self.has_choices = true;
+                self.folders = Shared::new(folders);
+            }
+        }
+    }
+
     /// The directories in which it may be.
     pub fn possible_folders(&self) -> Vec<Option<String>> {
         if self.folders.is_empty() { vec![self.cwd.clone()] } else { self.folders.to_vec() }
@@ -291,7 +313,7 @@ impl Shell {
     /// A child process of this shell: inherits only what is exported.
     pub fn child(&self) -> Self {
         let functions = self.functions.iter().filter(|(name, _)| self.exported_functions.contains(name));
-        let exported = self.variables.iter().filter(|(_, v)| v.exported);
+        let exported = self.variables.iter().filter(|(name, v)| v.exported && name.as_ref() != "PWD");
         Self {
             variables: Shared::new(exported.collect()),
             functions: Shared::new(functions.map(|(k, v)| (k.clone(), Rc::clone(v))).collect()),

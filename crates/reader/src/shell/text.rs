@@ -74,6 +74,8 @@ pub struct Unknown {
     pub(crate) repeats: bool,
     /// True for a decimal number.
     pub(crate) is_number: bool,
+    /// True for a text that may be any, such as that of a file, of a server or of code.
+    pub(crate) is_foreign: bool,
 }
 
 /// A filter whose input is known when what it prints is run.
@@ -98,12 +100,49 @@ pub struct Word {
     pub unknown: Option<Arc<Unknown>>,
     known_prefix: usize,
     known_suffix: usize,
+    /// The word without the output of commands, where it has some.
+    written: Option<Arc<str>>,
+    /// Where its unknown stretches stand.
+    gaps: Option<Arc<[Gap]>>,
+}
+
+/// Where an unknown stretch stands in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Gap {
+    /// The number of bytes from its start to the end of the word, and from its end.
+    before_end: (usize, usize),
+    is_number: bool,
+    is_foreign: bool,
 }
 
 impl Word {
     /// The whole word; `None` when a stretch of it is unknown.
     pub fn known(&self) -> Option<&str> {
         self.unknown.is_none().then_some(self.text.as_str())
+    }
+
+    /// The word with a digit for each unknown number; `None` when another stretch of it is unknown.
+    pub fn counted(&self) -> Option<String> {
+        self.filled(|_| None)
+    }
+
+    /// The word with a digit for each unknown number, and for each other unknown stretch the text that `fill` has for what is
+    /// written there; `None` when it has none for one of them, or one may be any text.
+    pub fn filled(&self, fill: impl Fn(&str) -> Option<&'static str>) -> Option<String> {
+        if let Some(known) = self.known() {
+            return Some(known.to_owned());
+        }
+        let mut filled = String::new();
+        let mut done = 0;
+        for Gap { before_end: (start, end), is_number, is_foreign } in self.gaps.as_deref()? {
+            let (start, end) = (self.text.len().checked_sub(*start)?, self.text.len().checked_sub(*end)?);
+            filled.push_str(self.text.get(done..start)?);
+            let source = self.text.get(start..end).filter(|_| !is_foreign);
+            filled.push_str(if *is_number { "1" } else { fill(source?)? });
+            done = end;
+        }
+        filled.push_str(self.text.get(done..)?);
+        Some(filled)
     }
 
     /// The text before the first unknown stretch; the whole word when all of it is known.
@@ -116,11 +155,25 @@ impl Word {
         self.text.get(self.text.len() - self.known_suffix.min(self.text.len())..).unwrap_or_default()
     }
 
+    /// The text without the output of commands: `$NAME` of `$(date): $NAME`. These commands are judged where they run.
+    pub fn without_output(&self) -> &str {
+        self.written.as_deref().unwrap_or(&self.text)
+    }
+
     /// A known word that is written in the command itself.
     pub fn literal(text: impl Into<String>) -> Self {
         let text = text.into();
         let known_prefix = text.len();
-        Self { text, origin: Origin::Literal, unknown: None, known_prefix, known_suffix: known_prefix }
+        let known_suffix = known_prefix;
+        Self {
+            text,
+            origin: Origin::Literal,
+            unknown: None,
+            known_prefix,
+            known_suffix,
+            written: None,
+            gaps: None,
+        }
     }
 
     /// A wholly unknown word that is written as `source`.
@@ -133,6 +186,8 @@ impl Word {
             unknown: Some(Arc::new(unknown)),
             known_prefix: 0,
             known_suffix: 0,
+            written: None,
+            gaps: None,
         }
     }
 
@@ -145,6 +200,8 @@ impl Word {
             unknown: self.unknown.clone(),
             known_prefix: self.known_prefix.saturating_sub(at),
             known_suffix: self.known_suffix.min(self.text.len().saturating_sub(at)),
+            written: None,
+            gaps: self.gaps.clone(),
         }
     }
 }
@@ -167,7 +224,7 @@ impl Field {
 pub(crate) struct Unknowns {
     all: Vec<Arc<Unknown>>,
     /// Those of which only the source is known, so that the same one is the same text.
-    by_source: BTreeMap<(String, bool, bool), usize>,
+    by_source: BTreeMap<(String, [bool; 3]), usize>,
 }
 
 /// A piece of text between marks, or the index of a mark.
@@ -190,26 +247,53 @@ impl Unknowns {
 
     /// Adds an unknown stretch that is written as `source` and returns its mark.
     pub fn plain(&mut self, source: impl Into<String>) -> String {
-        self.named(source.into(), false, false)
+        self.named(source.into(), [false; 3])
     }
 
     /// Adds an unknown stretch of any number of words that is written as `source` and returns its mark.
     pub fn many(&mut self, source: impl Into<String>) -> String {
-        self.named(source.into(), true, false)
+        self.named(source.into(), [true, false, false])
     }
 
     /// Adds an unknown number that is written as `source` and returns its mark.
     pub fn number(&mut self, source: impl Into<String>) -> String {
-        self.named(source.into(), false, true)
+        self.named(source.into(), [false, true, false])
     }
 
-    fn named(&mut self, source: String, many: bool, is_number: bool) -> String {
-        let key = (source, many, is_number);
+    /// The mark of a stretch that is made from a text, as what runs it needs to know.
+    pub fn made_from(&mut self, mark: String, text: &str) -> String {
+        let is_foreign = self.are_foreign(text);
+        let made_from = Some(self.sources(text)).filter(|text| text.contains('['));
+        match self.only_mark(&mark).cloned() {
+            Some(unknown) if is_foreign && made_from.is_none() && unknown.on_disk.is_none() => {
+                self.named(unknown.source, [unknown.many, false, true])
+            }
+            Some(unknown) if is_foreign || made_from.is_some() => {
+                self.mark(Unknown { made_from, is_foreign, ..unknown })
+            }
+            _ => mark,
+        }
+    }
+
+    /// Adds an unknown stretch of any number of words that may be any text, and returns its mark.
+    pub fn foreign(&mut self, source: String) -> String {
+        self.named(source, [true, false, true])
+    }
+
+    /// Whether a part of a text may be any text.
+    pub fn are_foreign(&self, text: &str) -> bool {
+        stretches(text).any(|stretch| {
+            matches!(stretch, Stretch::Mark(index) if self.get(index).is_some_and(|unknown| unknown.is_foreign))
+        })
+    }
+
+    fn named(&mut self, source: String, [many, is_number, is_foreign]: [bool; 3]) -> String {
+        let key = (source, [many, is_number, is_foreign]);
         if let Some(index) = self.by_source.get(&key) {
             return Self::mark_of(*index);
         }
         self.by_source.insert(key.clone(), self.all.len());
-        self.mark(Unknown { source: key.0, many, is_number, ..Unknown::default() })
+        self.mark(Unknown { source: key.0, many, is_number, is_foreign, ..Unknown::default() })
     }
 
     pub fn get(&self, index: usize) -> Option<&Unknown> {
@@ -303,14 +387,34 @@ impl Unknowns {
 
     /// The text with each mark replaced by how the stretch is written in the command.
     pub fn show(&self, text: &str) -> String {
+        self.show_with(text, &mut |_, _, _| {})
+    }
+
+    /// Shows a text; `gap` gets the start and the end of each unknown stretch in it, and what is known of the stretch.
+    fn show_with(&self, text: &str, gap: &mut dyn FnMut(usize, usize, Option<&Unknown>)) -> String {
         if is_known(text) {
             return text.to_owned();
         }
         let mut shown = String::with_capacity(text.len());
-        for stretch in stretches(text) {
-            match stretch {
-                Stretch::Known(known) => shown.push_str(known),
-                Stretch::Mark(index) => shown.push_str(self.get(index).map_or("…", |u| &u.source)),
+        let mut all = stretches(text).peekable();
+        while let Some(stretch) = all.next() {
+            let start = shown.len();
+            let source = match stretch {
+                Stretch::Known(known) => known,
+                Stretch::Mark(index) => self.get(index).map_or("…", |u| &u.source),
+            };
+            let continues_name =
+                |next: &Stretch<'_>| matches!(next, Stretch::Known(known) if known.starts_with(is_part));
+            match source.strip_prefix('$').filter(|name| is_name(name)) {
+                Some(name)
+                    if matches!(stretch, Stretch::Mark(_)) && all.peek().is_some_and(continues_name) =>
+                {
+                    shown.extend(["${", name, "}"]);
+                }
+                _ => shown.push_str(source),
+            }
+            if let Stretch::Mark(index) = stretch {
+                gap(start, shown.len(), self.get(index));
             }
         }
         shown
@@ -318,7 +422,14 @@ impl Unknowns {
 
     /// Converts an expanded field into a word of a command.
     pub fn word(&self, field: &Field) -> Word {
-        let text = self.show(&field.text);
+        let mut gaps = vec![];
+        let text = self.show_with(&field.text, &mut |start, end, unknown| {
+            gaps.push((
+                start,
+                end,
+                unknown.map_or((false, true), |found| (found.is_number, found.is_foreign)),
+            ));
+        });
         let Some(at) = field.text.find(OPEN) else {
             let known_prefix = text.len();
             return Word {
@@ -327,20 +438,51 @@ impl Unknowns {
                 unknown: None,
                 known_prefix,
                 known_suffix: known_prefix,
+                written: None,
+                gaps: None,
             };
         };
         let unknown = stretches(&field.text)
             .find_map(|s| if let Stretch::Mark(index) = s { self.all.get(index).cloned() } else { None });
         let known_suffix = field.text.rfind(CLOSE).map_or(0, |end| field.text.len() - end - CLOSE.len_utf8());
         let unknown = Some(unknown.unwrap_or_default());
-        Word { text, origin: field.origin, unknown, known_prefix: at, known_suffix }
+        let written = self.without_output(&field.text);
+        let length = text.len();
+        let gaps = gaps.into_iter().map(|(start, end, (is_number, is_foreign))| Gap {
+            before_end: (length - start, length - end),
+            is_number,
+            is_foreign,
+        });
+        let gaps = Some(gaps.collect());
+        Word { text, origin: field.origin, unknown, known_prefix: at, known_suffix, written, gaps }
+    }
+
+    /// The text without marks of what commands print; `None` where it has none.
+    fn without_output(&self, text: &str) -> Option<Arc<str>> {
+        let is_output = |index: usize| {
+            self.get(index).is_some_and(|u| u.source.starts_with("$(") && !u.source.starts_with("$(<"))
+        };
+        let has_output = |stretch| matches!(stretch, Stretch::Mark(index) if is_output(index));
+        if !stretches(text).any(has_output) {
+            return None;
+        }
+        let shown = |stretch| match stretch {
+            Stretch::Known(known) => known,
+            Stretch::Mark(index) if is_output(index) => "",
+            Stretch::Mark(index) => self.get(index).map_or("…", |u| &u.source),
+        };
+        Some(stretches(text).map(shown).collect::<String>().into())
     }
 }
 
 /// True for the name of a variable.
 pub fn is_name(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && text.chars().all(is_part)
+}
+
+/// True for a character of the name of a variable.
+const fn is_part(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
 }
 
 /// True when the text contains no mark of an unknown stretch.

@@ -3,11 +3,13 @@
 use crate::lists::{
     ACTION_KEYS, ANSWERING, ASKING, CHANGING_STATEMENTS, DEVICE_ORDERS, DEVICE_PARTS, DNS_KEYS,
     DOWNLOAD_MODES, DOWNLOAD_ORDERS, HOOKS, METRIC_QUERIES, NOTIFIED_HOSTS, ORDER_KEYS, ORDERS,
-    PANEL_CHANGES, PLAIN_SCHEMES, READING_STATEMENTS, SCRIPT_ORDERS, SEARCHES,
+    PANEL_CHANGES, PLAIN_SCHEMES, READING_PLACES, READING_STATEMENTS, REMOVING_ORDERS, SCRIPT_ENDS,
+    SCRIPT_ORDERS, SEARCHES, STOPPING_ORDERS,
 };
 use opsctl_reader::languages::flux;
 use opsctl_reader::languages::sql;
 use opsctl_reader::languages::sql::Functions;
+use opsctl_reader::terms::class::Class;
 
 /// An address, cut into its parts and decoded; letters are in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +56,12 @@ impl Address {
         self.segments.last().map_or("", String::as_str)
     }
 
+    /// The last part of the path, without the ending of a script.
+    fn stem(&self) -> &str {
+        let last = self.last();
+        last.rsplit_once('.').filter(|(_, end)| SCRIPT_ENDS.contains(end)).map_or(last, |(stem, _)| stem)
+    }
+
     fn has(&self, segment: &str) -> bool {
         self.segments.iter().any(|one| one == segment)
     }
@@ -65,6 +73,23 @@ impl Address {
     /// Whether asking for it changes something.
     pub fn changes(&self) -> bool {
         self.is_order() || self.query.iter().any(|(key, value)| self.is_order_in_query(key, value))
+    }
+
+    /// The class of what it asks for, by words that stop a machine or a service, or that remove something.
+    pub fn class(&self) -> Option<Class> {
+        let orders = || self.query.iter().filter(|(key, value)| self.is_order_in_query(key, value));
+        // A page that explains a command may have its name.
+        let explains = |part: &str| READING_PLACES.contains(&part);
+        let is_page = self.host.split('.').chain(self.segments.iter().map(String::as_str)).any(explains);
+        let method = self.last().rsplit('.').next().unwrap_or_default();
+        let by_path = class_of_word(self.stem()).or_else(|| class_of_word(method)).filter(|_| !is_page);
+        by_path.or_else(|| {
+            orders().find_map(|(key, value)| match key.as_str() {
+                "q" => None,
+                "query" | "sql" => Some(Class::Database),
+                key => class_of_word(key).or_else(|| class_of_words(&value.to_lowercase())),
+            })
+        })
     }
 
     /// By its path.
@@ -108,7 +133,11 @@ impl Address {
             || (host.ends_with("duckdns.org") && first == "update")
             || (host.starts_with("update.") && self.segments.is_empty() && !self.query.is_empty())
             || (matches!(last, "update" | "dyndns") && DNS_KEYS.iter().any(|key| self.value(key).is_some()));
-        ORDERS.contains(&last) || keyed || device
+        ORDERS.contains(&last)
+            || keyed
+            || device
+            || STOPPING_ORDERS.contains(&self.stem())
+            || is_glued_order(last)
     }
 
     /// By a pair of its query.
@@ -204,6 +233,34 @@ impl Address {
             }
         }
     }
+}
+
+/// Whether a name ends with a word that stops a machine: `SysReboot`.
+fn is_glued_order(name: &str) -> bool {
+    name.chars().all(char::is_alphanumeric)
+        && STOPPING_ORDERS.iter().any(|one| one.len() > 5 && name.ends_with(one))
+}
+
+/// The class of what a word asks for.
+fn class_of_word(word: &str) -> Option<Class> {
+    if STOPPING_ORDERS.contains(&word) || is_glued_order(word) {
+        return Some(Class::Power);
+    }
+    REMOVING_ORDERS.contains(&word).then_some(Class::Other)
+}
+
+/// The class of what one of the words in a value asks for: `core.reboot`, `Restart 1`.
+fn class_of_words(value: &str) -> Option<Class> {
+    class_of_word(value).or_else(|| value.split(|c: char| !c.is_alphanumeric()).find_map(class_of_word))
+}
+
+/// The class of what data asks for: `cmd=reboot`, `{"action": "restart"}`.
+pub(crate) fn class_of_data(text: &str) -> Option<Class> {
+    let plain: String =
+        text.chars().filter(|c| !c.is_whitespace() && !matches!(c, '"' | '\'' | '\\')).collect();
+    let pairs = plain.split(['&', ',', '{', '}', '[', ']', ';']).filter_map(|one| one.split_once(['=', ':']));
+    let mut orders = pairs.filter(|(key, _)| ACTION_KEYS.contains(&key.to_lowercase().as_str()));
+    orders.find_map(|(_, value)| class_of_words(&decoded(value).to_lowercase()))
 }
 
 /// Whether every method that a JSON-RPC body calls only asks.

@@ -4,10 +4,12 @@ pub mod address;
 
 use super::proof::{CHANGES, Proof, READS};
 use super::reason::Why;
+use super::socket;
 use address::Address;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::program::Role;
 use opsctl_reader::shell::{Command, Word};
+use opsctl_reader::terms::class::Class;
 use opsctl_reader::terms::effect::Effect;
 
 /// A request as the command line states it.
@@ -28,6 +30,19 @@ impl Request {
     fn of(command: &Command, usage: &Usage, texts: &[&str]) -> Self {
         let is_httpie = usage.program.key == "httpie";
         if is_httpie { in_words(command, usage, texts) } else { in_options(command, usage, texts) }
+    }
+
+    /// The addresses, with the data that stands in them.
+    fn addresses(&self) -> Vec<Address> {
+        let whole = |word: &Word| {
+            let mut text = word.text.clone();
+            let data = self.data.iter().filter(|_| self.in_address);
+            for part in self.parameters.iter().chain(data) {
+                add_to_query(&mut text, &part.text);
+            }
+            Address::of(&text)
+        };
+        self.addresses.iter().map(whole).collect()
     }
 }
 
@@ -55,18 +70,13 @@ pub fn effect(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
         None if sends => "POST".to_owned(),
         None => "GET".to_owned(),
     };
-    let addresses: Vec<Address> = request
-        .addresses
-        .iter()
-        .map(|word| {
-            let mut text = word.text.clone();
-            let data = request.data.iter().filter(|_| request.in_address);
-            for part in request.parameters.iter().chain(data) {
-                add_to_query(&mut text, &part.text);
-            }
-            Address::of(&text)
-        })
-        .collect();
+    // `curl telnet://HOST:PORT` sends its standard input.
+    if !request.addresses.is_empty()
+        && request.addresses.iter().all(|word| word.text.starts_with("telnet://"))
+    {
+        return socket::sent(command, &[]);
+    }
+    let addresses = request.addresses();
     if !addresses.iter().all(Address::is_plain) {
         return (Effect::Unknown, Why::Statement);
     }
@@ -84,6 +94,33 @@ pub fn effect(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
         _ => false,
     };
     if reads { READS } else { CHANGES }
+}
+
+/// The class of what a request asks for by the words of its address or its data: to stop a machine or a service, or to remove
+/// something.
+pub fn ordered(command: &Command, usage: &Usage, texts: &[&str]) -> Option<Class> {
+    let request = Request::of(command, usage, texts);
+    let by_address = request.addresses().iter().find_map(Address::class);
+    by_address.or_else(|| request.data.iter().find_map(|word| address::class_of_data(&word.text)))
+}
+
+/// The addresses to which a request sends data, or to which it goes with a method that does not only ask. A query that only
+/// reads is left out.
+pub fn changed(command: &Command, usage: &Usage, texts: &[&str]) -> Vec<Word> {
+    let request = Request::of(command, usage, texts);
+    let is_carrying = |word: &Word| request.in_address && super::content::is_content(word, command);
+    let asks = |method: &Word| {
+        method
+            .known()
+            .is_some_and(|method| ["GET", "HEAD"].iter().any(|one| one.eq_ignore_ascii_case(method)))
+    };
+    let sends = request.uploads
+        || !request.data.is_empty() && !request.in_address
+        || request.data.iter().chain(&request.parameters).any(is_carrying)
+        || !request.method.as_ref().is_none_or(asks);
+    let is_reading =
+        effect(command, usage, texts).0 == Effect::Reads && !request.data.iter().any(is_carrying);
+    if sends && !is_reading { request.addresses } else { vec![] }
 }
 
 /// The addresses of a request with their hosts as written, and what it sends beside them.

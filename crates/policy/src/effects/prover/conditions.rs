@@ -2,11 +2,12 @@
 
 use super::Prover;
 use crate::effects::options::{
-    ANY_OPTION, before_verb, doubt, fits, is_option, is_unknown_word, listed_options, may_be_doubtful,
+    ANY_OPTION, acts, before_verb, doubt, fits, is_option, is_unknown_word, listed_options, may_be_doubtful,
     only_reads_file, own_words, proves, written,
 };
 use crate::effects::proof::{Proof, READS};
 use crate::effects::reason::Why;
+use crate::effects::scripts::Sees;
 use crate::effects::{ansible, find, http, key_value, lines, scripts, socket};
 use crate::paths::archive;
 use crate::paths::archive::Operation;
@@ -14,7 +15,7 @@ use opsctl_reader::catalogue::base_name;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::options::{ABBREVIATES, Item, Name, Scanner};
 use opsctl_reader::catalogue::program::{Check, EffectTerms, How, Role};
-use opsctl_reader::shell::Command;
+use opsctl_reader::shell::{Command, Word, glob};
 use opsctl_reader::terms::effect::Effect;
 
 impl Prover<'_> {
@@ -79,24 +80,24 @@ impl Prover<'_> {
                     {
                         return changes(Why::Option(written(name)));
                     }
+                    let is_own = !(is_wrapper && words > 0);
                     // Which file it writes is seen only where the name is complete.
-                    let is_open = !is_listed && !is_whole && (begins() || may_be_doubtful(name, terms));
+                    let is_doubtful = || begins() || may_be_doubtful(name, terms);
+                    let may_act = || is_own && !is_off && acts(name, usage, terms);
+                    let is_open = !is_listed && !is_whole && (is_doubtful() || may_act());
                     match doubt(name, text, terms).or_else(|| is_open.then_some(Effect::Unknown)) {
                         Some(Effect::Changes) => changing = changing.or_else(|| Some(written(name))),
                         Some(_) => return unknown(Why::Option(written(name))),
                         None => {}
                     }
-                    if is_wrapper && words > 0 {
+                    if !is_own {
                         continue;
                     }
                     reads = proves(name, is_off, terms, reads);
                     any_words |= name.is_any(&terms.any_words_with);
                     if terms.flags.is_some() && !is_listed {
-                        let effect = if terms.changes_with.contains(&ANY_OPTION) {
-                            Effect::Changes
-                        } else {
-                            Effect::Unknown
-                        };
+                        let is_change = terms.changes_with.contains(&ANY_OPTION);
+                        let effect = if is_change { Effect::Changes } else { Effect::Unknown };
                         return (effect, Why::UnknownOption(written(name)));
                     }
                 }
@@ -110,9 +111,8 @@ impl Prover<'_> {
                     if let Some(proof) = of_word(text, terms) {
                         return proof;
                     }
-                    // What only the run knows may be what must not be there.
                     let word = command.words.get(index);
-                    if word.is_none_or(|word| word.known().is_none()) && !terms.words.is_empty() {
+                    if word.is_none_or(|word| self.may_not_fit(word, terms, command)) {
                         return unknown(Why::Word);
                     }
                     if options_matter && word.is_some_and(|word| self.may_be_option(word, command)) {
@@ -134,6 +134,14 @@ impl Prover<'_> {
         terms.check.map_or(READS, |check| self.check(check, command, usage, terms, texts))
     }
 
+    /// Whether a word may be one with which a command does not read. What only the run knows is none of the listed words, and
+    /// what the session may have chosen may be one that must not be there.
+    fn may_not_fit(&self, word: &Word, terms: &EffectTerms, command: &Command) -> bool {
+        !terms.words.is_empty()
+            && word.known().is_none()
+            && (!is_described(&word.text, terms) || self.may_be_option(word, command))
+    }
+
     fn check(
         &self,
         check: Check,
@@ -149,16 +157,20 @@ impl Prover<'_> {
             | Check::Sql
             | Check::SqlWords
             | Check::Flux
-            | Check::Mongo => scripts::effect(check, command, usage, terms, texts, &is_scratch),
+            | Check::Mongo => {
+                let sees = Sees { is_scratch: &is_scratch, calls: &self.calls };
+                scripts::effect(check, command, usage, terms, texts, sees)
+            }
             Check::SftpBatch => lines::sftp(command, usage, texts),
             Check::ExCommands => lines::view(command, usage, texts),
             Check::FindExpression => find::effect(usage, terms, texts, &is_scratch),
             Check::HttpRequest => http::effect(command, usage, texts),
             Check::ForgeApi => http::forge(command, usage, texts),
             Check::KeyValue => key_value::effect(command, usage, texts),
-            // At a terminal nothing is sent.
-            Check::Socket if usage.program.key == "openssl" && command.stdin.is_none() => READS,
-            Check::Socket => socket::effect(command),
+            Check::Socket => {
+                let operands: Vec<&str> = usage.operands(texts).words().collect();
+                socket::effect(command, &operands)
+            }
             // The files that it writes are looked at elsewhere.
             Check::ArchiveMode => match archive::operation(usage, &usage.operands(texts)) {
                 Operation::Unclear => (Effect::Unknown, Why::Statement),
@@ -180,6 +192,23 @@ fn of_word(text: &str, terms: &EffectTerms) -> Option<Proof> {
     (!fits(text, &terms.words)).then_some((Effect::Changes, Why::Word))
 }
 
+/// Whether a word that only the run knows is one of the words with which a command reads: each word is, or a glob states how it
+/// may be written, such as `$*`.
+fn is_described(text: &str, terms: &EffectTerms) -> bool {
+    let mut listed = terms.words.iter().filter(|one| !one.starts_with('!')).peekable();
+    // All files that `/dev/sd?` names are below `/dev/`.
+    let wildcards = ['*', '?', '['];
+    let is_path = |c: char| c.is_ascii_alphanumeric() || "/._-*?[]!".contains(c);
+    let head = text.split(wildcards).next().filter(|head| *head != text && text.chars().all(is_path));
+    let is_below = |one: &str| {
+        let folder = one.strip_suffix('*').filter(|folder| folder.len() > 1 && folder.ends_with('/'));
+        folder.zip(head).is_some_and(|(folder, head)| !folder.contains(wildcards) && head.starts_with(folder))
+    };
+    let excludes = terms.words.iter().any(|one| one.starts_with('!'));
+    listed.peek().is_none()
+        || listed.any(|one| one.starts_with('$') && glob(one, text) || !excludes && is_below(one))
+}
+
 /// Why a command without any of the options with which it reads does not only read.
 fn lacks_option(is_wrapper: bool, terms: &EffectTerms, texts: &[&str]) -> Proof {
     if is_wrapper {
@@ -199,7 +228,8 @@ fn changing_option_before_verb(usage: &Usage, terms: &EffectTerms, texts: &[&str
     let flags = usage.program.form.flags;
     Scanner::new(before, usage.start, &own).with_flags(&flags).find_map(|item| match item {
         Item::Option(name, _) if !is_own(&name) => {
-            (name.is_any(&terms.changes_with) || name.is_any(&outputs)).then(|| written(name))
+            let changes = name.is_any(&terms.changes_with) || name.is_any(&outputs);
+            (changes || acts(name, usage, terms)).then(|| written(name))
         }
         _ => None,
     })

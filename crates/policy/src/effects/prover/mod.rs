@@ -24,9 +24,15 @@ use opsctl_reader::actions::{CommandActions, command_actions};
 use opsctl_reader::catalogue::lookup::{LONGEST_VERB, Usage};
 use opsctl_reader::catalogue::program::{EffectTerms, How, Language, Stated};
 use opsctl_reader::catalogue::{Catalogue, base_name};
+use opsctl_reader::languages::node;
 use opsctl_reader::shell::{Command, Mode, Word, glob};
 use opsctl_reader::terms::action::{Action, ActionKind, Verb};
 use opsctl_reader::terms::effect::Effect;
+
+/// Whether a path stands for a connection that bash opens.
+fn is_socket(path: &str) -> bool {
+    (path.starts_with("/dev/tcp/") || path.starts_with("/dev/udp/")) && !path.contains("..")
+}
 
 /// Whether a file that cannot be read here is one in which an operator sets variables.
 fn is_environment_file(path: &str) -> bool {
@@ -43,6 +49,8 @@ pub struct Prover<'a> {
     pub protect: OnceCell<Vec<Guarded>>,
     /// Where the script starts.
     pub cwd: Option<&'a str>,
+    /// The functions that it calls, which may have the name of a program.
+    pub calls: Vec<String>,
 }
 
 impl Prover<'_> {
@@ -73,9 +81,7 @@ impl Prover<'_> {
         };
         let sent = command.redirections.iter().filter(|one| one.mode != Mode::Read);
         let mut sent = sent.map(|one| one.path.text.as_str());
-        if sent.any(|path| path.starts_with("/dev/tcp/") || path.starts_with("/dev/udp/"))
-            && !socket::only_asks(command)
-        {
+        if sent.any(is_socket) && !socket::only_asks(command) {
             return (Effect::Unknown, Why::Unread);
         }
         match self.written(command, runs, &own) {
@@ -142,7 +148,9 @@ impl Prover<'_> {
         if matches!(how, Some(How::Find | How::Fd)) {
             accesses.retain(|access| access.touch != Touch::WriteAll);
         }
-        accesses.retain(|access| access.touch.writes() && !self.is_scratch(&access.path, command));
+        // A text that is sent is judged as a request.
+        let is_written = |path: &str| !self.is_scratch(path, command) && !is_socket(path);
+        accesses.retain(|access| access.touch.writes() && is_written(&access.path));
         let first = accesses.iter().position(|access| self.is_computed(access, command)).unwrap_or_default();
         accesses.into_iter().nth(first)
     }
@@ -331,7 +339,25 @@ impl Prover<'_> {
         if let Some(word) = words.find(|word| self.may_be_option(word, command)) {
             return (Effect::Unknown, Why::MaybeOption(word.text.clone()));
         }
+        if matches!(language, Language::Node | Language::Deno) && self.loads_own_data(command) {
+            return (Effect::Unknown, Why::OwnFolder);
+        }
         code::effect(command, language, runs)
+    }
+
+    /// Whether code loads data from where the session may have put code in its place. Where it starts is the session's project.
+    fn loads_own_data(&self, command: &Command) -> bool {
+        let codes = command.words.iter().skip(1).chain(&command.stdin);
+        let is_own = |path: String| {
+            if path.starts_with('/') || command.host().is_some() || self.machine.is_host() {
+                self.is_own(&path, command)
+            } else {
+                self.has_moved_to_scratch(command)
+            }
+        };
+        codes
+            .filter(|word| word.text.contains("require"))
+            .any(|word| node::loaded_data(&word.text).into_iter().any(is_own))
     }
 }
 
@@ -353,5 +379,13 @@ fn hides_verb(command: &Command, usage: &Usage, texts: &[&str], runs: bool) -> b
     let words = usage.operands(texts).words;
     let known = words.iter().take_while(|at| !unknown(at)).filter_map(|at| texts.get(*at).copied());
     let known: Vec<&str> = known.collect();
-    words.len() > known.len() && known.len() < LONGEST_VERB && usage.continues(&known)
+    // No verb begins as `.services.$name` does.
+    let begins = words.get(known.len()).and_then(|at| command.words.get(*at)).map(Word::prefix);
+    let mut paths = usage.program.verbs.iter().flat_map(|verb| verb.paths.iter());
+    let begins = begins.and_then(|prefix| prefix.chars().next()).filter(|first| "./@".contains(*first));
+    let is_other = begins.is_some_and(|first| {
+        let may_begin = |word: &&str| word.starts_with([first, '*', '?', '[']);
+        !paths.any(|path| path.get(known.len()).is_some_and(may_begin))
+    });
+    words.len() > known.len() && known.len() < LONGEST_VERB && !is_other && usage.continues(&known)
 }

@@ -34,7 +34,7 @@ impl Prover<'_> {
         let is_below = |folder: &&str| path.starts_with(*folder);
         let is_foreign = || {
             !USERS_FOLDERS.iter().any(is_below)
-                && !self.cwd.is_some_and(|cwd| path.starts_with(cwd))
+                && !self.cwd.is_some_and(|cwd| cwd != "/" && path.starts_with(cwd))
                 && self.catalogue.find(path).is_some()
                 && !self.is_own(path, command)
         };

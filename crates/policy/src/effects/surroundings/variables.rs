@@ -1,7 +1,8 @@
 //! Variables of a command. One that reads has only variables that are listed; of all others, the name and the value say
 //! whether they make the program run or load something.
 
-use super::values::{self, Kind};
+use super::values;
+use crate::files::values::{Kind, suggested};
 use crate::lists::{
     CONFIGURING_VARIABLES, FILE_WORDS, HARMLESS_VALUES, HARMLESS_VARIABLE_VALUES, HARMLESS_VARIABLES,
     PROGRAM_FOLDERS, STEERING_WORDS,
@@ -19,7 +20,7 @@ pub fn is_open(name: &str, value: &Word, is_own: &dyn Fn(&str) -> bool) -> bool 
 /// Whether the name or the value of a variable says that it makes a program run or load something.
 pub fn steers(name: &str, value: &Word, is_own: &dyn Fn(&str) -> bool) -> bool {
     let lower = name.to_ascii_lowercase();
-    let kind = values::suggested(&lower);
+    let kind = suggested(&lower);
     let is_path_of_own = value.text.split(':').any(|path| path.starts_with('/') && is_own(path));
     let configures = CONFIGURING_VARIABLES.iter().any(|one| glob(one, name));
     !is_listed(name, value, is_own)

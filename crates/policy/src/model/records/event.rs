@@ -122,6 +122,17 @@ pub struct ToolFile {
     pub path: String,
     /// Whether the tool writes it; otherwise it only reads.
     pub writes: bool,
+    /// The search that shows parts of all files that it finds.
+    pub search: Option<Search>,
+}
+
+/// A search of a tool of the client in all files below a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Search {
+    /// The folder.
+    pub folder: String,
+    /// The glob of their names, with or without folders.
+    pub names: String,
 }
 
 /// How a tool call ended.

@@ -5,26 +5,25 @@
 
 pub mod bomb;
 mod disguise;
+mod kinds;
 pub mod unread;
-
-use std::path::Path;
 
 use super::pattern::{self, Behind, Kind, Pattern};
 use crate::effects::consequence;
 use crate::files;
 use crate::files::Access;
-use crate::lists::{COPIES, DATA, OPEN_DEVICES, PACKAGE_FILES, SPARE, STORES, TEMPORARY_FOLDERS};
+use crate::lists::{COPIES, DOCUMENTS};
 use crate::model::records::verdict::Reason;
 use crate::model::rights::ask::Topic;
 use crate::model::rights::policy::Tier;
 use crate::model::rights::rules::{NeverRule, Off, Rules};
 use crate::paths::glob;
-use crate::paths::word_paths::{LocalMachine, UnknownMachine, normal, text_paths};
+use crate::paths::word_paths::{LocalMachine, UnknownMachine, normal};
 use opsctl_reader::actions::place_of;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::never::DefaultRule;
 use opsctl_reader::catalogue::options::{Item, Scanner};
-use opsctl_reader::catalogue::program::{Check, FileHow, HostWords, Prints, Program};
+use opsctl_reader::catalogue::program::{Check, FileHow, Program};
 use opsctl_reader::catalogue::{Catalogue, base_name, default_rules};
 use opsctl_reader::shell::{Command, Construct, Node, Script, Suspicion, Word};
 
@@ -111,6 +110,11 @@ fn has_rule(word: &str, rules: &Rules, catalogue: Catalogue) -> bool {
 fn is_off(rules: &Rules, name: &str, host: Option<&str>, is_of: &dyn Fn(&[String]) -> bool) -> bool {
     about(&rules.off, name).any(|off| off.holds(host, is_of))
         || rules.never.iter().any(|rule| rule.name == name)
+}
+
+/// Whether a default rule is allowed on all hosts.
+pub fn is_allowed(rules: &Rules, name: &str) -> bool {
+    is_off(rules, name, None, &|_| false)
 }
 
 /// Whether a person is asked about a default rule on some hosts or for some services only.
@@ -234,10 +238,19 @@ impl Judged<'_> {
         let there = files::received(command, catalogue);
         let there = there.map(|there| files::accesses(&there, true, catalogue, machine)).unwrap_or_default();
         let mut written = accesses.into_iter().chain(there).filter(|access| access.touch.writes());
+        // Copies and moves bring files of people to a place: what they replace has the same name.
+        let how = usage.as_ref().and_then(|usage| usage.files().how);
+        let brings = matches!(how, Some(FileHow::Copy | FileHow::Move | FileHow::Link | FileHow::Install));
+        let rewrites = !brings
+            || texts.contains(&"/dev/null")
+            || !command.redirections.is_empty()
+            || replaces_document(&texts);
         let is_store = |access: &Access| {
             let word = Word::literal(access.path.clone());
+            let name = base_name(&access.path);
+            let is_document = rewrites && DOCUMENTS.iter().any(|glob| glob::matches(glob, name));
             !COPIES.iter().any(|glob| glob::matches(glob, &normal(&access.path)))
-                && self.is(Kind::Store, &word)
+                && (self.is(Kind::Store, &word) || is_document && self.is_data(&word))
         };
         let Some(store) = written.find(is_store) else { return false };
         if let Some(rule) = defaults().find(|rule| rule.name == "data" && !self.is_off(rule.name)) {
@@ -280,7 +293,9 @@ impl Judged<'_> {
         let vain = usage.map(|usage| consequence::vain(command, &usage)).unwrap_or_default();
         let behind = Behind { name, start, values: &values, vain: &vain };
         for rule in defaults().filter(|rule| program.never.iter().any(|(name, _)| *name == rule.name)) {
-            if rule.local && self.is_remote() {
+            // A container or a guest has users of its own.
+            let is_away = || self.is_remote() || files::is_in_container(command, "", self.catalogue);
+            if rule.local && is_away() || rule.remote && !self.is_remote() {
                 continue;
             }
             let is_off = self.is_off(rule.name);
@@ -304,161 +319,6 @@ impl Judged<'_> {
         let usage = || self.catalogue.usage(&self.command.texts(), &|_| false);
         has_next.then(usage).flatten().filter(|usage| usage.before.is_some())
     }
-
-    fn is(&self, kind: Kind, word: &Word) -> bool {
-        let Self { command, machine, .. } = *self;
-        match kind {
-            Kind::Unknown => word.known().is_none(),
-            Kind::Temporary => {
-                // Also where the session's own project is in such a folder, as in a test.
-                let is_relative = !word.text.contains(':') && !word.text.starts_with(['/', '~']);
-                if is_relative
-                    && !word.text.contains("..")
-                    && command.cwd.is_some()
-                    && command.cwd.as_deref() == self.project
-                {
-                    return false;
-                }
-                // A name without a folder is one of a package, unless it ends as a file of one does.
-                let text = word.text.strip_prefix("file:").unwrap_or(&word.text);
-                let is_file = text.starts_with(['/', '.', '~'])
-                    || self.is_remote() && text.contains('.')
-                    || PACKAGE_FILES.iter().any(|glob| glob::matches(glob, text));
-                let meant = text_paths(text, word.unknown.is_some(), command, machine).paths;
-                let is_there = self.is_remote();
-                let is_own = |path: &String| {
-                    TEMPORARY_FOLDERS.iter().any(|one| glob::matches(one, path))
-                        || is_there && files::is_open_on_hosts(path, &self.rules.protect, machine)
-                };
-                is_file && meant.iter().any(is_own)
-            }
-            Kind::Input => {
-                let names = ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
-                let is_stated = command.stdin.as_ref().is_some_and(|text| text.known().is_some());
-                let is_stream = ["/dev/", "/proc/", "<("].iter().any(|start| word.text.starts_with(start));
-                if names.contains(&word.text.as_str()) { !is_stated } else { is_stream }
-            }
-            Kind::Init => {
-                let number = word.text.trim_start_matches("0x").trim_start_matches('0');
-                number == "1"
-                    && !command
-                        .via
-                        .iter()
-                        .rev()
-                        .take_while(|via| *via != "ssh")
-                        .any(|via| self.runs_inside(via))
-            }
-            Kind::Listed => word.unknown.as_ref().is_some_and(|unknown| {
-                unknown.source.starts_with("$(") && word.text.trim_matches('"') == unknown.source
-            }),
-            Kind::Pids => word.unknown.as_ref().is_some_and(|unknown| {
-                unknown.source.split('|').any(|stage| {
-                    let inside = stage.trim_start_matches(['$', '(', '`', ' ']);
-                    let program = inside.split_whitespace().next().unwrap_or_default();
-                    printed_by(program) == Some(Prints::ProcessIds)
-                })
-            }),
-            Kind::Device => {
-                let text = word.text.strip_prefix("of=").unwrap_or(&word.text);
-                let read = word.text.starts_with("if=");
-                let path = normal(text);
-                let is_open = OPEN_DEVICES.iter().any(|glob| glob::matches(glob, &path));
-                !read && path.starts_with("/dev/") && !is_open
-            }
-            Kind::Data => self.is_data(word),
-            Kind::Store => {
-                let word = if word.text.starts_with("of=") { &word.tail(3) } else { word };
-                let path = normal(&word.text);
-                let is_store =
-                    |one: &&str| glob::matches(one, if one.contains('/') { &path } else { base_name(&path) });
-                !word.text.starts_with("if=") && STORES.iter().any(is_store) && self.is_data(word)
-            }
-            Kind::Contents => (word.text.ends_with("/*") && self.is_data(word)) || self.lists_data(word),
-            Kind::Code => {
-                files::removed(&word.text).into_iter().any(|path| self.is_data(&Word::literal(path)))
-            }
-            Kind::Folder => {
-                let meant = text_paths(self.path(word), word.unknown.is_some(), command, machine).paths;
-                let is_folder = |path: &String| {
-                    // In most of these folders, each service has its own folder.
-                    let depth = path.split('/').filter(|part| !part.is_empty()).count();
-                    depth <= 2 + usize::from(path.starts_with("/var/")) || machine.is_folder(path)
-                };
-                self.is_data(word) && meant.iter().any(is_folder)
-            }
-        }
-    }
-
-    /// Whether a wrapper of this name runs commands in a container or a guest.
-    fn runs_inside(&self, name: &str) -> bool {
-        let program = self.catalogue.find(name);
-        program.is_some_and(|program| {
-            program.forms().any(|form| form.runs.is_some_and(|runs| runs.inside && runs.within.is_some()))
-        })
-    }
-
-    /// The path that a word of a command names, on its host: `/srv` in `nas:/srv`, where it copies between hosts.
-    fn path<'w>(&self, word: &'w Word) -> &'w str {
-        let program = self.command.words.first().and_then(|word| self.catalogue.find(&word.text));
-        let copies = program.is_some_and(|program| program.host_words == Some(HostWords::Remote));
-        let path = word.text.split_once(':').filter(|(host, _)| copies && !host.contains('/'));
-        path.map_or(&word.text, |(_, path)| path)
-    }
-
-    fn is_data(&self, word: &Word) -> bool {
-        let Self { command, rules, machine, .. } = *self;
-        // `$DIR/` and `$DIR/*` are `/` where the variable is empty; `${DIR:?}` cannot be.
-        let suffix = word.suffix();
-        if word
-            .unknown
-            .as_ref()
-            .is_some_and(|unknown| word.prefix().is_empty() && !unknown.source.contains(":?"))
-            && matches!(suffix, "/" | "/*" | "/.*")
-            && !word.text.starts_with('~')
-            && !word.text.starts_with("$HOME")
-        {
-            return true;
-        }
-        // All files of a folder count as the folder.
-        let text = self.path(word).trim_end_matches("/*").trim_end_matches("/.*");
-        let text = match text {
-            "" => "/",
-            "*" | ".*" => ".",
-            text => text,
-        };
-        let home = if command.host().is_some() { Some("~".to_owned()) } else { machine.variable("HOME") };
-        let meant = text_paths(text, word.unknown.is_some(), command, machine);
-        let absolute = |glob: &str| match (glob.strip_prefix('~'), &home) {
-            (Some(rest), Some(home)) => Some(format!("{home}{rest}")),
-            (Some(_), None) => None,
-            (None, _) => Some(glob.to_owned()),
-        };
-        let is_spare = |path: &String| SPARE.iter().any(|glob| glob::matches(glob, &format!("{path}/")));
-        meant.paths.iter().filter(|path| !is_spare(path)).any(|path| {
-            // A glob in the path is compared as it stands: `/srv/*/cache` lies in `/srv/**`.
-            let may_be = |glob: &str| {
-                command.host().is_some() && path.contains(['*', '?', '[']) && glob::overlap(glob, path)
-            };
-            DATA.iter()
-                .filter_map(|glob| absolute(glob))
-                .any(|glob| glob::matches(&glob, path) || may_be(&glob))
-                || rules.data.iter().filter_map(|glob| absolute(glob)).any(|glob| overlaps(&glob, path))
-        })
-    }
-
-    /// Whether a word is the output of a program that lists everything in a data folder: `$(find /srv -type f)`.
-    fn lists_data(&self, word: &Word) -> bool {
-        let Some(unknown) = &word.unknown else { return false };
-        let listing = unknown.source.strip_prefix("$(").and_then(|source| source.strip_suffix(')'));
-        let mut words = listing.unwrap_or_default().split_whitespace();
-        printed_by(words.next().unwrap_or_default()) == Some(Prints::FileNames)
-            && !words.clone().any(|word| matches!(word, "-name" | "-iname" | "-path" | "-regex"))
-            && words.any(|word| word.starts_with(['/', '~']) && self.is_data(&Word::literal(word)))
-    }
-}
-
-fn printed_by(program: &str) -> Option<Prints> {
-    Catalogue::default().find(program).and_then(|program| program.prints)
 }
 
 /// The text of a denial: the rule, the command, the host and wrappers, and what to do instead.
@@ -476,11 +336,15 @@ pub fn denies(rule: &NeverRule, command: &str) -> bool {
     objections.iter().any(|reason| reason.text.contains(&named))
 }
 
-/// Whether the path is a folder that the glob names, lies below one, or is above one.
-fn overlaps(glob: &str, path: &str) -> bool {
-    let above = path.trim_end_matches('/').to_owned() + "/";
-    glob.starts_with(&above)
-        || Path::new(path).ancestors().filter_map(Path::to_str).any(|folder| glob::matches(glob, folder))
+/// Whether the last word is a file of people, and the word before it one of another kind: `mv /tmp/empty tax.pdf`.
+fn replaces_document(texts: &[&str]) -> bool {
+    let [.., source, target] = texts else { return false };
+    let (source, target) = (base_name(source), base_name(target));
+    let ending = |name: &str| name.rsplit_once('.').map(|(_, end)| end.to_ascii_lowercase());
+    let stem = target.rsplit_once('.').map_or(target, |(stem, _)| stem);
+    DOCUMENTS.iter().any(|glob| glob::matches(glob, target))
+        && ending(source) != ending(target)
+        && !source.starts_with(stem)
 }
 
 #[cfg(test)]

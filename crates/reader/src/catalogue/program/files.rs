@@ -1,7 +1,7 @@
 //! The files that a program reads and writes.
 
 use super::keys;
-use super::list::Options;
+use super::list::{Options, Texts};
 use super::words::Words;
 
 keys::keys! {
@@ -15,6 +15,8 @@ keys::keys! {
         pub writes: Words,
         /// Options whose value is a file that it writes. With `=` at its end, such as `--archive=`, an option has the file in the same word only.
         pub outputs: Options,
+        /// Files that it writes in the working directory unless an option of `outputs` or a word of `writes` names one.
+        pub leaves: Texts,
         /// Options whose value is a file that it reads and may print.
         pub inputs: Options,
         /// Options whose value is a key file that it uses and does not print.
@@ -65,6 +67,8 @@ pub enum FileHow {
     Clone,
     /// Everything in the working directory is written.
     WorkingTree,
+    /// A repository is written; with an option or a variable, one in another folder.
+    Repository,
     /// Who may use a file, or a folder and with it everything below it.
     Rights,
     /// A mount point, and a folder that gets a second path.

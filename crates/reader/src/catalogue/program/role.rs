@@ -144,6 +144,10 @@ roles! {
         KeepsPaths,
         /// Links to the sources are made in place of copies.
         Links,
+        /// Links are copied as links.
+        KeepsLinks,
+        /// What links lead to is copied.
+        FollowsLinks,
         /// A folder gets a second path.
         Joins,
         /// A file is named after the last part of its address.

@@ -33,6 +33,8 @@ keys::keys! {
         pub exact: Options,
         /// Options with which the words are keys for a running shell.
         pub typed: Options,
+        /// Options whose value is a variable that the command gets: `NAME=value`, or `NAME` for one of the environment.
+        pub sets: Options,
         /// Whether `NAME=value` words may precede the command. Default: `false`.
         pub assigns: bool,
         /// Whether the command runs in a container, a virtual machine or another root. Default: `false`.

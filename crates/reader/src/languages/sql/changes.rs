@@ -18,9 +18,23 @@ pub fn repairs(text: &str) -> bool {
         statements.iter().all(|tokens| {
             let word = |at: usize| tokens.get(at).map_or("", Token::word);
             let into = tokens.iter().any(|token| token.word() == "into");
-            !into && sql::REPAIRING.get(word(0)).is_some_and(|second| second.allow(word(1)))
+            let locks = word(0) == "flush" && tokens.iter().any(|token| token.word() == "lock");
+            !into
+                && !locks
+                && !ends_all(tokens)
+                && sql::REPAIRING.get(word(0)).is_some_and(|second| second.allow(word(1)))
         })
     })
+}
+
+/// Whether a statement ends every session: `SELECT pg_terminate_backend(pid) FROM pg_stat_activity`.
+fn ends_all(tokens: &[Token]) -> bool {
+    let at = |word: &str| tokens.iter().position(|token| token.word() == word);
+    let own = ["", "pid", "pg_backend_pid", "and", "not", "true"];
+    let picks = |token: &Token| !own.contains(&token.word());
+    tokens.iter().any(|token| sql::ENDING_CALLS.has(token.word()))
+        && at("from").is_some()
+        && !at("where").is_some_and(|at| tokens.iter().skip(at + 1).any(picks))
 }
 
 fn changes(tokens: &[Token], functions: Functions) -> bool {
@@ -61,6 +75,8 @@ fn is_plain(tokens: &[Token], functions: Functions) -> bool {
         let calls = tokens.get(at + 1) == Some(&Token::Symbol('('));
         let is_name = || sql::BEFORE_LISTS.has(before);
         match token {
+            // `VACUUM (ANALYZE)`: options in brackets.
+            Token::Word(_) if calls && at == 0 => true,
             Token::Word(word) if calls => {
                 is_name()
                     || sql::BEFORE_BRACKETS.has(word)

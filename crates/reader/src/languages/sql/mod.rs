@@ -1,10 +1,12 @@
 //! SQL that deletes data (`DROP`, `TRUNCATE`, and `DELETE` or `UPDATE` of every row), and SQL that only reads.
 
+mod accounts;
 mod changes;
 mod functions;
 mod reads;
 mod tokens;
 
+pub use accounts::shows_passwords;
 pub use changes::{only_changes, repairs};
 pub use functions::Functions;
 pub use reads::reading;

@@ -233,11 +233,19 @@ impl<'a> Cut<'a> {
         let rest = self.rest.get(1..).unwrap_or_default();
         let after = rest.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
         let Some(body) = after.strip_prefix('$') else { return false };
-        self.is_clear = false;
         let tag = self.rest.get(..self.rest.len() - body.len()).unwrap_or_default();
         let may_search = !self.dialect.is_mysql && self.failed < MOST_FAILED;
-        let Some((inside, rest)) = Some(body).filter(|_| may_search).and_then(|body| body.split_once(tag))
-        else {
+        let found = Some(body).filter(|_| may_search).and_then(|body| body.split_once(tag));
+        // One word is a value: `state <> $$idle$$`.
+        if let Some((inside, rest)) = found
+            && inside.chars().all(is_part_of_word)
+        {
+            self.push(Token::Quoted(inside.to_owned()));
+            self.rest = rest;
+            return true;
+        }
+        self.is_clear = false;
+        let Some((inside, rest)) = found else {
             self.failed += 1;
             self.rest = body;
             return true;

@@ -8,7 +8,8 @@ use super::conditions::matches;
 use super::ways::Ways;
 use crate::shell::evaluator::{Evaluator, Flow, Ran, Sharing};
 use crate::shell::script::Construct;
-use crate::shell::state::Shell;
+use crate::shell::state::{Shell, Value};
+use crate::shell::text::{Origin, is_known, is_name};
 
 impl Evaluator {
     pub fn compound(&mut self, shell: &mut Shell, compound: &ast::CompoundCommand) -> Ran {
@@ -61,6 +62,7 @@ impl Evaluator {
                 self.inside(Construct::Subshell, |this| this.subshell(shell, &list));
                 let name = coprocess.name.as_ref().map_or("COPROC", |name| name.value.as_str());
                 self.start_coprocess(shell, name, list);
+                self.status = None;
                 (String::new(), Flow::On)
             }
         }
@@ -93,6 +95,8 @@ impl Evaluator {
     fn looped(&mut self, shell: &mut Shell, run: impl FnOnce(&mut Self, &mut Shell) -> Ran) -> Ran {
         let outer = std::mem::replace(&mut shell.in_loop, true);
         let ran = self.settled(shell, run);
+        // That of the last round, which may be another one.
+        self.status = None;
         shell.in_loop = outer;
         ran
     }
@@ -100,6 +104,9 @@ impl Evaluator {
     /// Carries out `((…))`: the substitutions in it run, and it changes variables.
     fn evaluate(&mut self, shell: &mut Shell, expression: &str) {
         let expanded = self.here_document(shell, expression);
+        if expanded != expression || !is_known(&expanded) {
+            self.run_own(shell, &expanded);
+        }
         self.evaluate_expanded(shell, &expanded);
     }
 
@@ -119,10 +126,25 @@ impl Evaluator {
     fn arithmetic_for(&mut self, shell: &mut Shell, clause: &ast::ArithmeticForClauseCommand) -> Ran {
         let ((mut printed, flow), is_open) = self.counted(shell, clause);
         if !is_open || flow != Flow::On {
+            self.not_taken(shell, |this, inner| drop(this.list(inner, &clause.body.list)));
             return (printed, flow);
         }
-        for expression in [&clause.initializer, &clause.condition, &clause.updater].into_iter().flatten() {
+        let parts = [&clause.initializer, &clause.condition, &clause.updater];
+        for expression in parts.into_iter().flatten() {
             self.evaluate(shell, &expression.value);
+        }
+        // Each round may begin with other values.
+        for expression in parts.into_iter().flatten() {
+            let words = expression.value.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+            for name in words.filter(|word| is_name(word)) {
+                // A text with subscripts runs again in each round.
+                if Self::variable_text(shell, name).is_some_and(|text| text.contains('[') || !is_known(&text))
+                {
+                    continue;
+                }
+                let number = self.unknowns.number(format!("${name}"));
+                shell.set(name, Value::Scalar(number), Origin::Computed);
+            }
         }
         let (text, flow) = self.many_rounds(shell, None, None, &clause.body.list);
         printed.push_str(&text);
@@ -143,12 +165,21 @@ impl Evaluator {
             if self.exhausted() {
                 break;
             }
-            let Some(mut state) = otherwise.take() else { break };
+            let Some(mut state) = otherwise.take() else {
+                self.not_taken(shell, |this, inner| {
+                    condition
+                        .flatten()
+                        .into_iter()
+                        .chain([body])
+                        .for_each(|list| drop(this.list(inner, list)));
+                });
+                continue;
+            };
             match condition {
                 None => {}
                 Some(None) => {
                     self.branch(&mut ways, state, "else", body);
-                    break;
+                    continue;
                 }
                 Some(Some(condition)) => {
                     let ran = self.inside(Construct::Branch("elif"), |this| this.list(&mut state, condition));
@@ -160,7 +191,9 @@ impl Evaluator {
                     printed.push_str(&ran.0);
                 }
             }
-            if held != Some(false) {
+            if held == Some(false) {
+                self.not_taken(&state, |this, inner| drop(this.list(inner, body)));
+            } else {
                 self.branch(&mut ways, state.clone(), "then", body);
             }
             if held != Some(true) {
@@ -189,7 +222,7 @@ impl Evaluator {
         let mut otherwise = Some(shell.clone());
         let mut falls: Option<Shell> = None;
         for case in &clause.cases {
-            if self.exhausted() || (otherwise.is_none() && falls.is_none()) {
+            if self.exhausted() {
                 break;
             }
             let mut start = falls.take();
@@ -199,7 +232,8 @@ impl Evaluator {
                     let expanded = self.text(&mut state, &pattern.value);
                     let is_fixed = !clause.value.value.contains('$');
                     let matched = matches(shell, &text, &pattern.value, &expanded);
-                    match matched.filter(|_| !is_computed).filter(|_| !is_fixed || pattern.value == "*") {
+                    let is_certain = !is_computed && !self.is_involved;
+                    match matched.filter(|_| is_certain).filter(|_| !is_fixed || pattern.value == "*") {
                         Some(false) => {}
                         Some(true) if found == Some(false) => {
                             found = Some(true);
@@ -217,7 +251,11 @@ impl Evaluator {
                 }
                 otherwise = (found != Some(true)).then_some(state);
             }
-            let Some(state) = start else { continue };
+            let Some(state) = start else {
+                let body = case.cmd.iter();
+                self.not_taken(shell, |this, inner| body.for_each(|body| drop(this.list(inner, body))));
+                continue;
+            };
             let files = Rc::clone(&self.files);
             let mut end = state.clone();
             let ran = match &case.cmd {

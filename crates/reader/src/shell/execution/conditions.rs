@@ -5,8 +5,8 @@ use brush_parser::ast::{BinaryPredicate, ExtendedTestExpr, UnaryPredicate};
 
 use crate::shell::evaluator::Evaluator;
 use crate::shell::expansion::pattern::glob;
-use crate::shell::state::Shell;
-use crate::shell::text::is_known;
+use crate::shell::state::{Shell, Value};
+use crate::shell::text::{Origin, is_known};
 
 /// Characters with which a word is a pattern, or a text in it is quoted.
 const NOT_PLAIN: [char; 8] = ['*', '?', '[', '\\', '\'', '"', '(', '$'];
@@ -45,14 +45,31 @@ impl Evaluator {
                 }
             }
             ExtendedTestExpr::BinaryTest(predicate, left, right) => {
+                let is_arithmetic = matches!(
+                    predicate,
+                    BinaryPredicate::ArithmeticEqualTo
+                        | BinaryPredicate::ArithmeticNotEqualTo
+                        | BinaryPredicate::ArithmeticLessThan
+                        | BinaryPredicate::ArithmeticLessThanOrEqualTo
+                        | BinaryPredicate::ArithmeticGreaterThan
+                        | BinaryPredicate::ArithmeticGreaterThanOrEqualTo
+                );
                 let depends = left.value.contains('$') || right.value.contains('$');
                 let ([left, right], is_computed) = self.computed(|this| {
                     [left, right].map(|word| {
                         let operand = this.text(shell, &word.value);
-                        this.run_subscripts(shell, &operand);
+                        if is_arithmetic {
+                            this.run_subscripts(shell, &operand);
+                        }
                         (operand, word.value.contains(NOT_PLAIN))
                     })
                 });
+                if matches!(predicate, BinaryPredicate::StringMatchesRegex) {
+                    let mark = self.unknowns.many("${BASH_REMATCH[@]}");
+                    let mark = self.unknowns.made_from(mark, &left.0);
+                    let items = vec![("0".to_owned(), mark)];
+                    shell.set("BASH_REMATCH", Value::Array(items), Origin::Computed);
+                }
                 let equals = match predicate {
                     BinaryPredicate::StringExactlyMatchesPattern
                     | BinaryPredicate::StringExactlyMatchesString => true,
@@ -62,8 +79,7 @@ impl Evaluator {
                 };
                 let is_certain = !is_computed
                     && depends
-                    && is_known(&left.0)
-                    && is_known(&right.0)
+                    && [&left.0, &right.0].iter().all(|text| is_known(text) && text.is_ascii())
                     && !right.1
                     && !shell.matches_loosely;
                 is_certain.then_some((left.0 == right.0) == equals)
@@ -74,9 +90,12 @@ impl Evaluator {
 
 /// Whether the words of `test` or `[` hold; `None` where that depends on more than the words.
 pub(crate) fn holds(words: &[&str]) -> Option<bool> {
-    if !words.iter().all(|word| is_known(word)) {
+    // The locale says what other characters equal.
+    if !words.iter().all(|word| is_known(word) && word.is_ascii()) {
         return None;
     }
+    // Blanks may stand before a number, behind it only some.
+    let number = |word: &str| word.trim_start().trim_end_matches([' ', '\t']).parse::<i64>().ok();
     match words {
         [] => Some(false),
         ["!", rest @ ..] if !rest.is_empty() => holds(rest).map(|holds| !holds),
@@ -85,7 +104,7 @@ pub(crate) fn holds(words: &[&str]) -> Option<bool> {
         [left, "=" | "==", right] => Some(left == right),
         [left, "!=", right] => Some(left != right),
         [left, operator, right] => {
-            let (left, right) = (left.trim().parse::<i64>().ok()?, right.trim().parse::<i64>().ok()?);
+            let (left, right) = (number(left)?, number(right)?);
             Some(match *operator {
                 "-eq" => left == right,
                 "-ne" => left != right,
@@ -111,5 +130,7 @@ pub(crate) fn matches(shell: &Shell, text: &str, raw: &str, pattern: &str) -> Op
     {
         return None;
     }
-    Some(if pattern.contains(['(', '[']) { return None } else { glob(pattern, text) })
+    // What a character is, the locale says.
+    let is_plain = !pattern.contains(['(', '[']) && pattern.is_ascii() && text.is_ascii();
+    is_plain.then(|| glob(pattern, text))
 }

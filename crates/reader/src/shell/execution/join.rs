@@ -158,7 +158,13 @@ impl Evaluator {
     pub fn variable_of(&mut self, name: &str, choices: Vec<Option<Variable>>, shell: &Shell) -> Variable {
         let exported = choices.iter().flatten().any(|choice| choice.exported);
         if choices.len() > MOST_CHOICES {
-            self.complain(Complaint::ManyValues);
+            // The number of a round or an output is no command.
+            let texts = |this: &mut Self, choice: &Option<Variable>| {
+                this.texts_of(name, choice.as_ref().map(|variable| &variable.value))
+            };
+            if choices.iter().any(|choice| texts(self, choice).iter().any(|text| self.begins_program(text))) {
+                self.complain(Complaint::ManyValues);
+            }
             return Variable { exported, ..self.forgotten(name, &choices, shell) };
         }
         let mut texts: Vec<String> = Vec::new();
@@ -171,18 +177,30 @@ impl Evaluator {
         Variable { exported, choices: Some(Rc::new(choices)), ..Variable::of(value, origin) }
     }
 
+    /// Whether a text is the name of a program and words behind it.
+    fn begins_program(&self, text: &str) -> bool {
+        let mut words = text.split_whitespace();
+        words.next().is_some_and(|name| self.catalogue.find(name).is_some()) && words.next().is_some()
+    }
+
     /// A variable that may have any value. The texts that are lost and may act are added as unread text.
     pub fn forgotten(&mut self, name: &str, choices: &[Option<Variable>], shell: &Shell) -> Variable {
         let mut lost: Vec<String> = Vec::new();
         for choice in choices {
             add_new(&mut lost, self.texts_of(name, choice.as_ref().map(|variable| &variable.value)));
         }
+        let is_foreign = lost.iter().any(|text| self.unknowns.are_foreign(text));
+        for text in &mut lost {
+            *text = self.unknowns.sources(text);
+        }
         lost.retain(|text| self.mentions_action(text));
         if !lost.is_empty() {
             self.complain(Complaint::ManyValues);
             self.leave_out(shell, &lost.join("\n"));
         }
-        let value = Value::Scalar(self.unknowns.many(format!("${name}")));
+        let source = format!("${name}");
+        let mark = if is_foreign { self.unknowns.foreign(source) } else { self.unknowns.many(source) };
+        let value = Value::Scalar(mark);
         let exported = choices.iter().flatten().any(|choice| choice.exported);
         Variable { exported, ..Variable::of(value, Origin::Assigned) }
     }

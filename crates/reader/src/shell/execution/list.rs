@@ -6,41 +6,57 @@ use brush_parser::ast;
 
 use super::output::redirect::Redirected;
 use super::ways::Ways;
+use crate::languages::names::shell as names;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::script::{Command, Construct, Node, Redirection};
 use crate::shell::state::Shell;
 
 impl Evaluator {
     pub fn list(&mut self, shell: &mut Shell, list: &ast::CompoundList) -> Ran {
-        self.sequence(&list.0, |this, ast::CompoundListItem(and_or, separator)| match separator {
-            ast::SeparatorOperator::Sequence => this.and_or(shell, and_or),
-            ast::SeparatorOperator::Async => {
-                let mut inner = shell.forked();
-                let (printed, _) = this.apart(|this| {
-                    let ran = this.and_or(&mut inner, and_or);
-                    this.run_exit_traps(&inner, Some(shell));
-                    ran
-                });
-                this.status = None;
-                (printed, Flow::On)
-            }
-        })
+        self.items(shell, &list.0)
     }
 
-    /// Runs the parts of a script one after the other, until one of them leaves it.
-    pub fn sequence<'p, T>(&mut self, parts: &'p [T], mut run: impl FnMut(&mut Self, &'p T) -> Ran) -> Ran {
+    fn items(&mut self, shell: &mut Shell, items: &[ast::CompoundListItem]) -> Ran {
+        let (ran, rest) =
+            self.sequence(items, |this, ast::CompoundListItem(and_or, separator)| match separator {
+                ast::SeparatorOperator::Sequence => this.and_or(shell, and_or),
+                ast::SeparatorOperator::Async => {
+                    let mut inner = shell.forked();
+                    let (printed, _) = this.apart(|this| {
+                        let ran = this.and_or(&mut inner, and_or);
+                        this.run_exit_traps(&inner, Some(shell));
+                        ran
+                    });
+                    this.status = None;
+                    (printed, Flow::On)
+                }
+            });
+        if !rest.is_empty() {
+            self.not_taken(shell, |this, inner| drop(this.items(inner, rest)));
+        }
+        ran
+    }
+
+    /// Runs the parts of a script one after the other, until one of them leaves it. Returns those behind it, too.
+    pub fn sequence<'p, T>(
+        &mut self,
+        parts: &'p [T],
+        mut run: impl FnMut(&mut Self, &'p T) -> Ran,
+    ) -> (Ran, &'p [T]) {
         let mut printed = String::new();
-        for part in parts {
+        let mut rest = parts;
+        while let Some((part, behind)) = rest.split_first() {
             if self.exhausted() {
                 break;
             }
+            rest = behind;
             let (text, flow) = run(self, part);
             printed.push_str(&text);
             if flow != Flow::On {
-                return (printed, flow);
+                return ((printed, flow), rest);
             }
         }
-        (printed, Flow::On)
+        ((printed, Flow::On), &[])
     }
 
     /// Runs `a && b || c`. Each part begins with the states in which those before it have succeeded, or failed.
@@ -60,7 +76,11 @@ impl Evaluator {
                 ast::AndOr::And(pipeline) => (&mut succeeded, pipeline, None),
                 ast::AndOr::Or(pipeline) => (&mut failed, pipeline, Some("or else")),
             };
-            let Some(mut state) = start.take() else { continue };
+            let Some(mut state) = start.take() else {
+                let state = succeeded.as_ref().or(failed.as_ref()).unwrap_or(shell).clone();
+                self.not_taken(&state, |this, inner| drop(this.pipeline(inner, pipeline)));
+                continue;
+            };
             let files = Rc::clone(&self.files);
             let ran = match after {
                 None => self.pipeline(&mut state, pipeline),
@@ -161,6 +181,10 @@ impl Evaluator {
                 self.redirected(shell, compound, redirects.as_ref())
             }
             ast::Command::Function(function) => {
+                // It replaces the builtin, whose assignments are followed.
+                if names::DECLARING.has(&function.fname.value) {
+                    self.unread(shell, &function.to_string());
+                }
                 shell.define(&function.fname.value, Rc::new(function.body.clone()));
                 (String::new(), Flow::On)
             }
@@ -170,15 +194,18 @@ impl Evaluator {
                     shell,
                     || test.to_string(),
                     |this, shell| {
-                        this.redirections(shell, redirects.iter().flat_map(|list| &list.0));
+                        let redirected = this.redirections(shell, redirects.iter().flat_map(|list| &list.0));
                         let holds = this.extended_test(shell, &test.expr);
                         this.status = holds.filter(|_| !is_redirected);
-                        (String::new(), Flow::On)
+                        (this.behind(&redirected, String::new()), Flow::On)
                     },
                 )
             }
         };
         self.depth -= 1;
+        if self.is_involved {
+            self.status = None;
+        }
         ran
     }
 
@@ -205,13 +232,15 @@ impl Evaluator {
         }
         let outer = redirected.stdin.is_some().then(|| std::mem::take(&mut self.stdin));
         let (printed, flow) = self.compound(shell, compound);
+        let status = self.status;
         shell.stdin = before;
         self.stdin = outer.unwrap_or(self.stdin);
         self.consume(shell, &redirected, false);
         self.store_output(shell, &redirected, &printed);
         self.feed_files(&redirected, &printed);
         self.run_sinks(waiting);
-        let printed = if redirected.silent { String::new() } else { printed };
+        self.status = status;
+        let printed = self.behind(&redirected, printed);
         let flow = self.unless_it_fails(shell, without, flow);
         (printed, flow)
     }

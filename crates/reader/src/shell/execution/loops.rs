@@ -88,6 +88,9 @@ impl Evaluator {
             let mark = self.unknowns.mark(unknown);
             return self.many_rounds(shell, Some((name, &mark)), None, &clause.body.list);
         }
+        if fields.is_empty() {
+            self.not_taken(shell, |this, inner| drop(this.list(inner, &clause.body.list)));
+        }
         if fields.len() > MOST_ROUNDS {
             self.beyond_rounds(shell, &fields);
             let unknown = self.unknowns.plain(format!("${name}"));
@@ -99,17 +102,21 @@ impl Evaluator {
             this.rounds(shell, fields, |this, shell, field| {
                 if !this.is_many(&field) {
                     // A body may have made it readonly.
-                    this.settled(shell, |_, shell| {
+                    this.settled(shell, |this, shell| {
+                        this.set_special(shell, name, &field.text);
                         shell.set(name, Value::Scalar(field.text), field.origin.max(Origin::Listed));
                     });
                     return this.list(shell, &clause.body.list);
                 }
+                this.set_special(shell, name, &field.text);
                 // A glob matches an unknown number of files.
                 let text = match this.glob_mark(shell, &field.text) {
                     Some(mark) => mark,
-                    None if is_known(&field.text) => this.unknowns.plain(field.text),
-                    None => this.as_variable(name, field.text),
+                    None if is_known(&field.text) => this.unknowns.plain(field.text.clone()),
+                    None => this.as_variable(name, field.text.clone()),
                 };
+                // Between quotes, it is the text itself.
+                let text = this.unknowns.made_from(text, &field.text);
                 this.many_rounds(shell, Some((name, &text)), None, &clause.body.list)
             })
         })
@@ -140,7 +147,9 @@ impl Evaluator {
     fn is_many(&self, field: &Field) -> bool {
         stretches(&field.text).any(|stretch| match stretch {
             Stretch::Mark(index) => self.unknowns.get(index).is_some_and(|u| u.many),
-            Stretch::Known(text) => text.contains(['*', '?']) && field.origin == Origin::Literal,
+            Stretch::Known(text) => {
+                text.contains(['*', '?', '[']) || text.contains('(') && text.contains('|')
+            }
         })
     }
 
@@ -208,9 +217,8 @@ impl Evaluator {
             let rounds = if rounds == 1 { "1 round".to_owned() } else { format!("{rounds} rounds") };
             self.push(Node::Group(Construct::Loop(rounds), nodes));
         }
-        // The exit code is that of the last round, and not that of the condition.
-        self.status = None;
         if flow != Flow::On || left > 0 {
+            self.not_taken(shell, |this, inner| drop(this.list(inner, body)));
             return (printed, leave_loop(flow));
         }
         let (text, flow) = self.many_rounds(shell, None, Some(condition.0), body);

@@ -132,6 +132,12 @@ impl Evaluator {
         if text.trim().is_empty() || self.exhausted() {
             return (String::new(), Flow::On);
         }
+        // One plain command has no conditions.
+        if !self.programs.is_empty() || text.contains([';', '&', '|', '(', '\n']) {
+            self.is_involved |= names::INVOLVED.are_in(text);
+            self.signals |= text.contains("kill");
+        }
+        self.asks_for_last_word |= text.contains('$') && (text.contains("$_") || text.contains("${_"));
         if self.on_disk.disk.is_some() && !is_known(text) {
             let loaded = self.loaded(shell, text);
             if loaded != text {
@@ -164,10 +170,16 @@ impl Evaluator {
         }
         self.depth += 1;
         let ran = match self.parsed(text) {
-            Ok(program) => self.sequence(&program.complete_commands, |this, list| {
-                shell.aliases.active = shell.aliases.defined.clone();
-                this.line(shell, list)
-            }),
+            Ok(program) => {
+                let (ran, rest) = self.sequence(&program.complete_commands, |this, list| {
+                    shell.aliases.active = shell.aliases.defined.clone();
+                    this.line(shell, list)
+                });
+                for list in rest {
+                    self.not_taken(shell, |this, inner| drop(this.line(inner, list)));
+                }
+                ran
+            }
             Err(problem) => {
                 let shown = self.unknowns.show(text);
                 self.complain(Complaint::Syntax { text: short(&shown), problem });
@@ -224,7 +236,7 @@ impl Evaluator {
 }
 
 /// The whole words of at most 40 characters of a text for a complaint; the whole text may contain secrets.
-fn short(text: &str) -> String {
+pub(crate) fn short(text: &str) -> String {
     const LONGEST: usize = 40;
     let text = text.trim();
     let line = text.lines().next().unwrap_or_default();

@@ -9,6 +9,9 @@ use crate::shell::state::Shell;
 /// Signals whose commands run once, at the end of the shell.
 const AT_EXIT: [&str; 2] = ["EXIT", "0"];
 
+/// Signals that a script gets once from outside.
+const ENDING: [&str; 4] = ["HUP", "INT", "QUIT", "TERM"];
+
 /// Maximum number of traps that are followed inside of each other.
 const DEEPEST: usize = 4;
 
@@ -68,11 +71,15 @@ impl Evaluator {
             return None;
         }
         let mut inner = shell.forked();
-        inner.repeats |= signal.split(' ').any(|signal| matches!(signal, "DEBUG" | "ERR" | "RETURN"));
+        let ends = |signal: &str| AT_EXIT.contains(&signal) || !self.signals && ENDING.contains(&signal);
+        inner.repeats |= !signal.split(' ').all(ends);
         // It is not set off by its own commands.
         Shared::make_mut(&mut inner.traps).retain(|_, others| !others.iter().any(|other| other == commands));
         self.traps_around += 1;
+        // The exit code of the command before it stays, unless the trap leaves the shell.
+        let status = self.status.filter(|_| !signal.split(' ').any(|signal| AT_EXIT.contains(&signal)));
         let (_, nodes) = self.collected(|this| this.apart(|this| this.run_script(&mut inner, commands)));
+        self.status = status;
         self.traps_around -= 1;
         if !nodes.is_empty() && !self.trapped.contains(&nodes) {
             self.trapped.push(nodes.clone());

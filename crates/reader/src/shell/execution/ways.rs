@@ -7,6 +7,7 @@ use brush_parser::ast;
 
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::leaving::Leaving;
+use crate::shell::script::{Construct, NOT_TAKEN};
 use crate::shell::state::Shell;
 
 /// What the ways through a part have left behind.
@@ -73,6 +74,24 @@ impl Evaluator {
         let result = run(self);
         (self.leaving, self.trapped) = outer;
         result
+    }
+
+    /// Reads a part that does not run, as what was read before it says. Only its actions do not count: where the reader takes
+    /// bash for another shell than it is, all rules hold for the part, too.
+    pub fn not_taken(&mut self, shell: &Shell, run: impl FnOnce(&mut Self, &mut Shell)) {
+        if self.is_idle || self.exhausted() {
+            return;
+        }
+        let (files, status) = (Rc::clone(&self.files), self.status);
+        let (waiting, recursed) = (self.sinks.len(), self.recursed);
+        self.is_idle = true;
+        let mut inner = shell.forked();
+        self.apart(|this| {
+            this.inside(Construct::Branch(NOT_TAKEN), |this| run(this, &mut inner));
+        });
+        self.is_idle = false;
+        self.sinks.truncate(waiting);
+        (self.files, self.status, self.recursed) = (files, status, recursed);
     }
 
     /// Runs a part that `return` ends, and joins the states with which it does.

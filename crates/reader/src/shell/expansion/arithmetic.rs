@@ -69,6 +69,26 @@ fn number(text: &str) -> Option<i64> {
     (digits == "0" || digits.starts_with(|c: char| ('1'..='9').contains(&c))).then(|| text.parse().ok())?
 }
 
+/// Whether an expression has an assignment elsewhere than at the beginning of one of its parts.
+fn assigns_inside(text: &str) -> bool {
+    text.contains('=')
+        && text.split(',').any(|part| {
+            let is_target = |c: char| c.is_ascii_alphanumeric() || "_[] \t\n".contains(c);
+            let rest = part.trim_start_matches(is_target);
+            let operator =
+                rest.find('=').filter(|at| *at < 3).map_or("", |at| rest.get(..=at).unwrap_or_default());
+            let is_assignment = rest.get(operator.len()..).is_some_and(|rest| !rest.starts_with('='))
+                && !matches!(operator, "!=" | "<=" | ">=");
+            let rest = if is_assignment { rest.get(operator.len()..).unwrap_or_default() } else { rest };
+            let compared = ["==", "!=", "<=", ">="]
+                .into_iter()
+                .fold(rest.replace("<<=", "=").replace(">>=", "="), |text, operator| {
+                    text.replace(operator, " ")
+                });
+            compared.contains('=')
+        })
+}
+
 struct Calculation<'a> {
     shell: &'a mut Shell,
     unknowns: &'a mut Unknowns,
@@ -103,7 +123,11 @@ impl Calculation<'_> {
             }
         }
         let nested = names.bytes().filter(|byte| b"([?".contains(byte)).count();
-        let is_short = names.len() <= LONGEST && nested <= MOST_NESTED && self.depth < MOST_REFERENCES;
+        // Bash takes an assignment only at the beginning, the parser as an operand, too.
+        let is_short = !assigns_inside(&names)
+            && names.len() <= LONGEST
+            && nested <= MOST_NESTED
+            && self.depth < MOST_REFERENCES;
         let Some(expression) = is_short.then(|| parse(&names).ok()).flatten() else {
             for name in names.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|n| is_name(n))
             {
@@ -229,9 +253,11 @@ impl Calculation<'_> {
         if name.starts_with(UNKNOWN) {
             return None;
         }
+        if names::NUMBERS.has(name) || names::OWN.has(name) {
+            return None;
+        }
         self.is_computed |= self.shell.get(name).is_some_and(|variable| variable.origin == Origin::Computed);
         let text = match self.shell.get(name).map(|variable| &variable.value) {
-            None if names::NUMBERS.has(name) => return None,
             None => return self.fail(),
             Some(Value::Unset) => return Some(0),
             Some(Value::Scalar(text)) => text.clone(),

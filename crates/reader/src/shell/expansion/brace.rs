@@ -1,6 +1,7 @@
 //! Brace expansion: `{a,b}` and `{1..3}`, bounded.
 
-use crate::shell::grammar::word::{ansi_c, skip_expansion};
+use crate::shell::grammar::ansi_c::ansi_c;
+use crate::shell::grammar::word::skip_expansion;
 
 /// Maximum number of words from one word.
 const MOST_WORDS: usize = 1024;

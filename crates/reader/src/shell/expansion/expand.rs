@@ -1,7 +1,7 @@
 //! Expands whole words: braces, parameters, substitutions, splitting.
 
 use super::splitter::{Expansion, Splitter};
-use super::{brace, parameter};
+use super::{brace, parameter, pattern};
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::grammar::lift::lift_document;
@@ -118,6 +118,18 @@ impl Evaluator {
         }
     }
 
+    /// Expands a pattern; what is quoted in it stands for itself.
+    pub(super) fn pattern(&mut self, shell: &mut Shell, raw: &str) -> String {
+        self.joined_as(
+            shell,
+            raw,
+            Rules::Word,
+            |text, is_quoted| {
+                if is_quoted { pattern::escaped(&text) } else { text }
+            },
+        )
+    }
+
     /// Expands the body of a here-document whose delimiter is not quoted.
     pub fn here_document(&mut self, shell: &mut Shell, raw: &str) -> String {
         if !raw.contains(['$', '`', '\\']) {
@@ -133,24 +145,52 @@ impl Evaluator {
         }
     }
 
+    /// Expands a text that is used as a prompt. There, `\044` is a dollar sign, and text that is not known may run anything.
+    pub fn prompt(&mut self, shell: &mut Shell, text: &str) -> String {
+        if !is_known(text) {
+            self.unread(shell, text);
+        }
+        let mut parts = text.split('\\');
+        let mut decoded = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            match part.split_at_checked(3).map(|(octal, rest)| (u8::from_str_radix(octal, 8), rest)) {
+                Some((Ok(byte), rest)) => decoded.extend([char::from(byte).to_string().as_str(), rest]),
+                _ => decoded.extend(["\\", part]),
+            }
+        }
+        self.here_document(shell, &decoded)
+    }
+
     fn joined(&mut self, shell: &mut Shell, raw: &str, rules: Rules) -> String {
+        self.joined_as(shell, raw, rules, |text, _| text)
+    }
+
+    /// Expands a word that is not split. `form` gets each part, and whether it is quoted.
+    fn joined_as(
+        &mut self,
+        shell: &mut Shell,
+        raw: &str,
+        rules: Rules,
+        form: impl Fn(String, bool) -> String,
+    ) -> String {
         let mut joined = String::new();
         for piece in pieces(raw, rules) {
-            match piece {
-                Piece::Text { text, .. } => joined.push_str(&text),
-                Piece::Tilde => joined.push_str(&self.unknowns.plain("~")),
-                Piece::Parameter { body, .. } => {
+            let (part, is_quoted) = match piece {
+                Piece::Text { text, quoted } => (text, quoted),
+                Piece::Tilde => (self.unknowns.plain("~"), false),
+                Piece::Parameter { body, quoted } => {
                     let expansion = self.parameter(shell, body);
                     self.is_computed |= expansion.origin == Origin::Computed;
                     let separators = Self::variable_text(shell, "IFS").filter(|_| expansion.texts.len() > 1);
-                    joined.push_str(&expansion.joined(separators.as_deref(), &self.unknowns));
+                    (expansion.joined(separators.as_deref(), &self.unknowns), quoted)
                 }
-                Piece::Command { body, .. } => {
-                    joined.push_str(&self.substitution(shell, &body));
+                Piece::Command { body, quoted } => {
                     self.is_computed |= origin_of(&body) == Origin::Computed;
+                    (self.substitution(shell, &body), quoted)
                 }
-                Piece::Arithmetic { body, .. } => joined.push_str(&self.arithmetic(shell, body)),
-            }
+                Piece::Arithmetic { body, quoted } => (self.arithmetic(shell, body), quoted),
+            };
+            joined.push_str(&form(part, is_quoted));
             if self.exhausted() {
                 break;
             }
@@ -185,7 +225,7 @@ impl Evaluator {
         } else {
             body.to_owned()
         };
-        self.run_values(shell, &expression);
+        self.run_subscripts(shell, &expression);
         let before = shell.clone();
         let outcome = self.calculate(shell, &expression);
         self.is_computed |= outcome.is_computed;
@@ -197,25 +237,11 @@ impl Evaluator {
         outcome.value.map_or_else(|| self.unknowns.number(source), |value| value.to_string())
     }
 
-    /// Runs the substitutions in the subscripts of an arithmetic expression that is the value of a word.
-    pub fn run_subscripts(&mut self, shell: &mut Shell, expression: &str) {
-        if evaluates(expression) {
-            self.here_document(shell, expression);
-        }
-        self.run_values(shell, expression);
-    }
-
-    /// Runs the substitutions in subscripts in the values of the variables of an arithmetic expression:
-    /// `x='a[$(…)]'; $((x))`.
-    pub fn run_values(&mut self, shell: &mut Shell, expression: &str) {
-        const MOST_NAMES: usize = 256;
-        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let names =
-            expression.split(|c| !is_part(c)).filter(|name| name.starts_with(|c: char| !c.is_ascii_digit()));
-        for name in names.take(MOST_NAMES) {
-            if let Some(text) = Self::variable_text(shell, name).filter(|text| evaluates(text)) {
-                self.here_document(shell, &text);
-            }
+    /// Runs the substitutions in an expansion that was not followed, or not everywhere: those in the quotes of a pattern, too.
+    pub fn run_rest(&mut self, shell: &Shell, text: &str, before: usize) {
+        if text.contains(['`', '(']) && self.substitutions - before < substitutions_in(text) {
+            let mut inner = shell.clone();
+            self.inside(Construct::Branch("if it is expanded"), |this| this.here_document(&mut inner, text));
         }
     }
 
@@ -239,6 +265,7 @@ impl Evaluator {
 
     /// Runs `$( … )` and returns its output.
     fn substitution(&mut self, shell: &Shell, body: &str) -> String {
+        self.substitutions += 1;
         for (sign, writes) in [(READS, false), (WRITES, true)] {
             if let Some(body) = body.strip_prefix(sign) {
                 return self.process_substitution(shell, body, writes);
@@ -316,7 +343,12 @@ fn origin_of(body: &str) -> Origin {
     if printed.is_some_and(|word| is_plain(word)) { Origin::Assigned } else { Origin::Computed }
 }
 
-/// Whether arithmetic evaluates a substitution in a subscript of this text.
-fn evaluates(text: &str) -> bool {
-    text.contains('[') && text.contains(['`', '$'])
+/// Number of substitutions in a text as in double quotes, and in the expansions in it.
+fn substitutions_in(text: &str) -> usize {
+    let count = |piece: &Piece<'_>| match piece {
+        Piece::Command { .. } => 1,
+        Piece::Parameter { body, .. } | Piece::Arithmetic { body, .. } => substitutions_in(body),
+        Piece::Text { .. } | Piece::Tilde => 0,
+    };
+    pieces(text, Rules::HereDocument).iter().map(count).sum()
 }

@@ -3,6 +3,8 @@
 pub(crate) mod arithmetic;
 pub(crate) mod brace;
 mod expand;
+mod operators;
 mod parameter;
 pub(crate) mod pattern;
 mod splitter;
+mod subscripts;

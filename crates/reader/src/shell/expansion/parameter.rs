@@ -1,23 +1,13 @@
 //! Expands `$NAME` and `${NAME…}`.
 
-use super::arithmetic::{Outcome, evaluate};
-use super::pattern;
+use super::arithmetic::evaluate;
+use super::operators::{Reference, Referenced, apply, is_operator, one_of};
 use super::splitter::Expansion;
 use crate::languages::names::shell as names;
 use crate::shell::evaluator::Evaluator;
-use crate::shell::grammar::word::ansi_c;
+use crate::shell::on_disk::GLOB;
 use crate::shell::state::{Attribute, Shell, Value};
-use crate::shell::text::{Field, Origin, Stretch, Unknown, Unknowns, is_known, is_name, stretches};
-
-/// Maximum length in bytes of values and patterns for `#`, `%` and `/`, which take quadratic time.
-const LONGEST_TRIMMED: usize = 4096;
-
-/// What is between the braces: a variable, an element of it, and the operator with its operands.
-struct Reference<'a> {
-    name: &'a str,
-    index: Option<&'a str>,
-    operator: &'a str,
-}
+use crate::shell::text::{Field, Origin, Unknowns, is_known};
 
 fn reference(body: &str) -> Option<Reference<'_>> {
     let first = body.chars().next()?;
@@ -39,25 +29,19 @@ fn reference(body: &str) -> Option<Reference<'_>> {
     Some(Reference { name, index: None, operator: rest })
 }
 
-/// Whether bash knows an operator behind a name.
-fn is_operator(operator: &str) -> bool {
-    match operator.strip_prefix('@') {
-        Some(change) => matches!(change, "U" | "u" | "L" | "Q" | "E" | "P" | "A" | "K" | "k" | "a"),
-        None => {
-            operator.is_empty() || operator.starts_with([':', '-', '=', '?', '+', '#', '%', '/', '^', ','])
-        }
-    }
-}
-
-/// The value of a reference before an operator is applied.
-enum Referenced {
-    /// The script does not set it; the environment may.
-    Missing,
-    Unset,
-    Texts(Expansion),
-}
-
+/// Expands what is between the braces. What is not followed with certainty runs, too.
 pub(crate) fn expand(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -> Expansion {
+    let before = evaluator.substitutions;
+    let expansion = followed(evaluator, shell, body);
+    // Whether the word of these is expanded is known.
+    let is_word = |operator: &str| operator.trim_start_matches(':').starts_with(['-', '=', '?', '+']);
+    if !reference(body).is_some_and(|reference| is_word(reference.operator)) {
+        evaluator.run_rest(shell, body, before);
+    }
+    expansion
+}
+
+fn followed(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -> Expansion {
     let unknown = |evaluator: &mut Evaluator| {
         let source = if reference(body).is_some_and(|r| r.operator.is_empty() && r.index.is_none()) {
             format!("${body}")
@@ -77,13 +61,16 @@ pub(crate) fn expand(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -
         && let Some(length) = reference(of).filter(|r| r.operator.is_empty())
     {
         return match find(shell, length.name, length.index) {
-            Referenced::Texts(found) if found.list => {
-                if found.texts.iter().any(|text| evaluator.unknowns.may_be_several(text)) {
+            Referenced::Texts(found) if found.list || length.name == "*" || length.index == Some("*") => {
+                // A pattern matches any number of files.
+                let is_open = |text: &String| evaluator.unknowns.may_be_several(text) || text.contains(GLOB);
+                if found.texts.iter().any(is_open) {
                     return unknown(evaluator);
                 }
                 Expansion::text(found.texts.len().to_string(), Origin::Computed)
             }
-            Referenced::Texts(found) if found.texts.iter().all(|text| is_known(text)) => {
+            // What a character is, the locale says.
+            Referenced::Texts(found) if found.texts.iter().all(|text| is_known(text) && text.is_ascii()) => {
                 let len: usize = found.texts.iter().map(|text| text.chars().count()).sum();
                 Expansion::text(len.to_string(), found.origin.max(Origin::Assigned))
             }
@@ -103,11 +90,29 @@ pub(crate) fn expand(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -
         evaluator.may_fail(shell);
         return unknown(evaluator);
     };
-    let index = reference
-        .index
-        .map(|index| if index.contains('$') { evaluator.text(shell, index) } else { index.to_owned() });
+    if reference.name == "DIRSTACK" && !shell.stack.is_empty() {
+        let folders = shell.stack.iter().chain([&shell.cwd]).flatten().cloned().collect();
+        return one_of(evaluator, body, folders);
+    }
+    let index = reference.index.map(|index| {
+        if index.contains(['$', '`']) { evaluator.text(shell, index) } else { index.to_owned() }
+    });
+    if let Some(index) = index.as_deref() {
+        evaluator.run_subscripts(shell, &format!("[{index}]"));
+    }
     let found = find_certain(&evaluator.unknowns, shell, &reference, index.as_deref());
-    apply(evaluator, shell, &reference, found).unwrap_or_else(|| unknown(evaluator))
+    let given = match &found {
+        _ if reference.name == "BASH_ALIASES" => {
+            shell.aliases.defined.values().map(String::as_str).collect::<Vec<_>>().join("\n")
+        }
+        Referenced::Texts(found) if !reference.operator.is_empty() => found.texts.join("\n"),
+        _ => String::new(),
+    };
+    apply(evaluator, shell, &reference, found).unwrap_or_else(|| {
+        let Expansion { texts, list, origin } = unknown(evaluator);
+        let texts = texts.into_iter().map(|mark| evaluator.unknowns.made_from(mark, &given)).collect();
+        Expansion { texts, list, origin }
+    })
 }
 
 /// What a reference finds, unless a word before it may be several words, or none: then any parameter may have any number, and
@@ -142,9 +147,14 @@ fn find_certain(
     if !items.iter().take(place).any(|(_, text)| is_uncertain(text)) {
         return find(shell, reference.name, index);
     }
-    // An element of the lines of a file is text of this file.
+    // An element of the lines of a file or of a program is its text.
     let is_file = |text: &str| {
-        unknowns.only_mark(text).is_some_and(|lines| lines.on_disk.is_some() || lines.contents.is_some())
+        unknowns.only_mark(text).is_some_and(|lines| {
+            lines.on_disk.is_some()
+                || lines.contents.is_some()
+                || lines.made_from.is_some()
+                || lines.is_foreign
+        })
     };
     match items {
         [(_, lines)] if is_file(lines) => Referenced::Texts(Expansion::text(lines.clone(), Origin::Computed)),
@@ -154,6 +164,9 @@ fn find_certain(
 
 fn indirect(evaluator: &mut Evaluator, shell: &mut Shell, of: &str) -> Option<Expansion> {
     let target = reference(of)?;
+    if let Some(index) = target.index {
+        evaluator.run_subscripts(shell, &format!("[{index}]"));
+    }
     if let Some("@" | "*") = target.index {
         let Value::Array(items) = &shell.get(target.name)?.value else { return None };
         if items.iter().any(|(_, text)| evaluator.unknowns.may_be_several(text)) {
@@ -208,6 +221,7 @@ fn find(shell: &Shell, name: &str, index: Option<&str>) -> Referenced {
         // Each shell sets it at its start, and ignores the environment.
         "IFS" if shell.get(name).is_none() => return one(" \t\n".to_owned()),
         "?" | "-" | "$" | "!" => return Referenced::Missing,
+        name if names::OWN.has(name) || names::NUMBERS.has(name) => return Referenced::Missing,
         _ => {}
     }
     if let Ok(position) = name.parse::<usize>() {
@@ -256,243 +270,4 @@ fn find(shell: &Shell, name: &str, index: Option<&str>) -> Referenced {
             }
         }
     }
-}
-
-/// Whether what a reference finds counts as unset; with `colon`, the empty text does. `None` where that is not certain.
-fn is_unset(found: &Referenced, colon: bool) -> Option<bool> {
-    match found {
-        Referenced::Unset => Some(true),
-        Referenced::Texts(Expansion { texts, .. }) if texts.is_empty() => Some(true),
-        Referenced::Texts(_) if !colon => Some(false),
-        // The environment may set it, and what is computed may be another text.
-        Referenced::Missing | Referenced::Texts(Expansion { origin: Origin::Computed, .. }) => None,
-        Referenced::Texts(Expansion { texts, .. }) => {
-            let has_known =
-                texts.iter().flat_map(|text| stretches(text)).any(|s| matches!(s, Stretch::Known(_)));
-            if texts.iter().all(String::is_empty) { Some(true) } else { has_known.then_some(false) }
-        }
-    }
-}
-
-/// An expansion that is one of these texts.
-fn one_of(evaluator: &mut Evaluator, body: &str, texts: Vec<String>) -> Expansion {
-    let source = evaluator.unknowns.show(&format!("${{{body}}}"));
-    Expansion::text(evaluator.one_of(texts, &source), Origin::Assigned)
-}
-
-/// Applies the operator of a reference; `None` when the result is unknown.
-fn apply(
-    evaluator: &mut Evaluator,
-    shell: &mut Shell,
-    reference: &Reference<'_>,
-    found: Referenced,
-) -> Option<Expansion> {
-    let operator = reference.operator;
-    let body = &format!("{}{operator}", reference.name);
-    if operator.is_empty() {
-        return match found {
-            Referenced::Missing => None,
-            Referenced::Unset if reference.index == Some("@") => {
-                Some(Expansion { texts: vec![], list: true, origin: Origin::Assigned })
-            }
-            Referenced::Unset => Some(Expansion::text(String::new(), Origin::Assigned)),
-            Referenced::Texts(found) => Some(found),
-        };
-    }
-    let (colon, rest) = operator.strip_prefix(':').map_or((false, operator), |rest| (true, rest));
-    let kind = rest.chars().next();
-    if let Some(kind @ ('-' | '=' | '?' | '+')) = kind {
-        let word = rest.get(1..).unwrap_or_default();
-        let unset = is_unset(&found, colon);
-        if kind == '+' && unset == Some(true) {
-            return Some(Expansion::text(String::new(), Origin::Assigned));
-        }
-        if kind != '+' && unset == Some(false) {
-            return if let Referenced::Texts(found) = found { Some(found) } else { None };
-        }
-        let mut text = evaluator.text(shell, word);
-        // Quotes in the word make a word of what is empty, and keep blanks together.
-        if word.contains(['"', '\'']) && (text.is_empty() || text.contains(' ')) {
-            text = evaluator.unknowns.many(word);
-        }
-        if kind == '?' {
-            return None;
-        }
-        let other = match found {
-            _ if unset.is_some() => None,
-            _ if kind == '+' => Some(String::new()),
-            Referenced::Texts(found) => Some(found.joined(None, &evaluator.unknowns)),
-            _ => {
-                let source = format!("${}", reference.name);
-                let own = Unknown { source, many: true, is_inherited: true, ..Unknown::default() };
-                Some(evaluator.unknowns.mark(own))
-            }
-        };
-        let expansion = match other {
-            Some(other) => one_of(evaluator, body, vec![text, other]),
-            None => Expansion::text(text, Origin::Assigned),
-        };
-        if kind == '=' && !is_name(reference.name) {
-            evaluator.may_fail(shell);
-        } else if kind == '=' {
-            let value = expansion.texts.first().cloned().unwrap_or_default();
-            evaluator.set_text(shell, reference.name, value);
-        }
-        return Some(expansion);
-    }
-    let Referenced::Texts(found) = found else {
-        // An offset is evaluated also where there is nothing to cut.
-        if colon {
-            cut(evaluator, shell, rest);
-        }
-        return None;
-    };
-    // Plain patterns and numbers are followed with certainty.
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "#%/^,:*._-@ ".contains(c);
-    let is_certain = operator.chars().all(is_plain)
-        && !operator.starts_with('@')
-        && !found.list
-        && found.texts.len() == 1
-        && !shell.matches_loosely;
-    evaluator.is_computed |= !is_certain;
-    if colon {
-        let first = i64::from(matches!(reference.name, "@" | "*"));
-        let is_list = found.list || reference.name == "*" || reference.index == Some("*");
-        return slice(evaluator, shell, (reference.name, rest, is_list), (found, first));
-    }
-    let Expansion { texts, list, origin } = found;
-    let mut changed = Vec::with_capacity(texts.len());
-    for text in texts {
-        if !is_known(&text) || text.len() > LONGEST_TRIMMED {
-            return None;
-        }
-        changed.push(change(evaluator, shell, operator, &text)?);
-    }
-    Some(Expansion { texts: changed, list, origin })
-}
-
-fn change(evaluator: &mut Evaluator, shell: &mut Shell, operator: &str, text: &str) -> Option<String> {
-    let mut argument = |from: usize| {
-        let raw = operator.get(from..).unwrap_or_default();
-        let expanded = evaluator.text(shell, raw);
-        (is_known(&expanded) && expanded.len() <= LONGEST_TRIMMED)
-            .then(|| expanded.chars().collect::<Vec<char>>())
-    };
-    let trims = ["##", "%%", "#", "%"].into_iter().find(|sign| operator.starts_with(*sign));
-    if let Some(sign) = trims {
-        let pattern = argument(sign.len())?;
-        if pattern.windows(2).any(|pair| matches!(pair, ['?' | '*' | '+' | '@' | '!', '('])) {
-            return None;
-        }
-        let chars: Vec<char> = text.chars().collect();
-        let is_front = sign.starts_with('#');
-        let fits = |at: &usize| {
-            let (front, end) = chars.split_at(*at);
-            pattern::matches(&pattern, if is_front { front } else { end })
-        };
-        let mut places = 0..=chars.len();
-        // `##` and `%` begin at the end of the text.
-        let cut = if matches!(sign, "##" | "%") { places.rfind(fits) } else { places.find(fits) };
-        let rest =
-            cut.map_or(
-                chars.as_slice(),
-                |at| if is_front { chars.split_at(at).1 } else { chars.split_at(at).0 },
-            );
-        return Some(rest.iter().collect());
-    }
-    match operator {
-        "^^" | "@U" => return Some(text.to_uppercase()),
-        ",," | "@L" => return Some(text.to_lowercase()),
-        "^" | "@u" => return Some(first_letter(text, char::to_ascii_uppercase)),
-        "," => return Some(first_letter(text, char::to_ascii_lowercase)),
-        "@Q" | "@K" | "@k" => return Some(format!("'{}'", text.replace('\'', "'\\''"))),
-        "@E" => return Some(ansi_c(&format!("$'{}'", text.replace('\'', "\\'"))).0),
-        // A prompt: its substitutions run.
-        "@P" => return Some(evaluator.here_document(shell, text)),
-        // An assignment, with attributes that the environment may have given.
-        "@A" => return None,
-        _ => {}
-    }
-    let replace = operator.strip_prefix('/').filter(|_| !shell.matches_loosely)?;
-    let all = replace.starts_with('/');
-    let body = replace.trim_start_matches('/');
-    let (pattern, replacement) = body.split_once('/').unwrap_or((body, ""));
-    let pattern = evaluator.text(shell, pattern);
-    let replacement = evaluator.text(shell, replacement);
-    // `&` in a replacement is what matched.
-    if pattern.contains(['*', '?', '[', '\\', '('])
-        || pattern.is_empty()
-        || !is_known(&pattern)
-        || replacement.contains(['&', '\\'])
-    {
-        return None;
-    }
-    if let Some(start) = pattern.strip_prefix('#').filter(|_| !all) {
-        return Some(
-            text.strip_prefix(start).map_or_else(|| text.to_owned(), |rest| format!("{replacement}{rest}")),
-        );
-    }
-    if let Some(end) = pattern.strip_prefix('%').filter(|_| !all) {
-        return Some(
-            text.strip_suffix(end).map_or_else(|| text.to_owned(), |rest| format!("{rest}{replacement}")),
-        );
-    }
-    Some(if all { text.replace(&pattern, &replacement) } else { text.replacen(&pattern, &replacement, 1) })
-}
-
-fn first_letter(text: &str, change: impl Fn(&char) -> char) -> String {
-    let mut chars = text.chars();
-    chars.next().map(|c| change(&c)).into_iter().chain(chars).collect()
-}
-
-/// The offset of `${NAME:offset:length}`, and its length if there is one; `None` where they are not known.
-fn cut(evaluator: &mut Evaluator, shell: &mut Shell, numbers: &str) -> Option<(i64, Option<usize>)> {
-    let numbers = evaluator.text(shell, numbers);
-    evaluator.run_subscripts(shell, &numbers);
-    let before = shell.clone();
-    let mut found = numbers.splitn(2, ':').map(|number| evaluator.calculate(shell, number));
-    let (offset, length) = (found.next()?, found.next());
-    // A length below 0 counts from the end, which may be before the offset.
-    let is_short = |length: Outcome| length.may_fail || length.value.is_none_or(|length| length < 0);
-    if offset.may_fail || length.is_some_and(is_short) {
-        evaluator.may_fail(&before);
-    }
-    let length = match length {
-        Some(length) => Some(usize::try_from(length.value?).ok()?),
-        None => None,
-    };
-    Some((offset.value?, length))
-}
-
-/// The result of `${NAME:offset:length}`; `None` when it is unknown. `first` is the index of the first element, 0 or 1.
-fn slice(
-    evaluator: &mut Evaluator,
-    shell: &mut Shell,
-    (name, rest, is_list): (&str, &str, bool),
-    (Expansion { texts, list, origin }, first): (Expansion, i64),
-) -> Option<Expansion> {
-    let (offset, length) = cut(evaluator, shell, rest)?;
-    let start = |len: usize| {
-        let len = i64::try_from(len).unwrap_or(i64::MAX);
-        // An offset before the beginning gives nothing.
-        usize::try_from(if offset < 0 { len + offset } else { (offset - first).max(0) }).unwrap_or(usize::MAX)
-    };
-    if is_list {
-        // Offsets are keys, which may have gaps.
-        let has_gaps = shell.get(name).is_some_and(|variable| match &variable.value {
-            Value::Array(items) => items.iter().enumerate().any(|(at, (key, _))| *key != at.to_string()),
-            _ => false,
-        });
-        // Nor is it known where the elements stand behind one that may be none or several.
-        if has_gaps || texts.iter().any(|text| evaluator.unknowns.may_be_several(text)) {
-            return None;
-        }
-        let start = start(texts.len());
-        let texts = texts.into_iter().skip(start).take(length.unwrap_or(usize::MAX)).collect();
-        return Some(Expansion { texts, list, origin });
-    }
-    let text = texts.first().filter(|text| is_known(text))?;
-    let start = start(text.chars().count());
-    let text = text.chars().skip(start).take(length.unwrap_or(usize::MAX)).collect();
-    Some(Expansion::text(text, origin))
 }

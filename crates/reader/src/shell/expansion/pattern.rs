@@ -60,6 +60,26 @@ fn set(pattern: &[char], c: char) -> Option<usize> {
     (c == '[').then_some(1)
 }
 
+/// A text as a pattern that matches it alone.
+pub(super) fn escaped(text: &str) -> String {
+    let is_special = |c: char| "*?[]\\()#%/".contains(c);
+    text.chars().flat_map(|c| is_special(c).then_some('\\').into_iter().chain([c])).collect()
+}
+
+/// The only text that a pattern matches; `None` when there may be others.
+pub(super) fn literal(pattern: &str) -> Option<String> {
+    let mut chars = pattern.chars();
+    let mut text = String::new();
+    while let Some(c) = chars.next() {
+        text.push(match c {
+            '\\' => chars.next()?,
+            '*' | '?' | '[' | '(' => return None,
+            c => c,
+        });
+    }
+    Some(text)
+}
+
 /// True when the whole text matches the pattern.
 pub fn glob(pattern: &str, text: &str) -> bool {
     if !pattern.contains(['*', '?', '[', '\\']) {

@@ -20,6 +20,8 @@ pub enum SyntaxError {
     DroppedEnd,
     #[error("bash joins the lines of a list behind a here-document; write the document behind the list")]
     DocumentInArray,
+    #[error("bash reads an escaped quote in backquotes between quotes as a quote; write $(…)")]
+    QuoteInBackquotes,
     #[error("an array index is too involved")]
     InvolvedIndex,
     #[error("it holds too many words")]

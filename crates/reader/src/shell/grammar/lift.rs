@@ -4,9 +4,10 @@
 //! bracket there. Each here-document is replaced by a here-string with a mark, `case` patterns get both
 //! brackets, and comments are removed. One pass, with an explicit stack instead of recursion.
 
+use super::ansi_c::ansi_c;
 use super::error::SyntaxError;
 use super::here::{HereDocument, Pending, body, delimiter};
-use super::word::ansi_c;
+use super::word::skip_backquoted;
 use crate::shell::marks::{APART, DOCUMENT, READS, WRITES};
 
 /// What the scanner is inside of.
@@ -70,6 +71,9 @@ fn lift_from(text: &str, outermost: Frame, documents: &mut Vec<HereDocument>) ->
         dropped: 0,
     };
     while let Some(c) = scanner.peek() {
+        if c == '`' && scanner.unescapes_quotes() {
+            return Err(SyntaxError::QuoteInBackquotes);
+        }
         match scanner.frames.last() {
             Some(Frame::Code { .. }) => scanner.code(c, documents)?,
             Some(Frame::Quotes) => scanner.quotes(c),
@@ -154,6 +158,16 @@ impl<'a> Scanner<'a> {
         };
         self.frames.push(Frame::Code { close: Some(close), place, cases: Vec::new() });
         self.begin(true);
+    }
+
+    /// Whether the backquotes that open here stand between quotes and have an escaped quote, which bash unescapes first.
+    fn unescapes_quotes(&self) -> bool {
+        let is_in_quotes = matches!(self.frames.last(), Some(Frame::Quotes | Frame::Parameter));
+        let is_open = |frame: &Frame| matches!(frame, Frame::Code { close: Some('`'), .. });
+        let body = self.rest().get(1..).unwrap_or_default();
+        is_in_quotes
+            && !self.frames.iter().any(is_open)
+            && body.get(..skip_backquoted(body)).is_some_and(|body| body.contains("\\\""))
     }
 
     /// At `$` or a backquote: enters the expansion that it opens; false when it opens none.

@@ -2,6 +2,8 @@
 //!
 //! The scanner looks at every byte once, because a word may be 64 KiB of nested quotes.
 
+use super::ansi_c::ansi_c;
+
 /// A piece of a word as written. `quoted` pieces are neither split into words nor expanded as globs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {
@@ -91,7 +93,14 @@ impl<'a> Scanner<'a> {
         let ends_name = name.get(end..).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']));
         if ends_name {
             self.at += 1 + end;
-            self.push_piece(Piece::Tilde);
+            self.push_piece(match name.get(..end).unwrap_or_default() {
+                "-" => Piece::Parameter { body: "OLDPWD", quoted: true },
+                "+" => Piece::Parameter { body: "PWD", quoted: true },
+                entry if entry.trim_start_matches(['+', '-']).parse::<usize>().is_ok() => {
+                    Piece::Parameter { body: "DIRSTACK", quoted: true }
+                }
+                _ => Piece::Tilde,
+            });
         }
     }
 
@@ -249,8 +258,17 @@ pub(crate) fn skip_expansion(rest: &str) -> usize {
     }
 }
 
+/// The length in bytes of the quotes at the start of `rest`.
+pub(crate) fn skip_quotes(rest: &str) -> usize {
+    let after = rest.get(1..).unwrap_or_default();
+    if rest.starts_with('"') {
+        return 1 + skip_closing(after, '"');
+    }
+    1 + after.find('\'').map_or(after.len(), |at| at + 1)
+}
+
 /// The length in bytes up to and including the closing backquote.
-fn skip_backquoted(text: &str) -> usize {
+pub(super) fn skip_backquoted(text: &str) -> usize {
     let mut escaped = false;
     for (at, c) in text.char_indices() {
         match c {
@@ -280,10 +298,13 @@ fn skip_closing(text: &str, close: char) -> usize {
         );
         match (inside, byte) {
             (_, b'\\') => at += 1,
-            ('"', b'"') | ('`', b'`') => {
+            ('"', b'"') | ('}', b'}') | (')', b')') => {
                 open.pop();
+                if open.is_empty() {
+                    return at + 1;
+                }
             }
-            (_, b'`') => open.push('`'),
+            (_, b'`') => at += skip_backquoted(text.get(at + 1..).unwrap_or_default()),
             (_, b'$') if next == Some(b'(') => {
                 open.push(')');
                 at += 1;
@@ -301,12 +322,6 @@ fn skip_closing(text: &str, close: char) -> usize {
             (_, b'\'') => {
                 let body = text.get(at + 1..).unwrap_or_default();
                 at += 1 + body.find('\'').unwrap_or(body.len());
-            }
-            ('}', b'}') | (')', b')') => {
-                open.pop();
-                if open.is_empty() {
-                    return at + 1;
-                }
             }
             (')', b'(') => open.push(')'),
             (')', b'#') if was_word_start => {
@@ -364,52 +379,4 @@ fn skip_here_document(text: &str, delimiter: &str, tabs: bool) -> usize {
         at += line.len();
     }
     text.len()
-}
-
-/// The text of the `$'…'` at the start of `rest`, and its length in bytes as written.
-pub(crate) fn ansi_c(rest: &str) -> (String, usize) {
-    let mut text = String::new();
-    let mut chars = rest.char_indices().skip(2).peekable();
-    while let Some((at, c)) = chars.next() {
-        match c {
-            '\'' => return (text, at + 1),
-            '\\' => {
-                let Some((_, escape)) = chars.next() else { break };
-                let mut digits = |radix: u32, most: usize, first: Option<char>| {
-                    let mut value = first.and_then(|c| c.to_digit(radix)).unwrap_or(0);
-                    let mut seen = usize::from(first.is_some());
-                    while seen < most
-                        && let Some(digit) = chars.peek().and_then(|(_, c)| c.to_digit(radix))
-                    {
-                        value = value.saturating_mul(radix).saturating_add(digit);
-                        chars.next();
-                        seen += 1;
-                    }
-                    char::from_u32(value).unwrap_or('\u{FFFD}')
-                };
-                match escape {
-                    'n' => text.push('\n'),
-                    't' => text.push('\t'),
-                    'r' => text.push('\r'),
-                    'a' => text.push('\u{7}'),
-                    'b' => text.push('\u{8}'),
-                    'e' | 'E' => text.push('\u{1b}'),
-                    'f' => text.push('\u{c}'),
-                    'v' => text.push('\u{b}'),
-                    'x' => text.push(digits(16, 2, None)),
-                    'u' => text.push(digits(16, 4, None)),
-                    'U' => text.push(digits(16, 8, None)),
-                    '0'..='7' => text.push(digits(8, 3, Some(escape))),
-                    '\\' | '\'' | '"' | '?' => text.push(escape),
-                    'c' => text.extend(chars.next().and_then(|(_, c)| char::from_u32(u32::from(c) & 0x1f))),
-                    other => {
-                        text.push('\\');
-                        text.push(other);
-                    }
-                }
-            }
-            _ => text.push(c),
-        }
-    }
-    (text, rest.len())
 }

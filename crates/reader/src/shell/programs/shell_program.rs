@@ -2,8 +2,10 @@
 
 use std::rc::Rc;
 
+use crate::languages::names::shell as names;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::{Invocation, Started};
+use crate::shell::execution::commands::modes::{self, Input, Start};
 use crate::shell::execution::output::printed as output;
 use crate::shell::execution::output::scheduled::scheduled;
 use crate::shell::on_disk::ScriptFile;
@@ -14,55 +16,41 @@ use crate::shell::text::Field;
 pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
     let Started { shell, invocation, program, .. } = *started;
     let fields = &invocation.fields;
+    let mut inner = shell.child().through(program);
     let mut at = 1;
-    let mut command = false;
-    let mut from_stdin = false;
     let mut quiet = false;
-    let mut interactive = false;
     let mut startup_file = None;
-    while let Some(word) = invocation.word(at) {
-        if word == "--" || word == "-" {
-            at += 1;
-            break;
-        }
-        if let Some(long) = word.strip_prefix("--") {
-            quiet |= matches!(long, "help" | "version");
-            let value = long.split_once('=');
-            if matches!(value, Some(("command" | "init-command", _)))
-                || matches!(long, "command" | "init-command")
-            {
-                let script =
-                    value.map_or_else(|| invocation.word(at + 1).unwrap_or_default(), |(_, script)| script);
-                let text = script.to_owned();
-                let mut inner = shell.child().through(program);
+    while let Some(long) = invocation.word(at).and_then(long_option) {
+        at += 1;
+        let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+        let has_value = matches!(name, "rcfile" | "init-file" | "command" | "init-command");
+        let value = value.or_else(|| invocation.word(at)).filter(|_| has_value).map(str::to_owned);
+        at += usize::from(has_value && name == long);
+        match name {
+            "help" | "version" => quiet = true,
+            "rcfile" | "init-file" => startup_file = value,
+            "command" | "init-command" => {
+                let text = value.unwrap_or_default();
                 let label = format!("{program} --command");
                 return evaluator.through(shell, invocation, label, |this| this.run_text(&mut inner, &text));
             }
-            if matches!(long, "rcfile" | "init-file") {
-                startup_file = invocation.word(at + 1).map(str::to_owned);
-                at += 1;
-            }
-            at += 1;
-        } else if let Some(letters) = word.strip_prefix(['-', '+']) {
-            command |= letters.contains('c');
-            from_stdin |= letters.contains('s');
-            interactive |= letters.contains('i') && word.starts_with('-');
-            // `-n` reads without running.
-            if letters.contains('n') {
-                quiet = word.starts_with('-');
-            }
-            at += if letters.ends_with(['o', 'O']) { 2 } else { 1 };
-        } else {
-            break;
+            "login" | "noediting" | "noprofile" | "norc" | "restricted" | "verbose" => {}
+            _ => evaluator.unread(shell, &invocation.texts().join(" ")),
         }
     }
-    let mut inner = shell.child().through(program);
-    inner.outlives_exec = fields.iter().take(at).any(|field| field.text == "execfail");
+    let start = modes::start(evaluator, &mut inner, invocation, at);
+    let (command, from_stdin) = (start.input == Input::Command, start.input == Input::Stdin);
+    let Start { interactive, at, .. } = start;
+    quiet |= start.quiet;
+    inner.outlives_exec |= interactive;
     inner.stdin.clone_from(&invocation.stdin);
-    let options = fields.get(..at).unwrap_or_default();
-    inner.aliases.enabled |= interactive || options.iter().any(|field| field.text == "expand_aliases");
+    // Other shells expand aliases in scripts, too.
+    inner.aliases.enabled |= interactive || !matches!(program, "bash" | "rbash");
     inner.echoes_escapes |= program != "bash";
     let label = if command { format!("{program} -c") } else { program.to_owned() };
+    if let Some(name) = names::MODAL.iter().find(|name| inner.get(name).is_some()) {
+        evaluator.unread(shell, &format!("{name} {program}"));
+    }
     if quiet {
         evaluator.leaf(shell, invocation);
         return String::new();
@@ -71,6 +59,11 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
         evaluator.through(shell, invocation, label.clone(), |this| this.run_text(&mut inner, &script));
     }
     startup(evaluator, &inner, interactive);
+    // What it reads may set what runs before each prompt.
+    let typed = invocation.stdin.as_deref().filter(|_| interactive && !command).unwrap_or_default();
+    if names::PROMPTS.are_in(typed) {
+        evaluator.unread(shell, typed);
+    }
     if program == "bash" && !interactive {
         evaluator.run_startup_file(&mut inner, "BASH_ENV");
     }
@@ -113,6 +106,13 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
     })
 }
 
+/// The name of a long option. Those of bash may have one dash.
+fn long_option(word: &str) -> Option<&str> {
+    let long = word.strip_prefix("--").filter(|name| !name.is_empty());
+    let name = long.or_else(|| word.strip_prefix('-').filter(|name| names::LONG_OPTIONS.has(name)));
+    name.map(|name| name.trim_start_matches('-'))
+}
+
 /// Follows what exported variables make a shell run when it starts and before each prompt.
 fn startup(evaluator: &mut Evaluator, inner: &Shell, interactive: bool) {
     let exported = |name: &str| {
@@ -128,13 +128,13 @@ fn startup(evaluator: &mut Evaluator, inner: &Shell, interactive: bool) {
     }
     for name in ["PS0", "PS1", "PS2", "PS4"] {
         if let Some(text) = exported(name).filter(|_| interactive || name == "PS4") {
-            evaluator.here_document(&mut inner.clone(), &text);
+            evaluator.prompt(&mut inner.clone(), &text);
         }
     }
 }
 
 /// What bash reads in another way than a shell that only knows POSIX: there, `$'a\'` is a whole word, and `((reboot))` a command.
-const ONLY_BASH: [&str; 6] = ["$'", "((", "|&", "<<<", "<(", ">("];
+const ONLY_BASH: [&str; 7] = ["$'", "((", "|&", "<<<", "<(", ">(", "+="];
 
 /// Whether a shell other than bash may read a text in another way.
 fn reads_differently(program: &str, text: &str) -> bool {
@@ -165,7 +165,12 @@ impl Evaluator {
         if reads_differently(program, text) {
             self.leaf(shell, invocation);
         }
-        self.run_text(shell, text)
+        // Others decide some conditions in another way than bash.
+        let outer = self.is_involved;
+        self.is_involved |= program != "bash";
+        let printed = self.run_text(shell, text);
+        self.is_involved = outer;
+        printed
     }
 
     /// Follows a shell that runs a file, or one of the files that a search finds; `None` when their text is unknown.

@@ -47,7 +47,11 @@ impl Evaluator {
         }
         let texts = texts.as_slice();
         let started = usage.as_ref().map(|usage| Started { shell, invocation, program, usage, texts });
-        let printed = started.as_ref().and_then(|started| self.follow(started)).unwrap_or_else(|| {
+        let followed = started.as_ref().and_then(|started| self.follow(started)).map(|printed| {
+            // What it runs prints nothing; what it says itself is not known.
+            if printed.is_empty() { self.unknowns.many(format!("$({program})")) } else { printed }
+        });
+        let printed = followed.unwrap_or_else(|| {
             let mut command = self.command_of(shell, invocation);
             self.forget_changed(shell, invocation, &command, program);
             if let Some(started) = &started {

@@ -79,7 +79,15 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, runs: &Runs)
 /// The typed words without the names of keys.
 fn keys(fields: &[Field]) -> Vec<Field> {
     let is_key = |text: &str| matches!(text, "stuff" | "Enter" | "C-m" | "KPEnter");
-    fields.iter().filter(|field| !is_key(&field.text)).cloned().collect()
+    let typed = fields.iter().filter(|field| !is_key(&field.text)).cloned();
+    // `screen -X stuff 'COMMAND\n'`.
+    let lines = |mut field: Field| {
+        for key in ["\\n", "\\r", "\\012", "\\015", "^M", "^J"] {
+            field.text = field.text.replace(key, "\n");
+        }
+        field
+    };
+    typed.map(lines).collect()
 }
 
 /// Reads the arguments of a wrapper after its verb, up to the command.
@@ -109,6 +117,9 @@ fn own_words(evaluator: &mut Evaluator, started: &Started<'_>, runs: &Runs) -> W
             }
             Item::Option(name, Some(at)) if name.is_any(&runs.dir) => {
                 found.inner.cwd = if is_known(value(at)) { shell.follow(value(at)) } else { None };
+            }
+            Item::Option(name, Some(at)) if name.is_any(&runs.sets) => {
+                set(evaluator, shell, &mut found.inner, value(at));
             }
             Item::Option(name, Some(at)) if name.is_any(&usage.program.host) => {
                 found.host = Some(value(at).to_owned());
@@ -171,6 +182,17 @@ fn own_words(evaluator: &mut Evaluator, started: &Started<'_>, runs: &Runs) -> W
         }
     }
     found
+}
+
+/// Gives the command a variable: `NAME=value`, or `NAME` for one that the wrapper has.
+fn set(evaluator: &mut Evaluator, outer: &Shell, inner: &mut Shell, given: &str) {
+    let (name, text) = given.split_once('=').map_or((given, None), |(name, text)| (name, Some(text)));
+    match (text, outer.get(name).filter(|variable| variable.exported)) {
+        (Some(text), _) => inner.set_text(name, text),
+        (None, Some(variable)) => inner.put(name, variable.clone()),
+        (None, None) => return,
+    }
+    evaluator.export(inner, name);
 }
 
 /// Whether one of the options behind the verb is given.

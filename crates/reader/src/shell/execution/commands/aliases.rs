@@ -16,13 +16,14 @@ pub(crate) fn alias(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &I
     let aliases = Shared::make_mut(&mut shell.aliases.defined);
     for field in invocation.args() {
         if let Some((name, text)) = field.text.split_once('=') {
-            if names::RESERVED.has(name) {
+            let is_name = |c: char| c.is_ascii_alphanumeric() || "_.+@-".contains(c);
+            if names::RESERVED.has(name) || !name.chars().all(is_name) {
                 reserved.push(text.to_owned());
             }
             aliases.insert(name.to_owned(), text.to_owned());
         }
     }
-    // An alias of a word such as `if` changes how the text is read.
+    // An alias of a word such as `if` or `{` changes how the text is read.
     for text in reserved {
         evaluator.complain(Complaint::Runs(text.clone()));
         evaluator.leave_out(shell, &text);

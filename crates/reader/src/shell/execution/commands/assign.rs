@@ -41,6 +41,7 @@ impl Evaluator {
                 let text = self.text(shell, &word.value);
                 if let Some(key) = key {
                     let key = self.text(shell, key);
+                    self.run_subscripts(&mut shell.clone(), &format!("[{key}]"));
                     let key = match arithmetic::evaluate(&key, shell) {
                         Some(number) if !BY_NAME.contains(&name.as_str()) => number.to_string(),
                         _ => key,
@@ -92,6 +93,7 @@ impl Evaluator {
                     }
                     if let Some(key) = key {
                         let key = self.text(shell, &key.value);
+                        self.run_subscripts(&mut shell.clone(), &format!("[{key}]"));
                         let text = self.text(shell, &word.value);
                         self.is_computed = true;
                         add(&mut items, key, text, false);
@@ -119,7 +121,10 @@ impl Evaluator {
             }
         }
         match value {
-            Value::Scalar(text) => self.set_text(shell, name, text),
+            Value::Scalar(text) => {
+                self.set_special(shell, name, &text);
+                self.set_text(shell, name, text);
+            }
             value => shell.set(name, value, Origin::Assigned),
         }
         if is_computed {
@@ -133,6 +138,7 @@ impl Evaluator {
 
     /// Gives a text to the variable or the element of an array that a word names: `a[2]`.
     pub fn set_element(&mut self, shell: &mut Shell, name: &str, text: String) {
+        self.set_special(shell, name, &text);
         let Some((name, key)) = name.strip_suffix(']').and_then(|name| name.split_once('[')) else {
             return self.set_text(shell, name, text);
         };
@@ -243,7 +249,9 @@ impl Evaluator {
             local.variable.clone()
         });
         let before = shell.clone();
-        shell.set(name, Value::Unset, Origin::Assigned);
+        // Without it, words are split at blanks.
+        let value = if name == "IFS" { Value::Scalar(" \t\n".to_owned()) } else { Value::Unset };
+        shell.set(name, value, Origin::Assigned);
         if let Some(revealed) = revealed {
             let mut other = before;
             match revealed {
@@ -258,7 +266,10 @@ impl Evaluator {
     pub fn rename(&mut self, shell: &mut Shell, path: &str, name: &str) {
         // A function is found before any program.
         if !path.contains('\'') {
+            let before = shell.clone();
             self.run_script(shell, &format!("{name}() {{ '{path}' \"$@\"; }}"));
+            // The shell may have forgotten it when the name is used.
+            self.join(shell, &before);
         }
     }
 

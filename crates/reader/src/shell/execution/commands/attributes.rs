@@ -10,7 +10,7 @@ use super::invocation::Invocation;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::shared::Shared;
 use crate::shell::state::{Attribute, Local, Shell, Value, Variable, is_same};
-use crate::shell::text::is_name;
+use crate::shell::text::{Origin, is_name};
 
 /// Maximum length of a chain of namerefs, as in bash.
 const MOST_REFERENCES: usize = 8;
@@ -94,7 +94,13 @@ impl Evaluator {
                 before.variables.get(name.as_str()).map(Rc::as_ref),
             );
             match attribute {
-                Attribute::Integer if is_changed => self.evaluate_variable(shell, name),
+                Attribute::Integer if is_changed => {
+                    // The expression may name the variable itself.
+                    if let Some(old) = Self::variable_text(&before, name) {
+                        self.run_subscripts(&mut before.clone(), &old);
+                    }
+                    self.evaluate_variable(shell, name);
+                }
                 Attribute::Doubtful if is_changed => self.forget_all(shell),
                 _ => {}
             }
@@ -159,6 +165,10 @@ impl Shell {
             let attribute = had.then(|| Shared::make_mut(&mut self.attributes).remove(name)).flatten();
             let variable = self.variables.get(name).cloned();
             locals.insert(name.to_owned(), Local { variable, attribute, is_certain: true });
+            // It has no value until it gets one; without separators of its own, it splits words at blanks.
+            let value = if name == "IFS" { Value::Scalar(" \t\n".to_owned()) } else { Value::Unset };
+            Shared::make_mut(&mut self.variables)
+                .insert(name, Rc::new(Variable::of(value, Origin::Assigned)));
         }
     }
 

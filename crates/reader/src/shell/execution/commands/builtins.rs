@@ -1,41 +1,74 @@
 //! Builtins, as far as they run other commands or change the state of the shell.
 
 use super::invocation::Invocation;
-use super::{aliases, declarations, input};
+use super::{aliases, declarations, folders, input, modes};
 use crate::languages::names::shell as names;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::execution::conditions::holds;
 use crate::shell::execution::output::printed as output;
 use crate::shell::execution::output::redirect::descriptor;
 use crate::shell::options::{Item, Scanner};
+use crate::shell::programs::quoted;
 use crate::shell::shared::Shared;
 use crate::shell::state::{Attribute, Shell, Value};
-use crate::shell::text::{Field, Origin, is_all_unknown, is_known, is_name, join};
+use crate::shell::text::{Origin, is_all_unknown, is_name, join};
 
 fn evaluate_subscripts(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) {
     // These three evaluate only the name after `-v`.
     let only_named = matches!(invocation.word(0), Some("printf" | "test" | "["));
     for (before, field) in invocation.fields.iter().zip(invocation.args()) {
         let subscript = field.text.split_once('[').map_or("", |(_, rest)| rest);
-        if (subscript.contains("$(") || subscript.contains('`')) && (!only_named || before.text == "-v") {
-            evaluator.here_document(&mut shell.clone(), subscript);
+        if !subscript.is_empty() && (!only_named || before.text == "-v") {
+            evaluator.run_subscripts(&mut shell.clone(), &format!("[{subscript}"));
         }
+    }
+}
+
+/// `getopts OPTIONS NAME WORD…`.
+fn next_option(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
+    let Some(variable) = invocation.word(2) else { return };
+    // What it leaves in `OPTARG` may be calculated with, which runs the substitutions in its subscripts.
+    let given = invocation.fields.iter().skip(3).chain(shell.args.iter());
+    for word in given.map(|field| field.text.clone()).collect::<Vec<_>>() {
+        evaluator.run_own(shell, &word);
+    }
+    for name in [variable, "OPTARG", "OPTIND"] {
+        let mark = evaluator.unknowns.plain(format!("${name}"));
+        shell.set_text(name, mark);
     }
 }
 
 /// `compgen` runs functions, commands and the substitutions in a list of words.
 fn complete(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) {
-    for (option, value) in invocation.fields.iter().zip(invocation.args()) {
-        match option.text.as_str() {
-            "-F" | "-C" => drop(evaluator.run_text(&mut shell.clone(), &value.text)),
-            "-W" => drop(evaluator.here_document(&mut shell.clone(), &value.text)),
-            _ => {}
+    let texts = invocation.texts();
+    for item in Scanner::new(&texts, 1, &["-A", "-C", "-F", "-G", "-P", "-S", "-W", "-X", "-o"]) {
+        let Item::Option(name, Some(at)) = item else { continue };
+        let value = at.of(&texts).unwrap_or_default();
+        if name.is_any(&["-F", "-C"]) {
+            drop(evaluator.run_text(&mut shell.clone(), value));
+        } else if name.is("-W") {
+            drop(evaluator.here_document(&mut shell.clone(), value));
         }
     }
 }
 
+/// Whether `jobs -x` runs a command.
+fn runs_command(invocation: &Invocation) -> bool {
+    let is_run = |word: &str| word.starts_with('-') && word.ends_with('x');
+    invocation.word(0) == Some("jobs") && invocation.word(1).is_some_and(is_run)
+}
+
+fn run_command(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) -> Ran {
+    let text = quoted(invocation.from(2));
+    let run = |this: &mut Evaluator| this.run_text(&mut shell.clone(), &text);
+    (evaluator.through(shell, invocation, "jobs", run), Flow::On)
+}
+
 /// Runs a builtin; `None` for any other command.
 pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -> Option<Ran> {
+    if runs_command(invocation) {
+        return Some(run_command(evaluator, shell, invocation));
+    }
     let (printed, flow) =
         evaluator.settled(shell, |evaluator, shell| run_unsettled(evaluator, shell, invocation))?;
     if printed.is_empty() && prints(invocation) {
@@ -58,8 +91,8 @@ fn prints(invocation: &Invocation) -> bool {
         "trap" => has(&['p', 'l']) || invocation.fields.len() == 1,
         "cd" => invocation.args().any(|field| field.text == "-"),
         "type" => !has(&['p', 'P']),
-        "umask" | "ulimit" | "shopt" | "jobs" | "pushd" | "popd" | "hash" | "complete" | "bind"
-        | "enable" => true,
+        "umask" | "ulimit" | "shopt" | "jobs" | "pushd" | "popd" | "hash" | "complete" | "compgen"
+        | "bind" | "enable" => true,
         _ => false,
     }
 }
@@ -71,28 +104,19 @@ fn run_unsettled(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invo
         evaluate_subscripts(evaluator, shell, invocation);
     }
     match name {
-        "cd" | "pushd" => change_directory(evaluator, shell, invocation),
-        "popd" => shell.enter(None),
+        "cd" | "pushd" => folders::change(evaluator, shell, invocation),
+        "popd" => shell.enter_one_of(shell.stack.to_vec()),
         "export" | "declare" | "typeset" | "local" | "readonly" => {
             declarations::declare(evaluator, shell, invocation);
         }
-        "unset" => {
-            for field in invocation.args().filter(|field| !field.text.starts_with('-')) {
-                match invocation.word(1) {
-                    Some("-f") => shell.undefine(&field.text),
-                    // It unsets references only. What one may be stays unknown.
-                    Some("-n") if shell.attributes.get(&field.text) != Some(&Attribute::Reference) => {}
-                    Some("-n") => {
-                        Shared::make_mut(&mut shell.attributes).remove(&field.text);
-                        shell.set(&field.text, Value::Unset, Origin::Assigned);
-                    }
-                    _ => evaluator.unset(shell, &field.text),
-                }
-            }
-        }
+        "unset" => unset(evaluator, shell, invocation),
         "read" => input::read(evaluator, shell, invocation),
         "mapfile" | "readarray" => input::map_file(evaluator, shell, invocation),
         "printf" if invocation.word(1) == Some("-v") => input::print(evaluator, shell, invocation),
+        "printf" if invocation.word(1).is_some_and(|word| word.starts_with("-v") || word.contains("%n")) => {
+            evaluator.unread(shell, &invocation.texts().join(" "));
+            return None;
+        }
         "let" => {
             for field in invocation.args() {
                 evaluator.evaluate_expanded(shell, &field.text);
@@ -100,19 +124,8 @@ fn run_unsettled(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invo
             evaluator.leaf(shell, invocation);
             return quiet;
         }
-        "set" => set(evaluator, shell, invocation),
-        "shift" => {
-            let count = invocation.word(1).map_or(Some(1), |count| count.parse::<usize>().ok());
-            let known = shell.possible_args().pop().flatten().filter(|_| shell.args_choices.is_empty());
-            match (known, count) {
-                // It fails where there are not as many, and changes nothing.
-                (Some(args), Some(count)) if count <= args.len() => {
-                    shell.set_args(Some(Shared::new(args.iter().skip(count).cloned().collect())));
-                }
-                (Some(_), Some(_)) => {}
-                _ => shell.set_args(None),
-            }
-        }
+        "set" => modes::set(evaluator, shell, invocation),
+        "shift" => shift(shell, invocation),
         "eval" => {
             let text = join(invocation.from(1));
             let text = text.strip_prefix("-- ").unwrap_or(&text).to_owned();
@@ -136,15 +149,17 @@ fn run_unsettled(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invo
             if flow == Flow::Exit {
                 evaluator.run_exit_traps(shell, None);
             }
-            return Some((String::new(), flow));
+            // Where it may not run after all, what follows is read from the same state, too.
+            return Some((String::new(), if evaluator.is_involved { Flow::On } else { flow }));
         }
         "exec" => return Some(exec(evaluator, shell, invocation)),
         "command" | "builtin" => return through_command(evaluator, shell, invocation),
         "alias" => aliases::alias(evaluator, shell, invocation),
-        "shopt" => shopt(shell, invocation),
+        "shopt" => modes::shopt(evaluator, shell, invocation),
+        "enable" => modes::enable(evaluator, shell, invocation),
         "hash" => rename(evaluator, shell, invocation),
         "type" | "[" | "test" | ":" | "true" | "false" | "wait" | "jobs" | "bg" | "fg" | "disown"
-        | "umask" | "unalias" | "ulimit" | "enable" | "getopts" | "complete" | "bind" => {
+        | "umask" | "unalias" | "ulimit" | "getopts" | "complete" | "bind" => {
             evaluator.leaf(shell, invocation);
             // What is written without any variable may be there to mislead: both ways are read.
             let origin = invocation.fields.iter().map(|field| field.origin).max().unwrap_or_default();
@@ -153,13 +168,8 @@ fn run_unsettled(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invo
                 ("test", [_, words @ ..]) | ("[", [_, words @ .., "]"]) if depends => holds(words),
                 _ => None,
             };
-            if name == "getopts"
-                && let Some(variable) = invocation.word(2)
-            {
-                for name in [variable, "OPTARG", "OPTIND"] {
-                    let mark = evaluator.unknowns.plain(format!("${name}"));
-                    shell.set_text(name, mark);
-                }
+            if name == "getopts" {
+                next_option(evaluator, shell, invocation);
             }
             let locates =
                 name == "type" && invocation.args().any(|field| matches!(field.text.as_str(), "-p" | "-P"));
@@ -171,6 +181,48 @@ fn run_unsettled(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invo
     quiet
 }
 
+/// `unset NAME…`.
+fn unset(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
+    let is_option = |word: &&str| matches!(*word, "-f" | "-v" | "-n" | "--") || !word.starts_with('-');
+    if !invocation.texts().iter().skip(1).all(is_option) {
+        evaluator.unread(shell, &invocation.texts().join(" "));
+    }
+    for field in invocation.args().filter(|field| !field.text.starts_with('-')) {
+        match invocation.word(1) {
+            Some("-f") => shell.undefine(&field.text),
+            // It unsets references only. What one may be stays unknown.
+            Some("-n") if shell.attributes.get(&field.text) != Some(&Attribute::Reference) => {}
+            Some("-n") => {
+                Shared::make_mut(&mut shell.attributes).remove(&field.text);
+                shell.set(&field.text, Value::Unset, Origin::Assigned);
+            }
+            option => {
+                // Without a variable of this name, it unsets a function.
+                let mut without = shell.clone();
+                without.undefine(&field.text);
+                evaluator.unset(shell, &field.text);
+                if option != Some("-v") && shell.functions.contains_key(&field.text) {
+                    evaluator.join(shell, &without);
+                }
+            }
+        }
+    }
+}
+
+/// `shift NUMBER`.
+fn shift(shell: &mut Shell, invocation: &Invocation) {
+    let count = invocation.word(1).map_or(Some(1), |count| count.parse::<usize>().ok());
+    let known = shell.possible_args().pop().flatten().filter(|_| shell.args_choices.is_empty());
+    match (known, count) {
+        // It fails where there are not as many, and changes nothing.
+        (Some(args), Some(count)) if count <= args.len() => {
+            shell.set_args(Some(Shared::new(args.iter().skip(count).cloned().collect())));
+        }
+        (Some(_), Some(_)) => {}
+        _ => shell.set_args(None),
+    }
+}
+
 /// Where control continues after a builtin that leaves a part of the script. Where it fails, or may, the script goes on.
 fn leaves(evaluator: &Evaluator, shell: &Shell, invocation: &Invocation, name: &str) -> Flow {
     let words = invocation.from(1);
@@ -179,7 +231,12 @@ fn leaves(evaluator: &Evaluator, shell: &Shell, invocation: &Invocation, name: &
     }
     match name {
         // An unknown word may be two, with which it fails.
-        "exit" if words.len() <= 1 && words.iter().all(|word| evaluator.unknowns.is_one_word(&word.text)) => {
+        "exit"
+            if words.len() <= 1
+                && words.iter().all(|word| {
+                    evaluator.unknowns.is_one_word(&word.text) && !word.text.contains(['*', '?', '['])
+                }) =>
+        {
             Flow::Exit
         }
         "return" if shell.in_function && words.len() <= 1 => Flow::Return,
@@ -195,74 +252,6 @@ fn rename(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation)
         for name in names {
             evaluator.rename(shell, path, name);
         }
-    }
-}
-
-fn shopt(shell: &mut Shell, invocation: &Invocation) {
-    let texts = invocation.texts();
-    if texts.contains(&"execfail") {
-        shell.outlives_exec = invocation.word(1) != Some("-u");
-    }
-    shell.last_pipes |= texts.contains(&"lastpipe");
-    shell.echoes_escapes |= texts.contains(&"xpg_echo");
-    shell.matches_loosely |= texts.contains(&"nocasematch") || texts.contains(&"extglob");
-    let turns = invocation.word(1).filter(|_| invocation.texts().contains(&"expand_aliases"));
-    shell.aliases.enabled = match turns {
-        Some("-s") => true,
-        Some("-u") => false,
-        _ => shell.aliases.enabled,
-    };
-}
-
-fn change_directory(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
-    let mut words = invocation.args().map(|field| field.text.as_str());
-    let target = words.rfind(|word| *word == "-" || !word.starts_with(['-', '+']));
-    let before = shell.cwd.clone();
-    let folder = match target {
-        Some("-") => shell.old_cwd.clone(),
-        Some(dir) if is_known(dir) => shell.follow(dir),
-        Some(dir) => {
-            // The last name in `cd "$DIR/jellyfin"` is known.
-            let last = dir.rsplit('/').next().unwrap_or_default();
-            let at_home = evaluator.path_of(shell, dir).filter(|path| path.starts_with('/'));
-            let keeps_name = dir.contains('/') && !last.is_empty() && is_known(last) && last != "..";
-            let shown = evaluator.unknowns.show(dir);
-            at_home.or_else(|| Some(shown).filter(|shown| keeps_name || shown.starts_with("$(mktemp")))
-        }
-        None => shell.is_elsewhere.then(|| "~".to_owned()),
-    };
-    shell.enter(folder);
-    shell.old_cwd = before;
-}
-
-fn set(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
-    // With `-x`, the substitutions in the prompt run.
-    let traces = |field: &Field| field.text.starts_with('-') && field.text.contains('x');
-    let prompt = Evaluator::variable_text(shell, "PS4").filter(|text| text.contains(['$', '`']));
-    if let Some(prompt) = prompt.filter(|_| invocation.args().any(traces)) {
-        evaluator.here_document(&mut shell.clone(), &prompt);
-    }
-    let words = invocation.texts();
-    for (index, word) in words.iter().enumerate().skip(1).take_while(|(_, word)| **word != "--") {
-        let is_named =
-            *word == "allexport" && words.get(index - 1).is_some_and(|before| before.ends_with('o'));
-        let sign = if is_named { words.get(index - 1) } else { Some(word).filter(|word| word.contains('a')) };
-        match sign.and_then(|sign| sign.chars().next()) {
-            Some('-') => shell.exports_all = true,
-            Some('+') => shell.exports_all = false,
-            _ => {}
-        }
-    }
-    let dashes = invocation.fields.iter().position(|field| field.text == "--");
-    let first = dashes.or_else(|| invocation.args().position(|field| !field.text.starts_with(['-', '+'])));
-    let first = first.map(|at| at + 1);
-    // `set -o pipefail` names an option, not an argument.
-    let names_option = dashes.is_none()
-        && first
-            .and_then(|at| invocation.word(at - 1))
-            .is_some_and(|before| before.starts_with(['-', '+']) && before.ends_with('o'));
-    if let Some(first) = first.filter(|_| !names_option) {
-        shell.set_args(Some(Shared::new(invocation.from(first).to_vec())));
     }
 }
 
@@ -360,6 +349,10 @@ fn descriptor_name(word: &str) -> Option<&str> {
 fn through_command(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -> Option<Ran> {
     let name = invocation.word(0)?.to_owned();
     let options: Vec<_> = invocation.args().take_while(|field| field.text.starts_with('-')).collect();
+    // With a wrong option, it runs nothing.
+    if options.iter().any(|field| !matches!(field.text.as_str(), "-p" | "--" | "-v" | "-V" | "-pv" | "-pV")) {
+        evaluator.unread(shell, &invocation.texts().join(" "));
+    }
     let rest = invocation.with(invocation.from(1 + options.len()).to_vec());
     if rest.fields.is_empty() || options.iter().any(|field| field.text.contains(['v', 'V'])) {
         evaluator.leaf(shell, invocation);

@@ -17,6 +17,9 @@ impl Evaluator {
         let text = |part: &Option<ast::UnexpandedArithmeticExpr>| {
             part.as_ref().map(|part| part.value.trim().to_owned())
         };
+        if self.is_involved {
+            return (Ran::default(), true);
+        }
         let parts = (text(&clause.initializer), text(&clause.condition), text(&clause.updater));
         let (Some(start), Some(condition), Some(step)) = parts else { return (Ran::default(), true) };
         let mut started = shell.clone();

@@ -9,7 +9,7 @@ use crate::shell::evaluator::Evaluator;
 use crate::shell::expansion::brace;
 use crate::shell::shared::Shared;
 use crate::shell::state::{Shell, Value, Variable};
-use crate::shell::text::{Origin, is_known};
+use crate::shell::text::{Field, Origin, is_known};
 
 /// An assignment with its value, and whether that is computed.
 type Declared = (Assignment, Value, bool);
@@ -26,6 +26,11 @@ impl Evaluator {
 
     /// Gives the variables of a declaration their attributes and values.
     pub fn declare_values(&mut self, shell: &mut Shell, invocation: &Invocation, values: Vec<Declared>) {
+        let prints = |field: &Field| field.text.starts_with('-') && field.text.contains(['f', 'F', 'p']);
+        if !values.is_empty() && invocation.args().any(prints) {
+            // It assigns nothing, and the values stay as they were.
+            self.unread(shell, &invocation.texts().join(" "));
+        }
         for name in attributes::declare(shell, invocation, &values) {
             // The subscript in `declare -n x='a[$(…)]'` runs when `x` is used.
             for (_, value, _) in &values {
@@ -56,8 +61,22 @@ pub(crate) fn declare(evaluator: &mut Evaluator, shell: &mut Shell, invocation: 
         invocation.args().any(|field| field.text.starts_with('-') && field.text.contains(letter))
     };
     let exports = invocation.word(0) == Some("export") || option('x');
+    // What assigns nothing, or fails, leaves the values as they were.
+    let is_followed = |word: &str| word.chars().all(|c| "-+aAfFgilnprtux".contains(c));
+    let options = invocation.args().filter(|field| field.text.starts_with(['-', '+']));
+    if !options.into_iter().all(|field| is_followed(&field.text)) {
+        evaluator.unread(shell, &invocation.texts().join(" "));
+    }
+    if attributes::makes_readonly(invocation) && option('f') {
+        // These functions keep their bodies.
+        evaluator.unread(shell, &invocation.texts().join(" "));
+    }
     if exports && option('f') {
-        let names = invocation.args().map(|field| field.text.clone());
+        let names: Vec<String> = invocation.args().map(|field| field.text.clone()).collect();
+        // Not every shell that the script starts has it instead of the program.
+        if names.iter().any(|name| evaluator.catalogue.find(name).is_some()) {
+            evaluator.unread(shell, &invocation.texts().join(" "));
+        }
         Shared::make_mut(&mut shell.exported_functions).extend(names);
         return;
     }
@@ -72,6 +91,7 @@ pub(crate) fn declare(evaluator: &mut Evaluator, shell: &mut Shell, invocation: 
             continue;
         }
         if let Some(value) = value {
+            evaluator.set_special(shell, name, value);
             shell.set(name, Value::Scalar(value.to_owned()), Origin::Assigned);
         } else if invocation.word(0) == Some("local") && shell.get(name).is_none() {
             shell.set(name, Value::Unset, Origin::Assigned);

@@ -24,7 +24,33 @@ impl Evaluator {
         shell.in_function && !self.calls.is_empty()
     }
 
+    /// Calls a function. Behind the first level of a recursion other values decide than on it: there, both ways are read.
     pub fn call(
+        &mut self,
+        shell: &mut Shell,
+        name: &str,
+        body: &Rc<ast::FunctionBody>,
+        invocation: &Invocation,
+    ) -> Ran {
+        if self.is_involved {
+            return self.call_once(shell, name, body, invocation);
+        }
+        let (before, files) = (shell.clone(), Rc::clone(&self.files));
+        let (waiting, trapped) = (self.sinks.len(), self.trapped.len());
+        let (ran, nodes) = self.collected(|this| this.call_once(shell, name, body, invocation));
+        if self.is_involved {
+            (*shell, self.files) = (before, files);
+            self.sinks.truncate(waiting);
+            self.trapped.truncate(trapped);
+            return self.call_once(shell, name, body, invocation);
+        }
+        for node in nodes {
+            self.push(node);
+        }
+        ran
+    }
+
+    fn call_once(
         &mut self,
         shell: &mut Shell,
         name: &str,
@@ -40,13 +66,15 @@ impl Evaluator {
         let same = self.calls.iter().any(is_same);
         self.call_count += 1;
         let beyond = self.calls.len() >= DEEPEST_CALLS || self.call_count > MOST_CALLS;
-        if beyond {
+        if beyond && !self.is_idle {
             self.complain(Complaint::ManyCalls);
             let words = invocation.texts().join(" ");
             self.leave_out(shell, &words);
         }
-        if same || beyond {
+        let is_in_progress = self.is_idle && self.calls.iter().any(|(called, ..)| called == name);
+        if same || beyond || is_in_progress {
             self.recursed = true;
+            self.is_involved |= same;
             // An empty group: the call is not followed.
             self.push(Node::Group(Construct::Call(name.to_owned()), Vec::new()));
             return (self.unknowns.plain(format!("$({name})")), Flow::On);

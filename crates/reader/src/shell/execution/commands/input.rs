@@ -9,6 +9,9 @@ use crate::shell::programs::quoted;
 use crate::shell::state::{Shell, Value};
 use crate::shell::text::{Field, Origin, is_known, is_name};
 
+/// What separates words without `IFS`.
+const BLANKS: [char; 3] = [' ', '\t', '\n'];
+
 /// Maximum number of lines for which `mapfile -C` runs its command.
 const MOST_CALLBACKS: usize = 16;
 
@@ -59,11 +62,12 @@ pub(crate) fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &In
             line.to_owned()
         }
         Some(text) => text.trim_end_matches(end).to_owned(),
-        None => unknown.clone(),
+        None => evaluator.unknowns.foreign(format!("${name}")),
     };
     let separator = Evaluator::variable_text(shell, "IFS");
-    let is_separator = |c: char| separator.as_ref().map_or(c.is_whitespace(), |ifs| ifs.contains(c));
-    let is_plain = separator.as_ref().is_none_or(|ifs| is_known(ifs) && ifs.chars().all(char::is_whitespace));
+    let is_separator = |c: char| separator.as_ref().map_or(BLANKS.contains(&c), |ifs| ifs.contains(c));
+    let is_plain =
+        separator.as_ref().is_none_or(|ifs| is_known(ifs) && ifs.chars().all(|c| BLANKS.contains(&c)));
     // Escapes, a part of a line, and other separators behind the last word are not followed.
     if !is_whole || !is_raw && line.contains('\\') || !is_plain && line.ends_with(is_separator) {
         line = unknown;
@@ -74,8 +78,13 @@ pub(crate) fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &In
     if sharing == Sharing::Certain {
         line = evaluator.one_of(vec![line, unknown_line], &format!("${name}"));
     }
-    let is_exact =
-        is_raw && is_certain && is_whole && is_plain && sharing == Sharing::Alone && !line.contains('\0');
+    let is_exact = end == '\n'
+        && is_raw
+        && is_certain
+        && is_whole
+        && is_plain
+        && sharing == Sharing::Alone
+        && !line.contains('\0');
     let origin = if is_exact { Origin::Assigned } else { Origin::Computed };
     if let Some(array) = array {
         let items = line
@@ -88,13 +97,14 @@ pub(crate) fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &In
         if names.is_empty() {
             names.push("REPLY".to_owned());
         }
-        let mut rest = if is_plain { line.trim() } else { line.as_str() };
+        let mut rest = if is_plain { line.trim_matches(is_separator) } else { line.as_str() };
         let last = names.len() - 1;
         let only_mark = evaluator.unknowns.only_mark(&line).is_some();
         for (index, name) in names.iter().enumerate() {
             if only_mark && index > 0 {
                 // The fields of an unknown line.
                 let mark = evaluator.unknowns.plain(format!("${name}"));
+                let mark = evaluator.unknowns.made_from(mark, &line);
                 shell.set(name, Value::Scalar(mark), origin);
                 continue;
             }
@@ -103,8 +113,9 @@ pub(crate) fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &In
             } else {
                 rest.split_once(is_separator).unwrap_or((rest, ""))
             };
+            evaluator.set_special(shell, name, word);
             shell.set(name, Value::Scalar(word.to_owned()), origin);
-            rest = if is_plain { after.trim_start() } else { after };
+            rest = if is_plain { after.trim_start_matches(is_separator) } else { after };
         }
     }
     if !is_certain {
@@ -130,11 +141,16 @@ pub(crate) fn print(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &I
 pub(crate) fn map_file(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
     let texts = invocation.texts();
     let scanner = Scanner::new(&texts, 1, &["-d", "-n", "-O", "-s", "-u", "-C", "-c"]);
-    let name = scanner.plain_words().last().unwrap_or("MAPFILE");
+    let name = scanner.plain_words().next().unwrap_or("MAPFILE");
     let is_plain =
         texts.iter().skip(1).all(|word| !word.starts_with('-') || matches!(*word, "-t" | "-C" | "-c"));
     let text = invocation.stdin.clone().filter(|_| is_plain);
-    let text = text.unwrap_or_else(|| evaluator.unknowns.many(format!("${name}")));
+    let given = invocation.stdin.clone().unwrap_or_default();
+    let text = text.unwrap_or_else(|| {
+        let mark = evaluator.unknowns.many(format!("${name}"));
+        evaluator.unknowns.made_from(mark, &given)
+    });
+    evaluator.set_special(shell, name, &text);
     // Without `-t`, each keeps the end of its line.
     let line =
         |line: &'_ str| if texts.contains(&"-t") { line.trim_end_matches('\n') } else { line }.to_owned();

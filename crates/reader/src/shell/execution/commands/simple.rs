@@ -10,7 +10,10 @@ use super::invocation::Invocation;
 use crate::languages::names::shell as names;
 use crate::shell::evaluator::{Evaluator, Flow, Ran, Sharing};
 use crate::shell::execution::list::may_fail;
+use crate::shell::execution::output::redirect::Redirected;
 use crate::shell::execution::ways::Ways;
+use crate::shell::expansion::pattern::glob;
+use crate::shell::on_disk::GLOB;
 use crate::shell::script::{Command, Node};
 use crate::shell::state::{Body, Shell};
 use crate::shell::text::{Field, Origin, Unknowns, is_known};
@@ -20,6 +23,15 @@ impl Evaluator {
         match alias_text(shell, simple) {
             Some(text) => self.aliased(shell, simple, &text),
             None => self.unaliased(shell, simple),
+        }
+    }
+
+    /// Runs the substitutions in the subscripts of elements that get the number of a descriptor: `{a[i]}<file`.
+    fn run_elements(&mut self, shell: &Shell, invocation: &Invocation) {
+        for word in invocation.fields.iter().filter(|_| !invocation.redirections.is_empty()) {
+            if let Some(element) = word.text.strip_prefix('{').filter(|word| word.ends_with("]}")) {
+                self.run_subscripts(&mut shell.clone(), element.trim_end_matches('}'));
+            }
         }
     }
 
@@ -87,6 +99,7 @@ impl Evaluator {
             stdin: redirected.stdin.clone().or_else(|| shell.stdin.clone()),
             inherits_stdin: redirected.stdin.is_none(),
         };
+        self.run_elements(shell, &invocation);
         if fails {
             self.leaf(shell, &invocation);
             return (String::new(), Flow::On);
@@ -116,10 +129,17 @@ impl Evaluator {
             *shell = inner;
             ran
         };
+        let status = self.status;
         self.consume(shell, &redirected, invocation.word(0) == Some("read"));
         self.pass_output(shell, (waiting, &invocation, &redirected), &printed);
+        self.status = status;
         let flow = self.unless_it_fails(shell, without, flow);
-        (if redirected.silent { String::new() } else { printed }, flow)
+        if let Some(last) = invocation.fields.last().filter(|_| self.asks_for_last_word) {
+            shell.set_text("_", last.text.clone());
+        }
+        let is_quiet = matches!(invocation.word(0), Some(":" | "true" | "false" | "echo" | "printf"));
+        let redirected = Redirected { errors: redirected.errors && !is_quiet, ..redirected };
+        (self.behind(&redirected, printed), flow)
     }
 
     /// Where control continues, if the state without the command is given: a file that cannot be opened keeps it from running.
@@ -239,7 +259,7 @@ impl Evaluator {
         // A word may be a pattern of names of files, too.
         let is_doubtful = |index: usize, field: &Field| {
             is_known(&field.text)
-                && (field.origin == Origin::Computed || index > 0 && field.text.contains(['*', '?', '[']))
+                && (field.origin == Origin::Computed || index > 0 && field.text.contains(GLOB))
         };
         if !invocation.fields.iter().enumerate().any(|(index, field)| is_doubtful(index, field)) {
             return None;
@@ -248,6 +268,7 @@ impl Evaluator {
         let usage = self.catalogue.usage(&texts, &|_| false);
         // What is found to act is counted as it is, unless an option keeps it from acting. What a wrapper runs is doubted itself.
         let form = usage.as_ref().map(|usage| usage.form);
+        let program = usage.as_ref().map(|usage| usage.program);
         let is_quiet = usage.as_ref().is_some_and(|usage| usage.has(&texts, &usage.form.quiet));
         let acts = form.is_some_and(|form| form.does.is_some() && !is_quiet || form.runs.is_some());
         if acts {
@@ -260,10 +281,17 @@ impl Evaluator {
             words.extend(Some(usage.start).filter(|start| usage.rest == *start && !is_option));
             words.extend(usage.verb.iter().filter(|index| !usage.starred.contains(index)));
         }
+        // A pattern stands only for a verb that it matches: `.services[]` of yq for none.
+        let may_be_verb = |field: &Field| {
+            let matches = |word: &&str| word.contains(GLOB) || glob(&field.text, word);
+            let verbs = program.iter().flat_map(|program| program.verbs.iter());
+            let mut words = verbs.flat_map(|verb| verb.paths.iter()).flat_map(|path| path.iter());
+            field.origin == Origin::Computed || field.text.starts_with(GLOB) || words.any(matches)
+        };
         let mut doubted = invocation.clone();
         for (index, field) in doubted.fields.iter_mut().enumerate() {
             let is_option = is_quiet && field.text.starts_with('-') && field.origin == Origin::Computed;
-            if is_doubtful(index, field) && (words.contains(&index) || is_option) {
+            if is_doubtful(index, field) && (words.contains(&index) && may_be_verb(field) || is_option) {
                 field.origin = Origin::Assigned;
                 let any = self.unknowns.many(field.text.clone());
                 field.text = self.one_of(vec![field.text.clone(), any], &field.text);
@@ -272,7 +300,17 @@ impl Evaluator {
         Some(doubted)
     }
 
+    /// Runs the command itself. Only its own exit code counts, not that of what its words or its files have run.
     fn dispatch(&mut self, shell: &mut Shell, name: &str, invocation: &Invocation) -> Ran {
+        self.status = None;
+        let ran = self.dispatched(shell, name, invocation);
+        if !names::LEAVING_STATUS.has(name) {
+            self.status = None;
+        }
+        ran
+    }
+
+    fn dispatched(&mut self, shell: &mut Shell, name: &str, invocation: &Invocation) -> Ran {
         if std::mem::take(&mut shell.skips_functions) {
             return builtins::run(self, shell, invocation).unwrap_or_else(|| self.start(shell, invocation));
         }
@@ -283,7 +321,7 @@ impl Evaluator {
             return self.call(shell, name, &body, invocation);
         }
         if self.import_function(shell, name) {
-            return self.dispatch(shell, name, invocation);
+            return self.dispatched(shell, name, invocation);
         }
         if let Some(ran) = builtins::run(self, shell, invocation) {
             return ran;

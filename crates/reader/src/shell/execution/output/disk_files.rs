@@ -34,15 +34,10 @@ enum Purpose {
     Edit,
 }
 
-/// True where files and variables are those of this machine.
-fn is_here(shell: &Shell) -> bool {
-    shell.hosts.is_empty() && !shell.is_elsewhere
-}
-
 impl Evaluator {
     /// The disk, where a command runs on this machine.
     pub fn disk_of(&self, shell: &Shell) -> Option<&Rc<dyn Disk>> {
-        self.on_disk.disk.as_ref().filter(|_| is_here(shell))
+        self.on_disk.disk.as_ref().filter(|_| shell.is_here())
     }
 
     /// The absolute path that a text with marks means; `None` when a part of it is unknown. Home folders of other machines stay `~`.
@@ -136,7 +131,7 @@ impl Evaluator {
         if let Some(written) = self.file_content(shell, path) {
             let text = self.loaded(shell, &written);
             let path = self.written_path(shell, path);
-            if is_here(shell) {
+            if shell.is_here() {
                 // Another process may write it, too.
                 let absolute = self.path_of(shell, &path);
                 self.on_disk.reached.extend(absolute);
@@ -292,13 +287,26 @@ impl Evaluator {
 
     /// A text that is run, with the marks of files replaced by what is in these files.
     pub fn loaded(&mut self, shell: &Shell, text: &str) -> String {
+        self.loaded_for(shell, text, Purpose::Run)
+    }
+
+    /// A text that is not run, with the marks of files replaced by what is in these files, as far as they can be read.
+    pub fn loaded_data(&mut self, shell: &Shell, text: &str) -> String {
+        let (reached, complaints) = (self.on_disk.reached.len(), self.complaints.len());
+        let text = self.loaded_for(shell, text, Purpose::Data);
+        self.on_disk.reached.truncate(reached);
+        self.complaints.truncate(complaints);
+        text
+    }
+
+    fn loaded_for(&mut self, shell: &Shell, text: &str, purpose: Purpose) -> String {
         let mut text = text.to_owned();
-        if self.on_disk.disk.is_none() {
+        if self.on_disk.disk.is_none() || is_known(&text) {
             return text;
         }
         let mut left = MOST_LOADED;
         // A file that the script copied holds a mark in turn.
-        while let Some((mark, content)) = self.first_loadable(shell, &text) {
+        while let Some((mark, content)) = self.first_loadable(shell, &text, purpose) {
             let Some(rest) = left.checked_sub(1) else { break };
             left = rest;
             text = text.replacen(&mark, &content, 1);
@@ -307,7 +315,7 @@ impl Evaluator {
     }
 
     /// The first mark whose text is in files, with that text.
-    fn first_loadable(&mut self, shell: &Shell, text: &str) -> Option<(String, String)> {
+    fn first_loadable(&mut self, shell: &Shell, text: &str, purpose: Purpose) -> Option<(String, String)> {
         let marks: Vec<usize> = stretches(text)
             .filter_map(|s| if let Stretch::Mark(index) = s { Some(index) } else { None })
             .collect();
@@ -319,12 +327,12 @@ impl Evaluator {
                     let search = Search::Glob(path.clone());
                     let disk = self.disk_of(&here(shell)).cloned()?;
                     let files = self.found_files(&search, &*disk);
-                    let texts = files.iter().filter_map(|file| self.read_script(&here(shell), file));
+                    let texts = files.iter().filter_map(|file| self.read_file(&here(shell), file, purpose));
                     Some(texts.collect::<String>()).filter(|text| !text.is_empty())
                 }
-                (Some(path), ..) => self.read_script(&here(shell), &path.clone()),
+                (Some(path), ..) => self.read_file(&here(shell), &path.clone(), purpose),
                 (None, Some(contents), _) => Some(contents.clone()),
-                (None, None, Some(filter)) => self.filtered(shell, &Arc::clone(filter)),
+                (None, None, Some(filter)) => self.filtered(shell, &Arc::clone(filter), purpose),
                 (None, None, None) => None,
             };
             if let Some(content) = content {
@@ -335,7 +343,7 @@ impl Evaluator {
     }
 
     /// What a filter prints for the files that it reads.
-    fn filtered(&mut self, shell: &Shell, filter: &Filter) -> Option<String> {
+    fn filtered(&mut self, shell: &Shell, filter: &Filter, purpose: Purpose) -> Option<String> {
         if self.depth_reached() {
             return None;
         }
@@ -343,7 +351,7 @@ impl Evaluator {
         let file = self.unknowns.only_mark(&filter.input).and_then(|unknown| unknown.on_disk.clone());
         let input = match file.filter(|_| filter.is_edit) {
             Some(path) => self.read_file(&here(shell), &path, Purpose::Edit),
-            None => Some(self.loaded(shell, &filter.input)),
+            None => Some(self.loaded_for(shell, &filter.input, purpose)),
         };
         self.depth -= 1;
         printed::filtered(self, &filter.words, input.filter(|input| is_known(input))?)

@@ -2,7 +2,7 @@
 
 use crate::shell::evaluator::Evaluator;
 use crate::shell::expansion::arithmetic::evaluate;
-use crate::shell::grammar::word::ansi_c;
+use crate::shell::grammar::ansi_c::ansi_c;
 use crate::shell::state::Shell;
 use crate::shell::text::is_known;
 
@@ -52,9 +52,11 @@ fn unescape(text: &str) -> String {
                 let is_octal = chars.peek().is_some_and(|c| ('0'..='7').contains(c));
                 guarded.push_str(if is_octal { "\\" } else { "\0" });
             }
-            ('\\', Some(next)) => {
-                guarded.extend(['\\', *next]);
+            ('\\', Some(&next)) => {
                 chars.next();
+                // Only quotes know `\x{…}`.
+                let is_literal = next == 'x' && chars.peek() == Some(&'{');
+                guarded.extend([if is_literal { "\\\\" } else { "\\" }, next.encode_utf8(&mut [0; 4])]);
             }
             ('\'', _) => guarded.push_str("\\'"),
             (c, _) => guarded.push(c),

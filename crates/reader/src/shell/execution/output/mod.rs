@@ -4,6 +4,7 @@ mod columns;
 pub mod disk_files;
 mod echo;
 pub mod filters;
+mod foreign;
 mod jq;
 pub mod listing;
 pub(crate) mod printed;

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{columns, echo, filters, jq, listing};
+use super::{columns, echo, filters, foreign, jq, listing};
 use crate::catalogue::base_name;
 use crate::languages::names::shell as names;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Invocation;
 use crate::shell::state::Shell;
-use crate::shell::text::{Field, Filter, Listing, Stretch, Unknown, is_known, stretches};
+use crate::shell::text::{Field, Filter, Listing, Stretch, Unknown, is_all_unknown, is_known, stretches};
 
 /// Maximum length in bytes of the commands of a pipeline that are shown before the last one.
 const LONGEST_SOURCE: usize = 512;
@@ -42,18 +42,18 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
         "cp" | "mv" | "ln" | "scp" | "install" | "rsync" => {
             let reading = Shell { stdin: invocation.stdin.clone(), ..shell.clone() };
             evaluator.copy_files(&reading, invocation, program);
-            Some(String::new())
+            nothing(args).filter(|_| program != "rsync" || args.len() > 1)
         }
         "mkfifo" | "mknod" => {
             for field in invocation.args().filter(|field| !field.text.starts_with('-')) {
                 evaluator.store_pipe(shell, &field.text);
             }
-            Some(String::new())
+            nothing(args)
         }
         "dd" => blocks(evaluator, shell, invocation),
         "split" => {
             split(evaluator, shell, invocation);
-            Some(String::new())
+            nothing(args)
         }
         "date" if matches!(args, [format] if is_known(format) && !format.contains('%')) => {
             args.concat().strip_prefix('+').map(|text| format!("{text}\n"))
@@ -66,9 +66,12 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
         "m4" => columns::expanded(invocation.stdin.as_deref(), args),
         "paste" | "join" | "comm" => columns::of(evaluator, shell, invocation, program),
         "envsubst" => substituted(evaluator, shell, invocation, args),
-        "true" | "false" | ":" | "test" | "[" | "sleep" | "mkdir" | "touch" | "rm" | "chmod" | "chown" => {
+        "true" | "false" | ":" | "test" | "["
+            if !args.iter().any(|arg| matches!(*arg, "--help" | "--version")) =>
+        {
             Some(String::new())
         }
+        "sleep" | "mkdir" | "touch" | "rm" | "chmod" | "chown" => nothing(args),
         "pwd" => shell.cwd.clone().filter(|cwd| cwd.starts_with('/')).map(|cwd| cwd + "\n"),
         "seq" => seq(args),
         "which" => Some(located(invocation)),
@@ -97,6 +100,18 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
         _ => filters::of(evaluator, invocation, program, args),
     }
     .unwrap_or_else(|| unknown(evaluator, shell, invocation, &texts, program))
+}
+
+/// The empty output of a program that changes files, unless an option may let it say what it does.
+fn nothing(args: &[&str]) -> Option<String> {
+    let is_quiet = |arg: &&str| {
+        let name = arg.split('=').next().unwrap_or_default();
+        let letters = arg.strip_prefix('-').filter(|letters| !letters.starts_with('-')).unwrap_or("?");
+        let is_letter = |letter: char| letter.is_ascii_digit() || names::QUIET.has(&format!("-{letter}"));
+        is_known(arg) && (names::QUIET.has(name) || letters.chars().all(is_letter))
+            || !arg.starts_with('-') && !is_all_unknown(arg)
+    };
+    args.iter().all(is_quiet).then(String::new)
 }
 
 /// The lines of a text in the order in which `sort` or `uniq` prints them; `None` where that is not known.
@@ -232,7 +247,8 @@ fn unknown(
         Some(before) => format!("{before} | {source}"),
         None => source,
     };
-    let made_from = made_from(evaluator, shell, invocation, program);
+    let is_number = foreign::is_number(program, texts);
+    let made_from = if is_number { None } else { made_from(evaluator, shell, invocation, program) };
     let filter = deferred(evaluator, shell, invocation, program).map(Arc::new);
     // A filter prints a line for each line, a search one for each file, and code with a loop several.
     let lines = |text: &String| !is_known(text) || text.lines().count() > 1;
@@ -240,8 +256,11 @@ fn unknown(
     let is_code = texts.iter().skip(1).any(|word| word.contains(char::is_whitespace));
     let loops = || names::LOOPS.are_in(&texts.join(" ")) && is_code;
     let repeats = input.is_some_and(lines) || names::LISTING.has(program) || loops();
+    let is_foreign =
+        !is_number && foreign::is_foreign(evaluator, shell, invocation, program, made_from.as_deref());
     evaluator.unknowns.mark(Unknown {
         source: format!("$({source})"),
+        is_foreign,
         listing,
         made_from,
         filter,

@@ -12,6 +12,9 @@ use crate::shell::text::{Field, Unknown};
 /// Descriptors that are open, and the word that closes one.
 const STANDARD: [&str; 4] = ["0", "1", "2", "-"];
 
+/// Paths of the standard output of a command.
+const OUTPUT: [&str; 3] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+
 /// The effect of the redirections of one command.
 #[derive(Default)]
 pub(crate) struct Redirected {
@@ -19,6 +22,8 @@ pub(crate) struct Redirected {
     pub stdin: Option<String>,
     /// True when standard output goes elsewhere.
     pub silent: bool,
+    /// True when standard error goes to standard output.
+    pub errors: bool,
     /// True where a descriptor is copied that may not be open.
     pub copies: bool,
     /// The descriptor that standard input is copied from.
@@ -42,6 +47,7 @@ impl Evaluator {
                     let text = self.text(shell, &word.value);
                     self.opens(&mut result, mode, text);
                     result.silent = true;
+                    result.errors = false;
                 }
                 IoRedirect::HereString(fd, word) => {
                     let text = self.here_string(shell, &word.value);
@@ -112,7 +118,13 @@ impl Evaluator {
                     result.copies |= !STANDARD.contains(&number.as_str());
                     match fd.filter(|fd| *fd != 0) {
                         None => {
-                            result.stdin = content.or(result.stdin.take());
+                            // What nothing is known of is not empty: `nc host 80 <&3`.
+                            let unknown = || match number.as_str() {
+                                "0" => None,
+                                "-" => Some(String::new()),
+                                _ => Some(self.unknowns.foreign(format!("$(< {source})"))),
+                            };
+                            result.stdin = content.or_else(|| result.stdin.take()).or_else(unknown);
                             result.source = Some(source);
                         }
                         Some(fd) => {
@@ -126,8 +138,17 @@ impl Evaluator {
             }
             IoFileRedirectKind::DuplicateOutput => {
                 // `>&2` prints elsewhere; `>&file` is a file.
-                if let IoFileRedirectTarget::Duplicate(word) = target {
-                    let text = self.text(shell, &word.value);
+                let text = match target {
+                    IoFileRedirectTarget::Duplicate(word) => Some(self.text(shell, &word.value)),
+                    // `|&`
+                    IoFileRedirectTarget::Fd(number) => Some(number.to_string()),
+                    _ => None,
+                };
+                if let Some(text) = text {
+                    if fd == Some(2) {
+                        let elsewhere = matches!(text.as_str(), "-" | "2") || text == "1" && result.silent;
+                        result.errors = !elsewhere;
+                    }
                     let is_number = text == "-" || text.parse::<u32>().is_ok();
                     result.copies |= is_number && !STANDARD.contains(&text.as_str());
                     if fd.is_none_or(|fd| fd == 1) && text != "1" {
@@ -138,6 +159,8 @@ impl Evaluator {
                         self.opens(result, Mode::Append, marked);
                     } else if !is_number {
                         self.opens(result, Mode::Write, text);
+                    } else if fd.is_none_or(|fd| fd == 1) && text == "2" {
+                        self.opens(result, Mode::Append, "/dev/stderr".to_owned());
                     }
                 }
                 return;
@@ -156,10 +179,10 @@ impl Evaluator {
                 result.stdin = Some(match content {
                     Some(content) => content,
                     None if text == "/dev/null" => String::new(),
-                    None => self.file_mark(shell, &text).unwrap_or_else(|| {
-                        let source = format!("$(< {})", self.unknowns.show(&text));
-                        self.unknowns.many(source)
-                    }),
+                    None => match self.file_mark(shell, &text) {
+                        Some(mark) => mark,
+                        None => self.unseen_file(shell, &text),
+                    },
                 });
             }
             Mode::Read | Mode::ReadWrite => {
@@ -178,11 +201,19 @@ impl Evaluator {
                 self.store_file(shell, &format!("{} >", descriptor(&number)), &text, false);
             }
             Mode::Write | Mode::Append if fd.is_none_or(|fd| fd == 1) => {
-                result.silent = !matches!(text.as_str(), "/dev/stdout" | "/dev/fd/1");
+                result.silent = !OUTPUT.contains(&text.as_str());
             }
-            Mode::Write | Mode::Append => {}
+            Mode::Write | Mode::Append => {
+                result.errors = fd == Some(2) && OUTPUT.contains(&text.as_str());
+            }
         }
         self.opens(result, mode, text);
+    }
+
+    /// What a command prints behind its redirections. Its errors are unknown.
+    pub fn behind(&mut self, redirected: &Redirected, printed: String) -> String {
+        let printed = if redirected.silent { String::new() } else { printed };
+        if redirected.errors && printed.is_empty() { self.unknowns.many("2>&1") } else { printed }
     }
 
     /// Adds a file that is opened.

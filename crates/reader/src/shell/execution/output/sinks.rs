@@ -62,7 +62,10 @@ impl Evaluator {
     /// Passes a text to the commands that wait at the files of redirections.
     pub fn feed_files(&mut self, redirected: &Redirected, text: &str) {
         for redirection in &redirected.files {
-            self.feed(&redirection.marked, text);
+            // It may get errors: `2> >(bash)`.
+            let is_fed = text.is_empty() && self.sinks.iter().any(|sink| sink.path == redirection.marked);
+            let errors = if is_fed { self.unknowns.many("2>") } else { String::new() };
+            self.feed(&redirection.marked, if is_fed { &errors } else { text });
         }
     }
 

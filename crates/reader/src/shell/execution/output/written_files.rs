@@ -365,6 +365,11 @@ impl Evaluator {
         let words = invocation.args().map(|field| field.text.as_str());
         let paths: Vec<&str> = words.filter(|text| !text.starts_with('-')).collect();
         let Some((target, sources)) = paths.split_last() else { return };
+        let has_links =
+            invocation.args().any(|field| field.text.starts_with('-') && field.text.contains(['l', 's']));
+        let is_plain = |word: &str| !word.starts_with('-') || matches!(word, "-a" | "-f" | "-p" | "-v");
+        let is_certain =
+            matches!(program, "cp" | "mv") && invocation.args().all(|field| is_plain(&field.text));
         let (there, target) = match target.split_once(':').filter(|_| program == "scp") {
             Some((host, path)) => {
                 let Some(host) = host_of(host) else { return };
@@ -375,13 +380,16 @@ impl Evaluator {
         for source in sources {
             let name = source.rsplit('/').next().unwrap_or(source);
             let inside = format!("{}/{name}", target.trim_end_matches('/'));
-            if program == "ln" {
+            if program == "ln" || has_links {
                 self.link(shell, source, target);
                 self.link(shell, source, &inside);
             }
             let text = self.file_content(shell, source).or_else(|| self.started_by(source));
             let text = text.or_else(|| self.file_mark(shell, source));
             let Some(text) = text else { continue };
+            // It may leave a file as it is that is there already.
+            let old = self.file_content(&there, target).filter(|_| !is_certain);
+            let text = old.map_or_else(|| text.clone(), |old| self.one_of(vec![old, text.clone()], "…"));
             self.store_file(&there, target, &text, false);
             self.store_file(&there, &inside, &text, false);
         }

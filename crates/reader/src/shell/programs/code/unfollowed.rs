@@ -148,7 +148,10 @@ fn starts_something(tokens: &[Token], at: usize, own: &str, language: Language) 
     match tokens.get(at.wrapping_sub(2)) {
         Some(Token::Name(owner)) => starts_program(&format!("{owner}.{own}"), language),
         // `require('child_process').spawn(…)`.
-        Some(Token::Symbol(')')) => starts_program(own, language),
+        // No module of Python has a function `execute`, but connections to databases do.
+        Some(Token::Symbol(')')) => {
+            starts_program(own, language) && !(language == Language::Python && own == "execute")
+        }
         _ => starts::OWNERS.get(own).is_none(),
     }
 }

@@ -1,0 +1,50 @@
+//! Commands that print secrets of hosts, containers and services, as the descriptions of programs state.
+
+mod filters;
+mod found;
+mod metadata;
+
+use std::cell::OnceCell;
+
+use crate::lists::NAMED_SOURCES;
+use crate::model::records::verdict::Reason;
+use crate::selection::{self, Selected};
+use found::{REDACTED, found};
+use opsctl_reader::shell::{Command, Construct, Node, Script};
+
+/// Whether a command of a script prints secrets that are replaced before the model reads them.
+pub fn are_redacted(script: &Script) -> bool {
+    let is_redacted = |command: &&Command| found(command, script, |instead| instead == REDACTED).is_some();
+    script.commands().iter().any(is_redacted)
+}
+
+/// The objections to the commands of a script that print secrets.
+pub fn objections(script: &Script) -> Vec<Reason> {
+    let mut reasons: Vec<Reason> = Vec::new();
+    let selected = OnceCell::new();
+    script.visit(|node| {
+        let (Node::Command(command) | Node::Group(Construct::Through(command), _)) = node else { return };
+        let found = objection(command, script, &selected).or_else(|| metadata::objection(command));
+        reasons.extend(found.filter(|reason| !reasons.contains(reason)));
+    });
+    reasons.extend(filters::objection(script).filter(|reason| !reasons.contains(reason)));
+    reasons
+}
+
+fn objection(command: &Command, script: &Script, selected: &OnceCell<Selected>) -> Option<Reason> {
+    let (evidence, instead) = found(command, script, |instead| instead != REDACTED)?;
+    let selected = selected.get_or_init(|| selection::selected_from(script));
+    let is_of = |list: &[*const Command]| list.contains(&std::ptr::from_ref(command));
+    let is_named = NAMED_SOURCES.iter().any(|source| evidence.starts_with(source));
+    if is_of(&selected.values) || is_named && is_of(&selected.lines) {
+        return None;
+    }
+    let advice = match instead {
+        "" => "If it matters, state in the report what an operator should check.".to_owned(),
+        instead => format!("Use `{instead}`."),
+    };
+    let place = command.whereabouts();
+    let text =
+        format!("Secret: `{evidence}`{place} prints secrets, which must not enter this session. {advice}");
+    Some(Reason::of("secret", text))
+}

@@ -1,0 +1,92 @@
+//! Whose text a program prints: numbers and names that the machine gives, or any text, such as that of a file.
+
+use crate::languages::names::shell as names;
+use crate::shell::evaluator::Evaluator;
+use crate::shell::execution::commands::invocation::Invocation;
+use crate::shell::state::Shell;
+use crate::shell::text::{Stretch, stretches};
+
+/// Whether a program with these words prints nothing but digits and blanks.
+pub(super) fn is_number(program: &str, texts: &[&str]) -> bool {
+    let args = texts.get(1..).unwrap_or_default();
+    let has = |words: &[&str]| args.iter().any(|arg| words.contains(arg));
+    let is_digits = |set: &str| {
+        set.trim_matches(['[', ']', ':']) == "digit" || set.chars().all(|c| "0123456789-.\\n".contains(c))
+    };
+    match program {
+        "wc" => args.iter().all(|arg| arg.starts_with('-')),
+        "grep" | "egrep" | "fgrep" | "zgrep" => has(&["-c", "--count"]),
+        "tr" => matches!(args, ["-dc" | "-cd", set] if is_digits(set)),
+        "jq" => args.iter().any(|arg| arg.trim_end_matches([')', ' ']).ends_with("length")),
+        "curl" => has(&["%{http_code}", "-w%{http_code}", "%{response_code}"]) && has(&["/dev/null"]),
+        _ => false,
+    }
+}
+
+/// Whether an agent writes nothing where this path leads. On its own machine it may write everywhere but in the kernel's folders.
+fn is_kept(shell: &Shell, path: &str) -> bool {
+    let folders = if shell.is_here() { names::KERNEL_FOLDERS } else { names::KEPT_FOLDERS };
+    folders.begin(path) && !path.contains("..")
+}
+
+impl Evaluator {
+    /// The mark of the text of a file that cannot be looked at.
+    pub fn unseen_file(&mut self, shell: &Shell, path: &str) -> String {
+        // A wildcard names files of its folder.
+        let shown = self.unknowns.show(path);
+        let source = format!("$(< {shown})");
+        if is_kept(shell, &shown) && !self.unknowns.are_foreign(path) {
+            self.unknowns.many(source)
+        } else {
+            self.unknowns.foreign(source)
+        }
+    }
+}
+
+/// Whether what a program prints may be any text, since its input, a file or its words hold that.
+pub(super) fn is_foreign(
+    evaluator: &Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    program: &str,
+    made_from: Option<&str>,
+) -> bool {
+    // Code can make any character, too.
+    let evaluates = |text: &str| text.contains('[') && (text.contains("$(") || text.contains('`'));
+    let makes = |text: &str| evaluates(text) || names::MAKING.are_in(text);
+    if invocation.args().any(|field| makes(&field.text)) {
+        return true;
+    }
+    if names::MEASURING.has(program) {
+        let is_text = |text: &str| names::PRINTING.has(text) || names::WRITTEN_FIELDS.are_in(text);
+        return invocation.args().any(|field| is_text(&field.text));
+    }
+    if !names::COPYING.has(program) {
+        return true;
+    }
+    // A text that it is given is looked at where its output is used.
+    let is_changed = |stretch| matches!(stretch, Stretch::Known(text) if text.contains(['[', ']', '(', ')']));
+    if let Some(text) = &invocation.stdin {
+        return evaluator.unknowns.are_foreign(text) || stretches(text).any(is_changed);
+    }
+    made_from.is_none() && !reads_kept(evaluator, shell, invocation, program)
+}
+
+/// Whether all files that a filter reads are in folders where an agent writes nothing.
+fn reads_kept(evaluator: &Evaluator, shell: &Shell, invocation: &Invocation, program: &str) -> bool {
+    // A number or a mark behind an option is its value: `cut -d : -f 1`.
+    let is_value =
+        |text: &str| text.chars().all(|c| c.is_ascii_digit() || c.is_ascii_punctuation() || c == ' ');
+    let words: Vec<&str> = invocation.texts();
+    let operands = words.iter().zip(words.iter().skip(1)).filter(|(before, word)| {
+        !(word.starts_with('-') || before.starts_with('-') && is_value(word) && program != "cat")
+    });
+    // The first operand of some is code.
+    let code = usize::from(names::CODED.has(program));
+    let mut files = operands.map(|(_, word)| *word).skip(code).peekable();
+    // A wildcard names files of its folder.
+    files.peek().is_some()
+        && files.all(|file| {
+            is_kept(shell, &evaluator.unknowns.show(file)) && !evaluator.unknowns.are_foreign(file)
+        })
+}

@@ -1,0 +1,106 @@
+//! What arithmetic runs: the substitutions in the subscripts of its texts, as in `x='a[$(reboot)]'; ((x))`.
+
+use std::collections::BTreeSet;
+
+use crate::shell::Complaint;
+use crate::shell::disk::Unreadable::{Binary, Changing, TooLarge};
+use crate::shell::evaluator::Evaluator;
+use crate::shell::execution::run::short;
+use crate::shell::script::Construct;
+use crate::shell::state::{Shell, Value};
+use crate::shell::text::{Stretch, Unknown, Unknowns, is_known, stretches};
+
+/// Maximum number of names of variables that one expression leads to.
+const MOST_NAMES: usize = 256;
+
+impl Evaluator {
+    /// Runs the substitutions in the subscripts of an arithmetic expression that is the value of a word.
+    pub fn run_subscripts(&mut self, shell: &mut Shell, expression: &str) {
+        self.run_own(shell, expression);
+        self.run_values(shell, expression);
+    }
+
+    /// Runs the substitutions in the subscripts that an expression has itself, and those in the texts that its unknown parts may
+    /// be. Returns whether it has any. A part that may be any text may run anything.
+    pub fn run_own(&mut self, shell: &mut Shell, expression: &str) -> bool {
+        let text = self.loaded_data(shell, expression);
+        if evaluates(&text) {
+            self.here_document(shell, &text);
+            return true;
+        }
+        if is_known(&text) || self.depth_reached() {
+            return false;
+        }
+        self.depth += 1;
+        for unknown in self.unknowns.behind(&text) {
+            for choice in unknown.candidates.iter().chain(&unknown.made_from) {
+                let choice = self.unknowns.sources(choice);
+                self.inside(Construct::Branch("if it is this text"), |this| {
+                    this.run_subscripts(&mut shell.clone(), &choice);
+                });
+            }
+            if unknown.is_foreign || unknown.on_disk.as_ref().is_some_and(|path| self.is_unseen(path)) {
+                self.complain(Complaint::Evaluates(short(&unknown.source)));
+                self.unread(shell, &unknown.source);
+            }
+        }
+        self.depth -= 1;
+        false
+    }
+
+    /// Runs the substitutions in subscripts in the values of the variables of an arithmetic expression:
+    /// `x='a[$(…)]'; $((x))`.
+    pub fn run_values(&mut self, shell: &mut Shell, expression: &str) {
+        let mut texts = vec![expression.to_owned()];
+        let mut seen = BTreeSet::new();
+        let mut rounds = 0;
+        // A value may be the name of another variable: `y=x; $((y))`.
+        while let Some(text) = texts.pop() {
+            rounds += 1;
+            let parts = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+            for name in parts.filter(|part| part.starts_with(|c: char| !c.is_ascii_digit())) {
+                // `$((x - x))` evaluates it twice.
+                if seen.len() == MOST_NAMES || !seen.insert(name.to_owned()) && rounds > 1 {
+                    continue;
+                }
+                let values = match shell.get(name).map(|variable| &variable.value) {
+                    Some(Value::Scalar(text)) => vec![text.clone()],
+                    Some(Value::Array(items)) => items.iter().map(|(_, text)| text.clone()).collect(),
+                    Some(Value::Unset) => vec![],
+                    // The last word of the command before.
+                    None if name == "_" && !text.contains('.') => {
+                        self.unread(shell, "$_");
+                        continue;
+                    }
+                    None => continue,
+                };
+                for value in values {
+                    if !self.run_own(shell, &value) {
+                        texts.push(value);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether a file on this machine has a text that could not be looked at.
+    fn is_unseen(&self, path: &str) -> bool {
+        self.on_disk.read.get(path).is_none_or(|read| matches!(read, Err(TooLarge | Binary | Changing)))
+    }
+}
+
+impl Unknowns {
+    /// The unknown stretches of a text that are no numbers.
+    fn behind(&self, text: &str) -> Vec<Unknown> {
+        let of = |stretch| match stretch {
+            Stretch::Mark(index) => self.get(index).filter(|unknown| !unknown.is_number).cloned(),
+            Stretch::Known(_) => None,
+        };
+        stretches(text).filter_map(of).collect()
+    }
+}
+
+/// Whether arithmetic evaluates a substitution in a subscript of this text.
+fn evaluates(text: &str) -> bool {
+    text.contains('[') && text.contains(['`', '$'])
+}
