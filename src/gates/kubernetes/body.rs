@@ -3,30 +3,36 @@
 use std::sync::LazyLock;
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use opsctl_probe::health::quoted;
+use opsctl_reader::manifest::{host_rights, value as manifest};
 
-/// What is known of resources and fields.
+/// What is known of resources.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Known {
-    pub access: Vec<String>,
-    pub access_objects: Vec<String>,
-    pub credentials: Vec<String>,
     pub questions: Vec<String>,
     pub workloads: Vec<String>,
-    pub host_rights: Vec<String>,
-    pub host_capabilities: Vec<String>,
 }
 
 /// A test reads the file, so it is valid.
 pub static KNOWN: LazyLock<Known> =
     LazyLock::new(|| serde_saphyr::from_str(include_str!("requests.yaml")).unwrap_or_default());
 
-/// The capabilities that give a container the rights of its host.
-pub fn host_capabilities() -> &'static [String] {
-    &KNOWN.host_capabilities
+/// A body as the reader of manifests sees it.
+fn as_manifest(body: &Value) -> Option<manifest::Value> {
+    manifest::Value::deserialize(body).ok()
+}
+
+/// Whether a field of the body gives a container the rights of its host. One that cannot be read does.
+pub fn gives_host_rights(body: &Value) -> bool {
+    as_manifest(body).is_none_or(|body| host_rights::gives_host_rights(&body))
+}
+
+/// Whether a key of the body, or a segment of the path of a JSON patch, contains a text.
+pub fn mentions(body: &Value, text: &str) -> bool {
+    as_manifest(body).is_none_or(|body| body.mentions(text))
 }
 
 /// The value at the end of a path of keys, each of which is the only one of its object.
@@ -35,23 +41,6 @@ pub fn only<'a>(value: &'a Value, keys: &[&str]) -> Option<&'a Value> {
         let object = value.as_object().filter(|object| object.len() == 1)?;
         object.get(*key)
     })
-}
-
-/// Whether a key, or a segment of the path of a JSON patch, contains a text.
-pub fn mentions(value: &Value, text: &str) -> bool {
-    match value {
-        Value::Array(items) => items.iter().any(|item| mentions(item, text)),
-        Value::Object(object) => {
-            path_of(object).is_some_and(|path| path.contains(text))
-                || object.iter().any(|(key, value)| key.contains(text) || mentions(value, text))
-        }
-        _ => false,
-    }
-}
-
-/// The path of an operation of a JSON patch: `{"op": "add", "path": "/spec/hostPID", "value": true}`.
-fn path_of(object: &Map<String, Value>) -> Option<&str> {
-    object.get("path").and_then(Value::as_str).filter(|_| object.contains_key("op"))
 }
 
 /// The commands that containers of a body state, at any depth.
@@ -68,45 +57,6 @@ pub fn commands(value: &Value) -> Vec<String> {
             own.into_iter().chain(object.values().flat_map(commands)).collect()
         }
         _ => Vec::new(),
-    }
-}
-
-/// Whether a field gives a container the rights of its host.
-pub fn gives_host_rights(value: &Value) -> bool {
-    let is_known = |key: &str| KNOWN.host_rights.iter().any(|known| known == key);
-    let is_given = |value: &Value| match value {
-        Value::Array(items) => !items.is_empty(),
-        Value::Number(number) => number.as_f64() != Some(0.0),
-        value => matches!(value, Value::Bool(true) | Value::Object(_)),
-    };
-    let is_capability = |value: &Value| {
-        let name = value.as_str().unwrap_or_default().to_ascii_uppercase();
-        KNOWN.host_capabilities.iter().any(|known| known == name.trim_start_matches("CAP_"))
-    };
-    let are_capabilities = |value: Option<&Value>| match value {
-        Some(Value::Array(names)) => names.iter().any(is_capability),
-        Some(name) => is_capability(name),
-        None => false,
-    };
-    match value {
-        Value::Array(items) => items.iter().any(gives_host_rights),
-        Value::Object(object) => {
-            // The value of an operation may be copied from elsewhere.
-            let patched = path_of(object).is_some_and(|path| {
-                let (op, value) = (object.get("op").and_then(Value::as_str), object.get("value"));
-                let is_nothing =
-                    op == Some("remove") || matches!(value, Some(Value::Bool(false) | Value::Null));
-                (path.split('/').any(is_known) && !is_nothing)
-                    || (path.contains("/capabilities/add")
-                        && (value.is_none() || are_capabilities(value))
-                        && op != Some("remove"))
-            });
-            patched
-                || object.iter().any(|(key, value)| is_known(key) && is_given(value))
-                || are_capabilities(object.get("add"))
-                || object.values().any(gives_host_rights)
-        }
-        _ => false,
     }
 }
 

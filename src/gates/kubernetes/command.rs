@@ -7,6 +7,7 @@ use super::body::{KNOWN, commands, gives_host_rights, mentions, only};
 use super::resource::Resource;
 use crate::gates::proxy::target::Target;
 use opsctl_probe::health::quoted;
+use opsctl_reader::languages::names::manifests;
 
 /// The annotation that `kubectl rollout restart` sets.
 const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
@@ -60,9 +61,9 @@ impl Asked<'_> {
         if !is_dry && self.changes_an_object() && mentions(self.body, "ownerReferences") {
             command = format!("{command}\nkubectl{namespace} {}", self.delete());
         }
-        // The resource that starts such a container does not matter.
+        // The resource that starts such a container does not matter. A whole object is judged as the file of its command.
         let is_of_host = self.resource.kind == "persistentvolumes" && mentions(self.body, "local");
-        if !is_dry && (is_of_host || gives_host_rights(self.body)) {
+        if !is_dry && !self.is_stated_whole() && (is_of_host || gives_host_rights(self.body)) {
             command = format!("{command}\ndocker run --privileged {}", self.resource.word());
         }
         Ok(command)
@@ -84,6 +85,11 @@ impl Asked<'_> {
         let patch = if is_workload { r#" -p '{"spec":{"suspend":true}}'"# } else { "" };
         let name = quoted(self.stated_name().unwrap_or("unnamed"));
         Some(format!("kubectl{namespace} patch {} {name}{patch}", self.resource.word()))
+    }
+
+    /// Whether the command has the whole object in a file.
+    fn is_stated_whole(&self) -> bool {
+        self.resource.part.is_none() && (self.method == Method::POST || self.is_whole())
     }
 
     fn changes_an_object(&self) -> bool {
@@ -277,14 +283,13 @@ impl Asked<'_> {
         let is_listed = || {
             let found =
                 namespace.as_ref().zip(name).map(|(namespace, name)| format!("{namespace}/{kind}/{name}"));
-            found.is_some_and(|found| KNOWN.access_objects.contains(&found))
+            found.is_some_and(|found| manifests::ACCESS_OBJECTS.has(&found))
         };
         let is_credential = || {
             let kind = self.body.get("type").and_then(Value::as_str);
-            self.resource.is_secret()
-                && kind.is_some_and(|kind| KNOWN.credentials.iter().any(|known| known == kind))
+            self.resource.is_secret() && kind.is_some_and(|kind| manifests::CLUSTER_CREDENTIALS.has(kind))
         };
-        KNOWN.access.contains(kind)
+        manifests::ACCESS.has(kind)
             || is_listed()
             || is_credential()
             || (kind == "namespaces"
@@ -410,7 +415,7 @@ mod tests {
                 Method::POST,
                 "/api/v1/namespaces/m/pods",
                 json!({"apiVersion": "v1", "kind": "Pod", "spec": {"hostPID": true}}),
-                "kubectl -n m create -f - <<'END-OF-BODY'\n{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"spec\":{\"hostPID\":true}}\nEND-OF-BODY\ndocker run --privileged pods",
+                "kubectl -n m create -f - <<'END-OF-BODY'\n{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"spec\":{\"hostPID\":true}}\nEND-OF-BODY",
             ),
             (
                 Method::POST,

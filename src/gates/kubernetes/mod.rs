@@ -18,7 +18,6 @@ use tokio::sync::watch;
 
 use crate::gates::proxy::{Listener, serve};
 use crate::machine::environment::Environment;
-pub use body::host_capabilities;
 use judge::Kubernetes;
 pub use kubeconfig::{ConfigError, Kubeconfig};
 use releases::Releases;

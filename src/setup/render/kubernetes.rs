@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use minijinja::{Environment, context};
 
 use super::RenderError;
-use crate::gates::kubernetes::host_capabilities;
 use opsctl_policy::model::installation::inventory::Inventory;
 use opsctl_policy::model::rights::policy::Tier;
+use opsctl_reader::languages::names::manifests::HOST_CAPABILITIES;
 
 const TEMPLATE: &str = include_str!("../../../templates/kubernetes.yaml.j2");
 
@@ -16,7 +16,7 @@ const TEMPLATE: &str = include_str!("../../../templates/kubernetes.yaml.j2");
 pub fn manifests(inventory: &Inventory, tier: Option<Tier>) -> Result<String, RenderError> {
     let workloads = inventory.services.iter().flat_map(|service| &service.workloads);
     let namespaces: Option<BTreeSet<String>> = workloads.map(|workload| workload.namespace.clone()).collect();
-    let capabilities: Vec<String> = host_capabilities().iter().map(|name| format!("'{name}'")).collect();
+    let capabilities: Vec<String> = HOST_CAPABILITIES.iter().map(|name| format!("'{name}'")).collect();
     let values = context! {
         tier => tier.unwrap_or(Tier::Full).number(),
         namespaces => namespaces.unwrap_or_default(),

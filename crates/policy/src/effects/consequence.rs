@@ -7,7 +7,8 @@ use opsctl_reader::actions::{CommandActions, command_actions, is_undescribed_req
 use opsctl_reader::catalogue::Catalogue;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::options::{Item, Name, Scanner};
-use opsctl_reader::catalogue::program::{Check, EffectTerms, FileHow, Stated};
+use opsctl_reader::catalogue::program::{Check, EffectTerms, FileHow, Stated, TargetKind};
+use opsctl_reader::manifest::kubernetes;
 use opsctl_reader::shell::{Command, Word};
 use opsctl_reader::terms::class::Class;
 use opsctl_reader::terms::effect::Effect;
@@ -48,7 +49,7 @@ pub fn of_command(command: &Command, elsewhere: bool, catalogue: Catalogue) -> O
             .map(|class| (class, usage.written(&texts))),
         _ => None,
     };
-    let found = by_option(&usage, &terms, &texts, elsewhere);
+    let found = by_option(&usage, &terms, &texts, elsewhere).or_else(|| by_manifest(command, &usage, &texts));
     match command_actions(command, catalogue) {
         _ if is_quiet(command, &usage, catalogue) => None,
         // What it does is counted as an action.
@@ -58,6 +59,16 @@ pub fn of_command(command: &Command, elsewhere: bool, catalogue: Catalogue) -> O
             (!is_repair).then(|| (Class::Other, usage.written(&texts)))
         }),
     }
+}
+
+/// The class of what the manifests of a command put in place: the rights of a host, or who may do what.
+fn by_manifest(command: &Command, usage: &Usage, texts: &[&str]) -> Option<(Class, String)> {
+    let files = command
+        .stated
+        .as_deref()
+        .filter(|_| usage.form.does.is_some_and(|does| does.to.kind == TargetKind::Workload))?;
+    let (class, object) = kubernetes::class(&files.texts)?;
+    Some((class, format!("{} ({object})", usage.written(texts))))
 }
 
 /// The class of what a request asks for that no interface describes, by the words of its address and its data.

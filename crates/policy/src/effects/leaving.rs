@@ -4,7 +4,8 @@ use super::content::{carried, is_file};
 use super::http;
 use crate::lists::{
     ADDRESSING_OPTIONS, ASKING_PROGRAMS, CLIENTS, LOCAL_SOURCES, LOGIN_CLIENTS, LOGIN_OPTIONS,
-    LOGIN_VARIABLES, NAMES_ON_INPUT, PLAIN_FILTERS, RELAYING_OPTIONS, RELAYING_VARIABLES, SECRET,
+    LOGIN_VARIABLES, NAMES_ON_INPUT, PASSWORD_FILES, PLAIN_FILTERS, RELAYING_OPTIONS, RELAYING_VARIABLES,
+    SECRET,
 };
 use crate::targets::hosts;
 use opsctl_reader::catalogue::base_name;
@@ -83,18 +84,19 @@ pub fn destinations(command: &Command, usage: &Usage, texts: &[&str]) -> Vec<Str
 }
 
 /// The hosts to which a request sends a variable with the name of a secret; an empty one where the variable is a part of the host.
+/// Passwords in a file belong to the names of servers: they are revealed to what is reached under another name.
 pub fn revealed(command: &Command, usage: &Usage, texts: &[&str]) -> Vec<String> {
     let check = usage.form.effect.and_then(|terms| terms.check);
     let secret =
         |text: &str| text.split('$').skip(1).any(|part| is_secret_variable(part.trim_start_matches('{')));
-    let words = command.words.iter().chain(&command.stdin);
-    if check != Some(Check::HttpRequest)
-        || !words.filter(|word| word.unknown.is_some()).any(|word| secret(&word.text))
-    {
+    let words = || command.words.iter().chain(&command.stdin).filter(|word| word.unknown.is_some());
+    let in_words = words().any(|word| secret(&word.text));
+    if check != Some(Check::HttpRequest) || !in_words && !usage.has(texts, &PASSWORD_FILES) {
         return vec![];
     }
     let (addresses, _) = http::destinations(command, usage, texts);
-    let hosts = addresses.into_iter().map(|(_, host)| host).chain(relayed(command, texts));
+    let addresses = addresses.into_iter().map(|(_, host)| host).filter(|_| in_words);
+    let hosts = addresses.chain(relayed(command, texts));
     hosts.map(|host| if secret(&host) { UNKNOWN.to_owned() } else { host }).collect()
 }
 

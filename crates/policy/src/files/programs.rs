@@ -6,11 +6,12 @@ use super::{code, environment, explained, mount, remove, search, sqlite, values}
 use crate::paths::archive;
 use crate::paths::archive::Operation;
 use crate::paths::word_paths::LocalMachine;
-use opsctl_reader::catalogue::Catalogue;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::operands::Operands;
 use opsctl_reader::catalogue::options::{Item, Name, Scanner};
 use opsctl_reader::catalogue::program::{Check, FileHow, Files, How, Role, Stated, Words};
+use opsctl_reader::catalogue::{Catalogue, base_name};
+use opsctl_reader::languages::names::shell::{PACKED_ENDINGS, PACKERS};
 use opsctl_reader::shell::{Command, Word};
 use opsctl_reader::terms::class::Class;
 
@@ -65,7 +66,7 @@ pub fn accesses(
         return named(command, &usage, (&files.outputs, Touch::Write), is_wrapper, into);
     }
     let before = into.len();
-    let program = opsctl_reader::catalogue::base_name(&name.text);
+    let program = base_name(&name.text);
     match files.how {
         Some(FileHow::Sqlite) => return sqlite::accesses(command, &usage, &texts, into),
         Some(FileHow::Copy | FileHow::Move | FileHow::Link | FileHow::Install) => {
@@ -287,7 +288,16 @@ fn written(command: &Command, files: &Files, given: &Operands<'_>, into: &mut Ve
     let meant = if first_is_file(files, command) { &words } else { chosen(files.writes, &words) };
     // `-` is standard output.
     let meant = meant.iter().filter(|word| word.text != "-");
-    into.extend(meant.map(|word| Access::new(touch, word)));
+    into.extend(meant.clone().map(|word| Access::new(touch, word)));
+    let program = command.words.first().map_or("", |word| base_name(&word.text));
+    if PACKERS.0.iter().any(|(packer, unpackers)| *packer == program || unpackers.has(program)) {
+        let endings = || PACKED_ENDINGS.0.iter().flat_map(|(_, endings)| endings.iter());
+        // The file that a packed one becomes.
+        into.extend(meant.filter_map(|word| {
+            let unpacked = endings().find_map(|ending| word.text.strip_suffix(ending))?;
+            Some(Access::named(touch, unpacked.to_owned(), word.unknown.is_some()))
+        }));
+    }
 }
 
 /// The files that a program writes in its working directory where its words and options name none.

@@ -92,7 +92,7 @@ pub fn revealing(parts: &[PartEffect], inventory: &Inventory) -> Vec<Reason> {
     let objection = |(part, host): (&PartEffect, &String)| {
         let to = foreign(host, inventory)?;
         let text = format!(
-            "Secret: {} carries a variable with a secret to {to}. Send it only to listed hosts and to the service that it belongs \
+            "Secret: {} carries a secret to {to}. Send it only to listed hosts and to the service that it belongs \
              to.",
             named(part),
         );

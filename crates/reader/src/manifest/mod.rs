@@ -3,6 +3,7 @@
 
 pub mod compose;
 pub mod git;
+pub mod host_rights;
 pub mod just;
 pub mod kubernetes;
 pub mod make;
@@ -12,7 +13,7 @@ pub mod playbook;
 pub mod taskfile;
 mod toml;
 pub mod unit;
-pub(crate) mod value;
+pub mod value;
 
 /// The commands that a tool runs for what it is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -72,6 +73,15 @@ mod tests {
             "managed" => lines(playbook::managed(text)),
             "workloads" => {
                 lines(kubernetes::workloads(&[text.to_owned()]).iter().map(ToString::to_string).collect())
+            }
+            "class" => {
+                let class = kubernetes::class(&[text.to_owned()]);
+                lines(
+                    class
+                        .map(|(class, object)| format!("{}: {object}", class.as_str()))
+                        .into_iter()
+                        .collect(),
+                )
             }
             "units" => lines(vec![playbook::manages_unit(text, first).to_string()]),
             _ => {

@@ -85,7 +85,7 @@ fn value(text: &str, depth: usize) -> (Value, &str) {
     let is_list = text.starts_with('[');
     if (!is_list && !text.starts_with('{')) || depth >= DEEPEST {
         let end = text.find([',', ']', '}', '\n', '#']).unwrap_or(text.len());
-        return (Value::Plain, text.get(end..).unwrap_or_default());
+        return (Value::Plain(true), text.get(end..).unwrap_or_default());
     }
     let (mut list, mut map) = (Vec::new(), Map::default());
     let mut rest = text.get(1..).unwrap_or_default();
@@ -96,7 +96,7 @@ fn value(text: &str, depth: usize) -> (Value, &str) {
             return (if is_list { Value::List(list) } else { Value::Map(map) }, after);
         }
         if rest.is_empty() {
-            return (Value::Plain, "");
+            return (Value::Plain(true), "");
         }
         let before = rest.len();
         if is_list {
@@ -104,13 +104,13 @@ fn value(text: &str, depth: usize) -> (Value, &str) {
             list.push(item);
             rest = after;
         } else {
-            let Some((key, after)) = rest.split_once('=') else { return (Value::Plain, "") };
+            let Some((key, after)) = rest.split_once('=') else { return (Value::Plain(true), "") };
             let (item, after) = value(after.trim_start(), depth + 1);
             put(&mut map, &keys(key), item);
             rest = after;
         }
         if rest.len() == before {
-            return (Value::Plain, "");
+            return (Value::Plain(true), "");
         }
     }
 }

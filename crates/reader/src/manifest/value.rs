@@ -14,8 +14,8 @@ pub enum Value {
     List(Vec<Self>),
     /// A map.
     Map(Map),
-    /// A number, a truth value, or nothing.
-    Plain,
+    /// A number, a truth value, or nothing; whether it is neither zero nor false.
+    Plain(bool),
 }
 
 /// A map, in the order of the file.
@@ -54,6 +54,18 @@ impl Value {
         self.get(key).and_then(Self::as_map).into_iter().flat_map(Map::iter)
     }
 
+    /// Whether a key, or a segment of the path of a JSON patch, contains a text.
+    pub fn mentions(&self, text: &str) -> bool {
+        match self {
+            Self::List(items) => items.iter().any(|item| item.mentions(text)),
+            Self::Map(map) => {
+                map.path().is_some_and(|path| path.contains(text))
+                    || map.iter().any(|(key, value)| key.contains(text) || value.mentions(text))
+            }
+            Self::Text(_) | Self::Plain(_) => false,
+        }
+    }
+
     /// The text of this value, unless it is empty or contains an expression of ansible or compose.
     pub fn literal(&self) -> Option<&str> {
         self.as_str().filter(|text| !text.is_empty() && !text.contains("{{") && !text.contains('$'))
@@ -64,6 +76,11 @@ impl Map {
     /// The value of a key. The last of several counts.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.iter().rfind(|(known, _)| *known == key).map(|(_, value)| value)
+    }
+
+    /// The path of an operation of a JSON patch: `{"op": "add", "path": "/spec/hostPID", "value": true}`.
+    pub fn path(&self) -> Option<&str> {
+        self.get("path").and_then(Value::as_str).filter(|_| self.get("op").is_some())
     }
 
     /// Adds an entry.
@@ -106,9 +123,9 @@ impl<'de> Deserialize<'de> for Map {
 
 /// Reads values that are neither texts nor collections.
 macro_rules! plain {
-    ($($visit:ident $($type:ty)?,)+) => {
-        $(fn $visit<E>(self $(, _: $type)?) -> Result<Value, E> {
-            Ok(Value::Plain)
+    ($($visit:ident $(($value:ident: $type:ty))? => $is_set:expr,)+) => {
+        $(fn $visit<E>(self $(, $value: $type)?) -> Result<Value, E> {
+            Ok(Value::Plain($is_set))
         })+
     };
 }
@@ -124,15 +141,15 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 
     plain! {
-        visit_bool bool,
-        visit_i64 i64,
-        visit_u64 u64,
-        visit_i128 i128,
-        visit_u128 u128,
-        visit_f64 f64,
-        visit_bytes &[u8],
-        visit_unit,
-        visit_none,
+        visit_bool (flag: bool) => flag,
+        visit_i64 (number: i64) => number != 0,
+        visit_u64 (number: u64) => number != 0,
+        visit_i128 (number: i128) => number != 0,
+        visit_u128 (number: u128) => number != 0,
+        visit_f64 (number: f64) => number.abs() > 0.0,
+        visit_bytes (bytes: &[u8]) => !bytes.is_empty(),
+        visit_unit => false,
+        visit_none => false,
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Value, E> {

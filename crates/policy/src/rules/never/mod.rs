@@ -12,20 +12,20 @@ use super::pattern::{self, Behind, Kind, Pattern};
 use crate::effects::consequence;
 use crate::files;
 use crate::files::Access;
-use crate::lists::{COPIES, DOCUMENTS};
+use crate::lists::{BACKUPS, COPIES, DOCUMENTS, EMPTY, EMPTY_SOURCES};
 use crate::model::records::verdict::Reason;
 use crate::model::rights::ask::Topic;
 use crate::model::rights::policy::Tier;
 use crate::model::rights::rules::{NeverRule, Off, Rules};
 use crate::paths::glob;
-use crate::paths::word_paths::{LocalMachine, UnknownMachine, normal};
+use crate::paths::word_paths::{LocalMachine, UnknownMachine, normal, text_paths};
 use opsctl_reader::actions::place_of;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::never::DefaultRule;
 use opsctl_reader::catalogue::options::{Item, Scanner};
 use opsctl_reader::catalogue::program::{Check, FileHow, Program};
 use opsctl_reader::catalogue::{Catalogue, base_name, default_rules};
-use opsctl_reader::shell::{Command, Construct, Node, Script, Suspicion, Word};
+use opsctl_reader::shell::{Command, Construct, Mode, Node, Script, Suspicion, Word};
 
 /// The maximum number of suspected commands that are judged in one text that could not be read.
 const MOST_SUSPECTED: usize = 64;
@@ -211,8 +211,8 @@ impl Judged<'_> {
         }
     }
 
-    /// Adds the objection to a file that holds a database and is written by another program than its own, and returns whether
-    /// there is one.
+    /// Adds the objection to a file that holds a database and is written by another program than its own, or to a backup that is
+    /// replaced, and returns whether there is one.
     fn overwritten(&self, add: &mut impl FnMut(Reason)) -> bool {
         let Self { command, catalogue, machine, .. } = *self;
         let texts = command.texts();
@@ -252,11 +252,43 @@ impl Judged<'_> {
             !COPIES.iter().any(|glob| glob::matches(glob, &normal(&access.path)))
                 && (self.is(Kind::Store, &word) || is_document && self.is_data(&word))
         };
-        let Some(store) = written.find(is_store) else { return false };
-        if let Some(rule) = defaults().find(|rule| rule.name == "data" && !self.is_off(rule.name)) {
-            add(self.objection((rule.name, rule.reason), &format!("> {}", store.path)));
+        let replaces = |access: &Access| !touches && !changes_rights && self.replaces_backup(access, how);
+        let of = |access: &Access| {
+            if is_store(access) { Some("data") } else { replaces(access).then_some("backup") }
+        };
+        let found = written.find_map(|access| Some((of(&access)?, access)));
+        let Some((name, written)) = found else { return false };
+        if let Some(rule) = defaults().find(|rule| rule.name == name && !self.is_off(rule.name)) {
+            add(self.objection((rule.name, rule.reason), &format!("> {}", written.path)));
         }
         true
+    }
+
+    /// Whether a written file is a backup that gets another content: any that is there on this machine; elsewhere, one that gets a
+    /// text, nothing or a link.
+    fn replaces_backup(&self, access: &Access, how: Option<FileHow>) -> bool {
+        let Self { command, machine, .. } = *self;
+        let path = normal(&access.path);
+        if !BACKUPS.iter().any(|glob| glob::matches(glob, &path)) {
+            return false;
+        }
+        let redirected = command.redirections.iter().find(|one| one.path.text == access.path);
+        if redirected.is_some_and(|one| one.mode == Mode::Append) {
+            return false;
+        }
+        let program = command.words.first().map_or("", |word| base_name(&word.text));
+        let is_empty = redirected.is_some() && EMPTY.contains(&program)
+            || command.texts().iter().any(|text| EMPTY_SOURCES.contains(&text.trim_start_matches("if=")))
+            || how == Some(FileHow::Link);
+        let is_there = || {
+            let found = text_paths(&access.path, access.unknown, command, machine).paths;
+            let is_file = |path: &String| {
+                let folder = path.rsplit_once('/').map_or("/", |(folder, _)| folder);
+                machine.below(folder, false).is_some_and(|files| files.contains(path))
+            };
+            found.iter().any(is_file)
+        };
+        is_empty || !self.is_remote() && is_there()
     }
 
     /// The objection to the class of what the command changes.

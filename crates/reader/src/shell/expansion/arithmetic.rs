@@ -63,7 +63,7 @@ impl Evaluator {
 }
 
 /// A decimal number, as it is mostly written. One that begins with 0 is octal.
-fn number(text: &str) -> Option<i64> {
+pub fn number(text: &str) -> Option<i64> {
     let text = text.trim();
     let digits = text.strip_prefix('-').unwrap_or(text);
     (digits == "0" || digits.starts_with(|c: char| ('1'..='9').contains(&c))).then(|| text.parse().ok())?

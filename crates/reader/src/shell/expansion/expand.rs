@@ -225,7 +225,7 @@ impl Evaluator {
         } else {
             body.to_owned()
         };
-        self.run_subscripts(shell, &expression);
+        self.run_computed(shell, &expression);
         let before = shell.clone();
         let outcome = self.calculate(shell, &expression);
         self.is_computed |= outcome.is_computed;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::arithmetic::number;
 use crate::shell::Complaint;
 use crate::shell::disk::Unreadable::{Binary, Changing, TooLarge};
 use crate::shell::evaluator::Evaluator;
@@ -14,10 +15,31 @@ use crate::shell::text::{Stretch, Unknown, Unknowns, is_known, stretches};
 const MOST_NAMES: usize = 256;
 
 impl Evaluator {
-    /// Runs the substitutions in the subscripts of an arithmetic expression that is the value of a word.
+    /// Runs the substitutions in the subscripts of an arithmetic expression whose value is not computed. Where it may assign, what
+    /// variables are is not known any more.
     pub fn run_subscripts(&mut self, shell: &mut Shell, expression: &str) {
+        self.is_involved |= self.may_assign(shell, expression);
+        self.run_computed(shell, expression);
+    }
+
+    /// Runs the substitutions in the subscripts of an arithmetic expression whose value is computed beside.
+    pub fn run_computed(&mut self, shell: &mut Shell, expression: &str) {
         self.run_own(shell, expression);
         self.run_values(shell, expression);
+    }
+
+    /// Whether arithmetic with this expression may change a variable: by its own operators, or by those of a value.
+    fn may_assign(&self, shell: &Shell, expression: &str) -> bool {
+        let assigns = |text: &str| ["=", "++", "--"].iter().any(|operator| text.contains(operator));
+        let is_number = |text: &String| number(text).is_some();
+        let mut names = expression.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        assigns(expression)
+            || !self.unknowns.behind(expression).is_empty()
+            || names.any(|name| match shell.get(name).map(|variable| &variable.value) {
+                Some(Value::Scalar(text)) => !text.is_empty() && !is_number(text),
+                Some(Value::Array(items)) => !items.iter().all(|(_, text)| is_number(text)),
+                Some(Value::Unset) | None => false,
+            })
     }
 
     /// Runs the substitutions in the subscripts that an expression has itself, and those in the texts that its unknown parts may

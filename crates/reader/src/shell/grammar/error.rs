@@ -14,6 +14,12 @@ pub enum SyntaxError {
     CasesTooDeep,
     #[error("a here-document has no delimiter")]
     NoDelimiter,
+    #[error("the delimiter of a here-document is unusual; name it EOF")]
+    InvolvedDelimiter,
+    #[error("`<<` stands in brackets; compute the index first")]
+    ShiftInSubscript,
+    #[error("too many tokens are broken by `\\` and a line break")]
+    ManyJoined,
     #[error("a bracket or a compound command is never closed")]
     NeverClosed,
     #[error("bash joins commands behind a here-document in a substitution; write each on a line of its own")]

@@ -1,5 +1,8 @@
 //! Here-documents: delimiters, bodies, and the marks that replace them in the text.
 
+use std::borrow::Cow;
+
+use super::error::SyntaxError;
 use crate::shell::marks::{APART, DOCUMENT, READS, WRITES};
 
 /// A here-document.
@@ -20,15 +23,16 @@ pub(crate) struct Pending {
     pub depth: usize,
 }
 
-/// The delimiter at the start of `word`, its length in bytes as written, and whether it is quoted.
-pub(crate) fn delimiter(word: &str) -> (String, usize, bool) {
+/// The delimiter at the start of `word`, its length in bytes as written, and whether it is quoted. One that bash might read in
+/// another way is an error.
+pub(crate) fn delimiter(word: &str) -> Result<(String, usize, bool), SyntaxError> {
     let mut text = String::new();
     let mut quoted = false;
     let mut quote = None;
     let mut chars = word.char_indices();
     while let Some((at, c)) = chars.next() {
         match c {
-            '\n' => return (text, at, quoted),
+            '\n' => return Ok((text, at, quoted)),
             _ if Some(c) == quote => quote = None,
             '\'' | '"' if quote.is_none() => {
                 quote = Some(c);
@@ -38,42 +42,59 @@ pub(crate) fn delimiter(word: &str) -> (String, usize, bool) {
                 quoted = true;
                 text.extend(chars.next().map(|(_, c)| c));
             }
-            _ if quote.is_none()
-                && (c.is_whitespace() || matches!(c, ';' | '&' | '|' | '<' | '>' | '(' | ')')) =>
-            {
-                return (text, at, quoted);
+            _ if quote.is_none() && matches!(c, ' ' | '\t' | ';' | '&' | '|' | '<' | '>' | '(' | ')') => {
+                return Ok((text, at, quoted));
             }
-            _ => text.push(c),
+            '$' | '`' if quote != Some('\'') => return Err(SyntaxError::InvolvedDelimiter),
+            ' '..='~' => text.push(c),
+            _ => return Err(SyntaxError::InvolvedDelimiter),
         }
     }
-    (text, word.len(), quoted)
+    Ok((text, word.len(), quoted))
+}
+
+/// The first line of a text without its line break, and its length with it. Where the text expands, bash joins lines that end with
+/// a backslash.
+fn line(text: &str, joins: bool) -> (Cow<'_, str>, usize) {
+    let mut joined = String::new();
+    let mut at = 0;
+    for part in text.split_inclusive('\n') {
+        at += part.len();
+        let content = part.strip_suffix('\n').unwrap_or(part);
+        let backslashes = content.len() - content.trim_end_matches('\\').len();
+        let goes_on = joins && backslashes % 2 == 1 && part.ends_with('\n');
+        if !goes_on && joined.is_empty() && at == part.len() {
+            return (Cow::Borrowed(content), at);
+        }
+        joined.push_str(if goes_on { content.get(..content.len() - 1).unwrap_or_default() } else { content });
+        if !goes_on {
+            break;
+        }
+    }
+    (Cow::Owned(joined), at)
 }
 
 /// The body at the start of `text`, and the length in bytes of the body and its closing line.
-pub(crate) fn body(text: &str, pending: &Pending, nested: bool) -> (String, usize) {
+pub(crate) fn body(text: &str, pending: &Pending, nested: bool, expands: bool) -> (String, usize) {
     let mut body = String::new();
     let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        let bare = if pending.tabs { line.trim_start_matches('\t') } else { line };
-        let content = bare.strip_suffix('\n').unwrap_or(bare);
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let (whole, len) = line(rest, expands);
+        let content = if pending.tabs { whole.trim_start_matches('\t') } else { &whole };
         if content == pending.delimiter {
-            return (body, at + line.len());
+            return (body, at + len);
         }
         // `EOF)` ends the document and the substitution around it.
-        if nested
-            && content
-                .strip_prefix(pending.delimiter.as_str())
-                .is_some_and(|rest| rest.trim_start().starts_with(')'))
-        {
-            return (body, at + (line.len() - bare.len()) + pending.delimiter.len());
+        let behind = content.strip_prefix(pending.delimiter.as_str()).filter(|_| nested);
+        if let Some(behind) = behind.filter(|behind| behind.trim_start().starts_with(')')) {
+            let broken = usize::from(rest.get(..len).is_some_and(|line| line.ends_with('\n')));
+            return (body, at + len - broken - behind.len());
         }
-        body.push_str(bare);
-        at += line.len();
+        body.push_str(content);
+        body.push('\n');
+        at += len;
     }
     // Without a closing line, bash warns and takes the rest of the text.
-    if !body.is_empty() && !body.ends_with('\n') {
-        body.push('\n');
-    }
     (body, text.len())
 }
 

@@ -39,7 +39,7 @@ pub(super) fn printed(input: Option<&str>, args: &[&str], always_raw: bool) -> O
     let filter = filter.filter(|filter| is_known(filter) && filter.len() <= LONGEST)?;
     let lines = filter.lines().filter(|line| !line.trim_start().starts_with('#'));
     let filter = &lines.collect::<Vec<_>>().join("\n");
-    let inputs = if no_input { vec![Value::Plain] } else { values(input?)? };
+    let inputs = if no_input { vec![Value::Plain(false)] } else { values(input?)? };
     let mut out = String::new();
     for value in &inputs {
         for result in run(filter, value, &variables, 0)? {

@@ -4,11 +4,15 @@
 //! bracket there. Each here-document is replaced by a here-string with a mark, `case` patterns get both
 //! brackets, and comments are removed. One pass, with an explicit stack instead of recursion.
 
+mod documents;
+
+use std::borrow::Cow;
+
 use super::ansi_c::ansi_c;
 use super::error::SyntaxError;
-use super::here::{HereDocument, Pending, body, delimiter};
+use super::here::{HereDocument, Pending};
 use super::word::skip_backquoted;
-use crate::shell::marks::{APART, DOCUMENT, READS, WRITES};
+use crate::shell::marks::{APART, READS, WRITES};
 
 /// What the scanner is inside of.
 #[derive(Debug)]
@@ -21,9 +25,25 @@ enum Frame {
     Parameter,
     /// The body of a here-document.
     Document,
-    /// An arithmetic expression, with the number of open brackets.
-    Arithmetic(usize),
+    /// An arithmetic expression in these brackets, with the number of open ones.
+    Arithmetic([char; 2], usize),
 }
+
+/// What the words before this place make of the next one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// An argument.
+    Word,
+    /// After `for` or the name of a coprocess: `((` is arithmetic.
+    Arithmetic,
+    /// After `function`: the name, behind which a command follows.
+    Function,
+    /// After `coproc`: a command, or the name of one.
+    Coprocess,
+}
+
+/// The maximum number of broken tokens that are joined in one text.
+const MOST_JOINED: usize = 64;
 
 /// Where commands stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,43 +71,34 @@ enum Case {
 
 /// Rewrites a script and moves its here-documents into `documents`.
 pub(crate) fn lift(text: &str, documents: &mut Vec<HereDocument>) -> Result<String, SyntaxError> {
-    lift_from(text, Frame::Code { close: None, place: Place::List, cases: Vec::new() }, documents)
+    lift_from(text, || Frame::Code { close: None, place: Place::List, cases: Vec::new() }, documents)
 }
 
 /// Rewrites the body of a here-document, whose substitutions may contain further here-documents.
 pub(crate) fn lift_document(body: &str, documents: &mut Vec<HereDocument>) -> Result<String, SyntaxError> {
-    lift_from(body, Frame::Document, documents)
+    lift_from(body, || Frame::Document, documents)
 }
 
-fn lift_from(text: &str, outermost: Frame, documents: &mut Vec<HereDocument>) -> Result<String, SyntaxError> {
-    let mut scanner = Scanner {
-        text,
-        at: 0,
-        out: String::with_capacity(text.len() + 16),
-        frames: vec![outermost],
-        pending: Vec::new(),
-        command_position: true,
-        word_start: true,
-        dropped: 0,
-    };
-    while let Some(c) = scanner.peek() {
-        if c == '`' && scanner.unescapes_quotes() {
-            return Err(SyntaxError::QuoteInBackquotes);
-        }
-        match scanner.frames.last() {
-            Some(Frame::Code { .. }) => scanner.code(c, documents)?,
-            Some(Frame::Quotes) => scanner.quotes(c),
-            Some(Frame::Document) => scanner.document(c),
-            Some(Frame::Parameter) => scanner.parameter(c),
-            Some(Frame::Arithmetic(_)) => scanner.arithmetic(c),
-            None => break,
-        }
-        if scanner.frames.len() > 256 {
-            return Err(SyntaxError::TooDeep);
-        }
+/// Rewrites a text. Where a line break behind `\` is within a token, the text without both is rewritten from its beginning.
+fn lift_from(
+    text: &str,
+    outermost: fn() -> Frame,
+    documents: &mut Vec<HereDocument>,
+) -> Result<String, SyntaxError> {
+    let before = documents.len();
+    let mut text = Cow::Borrowed(text);
+    for _ in 0..MOST_JOINED {
+        let mut scanner = Scanner::new(&text, outermost());
+        scanner.run(documents)?;
+        let Some(at) = scanner.broken else { return Ok(scanner.out) };
+        documents.truncate(before);
+        text.to_mut().replace_range(at..at + BROKEN.len(), "");
     }
-    Ok(scanner.out)
+    Err(SyntaxError::ManyJoined)
 }
+
+/// What bash removes from a token: a line break behind a backslash.
+const BROKEN: &str = "\\\n";
 
 struct Scanner<'a> {
     text: &'a str,
@@ -99,9 +110,65 @@ struct Scanner<'a> {
     word_start: bool,
     /// How far a line is from the `;` that bash drops: 1 behind `<<` in a substitution, 2 behind its next `;` or its text.
     dropped: u8,
+    next: Next,
+    /// Where a token is broken by a line break.
+    broken: Option<usize>,
 }
 
 impl<'a> Scanner<'a> {
+    fn new(text: &'a str, outermost: Frame) -> Self {
+        Self {
+            text,
+            at: 0,
+            out: String::with_capacity(text.len() + 16),
+            frames: vec![outermost],
+            pending: Vec::new(),
+            command_position: true,
+            word_start: true,
+            dropped: 0,
+            next: Next::Word,
+            broken: None,
+        }
+    }
+
+    fn run(&mut self, documents: &mut Vec<HereDocument>) -> Result<(), SyntaxError> {
+        while let Some(c) = self.peek() {
+            if c == '`' && self.unescapes_quotes() {
+                return Err(SyntaxError::QuoteInBackquotes);
+            }
+            self.join(c);
+            match self.frames.last() {
+                _ if self.broken.is_some() => break,
+                Some(Frame::Code { .. }) => self.code(c, documents)?,
+                Some(Frame::Quotes) => self.quotes(c),
+                Some(Frame::Document) => self.document(c),
+                Some(Frame::Parameter) => self.parameter(c),
+                Some(Frame::Arithmetic(..)) => self.arithmetic(c),
+                None => break,
+            }
+            if self.frames.len() > 256 {
+                return Err(SyntaxError::TooDeep);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a line break stands within an operator or the beginning of an expansion, or before what a keyword expects.
+    fn join(&mut self, c: char) {
+        let is_code = matches!(self.frames.last(), Some(Frame::Code { .. }));
+        let rest = self.rest();
+        if c == '$' || is_code && "(<>&|;".contains(c) {
+            let len = rest.bytes().take(3).take_while(|byte| b"$({[<>&|;".contains(byte)).count();
+            if let Some(at) =
+                (1..=len).find(|at| rest.get(*at..).is_some_and(|rest| rest.starts_with(BROKEN)))
+            {
+                self.broken = Some(self.at + at);
+            }
+        } else if is_code && self.next != Next::Word && rest.starts_with(BROKEN) {
+            self.broken = Some(self.at);
+        }
+    }
+
     fn rest(&self) -> &'a str {
         self.text.get(self.at..).unwrap_or_default()
     }
@@ -175,7 +242,12 @@ impl<'a> Scanner<'a> {
         let rest = self.rest();
         if rest.starts_with("$((") {
             self.copy(3);
-            self.frames.push(Frame::Arithmetic(2));
+            self.frames.push(Frame::Arithmetic(['(', ')'], 2));
+        } else if rest.starts_with("$[") {
+            self.copy(2);
+            self.frames.push(Frame::Arithmetic(['[', ']'], 1));
+        } else if rest.starts_with("$$") {
+            self.copy(2);
         } else if rest.starts_with("$(") {
             self.enter_code(2, ')');
         } else if rest.starts_with("${") {
@@ -239,6 +311,7 @@ impl<'a> Scanner<'a> {
         match c {
             '}' => self.close(),
             '"' => self.open_quotes(),
+            '<' | '>' if self.starts_process(self.rest()) => self.enter_process(c),
             '\'' if !matches!(in_quotes, Some(Frame::Quotes | Frame::Document)) => self.single_quotes(),
             _ => self.document(c),
         }
@@ -246,10 +319,11 @@ impl<'a> Scanner<'a> {
 
     fn arithmetic(&mut self, c: char) {
         match c {
-            '(' | ')' => {
+            '(' | ')' | '[' | ']' => {
                 self.copy(1);
-                let Some(Frame::Arithmetic(open)) = self.frames.last_mut() else { return };
-                *open = if c == '(' { *open + 1 } else { open.saturating_sub(1) };
+                let Some(Frame::Arithmetic(brackets, open)) = self.frames.last_mut() else { return };
+                let [opens, closes] = *brackets;
+                *open = (*open + usize::from(c == opens)).saturating_sub(usize::from(c == closes));
                 if *open == 0 {
                     self.frames.pop();
                 }
@@ -273,7 +347,7 @@ impl<'a> Scanner<'a> {
             self.pattern_start(rest);
             return Ok(());
         }
-        let word_start = self.word_start;
+        let (word_start, next) = (self.word_start, std::mem::replace(&mut self.next, Next::Word));
         self.word_start = false;
         match c {
             '\\' => {
@@ -305,6 +379,7 @@ impl<'a> Scanner<'a> {
             ' ' | '\t' => {
                 self.copy(1);
                 self.word_start = true;
+                self.next = next;
             }
             // A character like any other; the tokenizer would take it for a blank.
             '\r' => {
@@ -314,9 +389,9 @@ impl<'a> Scanner<'a> {
                 self.command_position = false;
             }
             '\n' => self.line_break(documents)?,
-            '(' if self.command_position && rest.starts_with("((") => {
+            '(' if rest.starts_with("((") && (self.command_position || next == Next::Arithmetic) => {
                 self.copy(2);
-                self.frames.push(Frame::Arithmetic(2));
+                self.frames.push(Frame::Arithmetic(['(', ')'], 2));
             }
             '(' => self.enter_code(1, ')'),
             ')' if self.case() == Some(Case::Pattern) => {
@@ -345,11 +420,7 @@ impl<'a> Scanner<'a> {
                 self.word_start = true;
             }
             '<' if rest.starts_with("<<") => self.here_document(documents)?,
-            '<' | '>' if self.starts_process(rest) => {
-                self.at += 2;
-                self.out.extend(["$(", if c == '<' { READS } else { WRITES }.encode_utf8(&mut [0; 4])]);
-                self.enter_code(0, ')');
-            }
+            '<' | '>' if self.starts_process(rest) => self.enter_process(c),
             ';' | '&' | '|' | '<' | '>' => {
                 if c == ';'
                     && (rest.starts_with(";;") || rest.starts_with(";&"))
@@ -367,7 +438,7 @@ impl<'a> Scanner<'a> {
                 self.command_position = !matches!(c, '<' | '>');
                 self.word_start = true;
             }
-            _ if word_start => self.word(rest),
+            _ if word_start => self.word(rest, next),
             _ => self.copy(c.len_utf8()),
         }
         Ok(())
@@ -378,6 +449,13 @@ impl<'a> Scanner<'a> {
         let before: &[char] = if rest.starts_with('<') { &['<'] } else { &['<', '>', '&'] };
         let is_operator = self.out.ends_with(before) && !self.out.ends_with("<<<");
         rest.get(1..).is_some_and(|rest| rest.starts_with('(')) && !is_operator
+    }
+
+    /// At `<(` or `>(`.
+    fn enter_process(&mut self, c: char) {
+        self.at += 2;
+        self.out.extend(["$(", if c == '<' { READS } else { WRITES }.encode_utf8(&mut [0; 4])]);
+        self.enter_code(0, ')');
     }
 
     /// At a `;`. Bash keeps the text of a substitution as it would print it, and prints no `;` behind a here-document: it
@@ -413,21 +491,30 @@ impl<'a> Scanner<'a> {
     }
 
     /// At the first character of a word.
-    fn word(&mut self, rest: &str) {
+    fn word(&mut self, rest: &str, next: Next) {
         let ends = |c: char| {
             c.is_whitespace()
                 || matches!(c, ';' | '&' | '|' | '<' | '>' | '(' | ')' | '\'' | '"' | '\\' | '$' | '`')
         };
         let len = rest.find(ends).unwrap_or(rest.len()).max(1);
         let word = rest.get(..len).unwrap_or_default();
+        if rest.get(len..).is_some_and(|after| after.starts_with(BROKEN)) {
+            self.broken = Some(self.at + len);
+            return;
+        }
         // `case$x` is not a keyword.
         let whole = rest
             .get(len..)
             .and_then(|after| after.chars().next())
             .is_none_or(|c| !matches!(c, '\'' | '"' | '\\' | '$' | '`'));
-        let command_position = std::mem::replace(&mut self.command_position, false);
-        if whole && command_position {
+        let command_position = std::mem::replace(&mut self.command_position, next == Next::Function);
+        if next == Next::Coprocess {
+            self.next = Next::Arithmetic;
+        }
+        if whole && command_position && next != Next::Function {
             match word {
+                "for" => self.next = Next::Arithmetic,
+                "function" => self.next = Next::Function,
                 "case" => {
                     if let Some(cases) = self.cases() {
                         cases.push(Case::Word);
@@ -441,8 +528,11 @@ impl<'a> Scanner<'a> {
                     }
                 }
                 "if" | "then" | "else" | "elif" | "while" | "until" | "do" | "{" | "!" | "time"
-                | "coproc" => {
+                | "coproc" | "-p" | "--" => {
                     self.command_position = true;
+                    if word == "coproc" {
+                        self.next = Next::Coprocess;
+                    }
                 }
                 _ => {}
             }
@@ -452,63 +542,6 @@ impl<'a> Scanner<'a> {
         // `FOO=bar command`.
         self.command_position |= command_position && word.contains('=') && !word.starts_with('=');
         self.copy(len);
-    }
-
-    /// At `<<`, with or without a dash.
-    fn here_document(&mut self, documents: &mut Vec<HereDocument>) -> Result<(), SyntaxError> {
-        let rest = self.rest().get(2..).unwrap_or_default();
-        let tabs = rest.starts_with('-');
-        let after = rest.get(usize::from(tabs)..).unwrap_or_default();
-        let word = after.trim_start_matches([' ', '\t']);
-        let (delimiter, len, quoted) = delimiter(word);
-        if len == 0 {
-            return Err(SyntaxError::NoDelimiter);
-        }
-        self.at += 2 + usize::from(tabs) + (after.len() - word.len()) + len;
-        let number = documents.len();
-        documents.push(HereDocument { body: String::new(), expands: !quoted });
-        self.pending.push(Pending { number, delimiter, tabs, depth: self.depth() });
-        let in_substitution =
-            |frame: &Frame| matches!(frame, Frame::Code { close: Some(')'), place: Place::Substitution, .. });
-        self.dropped = self.dropped.max(u8::from(self.frames.iter().any(in_substitution)));
-        if self.out.ends_with('<') {
-            self.out.push(' ');
-        }
-        self.out.extend(["<<<", &format!("{DOCUMENT}{number}{DOCUMENT}"), " "]);
-        self.word_start = true;
-        Ok(())
-    }
-
-    /// The number of substitutions around this place.
-    fn depth(&self) -> usize {
-        let is_substitution =
-            |frame: &&Frame| matches!(frame, Frame::Code { place: Place::Substitution, .. });
-        self.frames.iter().filter(is_substitution).count()
-    }
-
-    /// At a line break between commands: the bodies of pending here-documents follow, those of an inner substitution first. A
-    /// document that is pending outside of a substitution has its body behind the end of the substitution.
-    fn line_break(&mut self, documents: &mut [HereDocument]) -> Result<(), SyntaxError> {
-        self.copy(1);
-        self.begin(true);
-        let nested = self.frames.len() > 1;
-        let depth = self.depth();
-        let mut pending: Vec<Pending> =
-            self.pending.extract_if(.., |pending| pending.depth >= depth).collect();
-        self.dropped = if pending.is_empty() || self.dropped == 0 { 0 } else { 2 };
-        if !pending.is_empty() && matches!(self.frames.last(), Some(Frame::Code { place: Place::Array, .. }))
-        {
-            return Err(SyntaxError::DocumentInArray);
-        }
-        pending.sort_by_key(|pending| std::cmp::Reverse(pending.depth));
-        for pending in pending {
-            let (body, len) = body(self.rest(), &pending, nested);
-            self.at += len;
-            if let Some(document) = documents.get_mut(pending.number) {
-                document.body = body;
-            }
-        }
-        Ok(())
     }
 }
 
