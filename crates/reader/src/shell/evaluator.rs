@@ -97,6 +97,8 @@ pub(crate) struct Evaluator {
     pub asks_for_last_word: bool,
     /// The script uses what the reader follows well enough for what may run, but not for what does not.
     pub is_involved: bool,
+    /// The script has descriptors, traps or the like, by which a part of it prints more than the reader knows.
+    pub leaks: bool,
     /// It reads a part that does not run.
     pub is_idle: bool,
     /// The script sends signals.

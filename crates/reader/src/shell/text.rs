@@ -74,6 +74,8 @@ pub struct Unknown {
     pub(crate) repeats: bool,
     /// True for a decimal number.
     pub(crate) is_number: bool,
+    /// True where the text that it is made from may be all of it.
+    pub(crate) is_doubtful: bool,
     /// True for a text that may be any, such as that of a file, of a server or of code.
     pub(crate) is_foreign: bool,
 }

@@ -8,6 +8,7 @@ use super::output::redirect::Redirected;
 use super::ways::Ways;
 use crate::languages::names::shell as names;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
+use crate::shell::marks::WRITES;
 use crate::shell::script::{Command, Construct, Node, Redirection};
 use crate::shell::state::Shell;
 
@@ -145,6 +146,11 @@ impl Evaluator {
                     this.stdin = this.stdin.max(own);
                     this.note_forked(before.as_deref(), &stage);
                 }
+                let printed = if index == last || is_printer(&stage, command) {
+                    printed
+                } else {
+                    this.gathered(printed)
+                };
                 flows_on = Some(if early.is_empty() { printed } else { this.unless_left(printed, early) });
                 if index == last && shell.last_pipes {
                     stage.stdin.clone_from(&shell.stdin);
@@ -236,7 +242,8 @@ impl Evaluator {
         shell.stdin = before;
         self.stdin = outer.unwrap_or(self.stdin);
         self.consume(shell, &redirected, false);
-        self.store_output(shell, &redirected, &printed);
+        let stored = self.gathered(printed.clone());
+        self.store_output(shell, &redirected, &stored);
         self.feed_files(&redirected, &printed);
         self.run_sinks(waiting);
         self.status = status;
@@ -244,6 +251,23 @@ impl Evaluator {
         let flow = self.unless_it_fails(shell, without, flow);
         (printed, flow)
     }
+}
+
+/// Whether a command is one program that prints, so that nothing else prints into its output.
+fn is_printer(shell: &Shell, command: &ast::Command) -> bool {
+    let ast::Command::Simple(simple) = command else { return false };
+    let name = simple.word_or_name.as_ref().map_or("", |word| word.value.as_str());
+    prints(shell, name) && !simple.to_string().contains(WRITES)
+}
+
+/// Whether a text is a pipeline of programs that print.
+pub(crate) fn are_printers(shell: &Shell, text: &str) -> bool {
+    let is_printer = |stage: &str| prints(shell, stage.split_whitespace().next().unwrap_or_default());
+    !text.contains([';', '&', '\n', '(', '{', '`', '>']) && text.split('|').all(is_printer)
+}
+
+fn prints(shell: &Shell, name: &str) -> bool {
+    (names::PRINTERS.has(name) || names::FILTERS.has(name)) && !shell.functions.contains_key(name)
 }
 
 /// Whether a file may not be there, or may not be written.

@@ -135,6 +135,7 @@ impl Evaluator {
         // One plain command has no conditions.
         if !self.programs.is_empty() || text.contains([';', '&', '|', '(', '\n']) {
             self.is_involved |= names::INVOLVED.are_in(text);
+            self.leaks |= names::LEAKS.are_in(text);
             self.signals |= text.contains("kill");
         }
         self.asks_for_last_word |= text.contains('$') && (text.contains("$_") || text.contains("${_"));
@@ -155,6 +156,9 @@ impl Evaluator {
             let unknown = self.unknowns.only_mark(text).cloned().unwrap_or_default();
             let repeating = Shell { repeats: shell.repeats || unknown.repeats, ..shell.clone() };
             if let Some(text) = unknown.made_from {
+                if unknown.is_doubtful {
+                    self.run_script(&mut shell.clone(), &text);
+                }
                 let text = self.loaded(shell, &text);
                 self.unread(&repeating, &text);
             }

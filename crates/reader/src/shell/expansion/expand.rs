@@ -4,6 +4,7 @@ use super::splitter::{Expansion, Splitter};
 use super::{brace, parameter, pattern};
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
+use crate::shell::execution::list::are_printers;
 use crate::shell::grammar::lift::lift_document;
 use crate::shell::grammar::word::{Piece, Rules, pieces};
 use crate::shell::marks::{APART, READS, WRITES};
@@ -281,6 +282,7 @@ impl Evaluator {
         });
         let early = std::mem::replace(&mut self.left_early, outer);
         let printed = if early.is_empty() { printed } else { self.unless_left(printed, early) };
+        let printed = if are_printers(shell, body) { printed } else { self.gathered(printed) };
         let printed = printed.trim_end_matches('\n');
         if is_known(printed) {
             return printed.replace('\0', "");

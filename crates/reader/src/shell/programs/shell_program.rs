@@ -3,15 +3,17 @@
 use std::rc::Rc;
 
 use crate::languages::names::shell as names;
+use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::{Invocation, Started};
 use crate::shell::execution::commands::modes::{self, Input, Start};
 use crate::shell::execution::output::printed as output;
 use crate::shell::execution::output::scheduled::scheduled;
+use crate::shell::execution::run::short;
 use crate::shell::on_disk::ScriptFile;
 use crate::shell::shared::Shared;
 use crate::shell::state::Shell;
-use crate::shell::text::Field;
+use crate::shell::text::{Field, is_known};
 
 pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
     let Started { shell, invocation, program, .. } = *started;
@@ -101,8 +103,28 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
         inner.stdin = None;
     }
     evaluator.through(shell, invocation, label, |this| match script {
-        Some(script) => this.run_text_of(program, invocation, &mut inner, &script),
+        Some(script) => {
+            // The shell goes on behind what such a line takes of the script.
+            if is_known(&script) && script.lines().any(takes_script) {
+                this.complain(Complaint::Runs(short(&script)));
+                this.unread(&inner, &script);
+            }
+            this.run_text_of(program, invocation, &mut inner, &script)
+        }
         None => String::new(),
+    })
+}
+
+/// Whether a line of a script that a shell reads from its standard input may read from there, too, or replace it.
+fn takes_script(line: &str) -> bool {
+    line.split([';', '&', '(', '{']).any(|part| {
+        let mut words =
+            part.split_whitespace().skip_while(|word| ["while", "until", "if", "do"].contains(word));
+        match words.next() {
+            Some("exec") => part.contains('<'),
+            Some(word) => names::LINE_READERS.has(word) && !part.contains(['<', '#']) && !line.contains('|'),
+            None => false,
+        }
     })
 }
 

@@ -138,7 +138,11 @@ impl Evaluator {
             shell.set_text("_", last.text.clone());
         }
         let is_quiet = matches!(invocation.word(0), Some(":" | "true" | "false" | "echo" | "printf"));
-        let redirected = Redirected { errors: redirected.errors && !is_quiet, ..redirected };
+        let redirected = Redirected {
+            errors: redirected.errors && !is_quiet,
+            merges: redirected.merges && !is_quiet,
+            ..redirected
+        };
         (self.behind(&redirected, printed), flow)
     }
 

@@ -37,7 +37,8 @@ pub(super) fn of(
     }
     let input = invocation.stdin.as_deref().unwrap_or_default();
     let known = |text: &Option<String>| is_known(text.as_deref().unwrap_or(input));
-    if texts.len() > MOST || !texts.iter().all(known) {
+    let is_long = |text: &Option<String>| text.as_deref().unwrap_or(input).lines().nth(MOST).is_some();
+    if texts.len() > MOST || !texts.iter().all(known) || texts.iter().any(is_long) {
         return None;
     }
     let columns: Vec<Vec<&str>> =

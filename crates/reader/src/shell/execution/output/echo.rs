@@ -29,7 +29,7 @@ pub(super) fn echo(args: &[&str], mut escapes: bool) -> String {
             text.truncate(end);
             line_break = false;
         }
-        text = unescape(&text);
+        text = unescape(&text, In::Echo);
     }
     if line_break {
         text.push('\n');
@@ -37,8 +37,19 @@ pub(super) fn echo(args: &[&str], mut escapes: bool) -> String {
     text
 }
 
+/// Where a text with backslash escapes stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum In {
+    /// In words of `echo -e`: octal digits follow a `0`.
+    Echo,
+    /// In a format: there are up to three octal digits.
+    Format,
+    /// In the word of `%b`: both.
+    Word,
+}
+
 /// Backslash escapes as `echo -e` and `printf` resolve them.
-fn unescape(text: &str) -> String {
+fn unescape(text: &str, place: In) -> String {
     if !text.contains('\\') {
         return text.to_owned();
     }
@@ -50,12 +61,17 @@ fn unescape(text: &str) -> String {
             ('\\', Some('0')) => {
                 chars.next();
                 let is_octal = chars.peek().is_some_and(|c| ('0'..='7').contains(c));
-                guarded.push_str(if is_octal { "\\" } else { "\0" });
+                guarded.push_str(match place {
+                    _ if !is_octal => "\0",
+                    In::Format => "\\0",
+                    In::Echo | In::Word => "\\",
+                });
             }
             ('\\', Some(&next)) => {
                 chars.next();
                 // Only quotes know `\x{…}`.
-                let is_literal = next == 'x' && chars.peek() == Some(&'{');
+                let is_literal =
+                    next == 'x' && chars.peek() == Some(&'{') || place == In::Echo && next.is_ascii_digit();
                 guarded.extend([if is_literal { "\\\\" } else { "\\" }, next.encode_utf8(&mut [0; 4])]);
             }
             ('\'', _) => guarded.push_str("\\'"),
@@ -80,7 +96,7 @@ pub(super) fn printf(evaluator: &mut Evaluator, args: &[&str]) -> String {
                 literal.push(c);
                 continue;
             }
-            text.push_str(&unescape(&literal));
+            text.push_str(&unescape(&literal, In::Format));
             literal.clear();
             let mut conversion = chars.next();
             let mut form = String::new();
@@ -90,7 +106,7 @@ pub(super) fn printf(evaluator: &mut Evaluator, args: &[&str]) -> String {
             }
             match conversion {
                 Some('%') => text.push('%'),
-                Some('b') => text.push_str(&unescape(rest.next().copied().unwrap_or_default())),
+                Some('b') => text.push_str(&unescape(rest.next().copied().unwrap_or_default(), In::Word)),
                 Some('q') => text.push_str(&quoted(rest.next().copied().unwrap_or_default())),
                 Some('(') => {
                     // A date.
@@ -107,7 +123,7 @@ pub(super) fn printf(evaluator: &mut Evaluator, args: &[&str]) -> String {
                 }
             }
         }
-        text.push_str(&unescape(&literal));
+        text.push_str(&unescape(&literal, In::Format));
         // The format is used again until the arguments are used up.
         if rest.len() == 0 || rest.len() == before {
             return text;

@@ -2,6 +2,7 @@
 
 use data_encoding::{BASE64, BASE64_NOPAD, Encoding, HEXLOWER, HEXLOWER_PERMISSIVE};
 
+use super::printed::MOST_YES;
 use super::regex::{Syntax, compile};
 use super::sed;
 use crate::languages::names::shell as names;
@@ -24,7 +25,20 @@ pub(crate) fn of(
     if !is_known(text) {
         return unpacked(evaluator, text, program, args);
     }
+    // What other bytes become depends on the language, and what a last line without its end becomes on the program.
+    if !text.is_ascii() || program == "tac" && !text.ends_with('\n') {
+        return None;
+    }
+    // Such a text stands for an endless one.
+    let is_endless = || text.lines().count() >= MOST_YES && text.lines().min() == text.lines().max();
+    if program != "head" && is_endless() {
+        return None;
+    }
     let options_only = args.iter().all(|arg| arg.starts_with('-'));
+    let options = names::FILTER_OPTIONS.get(program);
+    if options.is_some_and(|known| args.iter().any(|arg| arg.starts_with('-') && !known.has(arg))) {
+        return None;
+    }
     match program {
         "rev" if args.is_empty() => Some(each_line(text, |line| line.chars().rev().collect())),
         "tac" if args.is_empty() => Some(text.lines().rev().flat_map(|line| [line, "\n"]).collect()),
@@ -51,18 +65,10 @@ pub(crate) fn of(
         "sed" | "gsed" => sed::printed(text, args),
         "grep" | "egrep" | "fgrep" | "ggrep" => selected(text, program, args),
         "nl" => numbered(text, args),
-        "dd" if !args
-            .iter()
-            .any(|arg| arg.starts_with("if=") || arg.starts_with("of=") || arg.starts_with("conv=")) =>
-        {
+        "dos2unix" if args.is_empty() && !text.contains('\r') => Some(text.to_owned()),
+        "iconv" if args.iter().all(|arg| names::ENCODINGS.has(&arg.to_ascii_lowercase())) => {
             Some(text.to_owned())
         }
-        "dos2unix" | "unbuffer" | "stdbuf" | "fold" | "expand" | "unexpand" | "fmt" | "strings"
-            if options_only =>
-        {
-            Some(text.to_owned())
-        }
-        "iconv" => Some(text.to_owned()),
         "pr" if args == ["-t"] || args == ["-tT"] => Some(text.to_owned()),
         _ => None,
     }
@@ -86,6 +92,14 @@ fn unpacked(evaluator: &Evaluator, text: &str, program: &str, args: &[&str]) -> 
     let letters =
         |arg: &&str| arg.starts_with("--de") || (!arg.starts_with("--") && arg.contains(['d', 'r', 'D']));
     let unpacks = unpackers.has(program) || (program == by && args.iter().any(letters));
+    // Other options cut the text.
+    let is_plain = |program: &str, word: &str| {
+        !word.starts_with('-') || names::FILTER_OPTIONS.get(program).is_none_or(|known| known.has(word))
+    };
+    let packing = source.rsplit('|').next()?.split_whitespace().skip(1);
+    let is_whole =
+        packing.into_iter().all(|word| is_plain(by, word)) && args.iter().all(|word| is_plain(program, word));
+    let unpacks = unpacks && is_whole;
     packed.made_from.clone().filter(|_| unpacks)
 }
 
@@ -206,7 +220,6 @@ fn cut(text: &str, args: &[&str]) -> Option<String> {
             "-d" | "--delimiter" => delimiter = attached.or_else(|| words.next().copied())?,
             "-f" | "--fields" => (list, fields) = (attached.or_else(|| words.next().copied()), true),
             "-c" | "-b" | "--characters" | "--bytes" => list = attached.or_else(|| words.next().copied()),
-            "-s" => {}
             _ => return None,
         }
     }
@@ -305,6 +318,13 @@ fn selected(text: &str, program: &str, args: &[&str]) -> Option<String> {
     if patterns.is_empty() || (has('w') || has('o') && has('v')) {
         return None;
     }
+    // The longest of several matches counts, which the library does not look for.
+    let chooses = |pattern: &regex_lite::Regex| {
+        ["|", "(", "*?", "+?", "??", "}?"].iter().any(|part| pattern.as_str().contains(part))
+    };
+    if has('o') && syntax != Syntax::Perl && patterns.iter().any(chooses) {
+        return None;
+    }
     let fits = |line: &str| {
         patterns.iter().any(|pattern| {
             let mut found = pattern.find_iter(line);
@@ -353,7 +373,9 @@ pub(super) fn decode_base64(text: &str) -> Option<String> {
     specification.translate.from.push_str("-_");
     specification.translate.to.push_str("+/");
     specification.check_trailing_bits = false;
-    decoded(&specification.encoding().ok()?, text.split('=').next().unwrap_or_default(), 4)
+    let (digits, padding) = text.split_at(text.find('=').unwrap_or(text.len()));
+    let is_end = padding.chars().all(|c| c == '=' || c.is_whitespace());
+    decoded(&specification.encoding().ok()?, Some(digits).filter(|_| is_end)?, 4)
 }
 
 fn encode_base64(bytes: &[u8]) -> String {

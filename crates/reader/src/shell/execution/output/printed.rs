@@ -14,7 +14,7 @@ use crate::shell::text::{Field, Filter, Listing, Stretch, Unknown, is_all_unknow
 const LONGEST_SOURCE: usize = 512;
 
 /// Number of lines that are taken for the endless output of `yes`.
-const MOST_YES: usize = 64;
+pub(super) const MOST_YES: usize = 64;
 /// Maximum number of words of a program that may name the files from which it makes its output.
 const MOST_SOURCES: usize = 8;
 /// Maximum length in bytes of the input of a program with unknown output that is kept.
@@ -28,6 +28,8 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
     let args = texts.get(1..).unwrap_or_default();
     match program {
         "echo" => Some(echo::echo(args, shell.echoes_escapes)),
+        // Shells that only know POSIX read fewer escapes.
+        "printf" if shell.echoes_escapes && args.iter().any(|arg| names::BASH_ESCAPES.are_in(arg)) => None,
         "printf" => return echo::printf(evaluator, args),
         "tee" | "sponge" => {
             if let Some(text) = &invocation.stdin {
@@ -75,7 +77,7 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
         "pwd" => shell.cwd.clone().filter(|cwd| cwd.starts_with('/')).map(|cwd| cwd + "\n"),
         "seq" => seq(args),
         "which" => Some(located(invocation)),
-        "basename" if args.iter().all(|arg| is_known(arg)) => match args {
+        "basename" if args.iter().all(|arg| is_known(arg) && !arg.starts_with('-')) => match args {
             [path] => Some(format!("{}\n", base_name(path.trim_end_matches('/')))),
             [path, suffix] => {
                 let name = base_name(path.trim_end_matches('/'));
@@ -84,22 +86,28 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
             _ => None,
         },
         "dirname" => match args {
-            [path] if is_known(path) => {
+            [path] if is_known(path) && !path.starts_with('-') => {
                 Some(format!("{}\n", path.trim_end_matches('/').rsplit_once('/').map_or(".", |(dir, _)| dir)))
             }
             _ => None,
         },
+        "shuf" if !args.is_empty() => None,
         "sort" | "shuf" | "uniq" if args.iter().all(|arg| arg.starts_with('-')) => {
             invocation.stdin.as_ref().and_then(|text| sorted(text, program, args))
         }
-        "column" if args.iter().all(|arg| arg.starts_with('-')) => {
-            let separators = args.iter().find_map(|arg| arg.strip_prefix("-s")).unwrap_or_default();
-            let columns = |text: &String| text.replace(|c| separators.contains(c), "  ");
-            invocation.stdin.as_ref().map(columns)
-        }
+        "column" => invocation.stdin.as_deref().and_then(|text| aligned(text, args)),
         _ => filters::of(evaluator, invocation, program, args),
     }
     .unwrap_or_else(|| unknown(evaluator, shell, invocation, &texts, program))
+}
+
+/// One line as `column -t` prints it: the separators of several lines become as wide as their longest fields.
+fn aligned(text: &str, args: &[&str]) -> Option<String> {
+    let options = args.concat();
+    let separators = options.strip_prefix("-t")?;
+    let separators = separators.strip_prefix("-s").or(separators.strip_prefix('s')).unwrap_or(separators);
+    let is_certain = !separators.contains(['-', ' ']) && text.lines().count() < 2;
+    (is_certain || !is_known(text)).then(|| text.replace(|c| separators.contains(c), "  "))
 }
 
 /// The empty output of a program that changes files, unless an option may let it say what it does.
@@ -271,6 +279,11 @@ fn unknown(
 }
 
 fn cat(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, program: &str) -> Option<String> {
+    let is_option =
+        |field: &&Field| field.text.starts_with('-') && !matches!(field.text.as_str(), "-" | "-u" | "--");
+    if program == "cat" && invocation.args().any(|field| is_option(&field)) {
+        return None;
+    }
     let files = invocation.args().filter(|field| field.text == "-" || !field.text.starts_with('-'));
     let files: Vec<&str> = files.map(|field| field.text.as_str()).collect();
     if program != "cat" || files.is_empty() {
@@ -299,7 +312,8 @@ fn cat(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, progra
 fn blocks(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) -> Option<String> {
     let texts = invocation.texts();
     let value = |name: &str| texts.iter().rev().find_map(|word| word.strip_prefix(name));
-    let is_cut = ["conv=", "skip=", "seek=", "count="].into_iter().any(|name| value(name).is_some());
+    let is_plain = |word: &&str| ["if=", "of=", "bs=", "status="].iter().any(|name| word.starts_with(name));
+    let is_cut = !texts.iter().skip(1).all(is_plain);
     let text = match value("if=") {
         Some(file) => evaluator
             .file_content(shell, file)

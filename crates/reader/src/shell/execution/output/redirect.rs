@@ -7,7 +7,7 @@ use crate::shell::execution::join::MOST_CHOICES;
 use crate::shell::grammar::here::{HereDocument, number};
 use crate::shell::script::{Mode, Redirection};
 use crate::shell::state::Shell;
-use crate::shell::text::{Field, Unknown};
+use crate::shell::text::{Field, Stretch, Unknown, stretches};
 
 /// Descriptors that are open, and the word that closes one.
 const STANDARD: [&str; 4] = ["0", "1", "2", "-"];
@@ -24,6 +24,8 @@ pub(crate) struct Redirected {
     pub silent: bool,
     /// True when standard error goes to standard output.
     pub errors: bool,
+    /// True when standard error goes to the file of standard output.
+    pub merges: bool,
     /// True where a descriptor is copied that may not be open.
     pub copies: bool,
     /// The descriptor that standard input is copied from.
@@ -43,6 +45,7 @@ impl Evaluator {
                     self.file_redirection(shell, &mut result, *fd, kind, target);
                 }
                 IoRedirect::OutputAndError(word, append) => {
+                    result.merges = true;
                     let mode = if *append { Mode::Append } else { Mode::Write };
                     let text = self.text(shell, &word.value);
                     self.opens(&mut result, mode, text);
@@ -147,8 +150,10 @@ impl Evaluator {
                 if let Some(text) = text {
                     if fd == Some(2) {
                         let elsewhere = matches!(text.as_str(), "-" | "2") || text == "1" && result.silent;
+                        result.merges |= text == "1" && result.silent;
                         result.errors = !elsewhere;
                     }
+                    self.leaks |= fd.is_some_and(|fd| !matches!(fd, 1 | 2)) && text != "-";
                     let is_number = text == "-" || text.parse::<u32>().is_ok();
                     result.copies |= is_number && !STANDARD.contains(&text.as_str());
                     if fd.is_none_or(|fd| fd == 1) && text != "1" {
@@ -210,10 +215,40 @@ impl Evaluator {
         self.opens(result, mode, text);
     }
 
+    /// A text that may have more in it, or be in another order, than the reader knows.
+    pub fn doubtful(&mut self, text: String, source: &str) -> String {
+        let is_seen = |stretch| match stretch {
+            Stretch::Mark(index) => {
+                self.unknowns.get(index).is_some_and(|unknown| !unknown.candidates.is_empty())
+            }
+            Stretch::Known(_) => true,
+        };
+        if !stretches(&text).all(is_seen) {
+            return text;
+        }
+        let text = self.unknowns.sources(&text);
+        self.unknowns.mark(Unknown {
+            source: source.to_owned(),
+            made_from: Some(text).filter(|text| !text.is_empty()),
+            many: true,
+            is_doubtful: true,
+            ..Unknown::default()
+        })
+    }
+
+    /// What a part of a script prints for another one: descriptors, traps and the like may add to it.
+    pub fn gathered(&mut self, text: String) -> String {
+        if self.leaks { self.doubtful(text, "$(…)") } else { text }
+    }
+
     /// What a command prints behind its redirections. Its errors are unknown.
     pub fn behind(&mut self, redirected: &Redirected, printed: String) -> String {
         let printed = if redirected.silent { String::new() } else { printed };
-        if redirected.errors && printed.is_empty() { self.unknowns.many("2>&1") } else { printed }
+        match redirected.errors {
+            true if printed.is_empty() => self.unknowns.many("2>&1"),
+            true => self.doubtful(printed, "2>&1"),
+            false => printed,
+        }
     }
 
     /// Adds a file that is opened.

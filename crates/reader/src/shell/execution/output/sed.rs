@@ -263,13 +263,20 @@ fn does(text: &str, syntax: Syntax) -> Option<(Does, &str)> {
         }
         'y' => {
             let (from, to, rest) = both(rest)?;
+            if from.contains('\\') || to.contains('\\') {
+                return None;
+            }
             (Does::Map(from.chars().collect(), to.chars().collect()), rest)
         }
         's' => {
             let (pattern, to, rest) = both(rest)?;
             // The longest of several alternatives counts, which the library does not look for.
             let chooses = if syntax == Syntax::Extended { "|" } else { "\\|" };
-            if pattern.is_empty() || pattern.contains(chooses) {
+            // In brackets, sed has escapes, and the library others.
+            if pattern.is_empty()
+                || pattern.contains(chooses)
+                || pattern.contains('[') && pattern.contains('\\')
+            {
                 return None;
             }
             let end = rest.find(|c: char| !(c.is_ascii_digit() || "gpIi".contains(c))).unwrap_or(rest.len());

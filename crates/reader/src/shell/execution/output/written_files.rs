@@ -348,6 +348,7 @@ impl Evaluator {
         if !redirected.silent || printed.is_empty() {
             return;
         }
+        let printed = if redirected.merges { &self.doubtful(printed.to_owned(), "2>&1") } else { printed };
         for redirection in &redirected.files {
             if self.sinks.iter().any(|sink| sink.path == redirection.marked) {
                 continue;

@@ -19,6 +19,11 @@ pub(crate) fn lines(invocation: &Invocation) -> Option<Vec<Vec<String>>> {
         "" => texts.get(at + 1).copied(),
         attached => Some(attached),
     });
+    // Another variable or a longer separator may change how lines are read and printed.
+    let is_option = |word: &&str| word.starts_with('-') && !word.starts_with("-F");
+    if texts.iter().skip(1).any(is_option) || separator.is_some_and(|separator| separator.len() > 1) {
+        return None;
+    }
     let split = |line: &str| -> Vec<String> {
         let fields: Vec<&str> = match separator.filter(|separator| *separator != " ") {
             Some(separator) => line.split(separator).collect(),
