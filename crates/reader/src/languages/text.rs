@@ -4,6 +4,8 @@ use super::names::Names;
 
 /// What makes a text or a pattern of Perl run code.
 const CODE: Names = Names(&["@{", "${", "(?{", "(??", "(*", "$$", "@$", "->"]);
+/// Verbs of a pattern of Perl, which steer the search and run nothing.
+const VERBS: Names = Names(&["(*SKIP)", "(*F)", "(*FAIL)", "(*ACCEPT)", "(*PRUNE)", "(*COMMIT)", "(*THEN)"]);
 
 /// A piece of a text in code.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -190,7 +192,11 @@ pub fn delimited(text: &str) -> Option<(&str, &str)> {
 
 /// Whether a text or a pattern of Perl runs code.
 pub fn has_code(text: &str) -> bool {
-    CODE.are_in(text)
+    if !text.contains("(*") {
+        return CODE.are_in(text);
+    }
+    let left = VERBS.iter().fold(text.to_owned(), |text, verb| text.replace(verb, " "));
+    CODE.are_in(&left)
 }
 
 /// What follows a number. Letters that do not belong to it are a name: `1system(…)` of awk calls a function.

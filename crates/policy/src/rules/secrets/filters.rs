@@ -34,7 +34,12 @@ enum Source {
 struct Pipes<'a> {
     script: &'a Script,
     piped: BTreeSet<*const Command>,
+    /// The texts that words are computed from, of which this script is one, outermost first.
+    within: Vec<String>,
 }
+
+/// How many texts may lie in each other.
+const DEEPEST: usize = 16;
 
 impl<'a> Pipes<'a> {
     fn of(script: &'a Script) -> Self {
@@ -48,7 +53,13 @@ impl<'a> Pipes<'a> {
                 }
             }
         });
-        Self { script, piped }
+        Self { script, piped, within: Vec::new() }
+    }
+
+    /// The texts with another one, unless it lies in itself: what `>(…)` gets is the command that it stands in.
+    fn within(&self, text: &str) -> Option<Vec<String>> {
+        let is_new = self.within.len() < DEEPEST && self.within.iter().all(|one| one != text);
+        is_new.then(|| self.within.iter().cloned().chain([text.to_owned()]).collect())
     }
 }
 
@@ -215,8 +226,9 @@ fn own(command: &Command, pipes: &Pipes<'_>) -> Option<Source> {
     let sources = all.filter_map(|word| word.unknown.as_ref()).map(|unknown| unknown.source.as_ref());
     let read = sources.filter(|source: &&str| source.starts_with(['$', '<', '`'])).filter_map(|source| {
         let text = source.trim_matches(['$', '<', '(', ')', '`']);
+        let within = pipes.within(text)?;
         let inner = opsctl_reader::shell::read(text, None);
-        let pipes = Pipes::of(&inner);
+        let pipes = Pipes { within, ..Pipes::of(&inner) };
         inner
             .nodes
             .iter()

@@ -5,7 +5,9 @@ use crate::languages::names::perl;
 use crate::languages::text::{Interpolation, Text, closing, delimited, has_code};
 
 /// Characters that a variable of Perl may have as its name.
-const VARIABLES: &str = ".,/\\;&!@\"|+";
+const VARIABLES: &str = ".,/\\;&!@\"|+]";
+/// Variables that state the version, the system, the start and the program of Perl. Others with a caret switch it.
+const CARETS: [&str; 4] = ["^V", "^O", "^T", "^X"];
 
 impl<'a> Lexer<'a> {
     /// A variable: its sign, and its name where that is a number or a character.
@@ -17,8 +19,15 @@ impl<'a> Lexer<'a> {
                 });
             c == '$' && (is_process || VARIABLES.contains(*next))
         });
+        let caret = CARETS.iter().find(|name| {
+            let rest = after.strip_prefix(**name).filter(|_| c == '$');
+            rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || "_[{".contains(c)))
+        });
         self.tokens.push(Token::Symbol(c));
         self.rest = after;
+        if let Some(name) = caret {
+            return self.push(Token::Name((*name).to_owned()), after.get(name.len()..)?);
+        }
         match special {
             Some(name) => self.push(Token::Name(name.to_string()), after.get(1..)?),
             None if after.starts_with(|c: char| c.is_ascii_digit()) => {

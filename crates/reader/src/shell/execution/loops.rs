@@ -92,7 +92,10 @@ impl Evaluator {
             self.not_taken(shell, |this, inner| drop(this.list(inner, &clause.body.list)));
         }
         if fields.len() > MOST_ROUNDS {
-            self.beyond_rounds(shell, &fields);
+            // Numbers name nothing.
+            if fields.iter().any(|field| field.text.parse::<i64>().is_err()) {
+                self.beyond_rounds(shell, &fields);
+            }
             let unknown = self.unknowns.plain(format!("${name}"));
             return self.many_rounds(shell, Some((name, &unknown)), None, &clause.body.list);
         }

@@ -19,6 +19,8 @@ pub(super) const MOST_YES: usize = 64;
 const MOST_SOURCES: usize = 8;
 /// Maximum length in bytes of the input of a program with unknown output that is kept.
 const LONGEST_INPUT: usize = 64 * 1024;
+/// Maximum number of numbers that `seq` prints one by one: as many runs are followed.
+const MOST_NUMBERS: usize = 256;
 
 /// The standard output of a program, with marks for unknown stretches.
 pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, program: &str) -> String {
@@ -252,6 +254,8 @@ fn unknown(
     let before = invocation.stdin.as_deref().and_then(|text| evaluator.unknowns.only_mark(text));
     let before = before.and_then(|unknown| unknown.source.strip_prefix("$(")?.strip_suffix(')'));
     let source = match before.filter(|before| before.len() < LONGEST_SOURCE) {
+        // It gets a file itself.
+        Some(before) if before.starts_with("< ") => format!("{source} {before}"),
         Some(before) => format!("{before} | {source}"),
         None => source,
     };
@@ -395,7 +399,7 @@ fn seq(args: &[&str]) -> Option<String> {
     };
     let mut text = String::new();
     let mut number = first;
-    for _ in 0..1025 {
+    for _ in 0..=MOST_NUMBERS {
         if (step > 0 && number > last) || (step < 0 && number < last) {
             return Some(text);
         }

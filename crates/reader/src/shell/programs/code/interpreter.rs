@@ -34,7 +34,9 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: La
         }
     }
     match &code {
-        Some(Code::File(path)) => return run_files(evaluator, started, path),
+        Some(Code::File(path)) if !checks_syntax(invocation, language) => {
+            return run_files(evaluator, started, path);
+        }
         Some(Code::Module(module, at)) => return run_module(evaluator, started, module, *at),
         _ => {}
     }
@@ -136,6 +138,16 @@ impl Evaluator {
         self.code.push((language, code.to_owned(), Rc::clone(&reading)));
         reading
     }
+}
+
+/// Whether a file is only checked: `php -l FILE`.
+fn checks_syntax(invocation: &Invocation, language: Language) -> bool {
+    matches!(
+        (language, invocation.texts().as_slice()),
+        (Language::Php, [_, "-l" | "--syntax-check", _])
+            | (Language::Ruby, [_, "-c" | "-wc", _])
+            | (Language::Node, [_, "-c" | "--check", _])
+    )
 }
 
 /// Follows `python3 -m pip list` as `pip list`.
