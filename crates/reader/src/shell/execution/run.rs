@@ -96,6 +96,20 @@ impl Evaluator {
         self.has_node(|node| matches!(node, Node::Command(command) if command.texts() == words))
     }
 
+    /// Adds a script as unread text that changes in another way than by an assignment what a name runs.
+    fn doubt_names(&mut self, shell: &Shell, text: &str) {
+        let is_assigned = |rest: &str| {
+            let element = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+            rest.starts_with("=(")
+                || rest.starts_with("+=(")
+                || element.is_some_and(|(_, rest)| rest.starts_with('='))
+        };
+        let mut places = names::BY_NAME.iter().flat_map(|name| text.split(name).skip(1));
+        if places.any(|rest| !is_assigned(rest)) || names::PATH_SETTERS.are_in(text) {
+            self.unread(shell, text);
+        }
+    }
+
     /// Runs a text as the script of a shell of its own and returns its output.
     pub fn run_text(&mut self, shell: &mut Shell, text: &str) -> String {
         self.apart(|this| {
@@ -132,6 +146,7 @@ impl Evaluator {
         if text.trim().is_empty() || self.exhausted() {
             return (String::new(), Flow::On);
         }
+        self.doubt_names(shell, text);
         // One plain command has no conditions.
         if !self.programs.is_empty() || text.contains([';', '&', '|', '(', '\n']) {
             self.is_involved |= names::INVOLVED.are_in(text);
@@ -164,6 +179,12 @@ impl Evaluator {
             }
             self.unread_text(&repeating, text, true);
             return (self.unknowns.plain(shown), Flow::On);
+        }
+        if self.unknowns.are_foreign(text) {
+            // What is filled in may be more than a word.
+            let shown = self.unknowns.show(text.trim());
+            self.complain(Complaint::Runs(short(&shown)));
+            self.unread(shell, &shown);
         }
         self.spend(1);
         let admitted = self.admits_text(text.len());

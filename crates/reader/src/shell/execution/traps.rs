@@ -78,7 +78,11 @@ impl Evaluator {
         self.traps_around += 1;
         // The exit code of the command before it stays, unless the trap leaves the shell.
         let status = self.status.filter(|_| !signal.split(' ').any(|signal| AT_EXIT.contains(&signal)));
-        let (_, nodes) = self.collected(|this| this.apart(|this| this.run_script(&mut inner, commands)));
+        // The same trap is found again only if it is read in the same way.
+        let leaks = std::mem::take(&mut self.leaks);
+        let ((printed, _), nodes) =
+            self.collected(|this| this.apart(|this| this.run_script(&mut inner, commands)));
+        self.leaks |= leaks || !printed.is_empty();
         self.status = status;
         self.traps_around -= 1;
         if !nodes.is_empty() && !self.trapped.contains(&nodes) {

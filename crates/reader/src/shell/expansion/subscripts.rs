@@ -82,7 +82,11 @@ impl Evaluator {
             let parts = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
             for name in parts.filter(|part| part.starts_with(|c: char| !c.is_ascii_digit())) {
                 // `$((x - x))` evaluates it twice.
-                if seen.len() == MOST_NAMES || !seen.insert(name.to_owned()) && rounds > 1 {
+                if seen.len() == MOST_NAMES {
+                    self.leave_out(shell, expression);
+                    return;
+                }
+                if !seen.insert(name.to_owned()) && rounds > 1 {
                     continue;
                 }
                 let values = match shell.get(name).map(|variable| &variable.value) {

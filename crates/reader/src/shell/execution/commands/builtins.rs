@@ -11,7 +11,7 @@ use crate::shell::options::{Item, Scanner};
 use crate::shell::programs::quoted;
 use crate::shell::shared::Shared;
 use crate::shell::state::{Attribute, Shell, Value};
-use crate::shell::text::{Origin, is_all_unknown, is_name, join};
+use crate::shell::text::{Origin, is_all_unknown, is_known, is_name, join};
 
 fn evaluate_subscripts(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) {
     // These three evaluate only the name after `-v`.
@@ -189,6 +189,13 @@ fn unset(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) 
     }
     for field in invocation.args().filter(|field| !field.text.starts_with('-')) {
         match invocation.word(1) {
+            // It may be any function.
+            Some("-f") if !is_known(&field.text) => {
+                let names: Vec<String> = shell.functions.keys().map(ToString::to_string).collect();
+                let mut without = shell.clone();
+                names.iter().for_each(|name| without.undefine(name));
+                evaluator.join(shell, &without);
+            }
             Some("-f") => shell.undefine(&field.text),
             // It unsets references only. What one may be stays unknown.
             Some("-n") if shell.attributes.get(&field.text) != Some(&Attribute::Reference) => {}

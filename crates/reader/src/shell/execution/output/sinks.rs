@@ -123,9 +123,10 @@ impl Evaluator {
             }
             let mut shell = sink.shell.forked();
             shell.stdin = Some(sink.input);
-            self.inside(Construct::ProcessSubstitution, |this| {
+            let (printed, _) = self.inside(Construct::ProcessSubstitution, |this| {
                 this.apart(|this| this.list(&mut shell, &sink.list))
             });
+            self.leaks |= !printed.is_empty();
         }
     }
 }

@@ -76,6 +76,8 @@ impl Evaluator {
     pub fn link(&mut self, shell: &Shell, one: &str, other: &str) {
         if self.links.len() < MOST_LINKS {
             self.links.push((self.key(shell, one), self.key(shell, other)));
+        } else {
+            self.leave_out(shell, one);
         }
     }
 
