@@ -193,7 +193,9 @@ fn unset(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) 
             Some("-f") if !is_known(&field.text) => {
                 let names: Vec<String> = shell.functions.keys().map(ToString::to_string).collect();
                 let mut without = shell.clone();
-                names.iter().for_each(|name| without.undefine(name));
+                for name in &names {
+                    without.undefine(name);
+                }
                 evaluator.join(shell, &without);
             }
             Some("-f") => shell.undefine(&field.text),

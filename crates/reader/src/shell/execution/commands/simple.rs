@@ -10,7 +10,6 @@ use super::invocation::Invocation;
 use crate::languages::names::shell as names;
 use crate::shell::evaluator::{Evaluator, Flow, Ran, Sharing};
 use crate::shell::execution::list::may_fail;
-use crate::shell::execution::output::redirect::Redirected;
 use crate::shell::execution::ways::Ways;
 use crate::shell::expansion::pattern::glob;
 use crate::shell::on_disk::GLOB;
@@ -130,6 +129,7 @@ impl Evaluator {
             ran
         };
         let status = self.status;
+        let redirected = redirected.of(invocation.word(0));
         self.consume(shell, &redirected, invocation.word(0) == Some("read"));
         self.pass_output(shell, (waiting, &invocation, &redirected), &printed);
         self.status = status;
@@ -137,12 +137,6 @@ impl Evaluator {
         if let Some(last) = invocation.fields.last().filter(|_| self.asks_for_last_word) {
             shell.set_text("_", last.text.clone());
         }
-        let is_quiet = matches!(invocation.word(0), Some(":" | "true" | "false" | "echo" | "printf"));
-        let redirected = Redirected {
-            errors: redirected.errors && !is_quiet,
-            merges: redirected.merges && !is_quiet,
-            ..redirected
-        };
         (self.behind(&redirected, printed), flow)
     }
 

@@ -2,7 +2,6 @@
 
 use data_encoding::{BASE64, BASE64_NOPAD, Encoding, HEXLOWER, HEXLOWER_PERMISSIVE};
 
-use super::printed::MOST_YES;
 use super::regex::{Syntax, compile};
 use super::sed;
 use crate::languages::names::shell as names;
@@ -11,6 +10,8 @@ use crate::shell::execution::commands::invocation::Invocation;
 use crate::shell::marks::without_marks;
 use crate::shell::text::is_known;
 
+/// Number of lines that are taken for the endless output of `yes`.
+pub(super) const MOST_YES: usize = 64;
 /// Maximum length in bytes of a text that is filtered.
 const LONGEST: usize = 64 * 1024;
 

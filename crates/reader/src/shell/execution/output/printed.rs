@@ -13,8 +13,6 @@ use crate::shell::text::{Field, Filter, Listing, Stretch, Unknown, is_all_unknow
 /// Maximum length in bytes of the commands of a pipeline that are shown before the last one.
 const LONGEST_SOURCE: usize = 512;
 
-/// Number of lines that are taken for the endless output of `yes`.
-pub(super) const MOST_YES: usize = 64;
 /// Maximum number of words of a program that may name the files from which it makes its output.
 const MOST_SOURCES: usize = 8;
 /// Maximum length in bytes of the input of a program with unknown output that is kept.
@@ -65,7 +63,7 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
         "jq" | "yq" => jq::printed(invocation.stdin.as_deref(), args, program == "yq"),
         "yes" if args.len() < 8 => {
             let line = if args.is_empty() { "y".to_owned() } else { args.join(" ") };
-            Some(format!("{line}\n").repeat(MOST_YES))
+            Some(format!("{line}\n").repeat(filters::MOST_YES))
         }
         "m4" => columns::expanded(invocation.stdin.as_deref(), args),
         "paste" | "join" | "comm" => columns::of(evaluator, shell, invocation, program),

@@ -15,6 +15,18 @@ const STANDARD: [&str; 4] = ["0", "1", "2", "-"];
 /// Paths of the standard output of a command.
 const OUTPUT: [&str; 3] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
 
+/// Where the errors of a command go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Errors {
+    /// Not to its standard output.
+    #[default]
+    Apart,
+    /// To its standard output.
+    Output,
+    /// To the file of its standard output.
+    File,
+}
+
 /// The effect of the redirections of one command.
 #[derive(Default)]
 pub(crate) struct Redirected {
@@ -22,14 +34,19 @@ pub(crate) struct Redirected {
     pub stdin: Option<String>,
     /// True when standard output goes elsewhere.
     pub silent: bool,
-    /// True when standard error goes to standard output.
-    pub errors: bool,
-    /// True when standard error goes to the file of standard output.
-    pub merges: bool,
+    pub errors: Errors,
     /// True where a descriptor is copied that may not be open.
     pub copies: bool,
     /// The descriptor that standard input is copied from.
     pub source: Option<String>,
+}
+
+impl Redirected {
+    /// The redirections of a command with this name: some have no errors.
+    pub fn of(self, name: Option<&str>) -> Self {
+        let is_quiet = matches!(name, Some(":" | "true" | "false" | "echo" | "printf"));
+        Self { errors: if is_quiet { Errors::Apart } else { self.errors }, ..self }
+    }
 }
 
 impl Evaluator {
@@ -45,12 +62,11 @@ impl Evaluator {
                     self.file_redirection(shell, &mut result, *fd, kind, target);
                 }
                 IoRedirect::OutputAndError(word, append) => {
-                    result.merges = true;
+                    result.errors = Errors::File;
                     let mode = if *append { Mode::Append } else { Mode::Write };
                     let text = self.text(shell, &word.value);
                     self.opens(&mut result, mode, text);
                     result.silent = true;
-                    result.errors = false;
                 }
                 IoRedirect::HereString(fd, word) => {
                     let text = self.here_string(shell, &word.value);
@@ -139,37 +155,7 @@ impl Evaluator {
                 }
                 return;
             }
-            IoFileRedirectKind::DuplicateOutput => {
-                // `>&2` prints elsewhere; `>&file` is a file.
-                let text = match target {
-                    IoFileRedirectTarget::Duplicate(word) => Some(self.text(shell, &word.value)),
-                    // `|&`
-                    IoFileRedirectTarget::Fd(number) => Some(number.to_string()),
-                    _ => None,
-                };
-                if let Some(text) = text {
-                    if fd == Some(2) {
-                        let elsewhere = matches!(text.as_str(), "-" | "2") || text == "1" && result.silent;
-                        result.merges |= text == "1" && result.silent;
-                        result.errors = !elsewhere;
-                    }
-                    self.leaks |= fd.is_some_and(|fd| !matches!(fd, 1 | 2)) && text != "-";
-                    let is_number = text == "-" || text.parse::<u32>().is_ok();
-                    result.copies |= is_number && !STANDARD.contains(&text.as_str());
-                    if fd.is_none_or(|fd| fd == 1) && text != "1" {
-                        result.silent = true;
-                    }
-                    let opened = self.file_content(shell, &format!("{} >", descriptor(text.as_str())));
-                    if let Some(marked) = opened.filter(|_| fd.is_none_or(|fd| fd == 1)) {
-                        self.opens(result, Mode::Append, marked);
-                    } else if !is_number {
-                        self.opens(result, Mode::Write, text);
-                    } else if fd.is_none_or(|fd| fd == 1) && text == "2" {
-                        self.opens(result, Mode::Append, "/dev/stderr".to_owned());
-                    }
-                }
-                return;
-            }
+            IoFileRedirectKind::DuplicateOutput => return self.copied_output(shell, result, fd, target),
         };
         let text = match target {
             IoFileRedirectTarget::Filename(word) | IoFileRedirectTarget::Duplicate(word) => {
@@ -209,10 +195,52 @@ impl Evaluator {
                 result.silent = !OUTPUT.contains(&text.as_str());
             }
             Mode::Write | Mode::Append => {
-                result.errors = fd == Some(2) && OUTPUT.contains(&text.as_str());
+                let is_output = fd == Some(2) && OUTPUT.contains(&text.as_str());
+                result.errors = if is_output { Errors::Output } else { Errors::Apart };
             }
         }
         self.opens(result, mode, text);
+    }
+
+    /// A descriptor that is copied for output: `2>&1`, `>&3`, `>&file`.
+    fn copied_output(
+        &mut self,
+        shell: &mut Shell,
+        result: &mut Redirected,
+        fd: Option<i32>,
+        target: &IoFileRedirectTarget,
+    ) {
+        // `>&2` prints elsewhere; `>&file` is a file.
+        let text = match target {
+            IoFileRedirectTarget::Duplicate(word) => Some(self.text(shell, &word.value)),
+            // `|&`
+            IoFileRedirectTarget::Fd(number) => Some(number.to_string()),
+            _ => None,
+        };
+        if let Some(text) = text {
+            if fd == Some(2) {
+                let elsewhere = matches!(text.as_str(), "-" | "2") || text == "1" && result.silent;
+                result.errors = match text.as_str() {
+                    "1" if result.silent => Errors::File,
+                    _ if elsewhere => Errors::Apart,
+                    _ => Errors::Output,
+                };
+            }
+            self.leaks |= fd.is_some_and(|fd| !matches!(fd, 1 | 2)) && text != "-";
+            let is_number = text == "-" || text.parse::<u32>().is_ok();
+            result.copies |= is_number && !STANDARD.contains(&text.as_str());
+            if fd.is_none_or(|fd| fd == 1) && text != "1" {
+                result.silent = true;
+            }
+            let opened = self.file_content(shell, &format!("{} >", descriptor(text.as_str())));
+            if let Some(marked) = opened.filter(|_| fd.is_none_or(|fd| fd == 1)) {
+                self.opens(result, Mode::Append, marked);
+            } else if !is_number {
+                self.opens(result, Mode::Write, text);
+            } else if fd.is_none_or(|fd| fd == 1) && text == "2" {
+                self.opens(result, Mode::Append, "/dev/stderr".to_owned());
+            }
+        }
     }
 
     /// A text that may have more in it, or be in another order, than the reader knows.
@@ -245,9 +273,9 @@ impl Evaluator {
     pub fn behind(&mut self, redirected: &Redirected, printed: String) -> String {
         let printed = if redirected.silent { String::new() } else { printed };
         match redirected.errors {
-            true if printed.is_empty() => self.unknowns.many("2>&1"),
-            true => self.doubtful(printed, "2>&1"),
-            false => printed,
+            Errors::Output if printed.is_empty() => self.unknowns.many("2>&1"),
+            Errors::Output => self.doubtful(printed, "2>&1"),
+            Errors::Apart | Errors::File => printed,
         }
     }
 

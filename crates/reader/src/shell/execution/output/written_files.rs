@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::disk_files::may_write;
 use super::printed;
-use super::redirect::Redirected;
+use super::redirect::{Errors, Redirected};
 use crate::catalogue::Catalogue;
 use crate::catalogue::options::{At, Name};
 use crate::catalogue::program::{How, Language, Stated, Words};
@@ -350,7 +350,11 @@ impl Evaluator {
         if !redirected.silent || printed.is_empty() {
             return;
         }
-        let printed = if redirected.merges { &self.doubtful(printed.to_owned(), "2>&1") } else { printed };
+        let printed = if redirected.errors == Errors::File {
+            &self.doubtful(printed.to_owned(), "2>&1")
+        } else {
+            printed
+        };
         for redirection in &redirected.files {
             if self.sinks.iter().any(|sink| sink.path == redirection.marked) {
                 continue;
