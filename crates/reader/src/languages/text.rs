@@ -195,7 +195,7 @@ pub fn has_code(text: &str) -> bool {
     if !text.contains("(*") {
         return CODE.are_in(text);
     }
-    let left = VERBS.iter().fold(text.to_owned(), |text, verb| text.replace(verb, " "));
+    let left = VERBS.iter().fold(text.to_owned(), |text, verb| text.replace(verb, ""));
     CODE.are_in(&left)
 }
 

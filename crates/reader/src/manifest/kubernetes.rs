@@ -20,7 +20,7 @@ pub fn class(texts: &[String]) -> Option<(Class, String)> {
         all.extend(objects);
     }
     let kind = |object: &Value| object.get("kind").and_then(Value::as_str).unwrap_or("an object").to_owned();
-    let runs = |object: &Value| is_workload(&kind(object));
+    let runs = |object: &Value| is_workload(&kind(object)) || manifests::PODS.has(&kind(object));
     let has_workload = all.iter().any(runs);
     let belongs = |object: &Value| runs(object) || has_workload && manifests::PARTS.has(&kind(object));
     let other = |object: &Value| (!belongs(object) && *object != Value::Plain(false)).then_some(Class::Other);
@@ -34,7 +34,7 @@ pub fn class(texts: &[String]) -> Option<(Class, String)> {
     find(&class_of).or_else(|| find(&other))
 }
 
-/// Whether objects of a kind run containers, or a controller turns them into what does.
+/// Whether objects of a kind have the name of a workload: they run containers, or a controller turns them into what does.
 fn is_workload(kind: &str) -> bool {
     WorkloadKind::find(kind).is_some() || manifests::CONTROLLED.has(kind)
 }
