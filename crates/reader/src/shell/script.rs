@@ -254,6 +254,8 @@ pub struct Stated {
     pub project: Option<String>,
     /// True for a file that the same text writes.
     pub is_written: bool,
+    /// True where the command names a file whose text is not here.
+    pub is_partial: bool,
 }
 
 /// Text that would run as a script but cannot be read.

@@ -49,7 +49,9 @@ pub(in crate::actions) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action
         names.iter().filter(|word| word.unknown.is_some() || !word.text.contains('=')).collect();
     if names.is_empty() {
         let kind_is_unknown = words.first().is_some_and(|word| matches!(named(word), Named::Unknown));
-        let stated = call.line.command.stated.as_deref().map(|files| kubernetes::workloads(&files.texts));
+        let files = call.line.command.stated.as_deref();
+        let is_partial = files.is_some_and(|files| files.is_partial);
+        let stated = files.map(|files| kubernetes::workloads(&files.texts));
         let stated = stated.filter(|stated| from_file && !stated.is_empty());
         if let Some(stated) = stated {
             let own = namespace(call.usage, &[&call.global, &call.own]);
@@ -58,6 +60,9 @@ pub(in crate::actions) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action
                 let namespace = workload.namespace.or_else(|| own.map(str::to_owned));
                 let target = Target::Workload(Workload { namespace, ..workload });
                 actions.push(call.action(Family::Workload, target, evidence));
+            }
+            if is_partial {
+                actions.push(call.action(Family::Workload, Target::Unknown, call.words()));
             }
         } else if from_file || kind_is_unknown {
             let evidence = format!("{} {kind}", call.words());

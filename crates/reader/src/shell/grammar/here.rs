@@ -62,12 +62,16 @@ fn line(text: &str, joins: bool) -> (Cow<'_, str>, usize) {
         at += part.len();
         let content = part.strip_suffix('\n').unwrap_or(part);
         let backslashes = content.len() - content.trim_end_matches('\\').len();
-        let goes_on = joins && backslashes % 2 == 1 && part.ends_with('\n');
-        if !goes_on && joined.is_empty() && at == part.len() {
+        let continues = joins && backslashes % 2 == 1 && part.ends_with('\n');
+        if !continues && joined.is_empty() && at == part.len() {
             return (Cow::Borrowed(content), at);
         }
-        joined.push_str(if goes_on { content.get(..content.len() - 1).unwrap_or_default() } else { content });
-        if !goes_on {
+        joined.push_str(if continues {
+            content.get(..content.len() - 1).unwrap_or_default()
+        } else {
+            content
+        });
+        if !continues {
             break;
         }
     }

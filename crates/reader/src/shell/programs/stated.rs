@@ -53,11 +53,11 @@ fn playbook(evaluator: &mut Evaluator, started: &Started<'_>) -> Option<Stated> 
 /// The files of `docker stack deploy -c FILE` and `kubectl apply -f FILE`.
 fn manifests(evaluator: &mut Evaluator, started: &Started<'_>) -> Stated {
     let given = started.usage.operands(started.texts);
-    let files = given.values(Role::Manifests).take(MOST_FILES);
+    let files: Vec<&str> = given.values(Role::Manifests).collect();
     let reading = Shell { stdin: started.invocation.stdin.clone(), ..started.shell.clone() };
-    let paths = files.map(|file| if file == "-" { "/dev/stdin" } else { file });
-    let read = paths.filter_map(|file| evaluator.read_data(&reading, file));
-    Stated { texts: read.collect(), ..Stated::default() }
+    let paths = files.iter().take(MOST_FILES).map(|file| if *file == "-" { "/dev/stdin" } else { file });
+    let texts: Vec<String> = paths.filter_map(|file| evaluator.read_data(&reading, file)).collect();
+    Stated { is_partial: texts.len() < files.len(), texts, ..Stated::default() }
 }
 
 fn compose(evaluator: &mut Evaluator, started: &Started<'_>, command: &Command) -> Option<Stated> {
