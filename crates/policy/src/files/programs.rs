@@ -195,8 +195,10 @@ fn working_tree(command: &Command, usage: &Usage, given: &Operands<'_>, into: &m
         folders.push(Word::literal("."));
     }
     for folder in folders {
-        // The session's own project may be changed by git.
-        if removes || command.host().is_some() {
+        // The session's own project may be changed by git, and no other folder by the files of any repository.
+        let is_other = texts.iter().any(|word| word.starts_with("--work-tree"))
+            || command.variable("GIT_WORK_TREE").is_some();
+        if removes || is_other || command.host().is_some() {
             into.push(Access::new(Touch::WriteAll, &folder));
         }
         into.push(inside(&folder));

@@ -32,6 +32,15 @@ fn names_input(tokens: &[Token], at: usize) -> bool {
     is_sign(end + 1) && !is_sign(end + 2) && !is_text
 }
 
+/// Whether `getline` at this place reads a file that it names by a text, if it reads one.
+fn reads_named(tokens: &[Token], at: usize) -> bool {
+    let statement = tokens.iter().skip(at + 1);
+    let mut statement = statement
+        .take_while(|token| !matches!(token, Token::Line | Token::Symbol(';' | '{' | '}' | ')')))
+        .skip_while(|token| **token != Token::Symbol('<'));
+    statement.next().is_none() || matches!((statement.next(), statement.next()), (Some(Token::Text(_)), None))
+}
+
 /// The files that a program writes; `None` where it may run a command, or is not understood. With `starts`, it may run
 /// commands, which are judged apart.
 pub fn written(program: &str, starts: bool) -> Option<Vec<String>> {
@@ -47,6 +56,7 @@ pub fn written(program: &str, starts: bool) -> Option<Vec<String>> {
         match token {
             Token::Name(name) if name == "system" && !starts => return None,
             Token::Symbol('@') => return None,
+            Token::Name(name) if name == "getline" && !reads_named(&tokens, at) => return None,
             Token::Name(name) if name == "ARGV" && names_input(&tokens, at) => return None,
             Token::Name(name) if name == "print" || name == "printf" => prints = Some(depth),
             Token::Symbol('(' | '[') => depth += 1,

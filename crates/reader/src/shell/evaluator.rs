@@ -2,7 +2,7 @@
 //!
 //! The methods that walk the syntax tree are in `expansion`, `execution` and `programs`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -49,8 +49,10 @@ pub(crate) enum Sharing {
     Alone,
     /// A program has run that may have read from it.
     Possible,
-    /// A subshell or a filter has.
+    /// A filter has, to its end.
     Certain,
+    /// A subshell or a filter has, and may have left the rest.
+    Partial,
 }
 
 /// The output of a part of a script, and how control flow continues after it.
@@ -70,6 +72,8 @@ pub(crate) struct Evaluator {
     pub files: Rc<BTreeMap<String, String>>,
     /// Files and folders that have two names.
     pub links: Vec<(String, String)>,
+    /// The files that get errors, or have a number.
+    pub shared_files: BTreeSet<String>,
     /// The disk of this machine, and what was read from it.
     pub on_disk: OnDisk,
     /// Commands that wait for their input.

@@ -64,6 +64,8 @@ pub struct Unknown {
     pub(crate) without_quotes: Option<usize>,
     /// The absolute path of the file on this machine that holds the text.
     pub(crate) on_disk: Option<String>,
+    /// True where the text is empty if there is no such file.
+    pub(crate) may_be_missing: bool,
     /// The search on this machine that lists the files which the text names.
     pub(crate) found: Option<Search>,
     /// The text, with marks of files on disk.
@@ -280,6 +282,15 @@ impl Unknowns {
     /// Adds an unknown stretch of any number of words that may be any text, and returns its mark.
     pub fn foreign(&mut self, source: String) -> String {
         self.named(source, [true, false, true])
+    }
+
+    /// What the doubtful parts of a text are made from.
+    pub fn doubtful_in(&self, text: &str) -> Vec<String> {
+        let marks = stretches(text).filter_map(|stretch| match stretch {
+            Stretch::Mark(index) => self.get(index),
+            Stretch::Known(_) => None,
+        });
+        marks.filter(|unknown| unknown.is_doubtful).filter_map(|unknown| unknown.made_from.clone()).collect()
     }
 
     /// Whether a part of a text may be any text.

@@ -38,7 +38,8 @@ fn is_listed(name: &str, value: &Word, is_own: &dyn Fn(&str) -> bool) -> bool {
     if name == "PATH" {
         return value.text.split(':').all(|folder| folders.contains(&folder));
     }
-    if named(&HARMLESS_VARIABLES) && !values::carries(&value.text) {
+    // A host whose name is an option of ssh: `ssh://-oProxyCommand=…`.
+    if named(&HARMLESS_VARIABLES) && !values::carries(&value.text) && !value.text.contains("://-") {
         return true;
     }
     if named(&CONFIGURING_VARIABLES) {

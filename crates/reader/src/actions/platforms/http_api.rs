@@ -91,7 +91,7 @@ impl Described<'_> {
 
     /// The target, the family of programs that would do so, and the command that says it.
     fn target(&self, method: &str) -> (Target, Family, String) {
-        let known = |name: &str| self.bound(name).filter(|found| !found.contains(['$', '`', '{']));
+        let known = |name: &str| self.bound(name).filter(|found| !found.contains(['$', '`', '{', '[']));
         let evidence = || format!("{method} /{}", self.path);
         if let Some(name) = known("container") {
             let last = self.pattern.split('?').next().and_then(|path| path.rsplit('/').next());
@@ -143,6 +143,9 @@ fn of_request(line: &Line<'_>, method: Option<&str>, url: &Word, body: &str) -> 
     if let Some(host) = host_of(&url.text).filter(|host| !is_here(host)) {
         action.host = Some(host);
     }
+    // curl sends one request for each text of `{a,b}` and `[1-3]`.
+    let behind_host = url.text.split_once("://").map_or(url.text.as_str(), |(_, rest)| rest).split_once('/');
+    action.repeats |= behind_host.is_some_and(|(_, rest)| rest.contains(['{', '[']));
     Some(action)
 }
 

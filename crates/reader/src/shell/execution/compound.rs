@@ -87,7 +87,7 @@ impl Evaluator {
     /// Notes what a process of its own has done to the standard input that it shares with its parent.
     pub fn note_forked(&mut self, before: Option<&str>, inner: &Shell) {
         if before != inner.stdin.as_deref() {
-            self.stdin = Sharing::Certain;
+            self.stdin = Sharing::Partial;
         }
     }
 

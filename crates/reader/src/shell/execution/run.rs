@@ -146,6 +146,11 @@ impl Evaluator {
         if text.trim().is_empty() || self.exhausted() {
             return (String::new(), Flow::On);
         }
+        if text.contains('\0') {
+            // Some shells leave it out, some end there.
+            self.complain(Complaint::Runs(short(text)));
+            return self.run_script(shell, &text.replace('\0', ""));
+        }
         self.doubt_names(shell, text);
         // One plain command has no conditions.
         if !self.programs.is_empty() || text.contains([';', '&', '|', '(', '\n']) {
@@ -180,7 +185,12 @@ impl Evaluator {
             self.unread_text(&repeating, text, true);
             return (self.unknowns.plain(shown), Flow::On);
         }
-        if self.unknowns.are_foreign(text) {
+        for old in self.unknowns.doubtful_in(text) {
+            // The text of a file that may have changed, with more behind it.
+            self.complain(Complaint::Runs(short(&old)));
+            self.run_script(&mut shell.clone(), &old);
+        }
+        if self.may_be_any(shell, text) {
             // What is filled in may be more than a word.
             let shown = self.unknowns.show(text.trim());
             self.complain(Complaint::Runs(short(&shown)));

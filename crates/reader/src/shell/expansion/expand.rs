@@ -8,6 +8,7 @@ use crate::shell::execution::list::are_printers;
 use crate::shell::grammar::lift::lift_document;
 use crate::shell::grammar::word::{Piece, Rules, pieces};
 use crate::shell::marks::{APART, READS, WRITES};
+use crate::shell::on_disk::GLOB;
 use crate::shell::script::Construct;
 use crate::shell::state::{Shell, Value};
 use crate::shell::text::{Field, Origin, Unknown, is_known};
@@ -36,6 +37,36 @@ impl Evaluator {
             return fields;
         }
         self.split(shell, raw)
+    }
+
+    /// Expands an argument of a command, whose words may become a part of a text.
+    pub fn argument(&mut self, shell: &mut Shell, raw: &str, hands_on: bool) -> Vec<Field> {
+        if hands_on { self.fields_with_names(shell, raw) } else { self.fields(shell, raw) }
+    }
+
+    /// Expands a word whose fields become a part of a text, with a mark for the names of files that an unquoted pattern stands for.
+    pub fn fields_with_names(&mut self, shell: &mut Shell, raw: &str) -> Vec<Field> {
+        let mut fields = self.fields(shell, raw);
+        if !fields.iter().any(|field| field.text.contains(GLOB)) {
+            return fields;
+        }
+        let is_pattern = |piece: &Piece<'_>| match piece {
+            Piece::Text { text, quoted } => !quoted && text.contains(GLOB),
+            Piece::Parameter { quoted, .. } | Piece::Command { quoted, .. } => !quoted,
+            Piece::Arithmetic { .. } | Piece::Tilde => false,
+        };
+        if pieces(raw, Rules::Word).iter().any(is_pattern) {
+            for field in fields.iter_mut().filter(|field| field.text.contains(GLOB)) {
+                let found = self.glob_mark(shell, &field.text);
+                let found = found.and_then(|mark| self.unknowns.only_mark(&mark).cloned());
+                let source = field.text.clone();
+                if found.is_some() || is_known(&source) {
+                    let unknown = found.unwrap_or(Unknown { source, ..Unknown::default() });
+                    field.text = self.unknowns.mark(Unknown { many: true, ..unknown });
+                }
+            }
+        }
+        fields
     }
 
     fn split(&mut self, shell: &mut Shell, raw: &str) -> Vec<Field> {

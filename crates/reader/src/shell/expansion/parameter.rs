@@ -37,6 +37,9 @@ pub(crate) fn expand(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -
     let is_word = |operator: &str| operator.trim_start_matches(':').starts_with(['-', '=', '?', '+']);
     if !reference(body).is_some_and(|reference| is_word(reference.operator)) {
         evaluator.run_rest(shell, body, before);
+        // `${x^$((y=1))}`
+        let operand = body.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
+        evaluator.is_involved |= operand.contains('$') && operand.contains(['=', '+', '-']);
     }
     expansion
 }
@@ -154,6 +157,8 @@ fn find_certain(
                 || lines.contents.is_some()
                 || lines.made_from.is_some()
                 || lines.is_foreign
+                || lines.found.is_some()
+                || lines.source.contains(GLOB)
         })
     };
     match items {

@@ -61,7 +61,10 @@ impl Evaluator {
                     this.run_subscripts(&mut shell.clone(), &choice);
                 });
             }
-            if unknown.is_foreign || unknown.on_disk.as_ref().is_some_and(|path| self.is_unseen(path)) {
+            let mark = self.unknowns.mark(unknown.clone());
+            if self.may_be_any(shell, &mark)
+                || unknown.on_disk.as_ref().is_some_and(|path| self.is_unseen(path))
+            {
                 self.complain(Complaint::Evaluates(short(&unknown.source)));
                 self.unread(shell, &unknown.source);
             }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::languages::names::shell as names;
 use crate::shell::Complaint;
-use crate::shell::evaluator::Evaluator;
+use crate::shell::evaluator::{Evaluator, Sharing};
 use crate::shell::execution::commands::invocation::{Invocation, Started};
 use crate::shell::execution::commands::modes::{self, Input, Start};
 use crate::shell::execution::output::printed as output;
@@ -102,29 +102,31 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
     if file.is_none() {
         inner.stdin = None;
     }
+    let shared = evaluator.stdin;
     evaluator.through(shell, invocation, label, |this| match script {
-        Some(script) => {
-            // The shell goes on behind what such a line takes of the script.
-            if is_known(&script) && script.lines().any(takes_script) {
+        Some(script) if file.is_none() => {
+            let is_cut = invocation.shares_stdin(shell) && shared == Sharing::Partial;
+            this.stdin = Sharing::Alone;
+            let printed = this.run_text_of(program, invocation, &mut inner, &script);
+            // The shell goes on behind what a command, or one before it, takes of the script.
+            let is_taken = std::mem::replace(&mut this.stdin, shared) == Sharing::Partial;
+            if is_cut || is_taken || is_known(&script) && script.lines().any(replaces_script) {
                 this.complain(Complaint::Runs(short(&script)));
                 this.unread(&inner, &script);
             }
-            this.run_text_of(program, invocation, &mut inner, &script)
+            printed
         }
+        Some(script) => this.run_text_of(program, invocation, &mut inner, &script),
         None => String::new(),
     })
 }
 
-/// Whether a line of a script that a shell reads from its standard input may read from there, too, or replace it.
-fn takes_script(line: &str) -> bool {
-    line.split([';', '&', '(', '{']).any(|part| {
-        let mut words =
-            part.split_whitespace().skip_while(|word| ["while", "until", "if", "do"].contains(word));
-        match words.next() {
-            Some("exec") => part.contains('<'),
-            Some(word) => names::LINE_READERS.has(word) && !part.contains(['<', '#']) && !line.contains('|'),
-            None => false,
-        }
+/// Whether a line of a script that a shell reads from its standard input may replace what follows it, or ask for a choice.
+fn replaces_script(line: &str) -> bool {
+    line.split([';', '&', '(', '{']).any(|part| match part.split_whitespace().next() {
+        Some("exec") => part.contains('<'),
+        Some(word) => word == "select",
+        None => false,
     })
 }
 

@@ -51,6 +51,10 @@ impl Evaluator {
             // What it runs prints nothing; what it says itself is not known.
             if printed.is_empty() { self.unknowns.many(format!("$({program})")) } else { printed }
         });
+        if followed.is_some() && !self.files.is_empty() {
+            let command = self.command_of(shell, invocation);
+            self.doubt_files(shell, invocation, &command, program);
+        }
         let printed = followed.unwrap_or_else(|| {
             let mut command = self.command_of(shell, invocation);
             self.forget_changed(shell, invocation, &command, program);

@@ -98,7 +98,7 @@ impl Evaluator {
                         self.is_computed = true;
                         add(&mut items, key, text, false);
                     } else {
-                        for field in self.fields(shell, &word.value) {
+                        for field in self.fields_with_names(shell, &word.value) {
                             self.is_computed |= field.origin == Origin::Computed;
                             items.push((items.len().to_string(), field.text));
                         }

@@ -173,7 +173,7 @@ fn run_unsettled(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invo
             }
             let locates =
                 name == "type" && invocation.args().any(|field| matches!(field.text.as_str(), "-p" | "-P"));
-            return if locates { Some((output::located(invocation), Flow::On)) } else { quiet };
+            return if locates { Some((output::located(invocation, "/usr/bin/"), Flow::On)) } else { quiet };
         }
         _ => return None,
     }
@@ -365,7 +365,7 @@ fn through_command(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &In
     let rest = invocation.with(invocation.from(1 + options.len()).to_vec());
     if rest.fields.is_empty() || options.iter().any(|field| field.text.contains(['v', 'V'])) {
         evaluator.leaf(shell, invocation);
-        return Some((output::located(invocation), Flow::On));
+        return Some((output::located(invocation, ""), Flow::On));
     }
     let mut inner = shell.clone().through(&name);
     inner.skips_functions = true;

@@ -46,24 +46,8 @@ pub(crate) fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &In
     is_certain &= names.iter().chain(&array).all(|name| is_name(name.split('[').next().unwrap_or_default()));
     let name = names.first().map_or("REPLY", String::as_str);
     let unknown = evaluator.unknowns.plain(format!("${name}"));
-    let input = match &source {
-        Some(source) => evaluator.file_content(shell, source),
-        None => invocation.stdin.clone(),
-    };
-    let mut line = match &input {
-        Some(text) if is_known(text) => {
-            evaluator.has_whole_line = text.contains(end);
-            let (line, rest) = text.split_once(end).unwrap_or((text, ""));
-            if let Some(source) = &source {
-                evaluator.store_file(shell, source, rest, false);
-            } else if invocation.shares_stdin(shell) {
-                shell.stdin = Some(rest.to_owned());
-            }
-            line.to_owned()
-        }
-        Some(text) => text.trim_end_matches(end).to_owned(),
-        None => evaluator.unknowns.foreign(format!("${name}")),
-    };
+    let mut line = first_line(evaluator, shell, invocation, (source.as_deref(), end))
+        .unwrap_or_else(|| evaluator.unknowns.foreign(format!("${name}")));
     let separator = Evaluator::variable_text(shell, "IFS");
     let is_separator = |c: char| separator.as_ref().map_or(BLANKS.contains(&c), |ifs| ifs.contains(c));
     let is_plain =
@@ -75,7 +59,7 @@ pub(crate) fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &In
     let inherits = source.is_none() && invocation.shares_stdin(&before);
     let sharing = if inherits { evaluator.stdin } else { Sharing::Alone };
     let unknown_line = evaluator.unknowns.plain(format!("${name}"));
-    if sharing == Sharing::Certain {
+    if sharing >= Sharing::Certain {
         line = evaluator.one_of(vec![line, unknown_line], &format!("${name}"));
     }
     let is_exact = end == '\n'
@@ -123,6 +107,34 @@ pub(crate) fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &In
     }
 }
 
+/// The first line of standard input, or of a descriptor, which keeps the others; `None` where nothing is known of it.
+fn first_line(
+    evaluator: &mut Evaluator,
+    shell: &mut Shell,
+    invocation: &Invocation,
+    (source, end): (Option<&str>, char),
+) -> Option<String> {
+    let input = match source {
+        Some(source) => evaluator.file_content(shell, source),
+        None => invocation.stdin.clone(),
+    };
+    if source.is_none() && input.is_none() && invocation.inherits_stdin {
+        evaluator.stdin = Sharing::Partial;
+    }
+    let text = input.as_deref()?;
+    if !is_known(text) {
+        return Some(text.trim_end_matches(end).to_owned());
+    }
+    evaluator.has_whole_line = text.contains(end);
+    let (line, rest) = text.split_once(end).unwrap_or((text, ""));
+    if let Some(source) = source {
+        evaluator.store_file(shell, source, rest, false);
+    } else if invocation.shares_stdin(shell) {
+        shell.stdin = Some(rest.to_owned());
+    }
+    Some(line.to_owned())
+}
+
 /// `printf -v NAME FORMAT`.
 pub(crate) fn print(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
     let Some(variable) = invocation.word(2) else { return };
@@ -144,6 +156,9 @@ pub(crate) fn map_file(evaluator: &mut Evaluator, shell: &mut Shell, invocation:
     let name = scanner.plain_words().next().unwrap_or("MAPFILE");
     let is_plain =
         texts.iter().skip(1).all(|word| !word.starts_with('-') || matches!(*word, "-t" | "-C" | "-c"));
+    if invocation.stdin.is_none() && invocation.inherits_stdin {
+        evaluator.stdin = Sharing::Partial;
+    }
     let text = invocation.stdin.clone().filter(|_| is_plain);
     let given = invocation.stdin.clone().unwrap_or_default();
     let text = text.unwrap_or_else(|| {

@@ -7,6 +7,8 @@ use super::assign::variable;
 use super::builtins;
 use super::declarations::with_braces;
 use super::invocation::Invocation;
+use crate::catalogue::base_name;
+use crate::catalogue::program::{How, Language};
 use crate::languages::names::shell as names;
 use crate::shell::evaluator::{Evaluator, Flow, Ran, Sharing};
 use crate::shell::execution::list::may_fail;
@@ -56,21 +58,21 @@ impl Evaluator {
         // Elsewhere, it fails and assigns nothing.
         let fails = fields.first().is_some_and(|name| name.text == "local") && !self.is_in_function(shell);
         let is_declaration = !fails && fields.first().is_some_and(|name| names::DECLARING.has(&name.text));
+        let hands_on = fields.first().is_some_and(|name| names::HANDING_ON.has(&name.text));
         for item in suffix {
             if self.exhausted() {
                 break;
             }
             self.spend(usize::from(fields.len() % 8 == 7));
             match item {
-                CommandPrefixOrSuffixItem::Word(word) => fields.extend(self.fields(shell, &word.value)),
                 CommandPrefixOrSuffixItem::AssignmentWord(assignment, word) if is_declaration => {
                     declared.extend(with_braces(assignment));
-                    fields.push(Field::literal(
-                        word.value.split('=').next().unwrap_or_default().trim_end_matches('+'),
-                    ));
+                    let name = word.value.split('=').next().unwrap_or_default();
+                    fields.push(Field::literal(name.trim_end_matches('+')));
                 }
-                CommandPrefixOrSuffixItem::AssignmentWord(_, word) => {
-                    fields.extend(self.fields(shell, &word.value));
+                CommandPrefixOrSuffixItem::Word(word)
+                | CommandPrefixOrSuffixItem::AssignmentWord(_, word) => {
+                    fields.extend(self.argument(shell, &word.value, hands_on));
                 }
                 CommandPrefixOrSuffixItem::IoRedirect(redirect) => redirects.push(redirect),
                 // `lift` makes words of them.
@@ -84,6 +86,7 @@ impl Evaluator {
                 self.assign(shell, assignment);
             }
             self.unless_it_fails(shell, without, Flow::On);
+            self.store_output(shell, &redirected, "");
             if !redirected.files.is_empty() {
                 self.push(Node::Command(Box::new(Command {
                     redirections: redirected.files,
@@ -324,18 +327,46 @@ impl Evaluator {
         if let Some(ran) = builtins::run(self, shell, invocation) {
             return ran;
         }
-        if invocation.shares_stdin(shell) {
-            let words = invocation.args().filter(|field| !field.text.starts_with('-')).count();
-            let is = |key: &str| names::READING_INPUT.get(key).is_some_and(|programs| programs.has(name));
-            let reads = is("always") || is("without_words") && words == 0 || is("with_one_word") && words < 2;
-            let reads = reads || self.own_shell(name).is_some();
-            self.stdin = self.stdin.max(if reads { Sharing::Certain } else { Sharing::Possible });
-        }
-        self.start(shell, invocation)
+        let outer = self.stdin;
+        let ran = self.start(shell, invocation);
+        self.stdin = match invocation.shares_stdin(shell) {
+            true if self.own_shell(name).is_some() => Sharing::Partial,
+            true => self.stdin.max(self.sharing_of(invocation, name)),
+            false => outer,
+        };
+        ran
     }
 }
 
 impl Evaluator {
+    /// What a program takes of its standard input, as its words have it.
+    fn sharing_of(&self, invocation: &Invocation, name: &str) -> Sharing {
+        let texts = invocation.texts();
+        let usage = self.catalogue.usage(&texts, &|_| false);
+        let words = usage.as_ref().map_or_else(
+            || texts.iter().skip(1).filter(|word| !word.starts_with('-')).count(),
+            |usage| usage.operands(&texts).words().count(),
+        );
+        let says = |parts: &[&str]| texts.iter().any(|word| parts.iter().any(|part| word.contains(part)));
+        // `grep -e x FILE`: no word is the pattern.
+        let has_code = texts.iter().any(|word| names::CODE_OPTIONS.has(word));
+        let name = base_name(name);
+        let is = |key: &str| names::READING_INPUT.get(key).is_some_and(|programs| programs.has(name));
+        let reads = is("always")
+            || is("without_words") && words == 0
+            || is("with_one_word") && words < if has_code { 1 } else { 2 }
+            || is("without_if") && !says(&["if="]);
+        match usage.and_then(|usage| usage.form.runs).map(|runs| runs.how) {
+            Some(How::Shell) if words == 0 && !says(&["-c"]) => Sharing::Partial,
+            Some(How::Code(language)) if language != Language::Awk && says(names::READING_CODE.0) => {
+                Sharing::Partial
+            }
+            _ if reads && names::STOPPING.has(name) => Sharing::Partial,
+            _ if reads => Sharing::Certain,
+            _ => Sharing::Possible,
+        }
+    }
+
     /// Calls a function of which branches have left behind one of these bodies, or none.
     fn run_one_of(
         &mut self,

@@ -174,7 +174,7 @@ impl Evaluator {
     }
 
     /// The files of a search. The session may add some if it may write one of the folders.
-    fn found_files(&mut self, search: &Search, disk: &dyn Disk) -> Vec<String> {
+    pub fn found_files(&mut self, search: &Search, disk: &dyn Disk) -> Vec<String> {
         let found = search.files(disk);
         if !found.is_complete {
             self.complain(Complaint::ManyFiles);
@@ -330,7 +330,12 @@ impl Evaluator {
                     let texts = files.iter().filter_map(|file| self.read_file(&here(shell), file, purpose));
                     Some(texts.collect::<String>()).filter(|text| !text.is_empty())
                 }
-                (Some(path), ..) => self.read_file(&here(shell), &path.clone(), purpose),
+                (Some(path), ..) => {
+                    let (path, may_be_missing) = (path.clone(), unknown.may_be_missing);
+                    let text = self.read_file(&here(shell), &path, purpose);
+                    let is_missing = self.on_disk.read.get(&path) == Some(&Err(Unreadable::Missing));
+                    text.or_else(|| (may_be_missing && is_missing).then(String::new))
+                }
                 (None, Some(contents), _) => Some(contents.clone()),
                 (None, None, Some(filter)) => self.filtered(shell, &Arc::clone(filter), purpose),
                 (None, None, None) => None,

@@ -1,10 +1,13 @@
 //! Whose text a program prints: numbers and names that the machine gives, or any text, such as that of a file.
 
+use super::disk_files::may_write;
 use crate::languages::names::shell as names;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Invocation;
+use crate::shell::on_disk::{GLOB, Search};
+use crate::shell::script::{Mode, Node};
 use crate::shell::state::Shell;
-use crate::shell::text::{Stretch, stretches};
+use crate::shell::text::{Stretch, Unknown, is_known, stretches};
 
 /// Whether a program with these words prints nothing but digits and blanks.
 pub(super) fn is_number(program: &str, texts: &[&str]) -> bool {
@@ -30,6 +33,39 @@ fn is_kept(shell: &Shell, path: &str) -> bool {
 }
 
 impl Evaluator {
+    /// Whether a part of a text may be any text, such as the name of a file in a folder where an agent writes.
+    pub fn may_be_any(&mut self, shell: &Shell, text: &str) -> bool {
+        let is_name = |unknown: &&Unknown| {
+            let source = unknown.source.as_str();
+            let is_pattern = source.contains(GLOB) && !source.contains(['$', '`']);
+            (unknown.found.is_some() || is_pattern) && !is_kept(shell, source)
+        };
+        let marks = stretches(text).filter_map(|stretch| match stretch {
+            Stretch::Mark(index) => self.unknowns.get(index),
+            Stretch::Known(_) => None,
+        });
+        let searches: Vec<Option<Search>> =
+            marks.filter(is_name).map(|unknown| unknown.found.clone()).collect();
+        self.unknowns.are_foreign(text)
+            || searches
+                .into_iter()
+                .any(|search| !search.is_some_and(|search| self.finds_plain_names(shell, &search)))
+    }
+
+    /// Whether a search finds only files whose names mean nothing to a shell, and no command before it may have made others.
+    fn finds_plain_names(&mut self, shell: &Shell, search: &Search) -> bool {
+        let Some(disk) = self.disk_of(shell).cloned() else { return false };
+        let makes_files = self.has_node(|node| match node {
+            Node::Command(command) => {
+                command.redirections.iter().any(|file| file.mode != Mode::Read)
+                    || may_write(command, |_| true, self.catalogue)
+            }
+            _ => false,
+        });
+        let is_plain = |name: &String| name.chars().all(|c| c.is_alphanumeric() || "/._-+@:,=".contains(c));
+        !makes_files && self.found_files(search, &*disk).iter().all(is_plain)
+    }
+
     /// The mark of the text of a file that cannot be looked at.
     pub fn unseen_file(&mut self, shell: &Shell, path: &str) -> String {
         // A wildcard names files of its folder.
@@ -69,7 +105,7 @@ pub(super) fn is_foreign(
     if let Some(text) = &invocation.stdin {
         return evaluator.unknowns.are_foreign(text) || stretches(text).any(is_changed);
     }
-    made_from.is_none() && !reads_kept(evaluator, shell, invocation, program)
+    made_from.is_none_or(|text| !is_known(text)) && !reads_kept(evaluator, shell, invocation, program)
 }
 
 /// Whether all files that a filter reads are in folders where an agent writes nothing.

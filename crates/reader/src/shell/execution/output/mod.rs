@@ -1,5 +1,6 @@
 //! What commands write, and where it goes.
 
+mod changed_files;
 mod columns;
 pub mod disk_files;
 mod echo;

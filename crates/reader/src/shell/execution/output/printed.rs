@@ -33,7 +33,7 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
         "printf" => return echo::printf(evaluator, args),
         "tee" | "sponge" => {
             if let Some(text) = &invocation.stdin {
-                let append = args.iter().any(|arg| matches!(*arg, "-a" | "--append"));
+                let append = args.iter().any(|arg| arg.starts_with('-'));
                 for file in args.iter().filter(|arg| !arg.starts_with('-')) {
                     evaluator.store_file(shell, file, text, append);
                 }
@@ -76,7 +76,7 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
         "sleep" | "mkdir" | "touch" | "rm" | "chmod" | "chown" => nothing(args),
         "pwd" => shell.cwd.clone().filter(|cwd| cwd.starts_with('/')).map(|cwd| cwd + "\n"),
         "seq" => seq(args),
-        "which" => Some(located(invocation)),
+        "which" => Some(located(invocation, "/usr/bin/")),
         "basename" if args.iter().all(|arg| is_known(arg) && !arg.starts_with('-')) => match args {
             [path] => Some(format!("{}\n", base_name(path.trim_end_matches('/')))),
             [path, suffix] => {
@@ -105,7 +105,8 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
 fn aligned(text: &str, args: &[&str]) -> Option<String> {
     let options = args.concat();
     let separators = options.strip_prefix("-t")?;
-    let separators = separators.strip_prefix("-s").or(separators.strip_prefix('s')).unwrap_or(separators);
+    let stated = separators.strip_prefix("-s").or(separators.strip_prefix('s'));
+    let separators = stated.or_else(|| separators.is_empty().then_some(""))?;
     let is_certain = !separators.contains(['-', ' ']) && text.lines().count() < 2;
     (is_certain || !is_known(text)).then(|| text.replace(|c| separators.contains(c), "  "))
 }
@@ -409,8 +410,9 @@ fn seq(args: &[&str]) -> Option<String> {
     None
 }
 
-/// The output of `which docker`, `command -v docker` or `type -P docker`: the names instead of the paths.
-pub(crate) fn located(invocation: &Invocation) -> String {
-    let names = invocation.args().filter(|field| !field.text.starts_with('-'));
-    names.flat_map(|field| [field.text.as_str(), "\n"]).collect()
+/// The output of `which docker` and `type -P docker`, which name a file also where a function has the name, or of
+/// `command -v docker`, without a folder.
+pub(crate) fn located(invocation: &Invocation, folder: &str) -> String {
+    let names = invocation.args().map(|field| field.text.as_str()).filter(|name| !name.starts_with('-'));
+    names.flat_map(|name| [if name.contains('/') { "" } else { folder }, name, "\n"]).collect()
 }

@@ -65,6 +65,7 @@ impl Evaluator {
                     result.errors = Errors::File;
                     let mode = if *append { Mode::Append } else { Mode::Write };
                     let text = self.text(shell, &word.value);
+                    self.share_file(shell, &text);
                     self.opens(&mut result, mode, text);
                     result.silent = true;
                 }
@@ -189,6 +190,12 @@ impl Evaluator {
             }
             Mode::Write | Mode::Append if fd.is_some_and(|fd| fd > 2) => {
                 let number = fd.unwrap_or_default().to_string();
+                if mode == Mode::Write {
+                    self.store_file(shell, &text, "", false);
+                }
+                if self.leaks {
+                    self.share_file(shell, &text);
+                }
                 self.store_file(shell, &format!("{} >", descriptor(&number)), &text, false);
             }
             Mode::Write | Mode::Append if fd.is_none_or(|fd| fd == 1) => {
@@ -197,6 +204,7 @@ impl Evaluator {
             Mode::Write | Mode::Append => {
                 let is_output = fd == Some(2) && OUTPUT.contains(&text.as_str());
                 result.errors = if is_output { Errors::Output } else { Errors::Apart };
+                self.share_file(shell, &text);
             }
         }
         self.opens(result, mode, text);
@@ -219,6 +227,9 @@ impl Evaluator {
         };
         if let Some(text) = text {
             if fd == Some(2) {
+                if let Some(file) = result.files.last().filter(|_| text == "1" && result.silent) {
+                    self.share_file(shell, &file.marked);
+                }
                 let elsewhere = matches!(text.as_str(), "-" | "2") || text == "1" && result.silent;
                 result.errors = match text.as_str() {
                     "1" if result.silent => Errors::File,
@@ -229,7 +240,8 @@ impl Evaluator {
             self.leaks |= fd.is_some_and(|fd| !matches!(fd, 1 | 2)) && text != "-";
             let is_number = text == "-" || text.parse::<u32>().is_ok();
             result.copies |= is_number && !STANDARD.contains(&text.as_str());
-            if fd.is_none_or(|fd| fd == 1) && text != "1" {
+            // `2>&1 >&2` prints.
+            if fd.is_none_or(|fd| fd == 1) && text != "1" && result.errors != Errors::Output {
                 result.silent = true;
             }
             let opened = self.file_content(shell, &format!("{} >", descriptor(text.as_str())));

@@ -102,6 +102,9 @@ impl Evaluator {
             return;
         }
         if is_exec && invocation.fields.len() == 1 && redirected.silent {
+            for file in redirected.files.iter().filter(|file| file.mode == Mode::Write) {
+                self.store_file(shell, &file.marked, "", false);
+            }
             shell.output = redirected.files.last().map(|file| Rc::from(file.marked.as_str()));
             return;
         }
@@ -123,9 +126,11 @@ impl Evaluator {
             }
             let mut shell = sink.shell.forked();
             shell.stdin = Some(sink.input);
+            let outer = std::mem::take(&mut self.stdin);
             let (printed, _) = self.inside(Construct::ProcessSubstitution, |this| {
                 this.apart(|this| this.list(&mut shell, &sink.list))
             });
+            self.stdin = outer;
             self.leaks |= !printed.is_empty();
         }
     }

@@ -3,14 +3,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use super::disk_files::may_write;
-use super::printed;
 use super::redirect::{Errors, Redirected};
 use crate::catalogue::Catalogue;
-use crate::catalogue::options::{At, Name};
-use crate::catalogue::program::{How, Language, Stated, Words};
+use crate::catalogue::program::How;
 use crate::languages::names::shell as names;
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
@@ -19,7 +16,7 @@ use crate::shell::host::host_of;
 use crate::shell::on_disk::GLOB;
 use crate::shell::script::{Command, Construct, Mode, Node};
 use crate::shell::state::Shell;
-use crate::shell::text::{Field, Filter, Unknown, Word, is_known, join};
+use crate::shell::text::{Field, Unknown, Word, is_known};
 
 /// Maximum number of files.
 const MOST_FILES: usize = 8192;
@@ -28,15 +25,15 @@ const MOST_LINKS: usize = 64;
 /// Maximum size of a file in bytes.
 const LONGEST: usize = 1024 * 1024;
 /// Maximum number of commands that are searched for what they may have written to one file.
-const MOST_WRITERS: usize = 16;
+pub(super) const MOST_WRITERS: usize = 16;
 /// Minimum length in bytes of the name of a file that is searched in the words of commands.
-const SHORTEST_NAME: usize = 2;
+pub(super) const SHORTEST_NAME: usize = 2;
 /// The source of the mark of a pipe with a name.
 const PIPE: &str = "$(a pipe)";
 
 impl Evaluator {
     /// The key of a file: hosts and absolute path.
-    fn key(&self, shell: &Shell, path: &str) -> String {
+    pub(super) fn key(&self, shell: &Shell, path: &str) -> String {
         let mut path = Cow::Borrowed(path);
         if let Some(descriptor) = path.strip_prefix("/proc/self/fd/") {
             path = Cow::Owned(format!("/dev/fd/{descriptor}"));
@@ -108,6 +105,11 @@ impl Evaluator {
             return;
         }
         self.spend(1 + text.len() / 64);
+        // A shell goes on with what its script gets meanwhile.
+        if self.path_of(shell, path).is_some_and(|path| self.on_disk.running.contains(&path)) {
+            self.complain(Complaint::ChangedFile(self.unknowns.show(path)));
+            self.unread(shell, text);
+        }
         if self.files.get(&key).is_some_and(|content| self.is_pipe(content)) {
             // What has opened the pipe before gets the text now.
             let was_opened = self.has_node(|node| opens(node, path));
@@ -116,13 +118,41 @@ impl Evaluator {
                 self.unread(shell, text);
             }
         }
-        let file = Rc::make_mut(&mut self.files).entry(key).or_default();
+        let is_new = append && !self.files.contains_key(&key);
+        let before = if is_new { self.before_append(shell, path) } else { String::new() };
+        let file = Rc::make_mut(&mut self.files).entry(key.clone()).or_insert(before);
         if !append {
             file.clear();
         }
         if file.len() + text.len() <= LONGEST {
             file.push_str(text);
         }
+        if self.shared_files.contains(&key) {
+            self.doubt_file(key);
+        }
+    }
+
+    /// What a file holds to which the script appends for the first time.
+    fn before_append(&mut self, shell: &Shell, path: &str) -> String {
+        // The number of a descriptor, or what it has opened.
+        if path.starts_with("/dev/") || self.unknowns.only_mark(path).is_some() {
+            return String::new();
+        }
+        let Some(mark) = self.file_mark(shell, path) else { return self.unseen_file(shell, path) + "\n" };
+        let unknown = self.unknowns.only_mark(&mark).cloned().unwrap_or_default();
+        self.unknowns.mark(Unknown { may_be_missing: true, ..unknown })
+    }
+
+    /// Notes that other commands may write a file as long as this script runs: it gets their errors, or has a number.
+    pub(super) fn share_file(&mut self, shell: &Shell, path: &str) {
+        if path.starts_with("/dev/") || self.shared_files.len() >= MOST_LINKS {
+            return;
+        }
+        let key = self.key(shell, path);
+        if self.files.contains_key(&key) {
+            self.doubt_file(key.clone());
+        }
+        self.shared_files.insert(key);
     }
 
     /// Stores a pipe with a name, which holds nothing yet.
@@ -182,133 +212,6 @@ impl Evaluator {
         })
     }
 
-    /// Adds as unread text what the script wrote to files that a program gets which may run them: those that its words name, and
-    /// those in the working directory, where such a program finds its own.
-    fn suspect_written(&mut self, shell: &Shell, invocation: &Invocation, command: &Command) {
-        let texts = command.texts();
-        let usage = self.catalogue.usage(&texts, &|_| false);
-        let is_open = usage.as_ref().is_none_or(|usage| {
-            let form = usage.form;
-            form.runs.is_none()
-                && form.does.is_none()
-                && usage.program.commands.is_empty()
-                && form.effect.is_none_or(|terms| terms.stated == Stated::Unknown)
-        });
-        let loads = usage.as_ref().is_some_and(|usage| usage.program.loads_folder);
-        if !is_open && !loads {
-            return;
-        }
-        let here = shell.cwd.as_ref().map(|cwd| self.key(shell, cwd) + "/");
-        let named: Vec<String> = invocation
-            .args()
-            .flat_map(|field| field.text.split(['=', ',']))
-            .filter(|word| word.len() >= SHORTEST_NAME)
-            .map(|word| self.key(shell, word))
-            .collect();
-        // Code is followed with the modules that it loads.
-        let runs = usage.as_ref().and_then(|usage| usage.form.runs);
-        if runs.is_some_and(|runs| matches!(runs.how, How::Code(_))) {
-            return;
-        }
-        let is_given = |key: &String| {
-            named.iter().any(|named| {
-                key == named || is_open && key.rsplit_once('/').is_some_and(|(folder, _)| folder == named)
-            }) || here
-                .as_ref()
-                .is_some_and(|here| key.strip_prefix(here.as_str()).is_some_and(|name| !name.contains('/')))
-        };
-        let found: Vec<(String, String)> = self
-            .files
-            .iter()
-            .filter(|(key, text)| is_given(key) && is_known(text) && self.mentions_action(text))
-            .take(MOST_WRITERS)
-            .map(|(key, text)| (key.rsplit('/').next().unwrap_or(key).to_owned(), text.clone()))
-            .collect();
-        for (name, text) in found {
-            self.complain(Complaint::Runs(name));
-            self.unread(shell, &text);
-        }
-    }
-
-    /// Stores what a program may make of files that the script wrote, such as an archive, under the other names in its words.
-    fn store_made(&mut self, shell: &Shell, invocation: &Invocation, command: &Command, program: &str) {
-        if !may_write(command, |_| true, self.catalogue) {
-            return;
-        }
-        let words = invocation.args().map(|field| field.text.as_str());
-        let words: Vec<&str> = words.filter(|word| !word.starts_with('-')).take(MOST_WRITERS).collect();
-        let (known, other): (Vec<&str>, Vec<&str>) =
-            words.into_iter().partition(|word| self.file_content(shell, word).is_some());
-        let texts: Vec<String> = known.iter().filter_map(|word| self.file_content(shell, word)).collect();
-        let text = self.unknowns.sources(&texts.join("\n"));
-        if !self.mentions_action(&text) {
-            return;
-        }
-        let ending = names::PACKED_ENDINGS.get(program).and_then(|endings| endings.iter().next());
-        let mut made: Vec<String> = other.into_iter().map(str::to_owned).collect();
-        made.extend(
-            ending.into_iter().flat_map(|ending| known.iter().map(move |word| format!("{word}{ending}"))),
-        );
-        for path in made {
-            let source = format!("$(< {})", self.unknowns.show(&path));
-            let made_from = Some(text.clone());
-            let mark = self.unknowns.mark(Unknown { source, many: true, made_from, ..Unknown::default() });
-            self.store_file(shell, &path, &mark, false);
-        }
-    }
-
-    /// Forgets the content of files that a command may change in a way that is not followed.
-    pub fn forget_changed(
-        &mut self,
-        shell: &Shell,
-        invocation: &Invocation,
-        command: &Command,
-        program: &str,
-    ) {
-        let edits = program == "sed" && invocation.args().any(|field| names::EDITING.begin(&field.text));
-        if self.files.is_empty() && !edits {
-            return;
-        }
-        if !self.files.is_empty() {
-            self.suspect_written(shell, invocation, command);
-            if !edits && !names::COPIERS.has(program) {
-                self.store_made(shell, invocation, command, program);
-            }
-        }
-        if names::FOLLOWED_WRITERS.has(program) {
-            return;
-        }
-        let mut others: Option<Vec<String>> = None;
-        for field in invocation.args() {
-            let old = self.files.get(&self.key(shell, &field.text)).cloned();
-            let old = old.or_else(|| edits.then(|| self.unchanged(shell, &field.text)).flatten());
-            let Some(old) = old.filter(|_| overwrites(command, &field.text, self.catalogue)) else {
-                continue;
-            };
-            let others = others.get_or_insert_with(|| {
-                let is_file = |text: &&str| self.files.contains_key(&self.key(shell, text));
-                invocation.texts().into_iter().filter(|text| !is_file(text)).map(str::to_owned).collect()
-            });
-            let words: Vec<String> = others.iter().filter(|text| **text != field.text).cloned().collect();
-            let edited = printed::filtered(self, &words, old.clone()).filter(|_| edits);
-            let new = edited.unwrap_or_else(|| {
-                let source = format!("$(< {})", self.unknowns.show(&field.text));
-                let made_from =
-                    Some(format!("{}\n{}", join(&invocation.fields), self.unknowns.sources(&old)));
-                let filter = edits.then(|| Arc::new(Filter { words, input: old, is_edit: true }));
-                self.unknowns.mark(Unknown { source, many: true, made_from, filter, ..Unknown::default() })
-            });
-            self.store_file(shell, &field.text, &new, false);
-        }
-    }
-
-    /// A mark for a file on this machine that no command of this text has changed so far.
-    fn unchanged(&mut self, shell: &Shell, path: &str) -> Option<String> {
-        let absolute =
-            self.path_of(shell, path).filter(|absolute| !path.starts_with('-') && !self.changes(absolute));
-        absolute.and_then(|absolute| self.file_mark(shell, &absolute))
-    }
-
     /// Adds as unread text what earlier commands may have written to a file that is run and whose content is unknown: code
     /// that names it, and the known files that an archive of this name may contain.
     pub fn suspect_writers(&mut self, shell: &Shell, path: &str) {
@@ -347,7 +250,7 @@ impl Evaluator {
 
     /// Stores the output of a command in the files to which it is redirected.
     pub fn store_output(&mut self, shell: &Shell, redirected: &Redirected, printed: &str) {
-        if !redirected.silent || printed.is_empty() {
+        if !redirected.silent {
             return;
         }
         let printed = if redirected.errors == Errors::File {
@@ -359,9 +262,15 @@ impl Evaluator {
             if self.sinks.iter().any(|sink| sink.path == redirection.marked) {
                 continue;
             }
-            if matches!(redirection.mode, Mode::Write | Mode::Append) && redirection.path.text != "/dev/null"
+            let append = redirection.mode == Mode::Append;
+            let is_write = redirection.mode != Mode::Read;
+            if is_write && (redirection.path.unknown.is_some() || redirection.path.text.contains(GLOB)) {
+                self.doubt_all_files(shell);
+            }
+            if matches!(redirection.mode, Mode::Write | Mode::Append)
+                && redirection.path.text != "/dev/null"
+                && !(append && printed.is_empty())
             {
-                let append = redirection.mode == Mode::Append;
                 self.store_file(shell, &redirection.marked, printed, append);
             }
         }
@@ -393,7 +302,7 @@ impl Evaluator {
             }
             let text = self.file_content(shell, source).or_else(|| self.started_by(source));
             let text = text.or_else(|| self.file_mark(shell, source));
-            let Some(text) = text else { continue };
+            let text = text.unwrap_or_else(|| self.unseen_file(shell, source));
             // It may leave a file as it is that is there already.
             let old = self.file_content(&there, target).filter(|_| !is_certain);
             let text = old.map_or_else(|| text.clone(), |old| self.one_of(vec![old, text.clone()], "…"));
@@ -404,7 +313,7 @@ impl Evaluator {
 }
 
 /// The key of a path where a shell is.
-fn key_on(shell: &Shell, path: &str) -> String {
+pub(super) fn key_on(shell: &Shell, path: &str) -> String {
     [shell.hosts.join(",").as_str(), ":", path].concat()
 }
 
@@ -428,22 +337,4 @@ fn may_make(command: &Command, catalogue: Catalogue) -> bool {
     let usage = catalogue.usage(&command.texts(), &|_| false);
     let runs = usage.as_ref().and_then(|usage| usage.form.runs.or(usage.program.form.runs));
     runs.is_some_and(|runs| matches!(runs.how, How::Code(_))) || may_write(command, |_| true, catalogue)
-}
-
-/// Whether a command may write the file of one of its words, according to its description; without one, it may.
-fn overwrites(command: &Command, path: &str, catalogue: Catalogue) -> bool {
-    let texts = command.texts();
-    let Some(usage) = catalogue.usage(&texts, &|_| false) else { return !texts.is_empty() };
-    if let Some(runs) = usage.form.runs {
-        // Code gets the files that it works on after itself.
-        let is_code = matches!(runs.how, How::Code(language) if language != Language::Awk);
-        return is_code && texts.iter().skip(2).any(|text| *text == path);
-    }
-    let files = usage.files();
-    let given = usage.operands(&texts);
-    let of_option = |(name, at): &(Name<'_>, Option<At>)| {
-        name.is_any(&files.outputs) && at.and_then(|at| at.of(&texts)) == Some(path)
-    };
-    (files.writes != Words::None && (files.writes_with.is_empty() || given.states(&files.writes_with)))
-        || given.options.iter().any(of_option)
 }

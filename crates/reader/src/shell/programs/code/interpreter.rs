@@ -62,6 +62,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: La
         evaluator.leaf(shell, invocation);
         return printed;
     }
+    let is_foreign = evaluator.unknowns.are_foreign(&printed);
     let mut inner = shell.clone().child().through(program);
     inner.stdin = None;
     inner.repeats |= loops;
@@ -109,7 +110,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: La
             for call in calls {
                 match call {
                     Call::Script(parts) => {
-                        let text = this.assemble(&parts).0;
+                        let text = this.assemble_with(&parts, is_foreign).0;
                         this.run_text(&mut inner.clone(), &text);
                     }
                     Call::Words(words) => {
@@ -291,6 +292,11 @@ impl Evaluator {
     }
 
     fn assemble(&mut self, parts: &[Part]) -> (String, bool) {
+        self.assemble_with(parts, false)
+    }
+
+    /// The text of parts, and whether it is known. What is unknown in it may be any text where it `is_foreign`.
+    fn assemble_with(&mut self, parts: &[Part], is_foreign: bool) -> (String, bool) {
         let mut whole = true;
         let text = parts
             .iter()
@@ -298,7 +304,8 @@ impl Evaluator {
                 Part::Known(text) => text.clone(),
                 Part::Unknown(source) => {
                     whole = false;
-                    self.unknowns.plain(source.trim().to_owned())
+                    let source = source.trim().to_owned();
+                    if is_foreign { self.unknowns.foreign(source) } else { self.unknowns.plain(source) }
                 }
             })
             .collect();
