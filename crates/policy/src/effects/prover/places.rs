@@ -29,6 +29,11 @@ impl Prover<'_> {
             || is_there && meant().iter().any(|path| guarded::decisive(list(), path, true).is_none())
     }
 
+    /// Whether the session may have written a file; in a container, it may write all files.
+    fn may_have_written(&self, path: &str, command: &Command) -> bool {
+        self.is_own(path, command) || files::is_in_container(command, path, self.catalogue)
+    }
+
     /// Whether a path is that of the program of this name: in a folder of programs, or one of the catalogue elsewhere.
     pub(super) fn is_program(&self, path: &str, command: &Command) -> bool {
         let is_below = |folder: &&str| path.starts_with(*folder);
@@ -78,7 +83,7 @@ impl Prover<'_> {
         let mut paths = words.iter().skip(1).filter(|word| word.contains('/'));
         prints == Some(Prints::Answers)
             || prints == Some(Prints::Input) && paths.clone().next().is_none()
-            || paths.any(|word| word.starts_with('/') && self.is_own(word, command))
+            || paths.any(|path| path.starts_with('/') && self.may_have_written(path, command))
             || prints.is_some() && self.has_moved_to_scratch(command)
     }
 
@@ -96,6 +101,11 @@ impl Prover<'_> {
         let unknown = word.unknown.as_ref().filter(|_| word.prefix().is_empty());
         let source = unknown.and_then(|unknown| unknown.source.strip_prefix("$(")?.strip_suffix(')'));
         let words: Vec<&str> = source.unwrap_or_default().split_whitespace().collect();
-        (self.catalogue.usage(&words, &|_| false).and_then(|usage| usage.program.prints), words)
+        let prints = match words.first() {
+            Some(&"computed") => Some(Prints::Answers),
+            Some(&"<") => Some(Prints::Input),
+            _ => self.catalogue.usage(&words, &|_| false).and_then(|usage| usage.program.prints),
+        };
+        (prints, words)
     }
 }

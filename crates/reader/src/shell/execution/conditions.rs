@@ -65,7 +65,7 @@ impl Evaluator {
                     })
                 });
                 if matches!(predicate, BinaryPredicate::StringMatchesRegex) {
-                    let mark = self.unknowns.many("${BASH_REMATCH[@]}");
+                    let mark = self.unknowns.foreign("$(computed ${BASH_REMATCH[@]})".to_owned());
                     let mark = self.unknowns.made_from(mark, &left.0);
                     let items = vec![("0".to_owned(), mark)];
                     shell.set("BASH_REMATCH", Value::Array(items), Origin::Computed);

@@ -157,6 +157,12 @@ pub(super) fn apply(
         }
         return None;
     }
+    // An assignment. The environment may have exported the variable.
+    if let ("@A", [text]) = (operator, texts.as_slice()) {
+        let assignment = format!("{}='{}'", reference.name, text.replace('\'', "'\\''"));
+        let declaration = format!("declare -x {assignment}");
+        return is_known(text).then(|| one_of(evaluator, body, vec![assignment, declaration]));
+    }
     let mut changed = Vec::with_capacity(texts.len());
     for text in texts {
         if !is_known(&text) || text.len() > LONGEST_TRIMMED {
@@ -180,8 +186,6 @@ fn change(evaluator: &mut Evaluator, shell: &mut Shell, operator: &str, text: &s
         "@E" => return Some(ansi_c(&format!("$'{}'", text.replace('\'', "\\'"))).0),
         // A prompt: its substitutions run.
         "@P" => return Some(evaluator.prompt(shell, text)),
-        // An assignment, with attributes that the environment may have given.
-        "@A" => return None,
         "^^" | "@U" if text.is_ascii() => return Some(text.to_uppercase()),
         ",," | "@L" if text.is_ascii() => return Some(text.to_lowercase()),
         "^" | "@u" if text.is_ascii() => return Some(first_letter(text, char::to_ascii_uppercase)),

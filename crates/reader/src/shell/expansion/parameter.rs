@@ -44,6 +44,12 @@ pub(crate) fn expand(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -
     expansion
 }
 
+/// A text that is computed from others, which may be any.
+fn computed(evaluator: &mut Evaluator, body: &str, list: bool) -> Expansion {
+    let source = evaluator.unknowns.show(&format!("$(computed ${{{body}}})"));
+    Expansion { list, ..Expansion::text(evaluator.unknowns.foreign(source), Origin::Computed) }
+}
+
 fn followed(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -> Expansion {
     let unknown = |evaluator: &mut Evaluator| {
         let source = if reference(body).is_some_and(|r| r.operator.is_empty() && r.index.is_none()) {
@@ -89,9 +95,9 @@ fn followed(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -> Expansi
         });
     }
     let Some(reference) = reference(body).filter(|reference| is_operator(reference.operator)) else {
-        // A bad substitution.
+        // A bad substitution, or one that the manual does not mention: `${x~~}`.
         evaluator.may_fail(shell);
-        return unknown(evaluator);
+        return computed(evaluator, body, false);
     };
     if reference.name == "DIRSTACK" && !shell.stack.is_empty() {
         let folders = shell.stack.iter().chain([&shell.cwd]).flatten().cloned().collect();
@@ -111,8 +117,14 @@ fn followed(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -> Expansi
         Referenced::Texts(found) if !reference.operator.is_empty() => found.texts.join("\n"),
         _ => String::new(),
     };
+    // What an operator that is not followed makes of a text of the script, or the shell of one, may be any text.
+    let is_computed = !given.is_empty() && is_known(&given) || names::SET_BY_SHELL.has(reference.name);
     apply(evaluator, shell, &reference, found).unwrap_or_else(|| {
-        let Expansion { texts, list, origin } = unknown(evaluator);
+        let Expansion { texts, list, origin } = if is_computed {
+            computed(evaluator, body, reference.index == Some("@"))
+        } else {
+            unknown(evaluator)
+        };
         let texts = texts.into_iter().map(|mark| evaluator.unknowns.made_from(mark, &given)).collect();
         Expansion { texts, list, origin }
     })

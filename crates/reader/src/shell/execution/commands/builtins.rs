@@ -32,10 +32,12 @@ fn next_option(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invoca
     for word in given.map(|field| field.text.clone()).collect::<Vec<_>>() {
         evaluator.run_own(shell, &word);
     }
-    for name in [variable, "OPTARG", "OPTIND"] {
+    for name in [variable, "OPTIND"] {
         let mark = evaluator.unknowns.plain(format!("${name}"));
         shell.set_text(name, mark);
     }
+    let mark = evaluator.unknowns.foreign("$(computed $OPTARG)".to_owned());
+    shell.set_text("OPTARG", mark);
 }
 
 /// `compgen` runs functions, commands and the substitutions in a list of words.

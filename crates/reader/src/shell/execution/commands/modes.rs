@@ -176,7 +176,7 @@ fn turn(shell: &mut Shell, name: &str, is_on: bool) {
         "cdable_vars" => shell.enters_variables = true,
         "lastpipe" => shell.last_pipes = true,
         "xpg_echo" => shell.echoes_escapes = true,
-        "nocasematch" | "extglob" => shell.matches_loosely = true,
+        "nocasematch" => shell.matches_loosely = true,
         _ => {}
     }
 }
@@ -196,7 +196,11 @@ impl Evaluator {
             self.run_subscripts(&mut shell.clone(), text);
         }
         self.is_involved |= names::OWN.has(name) || names::NUMBERS.has(name);
-        if names::MODAL.has(name) {
+        // In other encodings, a part of a letter may be a backslash.
+        let is_utf8 = |text: &str| {
+            matches!(text, "" | "C" | "POSIX") || text.ends_with("UTF-8") || text.ends_with("utf8")
+        };
+        if names::MODAL.has(name) || names::ENCODING.has(name) && !is_utf8(text) {
             self.unread(shell, &format!("{name}={text}"));
         }
     }
