@@ -3,7 +3,9 @@
 //! The catalogue states it by the roles of options. Of all others the name decides.
 
 use super::access::{Access, Touch};
-use crate::lists::{CONFIGURING_WORDS, LOGGING_WORDS, NEGATING_WORDS, STARTING_WORDS, WRITING_WORDS};
+use crate::lists::{
+    CONFIGURING_WORDS, LOGGING_WORDS, NEGATING_WORDS, STARTING_WORDS, TEXT_OPTIONS, WRITING_WORDS,
+};
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::options::{At, Item, Name, Scanner};
 use opsctl_reader::catalogue::program::{Form, Options, Place, Role};
@@ -162,7 +164,8 @@ pub fn kind(usage: &Usage, name: Name<'_>) -> Kind {
     if suggests == Kind::Configures && !is_output {
         return Kind::Configures;
     }
-    if is_known_otherwise(usage, &forms, name) { Kind::Text } else { suggests }
+    let is_text = suggests == Kind::Open && TEXT_OPTIONS.contains(&long);
+    if is_text || is_known_otherwise(usage, &forms, name) { Kind::Text } else { suggests }
 }
 
 /// Whether the next word is no value of an option that no key names: `flag: ["-*"]`.

@@ -205,6 +205,13 @@ fn is_described(text: &str, terms: &EffectTerms) -> bool {
         folder.zip(head).is_some_and(|(folder, head)| !folder.contains(wildcards) && head.starts_with(folder))
     };
     let excludes = terms.words.iter().any(|one| one.starts_with('!'));
+    // A path below the home directory is an absolute one.
+    let below_home = ["~/", "$HOME/", "${HOME}/"].iter().find_map(|home| text.strip_prefix(home));
+    let fits_below =
+        |rest: &str| ["/root", "/home/x"].iter().all(|home| fits(&format!("{home}/{rest}"), &terms.words));
+    if below_home.is_some_and(|rest| !rest.contains(['$', '`']) && fits_below(rest)) {
+        return true;
+    }
     listed.peek().is_none()
         || listed.any(|one| one.starts_with('$') && glob(one, text) || !excludes && is_below(one))
 }

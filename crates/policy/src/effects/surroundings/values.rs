@@ -129,7 +129,8 @@ fn values(
                     // The command is judged in the folder where it runs.
                     Kind::Open if is_folder_of_command(usage, name) && text.is_some_and(|text| !text.contains('$')) => {}
                     Kind::Open if text.is_some_and(is_own) => return unknown(name),
-                    Kind::Open if !is_listed && !next_is_word => open = Some(name),
+                    // `--name=value FILE`: the next word is no value.
+                    Kind::Open if !is_listed && !next_is_word && text.is_none() => open = Some(name),
                     _ => {}
                 }
             }

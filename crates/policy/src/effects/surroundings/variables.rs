@@ -42,6 +42,11 @@ fn is_listed(name: &str, value: &Word, is_own: &dyn Fn(&str) -> bool) -> bool {
     if named(&HARMLESS_VARIABLES) && !values::carries(&value.text) && !value.text.contains("://-") {
         return true;
     }
+    // The folder of this user, which the kernel's number names.
+    let mut stated = HARMLESS_VARIABLE_VALUES.iter().filter(|(_, values)| values.contains('$'));
+    if stated.any(|(one, stated)| *one == name && *stated == value.text) {
+        return true;
+    }
     if named(&CONFIGURING_VARIABLES) {
         // A program may be run in place of being read.
         let is_program = |path: &str| path.contains("bin/");
