@@ -4,7 +4,7 @@
 //! Anything that is not known to pass on, or to pick, is taken for more.
 
 use super::lines::is_harmless_name;
-use crate::lists::{CARRYING_CALLS, FORMATS, INERT_CALLS, NAMING_CALLS};
+use crate::lists::{CARRYING_CALLS, COUNTING_CALLS, FORMATS, INERT_CALLS, NAMING_CALLS};
 
 /// The characters of an expression outside of texts.
 const PLAIN: &str = "._[](){}|, \n\t\"@:?/+-=!<>";
@@ -13,6 +13,9 @@ const PLAIN: &str = "._[](){}|, \n\t\"@:?/+-=!<>";
 /// `"\(.metadata.name) \(.status.phase)"`.
 pub fn picks_harmless(expression: &str) -> bool {
     let Some(code) = without_texts(expression) else { return false };
+    if counts(&code) {
+        return true;
+    }
     let code = code.replace("[-", "[");
     let compared = ["==", "!=", "<=", ">="].iter().fold(code.clone(), |text, one| text.replace(one, " "));
     let is_plain = |c: char| c.is_ascii_alphanumeric() || PLAIN.contains(c);
@@ -28,6 +31,18 @@ pub fn picks_harmless(expression: &str) -> bool {
         !stage.contains('{') && words.all(|(_, word, _)| calls.iter().any(|list| list.contains(&word)))
     };
     earlier.iter().all(feeds) && is_picked(last, earlier.iter().any(|stage| stage.starts_with("to_entries")))
+}
+
+/// Whether an expression prints only a number, however it finds what it counts.
+fn counts(code: &str) -> bool {
+    let stages = stages(code);
+    // The message of a sum that fails has what it was to add.
+    let calculates = code.replace("//", " ").contains(['+', '-', '*', '/', '%', '#', ';', '$']);
+    let counts = |(_, word, _): (&str, &str, &str)| COUNTING_CALLS.contains(&word);
+    stages.len() > 1
+        && stages.last() == Some(&"length")
+        && !calculates
+        && stages.iter().all(|stage| words(stage).all(counts))
 }
 
 /// The expression without what stands in quotes, except for what is computed there: `"\(.a) b"` as `"(.a)"`. `None` if it does
@@ -146,6 +161,8 @@ fn is_picked(stage: &str, has_entries: bool) -> bool {
         let before = before.trim_end();
         if before.ends_with('@') {
             FORMATS.contains(&word)
+        } else if word == "to_entries" {
+            is_of_entry(after)
         } else if before.ends_with('|') {
             CARRYING_CALLS.contains(&word) || NAMING_CALLS.contains(&word)
         } else {
@@ -159,9 +176,23 @@ fn is_picked(stage: &str, has_entries: bool) -> bool {
     let is_plain = |path: &str| {
         let mut names = path.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
         let last = names.rfind(|name| name.starts_with(is_letter));
-        last.is_some_and(|name| is_harmless_name(name) || has_entries && path == ".key")
+        let of_entry =
+            path.strip_prefix("to_entries").is_some_and(|rest| is_of_entry(rest) && path.ends_with(".key"));
+        // Labels of objects of Kubernetes are at most 63 letters and digits, by which others find them.
+        let is_label = path.contains(".metadata.labels.");
+        last.is_some_and(|name| {
+            is_harmless_name(name) || has_entries && path == ".key" || of_entry || is_label
+        })
     };
     stage.contains('.') && calls.all(is_call) && paths.all(is_plain)
+}
+
+/// Whether what follows `to_entries` is a part of one entry: `[0].key`, `[0].value.reason`.
+fn is_of_entry(after: &str) -> bool {
+    let parts = after.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    parts.is_some_and(|(index, rest)| {
+        index.chars().all(|c| c.is_ascii_digit()) && (rest.starts_with(".value.") || rest.starts_with(".key"))
+    })
 }
 
 #[cfg(test)]
@@ -182,6 +213,17 @@ mod tests {
             (true, ".items | map(.metadata.name) | .[]"),
             (true, ".[0].Config.Env | length"),
             (true, ".[0].State.Health.Log[-1].Output"),
+            (true, "[.items[].spec | .. | objects | select(.a == \"b\")] | length"),
+            (false, "[.items[].spec | ..] | length, ."),
+            (false, "[.items[].spec | .. | debug] | length"),
+            (false, "def length: .; . | length"),
+            (true, ".state | to_entries[0].value.reason"),
+            (true, "\"\\(.metadata.name) \\(.state | to_entries[0].key // \"x\")\""),
+            (false, ".env | to_entries[0].value"),
+            (false, ".env | to_entries[0], .name"),
+            (false, ".env | to_entries[].value.password"),
+            (true, ".items[] | \"\\(.metadata.labels.app) \\(.spec.nodeName)\""),
+            (false, ".[0].Config.Labels.app"),
             (false, ".[0].Config.Env[]"),
             (false, ".Name, ."),
             (false, ".Name, .[]"),
