@@ -9,6 +9,9 @@ use crate::shell::script::{Mode, Node};
 use crate::shell::state::Shell;
 use crate::shell::text::{Stretch, Unknown, is_known, stretches};
 
+/// Maximum number of filters behind each other whose input is looked at.
+const DEEPEST: usize = 8;
+
 /// Whether a program with these words prints nothing but digits and blanks.
 pub(super) fn is_number(program: &str, texts: &[&str]) -> bool {
     let args = texts.get(1..).unwrap_or_default();
@@ -97,6 +100,9 @@ pub(super) fn is_foreign(
         let is_text = |text: &str| names::PRINTING.has(text) || names::WRITTEN_FIELDS.are_in(text);
         return invocation.args().any(|field| is_text(&field.text));
     }
+    if names::CALCULATING.has(program) {
+        return has_text(evaluator, shell, invocation);
+    }
     if !names::COPYING.has(program) {
         return true;
     }
@@ -106,6 +112,30 @@ pub(super) fn is_foreign(
         return evaluator.unknowns.are_foreign(text) || stretches(text).any(is_changed);
     }
     made_from.is_none_or(|text| !is_known(text)) && !reads_kept(evaluator, shell, invocation, program)
+}
+
+/// Whether the code that a calculator gets may have a text in quotes, which it prints.
+fn has_text(evaluator: &Evaluator, shell: &Shell, invocation: &Invocation) -> bool {
+    let reads_file = invocation.args().any(|field| !field.text.starts_with('-'));
+    reads_file || invocation.stdin.as_ref().is_none_or(|code| may_have_text(evaluator, shell, code, DEEPEST))
+}
+
+/// Whether a text may have one in quotes. `depth` is the number of filters behind each other that are looked through.
+fn may_have_text(evaluator: &Evaluator, shell: &Shell, code: &str, depth: usize) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return true };
+    stretches(code).any(|stretch| match stretch {
+        Stretch::Known(text) => text.contains('"') || text.contains("print"),
+        Stretch::Mark(index) => evaluator.unknowns.get(index).is_none_or(|unknown| {
+            let input = unknown.filter.as_ref().map(|filter| &filter.input);
+            unknown.is_foreign
+                || unknown.on_disk.as_ref().is_some_and(|path| !is_kept(shell, path))
+                || unknown
+                    .contents
+                    .iter()
+                    .chain(input)
+                    .any(|text| may_have_text(evaluator, shell, text, depth))
+        }),
+    })
 }
 
 /// Whether all files that a filter reads are in folders where an agent writes nothing.
