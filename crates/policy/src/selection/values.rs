@@ -37,8 +37,12 @@ pub fn picks_harmless(expression: &str) -> bool {
 fn counts(code: &str) -> bool {
     let stages = stages(code);
     // The message of a sum that fails has what it was to add.
-    let calculates = code.replace("//", " ").contains(['+', '-', '*', '/', '%', '#', ';', '$']);
-    let counts = |(_, word, _): (&str, &str, &str)| COUNTING_CALLS.contains(&word);
+    let calculates = code.replace("//", " ").contains(['+', '-', '*', '/', '%', '#', ';']);
+    // `$name` of `--arg name VALUE`.
+    let is_given =
+        |before: &str, word: &str| before.ends_with('$') && word != "ENV" && !word.starts_with('_');
+    let counts =
+        |(before, word, _): (&str, &str, &str)| COUNTING_CALLS.contains(&word) || is_given(before, word);
     stages.len() > 1
         && stages.last() == Some(&"length")
         && !calculates
@@ -176,8 +180,9 @@ fn is_picked(stage: &str, has_entries: bool) -> bool {
     let is_plain = |path: &str| {
         let mut names = path.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
         let last = names.rfind(|name| name.starts_with(is_letter));
-        let of_entry =
-            path.strip_prefix("to_entries").is_some_and(|rest| is_of_entry(rest) && path.ends_with(".key"));
+        let of_entry = path
+            .strip_prefix("to_entries")
+            .is_some_and(|rest| is_of_entry(rest) && path.rsplit('.').next() == Some("key"));
         // Labels of objects of Kubernetes are at most 63 letters and digits, by which others find them.
         let is_label = path.contains(".metadata.labels.");
         last.is_some_and(|name| {
@@ -214,6 +219,10 @@ mod tests {
             (true, ".[0].Config.Env | length"),
             (true, ".[0].State.Health.Log[-1].Output"),
             (true, "[.items[].spec | .. | objects | select(.a == \"b\")] | length"),
+            (true, "[.items[] | select(.spec.name == $name)] | length"),
+            (false, "[.items[] | select(.spec.name == $ENV.TOKEN)] | length"),
+            (false, "[.items[] | select(.spec.name == $name)] | .[]"),
+            (false, "[.items[] | select(.spec.name == $name)] | length, $name"),
             (false, "[.items[].spec | ..] | length, ."),
             (false, "[.items[].spec | .. | debug] | length"),
             (false, "def length: .; . | length"),
