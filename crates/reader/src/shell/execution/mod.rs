@@ -4,6 +4,7 @@ mod choices;
 pub mod commands;
 mod compound;
 pub(crate) mod conditions;
+pub mod files;
 pub(crate) mod join;
 pub(crate) mod list;
 mod loops;

@@ -1,9 +1,9 @@
 //! Whose text a program prints: numbers and names that the machine gives, or any text, such as that of a file.
 
-use super::disk_files::may_write;
 use crate::languages::names::shell as names;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Invocation;
+use crate::shell::execution::files::writing::may_write;
 use crate::shell::on_disk::{GLOB, Search};
 use crate::shell::script::{Mode, Node};
 use crate::shell::state::Shell;
@@ -29,9 +29,12 @@ pub(super) fn is_number(program: &str, texts: &[&str]) -> bool {
     }
 }
 
-/// Whether an agent writes nothing where this path leads. On its own machine it may write everywhere but in the kernel's folders.
+/// Whether an agent writes nothing where this path leads. On its own machine and in containers it may
+/// write everywhere but in the kernel's folders.
 fn is_kept(shell: &Shell, path: &str) -> bool {
-    let folders = if shell.is_here() { names::KERNEL_FOLDERS } else { names::KEPT_FOLDERS };
+    let is_in_container =
+        shell.hosts.is_empty() || shell.via.iter().any(|program| names::CONTAINING.has(program));
+    let folders = if is_in_container { names::KERNEL_FOLDERS } else { names::KEPT_FOLDERS };
     folders.begin(path) && !path.contains("..")
 }
 

@@ -1,8 +1,6 @@
 //! What commands write, and where it goes.
 
-mod changed_files;
 mod columns;
-pub mod disk_files;
 mod echo;
 pub mod filters;
 mod foreign;
@@ -14,4 +12,3 @@ mod regex;
 pub(crate) mod scheduled;
 mod sed;
 pub mod sinks;
-pub mod written_files;

@@ -146,7 +146,7 @@ fn sorted(text: &str, program: &str, args: &[&str]) -> Option<String> {
 }
 
 /// What a filter with these words prints for an input, which may be unknown.
-pub(super) fn filtered(evaluator: &Evaluator, words: &[String], input: String) -> Option<String> {
+pub(crate) fn filtered(evaluator: &Evaluator, words: &[String], input: String) -> Option<String> {
     let (program, _) = words.split_first()?;
     let one = Invocation::of(words.iter().map(Field::literal).collect(), Some(input));
     let texts = one.texts();

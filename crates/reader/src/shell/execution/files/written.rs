@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use super::disk_files::may_write;
-use super::redirect::{Errors, Redirected};
+use super::writing::may_write;
 use crate::catalogue::Catalogue;
 use crate::catalogue::program::How;
 use crate::languages::names::shell as names;
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Invocation;
+use crate::shell::execution::output::redirect::{Errors, Redirected};
 use crate::shell::host::host_of;
 use crate::shell::on_disk::GLOB;
 use crate::shell::script::{Command, Construct, Mode, Node};
@@ -144,7 +144,7 @@ impl Evaluator {
     }
 
     /// Notes that other commands may write a file as long as this script runs: it gets their errors, or has a number.
-    pub(super) fn share_file(&mut self, shell: &Shell, path: &str) {
+    pub fn share_file(&mut self, shell: &Shell, path: &str) {
         if path.starts_with("/dev/") || self.shared_files.len() >= MOST_LINKS {
             return;
         }

@@ -3,15 +3,13 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::printed;
-use crate::catalogue::Catalogue;
-use crate::catalogue::options::{Item, Scanner};
-use crate::catalogue::program::{FileHow, How, Language, Role, Stated};
+use super::writing::may_write;
 use crate::languages::names::shell as names;
 use crate::path::fold;
 use crate::shell::Complaint;
 use crate::shell::disk::{Disk, Unreadable};
 use crate::shell::evaluator::Evaluator;
+use crate::shell::execution::output::printed;
 use crate::shell::marks::without_marks;
 use crate::shell::on_disk::{GLOB, MOST_FILES, MOST_FOLDERS, MOST_PATHS, ScriptFile, Search};
 use crate::shell::script::{Command, Construct, Mode, Node};
@@ -401,35 +399,6 @@ impl Evaluator {
 /// The same shell on this machine, for a text that was taken from its disk.
 fn here(shell: &Shell) -> Shell {
     Shell { hosts: std::sync::Arc::default(), is_elsewhere: false, ..shell.clone() }
-}
-
-/// Whether a command may write one of the files that its words name. Rights and mount points are no content, and what a
-/// wrapper runs is a command of its own.
-pub(super) fn may_write(command: &Command, means: impl Fn(&str) -> bool, catalogue: Catalogue) -> bool {
-    let texts = command.texts();
-    let Some(usage) = catalogue.usage(&texts, &|_| false) else { return !texts.is_empty() };
-    let files = usage.form.files.or(usage.program.form.files);
-    let copies = |how| matches!(how, FileHow::Copy | FileHow::Move | FileHow::Link | FileHow::Install);
-    if files.and_then(|files| files.how).is_some_and(copies) {
-        // The sources stay as they are.
-        return texts.last().is_some_and(|last| means(last)) || usage.operands(&texts).has(Role::Folder);
-    }
-    if let Some(runs) = usage.form.runs {
-        // Code gets the files that it works on after itself.
-        let is_code = matches!(runs.how, How::Code(language) if language != Language::Awk);
-        return is_code && texts.iter().skip(2).any(|text| means(text));
-    }
-    if files.is_some_and(|files| matches!(files.how, Some(FileHow::Rights | FileHow::Mount))) {
-        return false;
-    }
-    let Some(terms) = usage.form.effect.filter(|terms| terms.stated == Stated::Reads) else { return true };
-    let value = usage.value();
-    let writing = |options: &[&str]| {
-        Scanner::new(&texts, usage.rest, &value)
-            .any(|item| matches!(item, Item::Option(name, _) if name.is_any(options)))
-    };
-    writing(&terms.changes_with)
-        || files.is_some_and(|files| writing(&files.outputs) || writing(&files.writes_with))
 }
 
 /// The end of a path for a complaint: at most 60 characters.
