@@ -414,9 +414,14 @@ pub fn open_search(
             && folder.paths.iter().all(|path| machine.below(path, deep).is_some());
         let resolved = folder.paths.first().map_or(base, String::as_str);
         let own = own.iter().map(|rule| rule.glob.as_str());
+        // A folder that an operator has named keeps its files from searches of the folders around it.
+        let is_around =
+            |glob: &str| glob.starts_with('/') && glob.ends_with("/**") && glob::leads_below(glob, resolved);
+        let leads_there = deep && own.clone().any(is_around);
         let secret = crate::lists::SECRET.iter().map(|(glob, ..)| *glob).chain(own);
         let secret = secret.filter(|glob| !glob.starts_with(['!', '$', '{']));
-        (!is_seen && !search::is_harmless(&access, resolved, secret)).then(|| base.to_owned())
+        (!is_seen && (leads_there || !search::is_harmless(&access, resolved, secret)))
+            .then(|| base.to_owned())
     })
 }
 
