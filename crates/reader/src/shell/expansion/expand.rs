@@ -47,7 +47,9 @@ impl Evaluator {
     /// Expands a word whose fields become a part of a text, with a mark for the names of files that an unquoted pattern stands for.
     pub fn fields_with_names(&mut self, shell: &mut Shell, raw: &str) -> Vec<Field> {
         let mut fields = self.fields(shell, raw);
-        if !fields.iter().any(|field| field.text.contains(GLOB)) {
+        // No file has the name of an address: `ssh://root@[fd00::10]`.
+        let may_match = |field: &Field| field.text.contains(GLOB) && !field.text.contains("://");
+        if !fields.iter().any(may_match) {
             return fields;
         }
         let is_pattern = |piece: &Piece<'_>| match piece {
@@ -56,7 +58,7 @@ impl Evaluator {
             Piece::Arithmetic { .. } | Piece::Tilde => false,
         };
         if pieces(raw, Rules::Word).iter().any(is_pattern) {
-            for field in fields.iter_mut().filter(|field| field.text.contains(GLOB)) {
+            for field in fields.iter_mut().filter(|field| may_match(field)) {
                 let found = self.glob_mark(shell, &field.text);
                 let found = found.and_then(|mark| self.unknowns.only_mark(&mark).cloned());
                 let source = field.text.clone();
