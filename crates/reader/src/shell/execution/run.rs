@@ -96,6 +96,21 @@ impl Evaluator {
         self.has_node(|node| matches!(node, Node::Command(command) if command.texts() == words))
     }
 
+    /// Adds what the unknown parts of a script may be, as far as that is not a word each.
+    fn doubt_parts(&mut self, shell: &Shell, text: &str) {
+        for old in self.unknowns.doubtful_in(text) {
+            // The text of a file that may have changed, with more behind it.
+            self.complain(Complaint::Runs(short(&old)));
+            self.run_script(&mut shell.clone(), &old);
+        }
+        if self.may_be_any(shell, text) {
+            // What is filled in may be more than a word.
+            let shown = self.unknowns.show(text.trim());
+            self.complain(Complaint::Runs(short(&shown)));
+            self.unread(shell, &shown);
+        }
+    }
+
     /// Adds a script as unread text that changes in another way than by an assignment what a name runs.
     fn doubt_names(&mut self, shell: &Shell, text: &str) {
         let is_assigned = |rest: &str| {
@@ -185,16 +200,8 @@ impl Evaluator {
             self.unread_text(&repeating, text, true);
             return (self.unknowns.plain(shown), Flow::On);
         }
-        for old in self.unknowns.doubtful_in(text) {
-            // The text of a file that may have changed, with more behind it.
-            self.complain(Complaint::Runs(short(&old)));
-            self.run_script(&mut shell.clone(), &old);
-        }
-        if self.may_be_any(shell, text) {
-            // What is filled in may be more than a word.
-            let shown = self.unknowns.show(text.trim());
-            self.complain(Complaint::Runs(short(&shown)));
-            self.unread(shell, &shown);
+        if !is_known(text) {
+            self.doubt_parts(shell, text);
         }
         self.spend(1);
         let admitted = self.admits_text(text.len());

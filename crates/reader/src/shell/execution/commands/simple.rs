@@ -341,6 +341,11 @@ impl Evaluator {
 impl Evaluator {
     /// What a program takes of its standard input, as its words have it.
     fn sharing_of(&self, invocation: &Invocation, name: &str) -> Sharing {
+        let listed = names::READING_INPUT.0.iter().any(|(_, programs)| programs.has(base_name(name)));
+        let runs = || self.catalogue.find(name).is_some_and(|program| program.form.runs.is_some());
+        if !listed && !runs() {
+            return Sharing::Possible;
+        }
         let texts = invocation.texts();
         let usage = self.catalogue.usage(&texts, &|_| false);
         let words = usage.as_ref().map_or_else(
