@@ -37,6 +37,17 @@ impl Place {
 
     /// With a session of this tier, and further lines of `hosts.yaml`.
     pub fn at_tier(tier: u8, more: &str) -> Self {
+        Self::with_shell("/bin/bash", tier, HOSTS, more)
+    }
+
+    /// With an account whose login shell is dash, and a host whose commands run with `bash`, the default, or `sh`.
+    pub fn with_dash(tier: u8, stated: &str) -> Self {
+        let key = if stated == "sh" { "ssh: ie01.lan, shell: sh" } else { "ssh: ie01.lan" };
+        let hosts = HOSTS.replace("ssh: ie01.lan", key);
+        Self::with_shell("/bin/dash", tier, &hosts, "")
+    }
+
+    fn with_shell(shell: &str, tier: u8, hosts: &str, more: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let own = |name: &str| folder.path().join(name);
         for key in ["host", "user"] {
@@ -50,7 +61,7 @@ impl Place {
         // A gate that fails must not end this machine.
         script(&own("bin/reboot"), &format!("echo reboot >>{}", log.display()));
         let port = free_port();
-        let sshd = sshd(folder.path(), port);
+        let sshd = sshd(folder.path(), port, shell);
         let known = std::fs::read_to_string(own("host.pub")).unwrap();
         std::fs::write(own("known_hosts"), format!("[127.0.0.1]:{port} {known}")).unwrap();
         let config = format!(
@@ -70,9 +81,9 @@ impl Place {
         }
         let path = std::env::var("PATH").unwrap();
         let guard = Sandbox::new().with("PATH", &format!("{}:{path}", own("keys").display()));
-        guard.write("hosts.yaml", &format!("{HOSTS}{more}"));
+        guard.write("hosts.yaml", &format!("{hosts}{more}"));
         let guarded = Guarded::with(guard, |agent| {
-            agent.write("hosts.yaml", &format!("{HOSTS}{more}"));
+            agent.write("hosts.yaml", &format!("{hosts}{more}"));
             agent
                 .with("PATH", &format!("{}:{path}", own("agent").display()))
                 .with("CLAUDEOPS_TIER", &tier.to_string())
@@ -137,8 +148,9 @@ fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// Starts sshd for this user. As root, it needs a folder, and the home of the user is empty, in mounts of its own.
-fn sshd(folder: &Path, port: u16) -> Child {
+/// Starts sshd for this user. As root, it needs a folder, the home of the user is empty, and the login shell is this one, in mounts of
+/// its own.
+fn sshd(folder: &Path, port: u16, shell: &str) -> Child {
     let own = |name: &str| folder.join(name).display().to_string();
     let path = std::env::var("PATH").unwrap();
     let config = format!(
@@ -153,8 +165,14 @@ fn sshd(folder: &Path, port: u16) -> Child {
     let sshd = real("sshd");
     let mut command = if rustix::process::geteuid().is_root() {
         let mut command = Command::new("unshare");
-        let prepare = "mount -t tmpfs none ~ && mount -t tmpfs none /run && mkdir /run/sshd && exec \"$@\"";
-        command.args(["--mount", "sh", "-c", prepare, "sh"]).arg(sshd);
+        let prepare = "mount -t tmpfs none ~ && mount -t tmpfs none /run && mkdir /run/sshd && passwd=$1 && shift && mount --bind \"$passwd\" /etc/passwd && exec \"$@\"";
+        let accounts = std::fs::read_to_string("/etc/passwd").unwrap();
+        let accounts = accounts.lines().map(|line| match line.rsplit_once(':') {
+            Some((fields, _)) if line.starts_with("root:") => format!("{fields}:{shell}\n"),
+            _ => format!("{line}\n"),
+        });
+        std::fs::write(own("passwd"), accounts.collect::<String>()).unwrap();
+        command.args(["--mount", "sh", "-c", prepare, "sh", &own("passwd")]).arg(sshd);
         command
     } else {
         Command::new(sshd)

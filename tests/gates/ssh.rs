@@ -215,6 +215,57 @@ fn a_script_cannot_read_a_part_of_itself() {
     assert_eq!(ends_with(&place, 0, arguments).0, "bash b a\n");
 }
 
+/// Texts that dash reads otherwise than bash, with a program that only dash runs.
+const OTHERWISE: [&str; 3] =
+    ["id &>/dev/null $H/mk $H/ran", r"echo \$'\\'; $H/mk $H/ran; #'", "echo a\nid &>/dev/null $H/mk $H/ran"];
+
+#[test]
+fn login_shell_that_is_not_bash_does_not_change_what_runs() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    for stated in ["bash", "sh"] {
+        let place = Place::with_dash(1, stated);
+        ends_with(&place, 0, "printf '#!/bin/sh\ntouch \"$1\"\n' >$H/mk; chmod +x $H/mk");
+        for text in OTHERWISE {
+            let (code, _, stderr) = place.said(&format!("ssh ie01 \"{text}\""));
+            assert!(!place.path("ran").exists(), "{stated}: {text}");
+            // As sh, the program is a command of its own.
+            assert!(stated == "bash" || code == Some(255) && stderr.contains("Tier 1"), "{text}: {stderr}");
+        }
+        assert_eq!(ends_with(&place, 0, "ssh ie01 'echo \"a  b\" \\! 2>&1 | cat'").0, "a  b !\n");
+        assert_eq!(ends_with(&place, 0, "ssh ie01 $'echo a\nprintf %s \\'b\\\\c\\''").0, "a\nb\\c");
+        assert_eq!(ends_with(&place, 0, "ssh ie01 bash -s -- a <<<'echo \"$1\"'").0, "a\n");
+        let (_, stderr) = ends_with(&place, 255, "echo /etc/shadow | ssh ie01 xargs cat");
+        assert!(stderr.contains("Secret: `/etc/shadow`"), "{stderr}");
+        let (_, stderr) = ends_with(&place, 255, "echo /etc/shadow | ssh ie01 'head -1 $(cat)'");
+        assert!(stderr.contains("depends on its input"), "{stderr}");
+    }
+    let place = Place::with_dash(3, "bash");
+    let arrays = "ssh ie01 'a=(x y); echo \"${a[1]}\"'";
+    assert_eq!(ends_with(&place, 0, arrays).0, "y\n");
+}
+
+#[test]
+fn transfers_work_with_a_login_shell_that_is_not_bash() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    for stated in ["bash", "sh"] {
+        let place = Place::with_dash(3, stated);
+        ends_with(&place, 0, "mkdir -p d $H/d; seq 99 >'d/a b'; seq 9 >$H/d/n");
+        for call in [
+            "scp -q -O 'd/a b' \"ie01:'$H/d/a b'\" && cmp 'd/a b' \"$H/d/a b\"",
+            "scp -q -O \"ie01:$H/d/*\" . && cmp n $H/d/n",
+            "scp -q 'd/a b' ie01:$H/d/s && cmp 'd/a b' $H/d/s",
+            "rsync -a d/ ie01:$H/r/ && cmp 'd/a b' \"$H/r/a b\"",
+            "rsync -a ie01:$H/d/ x/ && cmp 'd/a b' 'x/a b'",
+        ] {
+            ends_with(&place, 0, call);
+        }
+    }
+}
+
 #[test]
 fn names_on_stdin_are_judged_or_refused() {
     let place = Place::new();

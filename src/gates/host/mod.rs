@@ -12,7 +12,7 @@ pub mod signed;
 use std::io::Read as _;
 
 use crate::gates::admission::{Admission, Ticket, admit};
-use crate::gates::remote::input::{Known, LONGEST, Takes, depends, is_script, known, takes};
+use crate::gates::remote::input::{Known, LONGEST, Takes, depends, in_bash, is_script, known, takes};
 use crate::gates::remote::transfers::Stated;
 use crate::gates::remote::{Work, work};
 use crate::machine::request::Request;
@@ -28,7 +28,10 @@ pub const REFUSED: u8 = 126;
 
 /// Runs the command of a connection if it is allowed. Returns its exit code, or why it is refused, in one line.
 pub fn serve(text: &str, request: &Request) -> Result<u8, String> {
+    let (shell, reads) = run::shell()?;
+    let text = text.trim_end_matches('\n');
     let as_sent = |stated: String| Known { stated, runs: text.to_owned(), input: None };
+    let judged = in_bash(reads, text);
     let known = match work(text)? {
         Work::Sftp => return sftp::serve(request),
         Work::Fetch(repository) => {
@@ -39,16 +42,16 @@ pub fn serve(text: &str, request: &Request) -> Result<u8, String> {
         }
         // The rules deny an engine without a gate before it.
         Work::Command | Work::Push(_) | Work::Engine => {
-            let depends = !is_script(text) && depends(None, text, request);
+            let depends = !is_script(text) && depends(None, &judged, request);
             match takes(text, depends)? {
-                Takes::Data => as_sent(text.to_owned()),
-                Takes::Script | Takes::Arguments => known(None, text, stdin()?)?,
+                Takes::Data => as_sent(judged),
+                Takes::Script | Takes::Arguments => known((None, reads), text, stdin()?)?,
             }
         }
     };
     match admit(Gate::Host, &known.stated, request) {
         Admission::Refused(reasons) => Err(in_one_line(&reasons)),
-        Admission::Passes(ticket) => run(&known, ticket, request),
+        Admission::Passes(ticket) => run(shell, &known, ticket, request),
     }
 }
 
@@ -61,8 +64,8 @@ fn stdin() -> Result<Option<Vec<u8>>, String> {
 }
 
 /// Runs the command to its end, also if the connection ends before, and records how it ended.
-fn run(known: &Known, ticket: Ticket, request: &Request) -> Result<u8, String> {
-    let ended = run::command(&known.runs, known.input.as_deref());
+fn run(shell: &str, known: &Known, ticket: Ticket, request: &Request) -> Result<u8, String> {
+    let ended = run::command(shell, &known.runs, known.input.as_deref());
     let result = match &ended {
         Ok(0) => ToolResult::Succeeded,
         Ok(code) => ToolResult::Failed(format!("exit code {code}")),

@@ -12,13 +12,20 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 use super::environment;
+use opsctl_policy::model::installation::inventory::Shell;
 
-/// The shells that run a command, the first that exists. It is not the account's shell: the reader reads bash.
-const SHELLS: [&str; 3] = ["/bin/bash", "/usr/bin/bash", "/bin/sh"];
+/// The shells that run a command, the first that exists. It is not the account's shell.
+const SHELLS: [(&str, Shell); 3] =
+    [("/bin/bash", Shell::Bash), ("/usr/bin/bash", Shell::Bash), ("/bin/sh", Shell::Sh)];
+
+/// The shell that runs a command, and what it is judged for.
+pub fn shell() -> Result<(&'static str, Shell), String> {
+    let found = SHELLS.into_iter().find(|(path, _)| Path::new(path).exists());
+    found.ok_or_else(|| "this host has no shell".to_owned())
+}
 
 /// Runs a command to its end. Returns its exit code; 128 and the number of the signal that ended it.
-pub fn command(text: &str, input: Option<&[u8]>) -> Result<u8, String> {
-    let shell = SHELLS.iter().find(|shell| Path::new(shell).exists()).ok_or("this host has no shell")?;
+pub fn command(shell: &str, text: &str, input: Option<&[u8]>) -> Result<u8, String> {
     let mut command = Command::new(shell);
     command.args(["-c", text]).env_clear().envs(environment::variables());
     // The outermost shell of a connection would read `~/.bashrc`.

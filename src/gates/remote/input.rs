@@ -3,6 +3,7 @@
 use super::transfers::{HERE, TRANSFERS, words};
 use crate::guard::explain::explain;
 use crate::machine::request::Request;
+use opsctl_policy::model::installation::inventory::Shell;
 use opsctl_policy::model::records::event::{HookCall, ToolCall};
 use opsctl_probe::health::quoted;
 use opsctl_reader::catalogue::Catalogue;
@@ -70,12 +71,24 @@ pub fn takes(text: &str, depends: bool) -> Result<Takes, String> {
     }
 }
 
-/// A command on a host with the input that it takes. The error is a line for the client.
-pub fn known(host: Option<&str>, text: &str, input: Option<Vec<u8>>) -> Result<Known, String> {
+/// A text of this shell as bash reads it.
+pub fn in_bash(shell: Shell, text: &str) -> String {
+    match shell {
+        Shell::Bash => text.to_owned(),
+        Shell::Sh => format!("sh -c {}", quoted(text)),
+    }
+}
+
+/// A command of a shell on a host with the input that it takes. The error is a line for the client.
+pub fn known(
+    (host, shell): (Option<&str>, Shell),
+    text: &str,
+    input: Option<Vec<u8>>,
+) -> Result<Known, String> {
     let input = String::from_utf8(input.ok_or(TOO_LONG)?).ok().filter(|input| !input.contains('\0'));
     let input = input.ok_or("the script on stdin is not text, so what it does cannot be determined")?;
     let Some(runs) = with_script(text, &input) else {
-        let stated = command(host, text, Stdin::Script(&input));
+        let stated = command(host, &in_bash(shell, text), Stdin::Script(&input));
         return Ok(Known { stated, runs: text.to_owned(), input: Some(input.into_bytes()) });
     };
     if runs.trim().is_empty() || runs.starts_with('-') {
@@ -84,7 +97,7 @@ pub fn known(host: Option<&str>, text: &str, input: Option<Vec<u8>>) -> Result<K
     if runs.len() > LONGEST {
         return Err(TOO_LONG.to_owned());
     }
-    Ok(Known { stated: command(host, &runs, Stdin::Plain), runs, input: None })
+    Ok(Known { stated: command(host, &in_bash(shell, &runs), Stdin::Plain), runs, input: None })
 }
 
 /// Whether what a command does depends on its input: what the reader finds differs between none, what is not known, and names of a

@@ -1,6 +1,6 @@
 //! The host that a call of ssh names, in the inventory.
 
-use opsctl_policy::model::installation::inventory::{Inventory, ssh_host};
+use opsctl_policy::model::installation::inventory::{Inventory, Shell, ssh_host};
 
 use super::options::Asked;
 
@@ -15,6 +15,8 @@ pub struct Destination {
     pub user: Option<String>,
     /// The port of its ssh destination.
     pub port: Option<String>,
+    /// The shell that runs its commands.
+    pub shell: Shell,
 }
 
 impl Destination {
@@ -60,6 +62,7 @@ pub fn find(inventory: &Inventory, asked: &Asked) -> Result<Destination, String>
         host: own.host.to_owned(),
         user: text(own.user),
         port: text(own.port),
+        shell: host.shell,
     })
 }
 

@@ -1,14 +1,15 @@
 //! The broker of ssh: the guard has the keys, and runs ssh for the agent's side.
 //!
-//! `options` and `hosts` read which host a call asks for, `gates::remote` what it does there, and `judge` has it judged. `connections`
-//! are shared by calls, and `streams` connects a call with its caller. `transfer` passes requests on that a call states only while
-//! it runs.
+//! `options` and `hosts` read which host a call asks for, `gates::remote` what it does there, and `judge` has it judged. `sent`
+//! writes it for the shell of the host. `connections` are shared by calls, and `streams` connects a call with its caller. `transfer`
+//! passes requests on that a call states only while it runs.
 
 mod connections;
 mod engines;
 mod hosts;
 mod judge;
 mod options;
+mod sent;
 mod streams;
 mod transfer;
 
@@ -28,7 +29,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::gates::admission::Ticket;
-use crate::gates::remote::input::{self, Known, NO_COMMAND, Stdin, Takes, is_script, known, takes};
+use crate::gates::remote::input::{self, Known, NO_COMMAND, Stdin, Takes, in_bash, is_script, known, takes};
 use crate::gates::remote::{Work, work};
 use crate::guard::process::connections::{Stop, stopped};
 use crate::machine::environment::Environment;
@@ -41,6 +42,7 @@ use hosts::Destination;
 use judge::Judge;
 use opsctl_redact::stream::Stream;
 use options::Asked;
+use sent::sent;
 use streams::Output;
 use transfer::Transfer;
 
@@ -194,7 +196,8 @@ impl Broker {
         let installation = judge.installation().await;
         let destination = hosts::find(&installation.inventory, &asked)?;
         let host = &destination.name;
-        let text = String::from_utf8_lossy(&asked.text()).into_owned();
+        let text = String::from_utf8_lossy(&asked.text()).trim_end_matches('\n').to_owned();
+        let judged = in_bash(destination.shell, &text);
         let work = match (asked.is_subsystem, text.as_str()) {
             (false, text) => work(text)?,
             (true, "sftp") => Work::Sftp,
@@ -207,19 +210,19 @@ impl Broker {
         let command = match &work {
             Work::Command if text.is_empty() && !has_stdin => return Err(NO_COMMAND.to_owned()),
             Work::Command if has_stdin => {
-                let depends = !is_script(&text) && judge.depends(host, &text).await;
+                let depends = !is_script(&text) && judge.depends(host, &judged).await;
                 let takes = takes(&text, depends)?;
                 if takes == Takes::Data {
-                    input::command(Some(host), &text, Stdin::Plain)
+                    input::command(Some(host), &judged, Stdin::Plain)
                 } else {
                     let Known { stated, runs, input: read } =
-                        known(Some(host), &text, self.script(caller).await?)?;
+                        known((Some(host), destination.shell), &text, self.script(caller).await?)?;
                     input = read.map_or(Input::Null, Input::Read);
                     asked.command = vec![runs.into_bytes()];
                     stated
                 }
             }
-            Work::Command => input::command(Some(host), &text, Stdin::Plain),
+            Work::Command => input::command(Some(host), &judged, Stdin::Plain),
             Work::Transfer(stated) => {
                 let command = input::command(Some(host), &stated.command, Stdin::Plain);
                 asked.command = stated.runs.clone().map_or(asked.command, |runs| vec![runs.into_bytes()]);
@@ -237,6 +240,9 @@ impl Broker {
             // Each of their requests is judged when it arrives.
             Work::Sftp | Work::Engine => input::command(Some(host), "true", Stdin::Plain),
         };
+        if !asked.is_subsystem && work != Work::Engine {
+            asked.command = vec![sent(&asked.text(), destination.shell)];
+        }
         let redacts = installation.policy.redact_output && work == Work::Command;
         let ticket = judge.admit(command).await?;
         Ok(Plan { asked, destination, work, input, ticket, redacts })

@@ -13,7 +13,7 @@ use super::policy::{HostBudgetWire, PolicyWire};
 use super::repositories::RepositoryWire;
 use super::values::{DataFolder, Domain, HostAddress, ProgramFolder, Text};
 use opsctl_policy::model::installation::checks::{CheckKind, Engine};
-use opsctl_policy::model::installation::inventory::UnitManager;
+use opsctl_policy::model::installation::inventory::{Shell, UnitManager};
 use opsctl_reader::catalogue::program::Program;
 
 /// Every key is optional; an empty file is valid.
@@ -50,6 +50,8 @@ pub struct HostWire {
     pub address: Text<HostAddress>,
     /// SSH destination, such as `root@ie01`, with a port `ops@nas:2222` or `ssh://ops@nas:2222`. Without it, the host is not accessible over SSH.
     pub ssh: Option<Spanned<String>>,
+    /// Shell that the broker of ssh judges commands for, and runs them with; see [gates.md](gates.md). `sh` is for a host without bash. Default: `bash`.
+    pub shell: Option<Shell>,
     /// Whether its container engine, hypervisor and kubectl need the rights of root: `opsctl verify` runs them with `sudo -n`. Default: `false`.
     #[serde(default)]
     pub sudo: bool,

@@ -43,7 +43,8 @@ pub fn check(name: Spanned<String>, wire: HostWire, found: &mut Mistakes) -> (Ho
     let projects = check_projects(wire.projects, found);
     let on_host =
         OnHost { engine: wire.engine, projects, restart: wire.restart, redeployment: wire.redeployment };
-    (Host { name, address: wire.address.0, ssh, asking }, on_host)
+    let shell = wire.shell.unwrap_or_default();
+    (Host { name, address: wire.address.0, ssh, shell, asking }, on_host)
 }
 
 /// The words of a command that starts kubectl.

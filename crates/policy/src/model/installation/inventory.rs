@@ -28,8 +28,21 @@ pub struct Host {
     pub address: String,
     /// The ssh destination, e.g. `root@ie01`.
     pub ssh: Option<String>,
+    /// The shell that runs commands of the broker of ssh.
+    pub shell: Shell,
     /// How its programs are asked about services.
     pub asking: Asking,
+}
+
+/// A shell that runs commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shell {
+    /// bash.
+    #[default]
+    Bash,
+    /// `sh`, which may be any shell of POSIX.
+    Sh,
 }
 
 /// How the programs of a host are asked about services.
