@@ -154,14 +154,14 @@ fn start_files_and_variables_of_the_client_do_not_change_what_runs() {
         host(lan, "--tier 2");
         printed(&ssh(lan, "docker ps"), "");
         assert_eq!(lan.sh("cat docker.log"), "ps\n");
-        let set = ["-o", "SetEnv=LC_OPSCTL=x LC_ALL=C.UTF-8 LC_TIME=$(id) CLAUDEOPS_TIER=3"];
+        let set = ["-o", "SetEnv=LC_OPSCTL=x LC_ALL=zh_CN.gbk LANG=de_DE LC_TIME=C CLAUDEOPS_TIER=3"];
         let output = client(lan, "ssh")
             .args(set)
-            .args(["h", "echo \"$HOME $PATH $LC_ALL $LC_TIME $LC_OPSCTL $CLAUDEOPS_TIER\""])
+            .args(["h", "echo \"$HOME $PATH $LC_ALL $LANG $LC_TIME $LC_OPSCTL $TZ $CLAUDEOPS_TIER\""])
             .output();
         let home = lan.path("home");
         let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-        printed(&output.unwrap(), &format!("{} {path} C.UTF-8   \n", home.display()));
+        printed(&output.unwrap(), &format!("{} {path} C.UTF-8     \n", home.display()));
     });
 }
 

@@ -267,6 +267,13 @@ fn transfers_work_with_a_login_shell_that_is_not_bash() {
 }
 
 #[test]
+fn locale_of_a_host_does_not_change_what_runs() {
+    let place = Place::at_tier(1, "");
+    let (stdout, _) = ends_with(&place, 0, "ssh ie01 'echo \"你\\\"; x; 你\" $LC_ALL'");
+    assert_eq!(stdout, "你\"; x; 你 C.UTF-8\n");
+}
+
+#[test]
 fn names_on_stdin_are_judged_or_refused() {
     let place = Place::new();
     for command in [

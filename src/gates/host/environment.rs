@@ -10,9 +10,8 @@ use rustix::process::getuid;
 /// Where programs are searched for.
 const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Variables of a terminal and of the language, which are kept if their values are plain.
-const KEPT: [&str; 9] =
-    ["LANG", "LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_NUMERIC", "LC_TIME", "TERM", "TZ"];
+/// The locale in which commands are judged, where systems have it. Others read the bytes of a text as other characters.
+const LOCALE: (&str, [&str; 2]) = ("C.UTF-8", ["/usr/lib/locale/C.utf8", "/usr/lib/locale/C.UTF-8"]);
 
 /// A line of the file of accounts.
 struct Account {
@@ -23,12 +22,10 @@ struct Account {
 
 /// The variables of a command.
 pub fn variables() -> Vec<(&'static str, OsString)> {
-    let mut variables: Vec<(&'static str, OsString)> = vec![("PATH", SEARCH_PATH.into())];
-    let is_plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "._-+/@".contains(c));
-    for name in KEPT {
-        let value = std::env::var(name).ok().filter(|value| is_plain(value) && !value.contains(".."));
-        variables.extend(value.map(|value| (name, value.into())));
-    }
+    let (locale, places) = LOCALE;
+    let locale = if places.iter().any(|place| Path::new(place).exists()) { locale } else { "C" };
+    let mut variables: Vec<(&'static str, OsString)> =
+        vec![("PATH", SEARCH_PATH.into()), ("LC_ALL", locale.into())];
     if let Some(Account { name, home, shell }) = account() {
         let own = [("USER", name.clone().into()), ("LOGNAME", name.into()), ("SHELL", shell.into())];
         variables.extend(own);
