@@ -159,6 +159,43 @@ fn what_is_always_denied_reaches_no_server() {
 }
 
 #[test]
+fn rights_of_the_host_are_not_taken_over_by_a_patch() {
+    lan(|lan| {
+        let log = cluster(lan, HOSTS, "3");
+        let patch = |kind: &str, body: &str| {
+            let words = ["-n", "media", "patch", "daemonset", "agents", "--type", kind, "-p", body];
+            let output = run(lan, &words);
+            (output.status.success(), text(&output))
+        };
+        for (kind, body) in [
+            ("strategic", r#"{"spec":{"template":{"spec":{"containers":[{"name":"c","image":"other"}]}}}}"#),
+            (
+                "merge",
+                r#"{"spec":{"template":{"spec":{"containers":[{"name":"c","command":["sh","-c","id"]}]}}}}"#,
+            ),
+            ("merge", r#"{"spec":{"template":{"spec":{"containers":[{"name":"c","args":["id"]}]}}}}"#),
+            (
+                "json",
+                r#"[{"op":"copy","from":"/spec/template/spec/containers/0","path":"/spec/template/spec/containers/-"}]"#,
+            ),
+        ] {
+            let (done, text) = patch(kind, body);
+            assert!(!done && text.contains("rule engine"), "{body}: {text}");
+        }
+        refused(lan, &["-n", "media", "set", "image", "daemonset/agents", "c=other"], "rule engine");
+        let stored: Vec<String> = log.lock().unwrap().iter().map(|(head, ..)| head.clone()).collect();
+        let is_change = |head: &&String| !head.starts_with("GET ") && !head.contains("dryRun=All");
+        assert_eq!(stored.iter().find(is_change), None);
+        // What does not run is no right.
+        let (done, text) = patch("merge", r#"{"metadata":{"labels":{"team":"x"}}}"#);
+        assert!(done, "{text}");
+        passes(lan, &["-n", "media", "rollout", "restart", "daemonset/agents"]);
+        // Another workload has none.
+        passes(lan, &["-n", "media", "set", "image", "deployment/jellyfin", "c=other"]);
+    });
+}
+
+#[test]
 fn tier_1_reads_and_changes_nothing() {
     lan(|lan| {
         let log = cluster(lan, HOSTS, "1");
@@ -390,7 +427,7 @@ fn answer(stream: &mut (impl Read + Write), log: &Log) -> Option<()> {
     let mut body = vec![0; length.unwrap_or(0)];
     stream.read_exact(&mut body).ok()?;
     let body = String::from_utf8(body).unwrap();
-    log.lock().unwrap().push((line.clone(), headers.clone(), body));
+    log.lock().unwrap().push((line.clone(), headers.clone(), body.clone()));
     if line.contains("/exec?") {
         return exec(stream, &head);
     }
@@ -402,7 +439,11 @@ fn answer(stream: &mut (impl Read + Write), log: &Log) -> Option<()> {
         thread::sleep(Duration::from_secs(20));
         return None;
     }
-    let (kind, text) = match resource(&line) {
+    let mut found = resource(&line);
+    if line.starts_with("PATCH ") {
+        found = patched(found, &serde_json::from_str(&body).unwrap());
+    }
+    let (kind, text) = match found {
         Value::String(text) => ("text/plain", text),
         value => ("application/json", value.to_string()),
     };
@@ -439,6 +480,31 @@ fn object(version: &str, kind: &str, name: &str) -> Value {
     object
 }
 
+/// An object with a patch: maps are merged, containers by their place; a JSON patch copies what it states.
+fn patched(object: Value, patch: &Value) -> Value {
+    match (object, patch) {
+        (Value::Object(mut object), Value::Object(patch)) => {
+            for (key, value) in patch {
+                let own = object.remove(key).unwrap_or_default();
+                object.insert(key.clone(), patched(own, value));
+            }
+            Value::Object(object)
+        }
+        (mut object, Value::Array(operations)) if operations.iter().all(|one| one.get("from").is_some()) => {
+            for operation in operations {
+                let from = object.pointer(operation["from"].as_str().unwrap()).unwrap().clone();
+                let (place, _) = operation["path"].as_str().unwrap().rsplit_once('/').unwrap();
+                object.pointer_mut(place).unwrap().as_array_mut().unwrap().push(from);
+            }
+            object
+        }
+        (Value::Array(own), Value::Array(patch)) => {
+            own.into_iter().zip(patch).map(|(own, patch)| patched(own, patch)).collect()
+        }
+        (_, patch) => patch.clone(),
+    }
+}
+
 /// What a request of this line returns.
 fn resource(line: &str) -> Value {
     let path = line.split([' ', '?']).nth(1).unwrap();
@@ -464,7 +530,9 @@ fn resource(line: &str) -> Value {
             &[("pods", "Pod", true), ("secrets", "Secret", true), ("namespaces", "Namespace", false)],
         ),
         ["apis", "apps", "v1"] => {
-            resources("apps/v1", &[("deployments", "Deployment", true), ("deployments/scale", "Scale", true)])
+            let kinds =
+                [("deployments", "Deployment"), ("deployments/scale", "Scale"), ("daemonsets", "DaemonSet")];
+            resources("apps/v1", &kinds.map(|(name, kind)| (name, kind, true)))
         }
         ["apis", group, "v1"] => {
             resources(&format!("{group}/v1"), &[("clusterrolebindings", "ClusterRoleBinding", false)])
@@ -476,6 +544,12 @@ fn resource(line: &str) -> Value {
         [.., "deployments", "jellyfin"] => {
             let mut found = object("apps/v1", "Deployment", "jellyfin");
             found["spec"] = json!({"replicas": 1, "selector": {"matchLabels": {"app": "x"}}, "template": {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}});
+            found
+        }
+        [.., "daemonsets", "agents"] => {
+            let mut found = object("apps/v1", "DaemonSet", "agents");
+            let container = json!({"name": "c", "image": "i", "securityContext": {"privileged": true}});
+            found["spec"] = json!({"selector": {"matchLabels": {"app": "x"}}, "template": {"metadata": {"labels": {"app": "x"}}, "spec": {"hostPID": true, "containers": [container]}}});
             found
         }
         [.., "secrets"] => {

@@ -259,11 +259,10 @@ impl Asked<'_> {
         if self.is_of_access() {
             return Ok(self.document("auth reconcile"));
         }
-        let restarted = ["spec", "template", "metadata", "annotations", RESTARTED_AT];
-        if only(self.body, &restarted).is_some_and(Value::is_string) {
+        if self.restarts() {
             return Ok(format!("rollout restart {word}/{name}"));
         }
-        if let Some(replicas) = only(self.body, &["spec", "replicas"]).and_then(Value::as_u64) {
+        if let Some(replicas) = self.replicas() {
             return Ok(format!("scale {word}/{name} --replicas={replicas}"));
         }
         if word == "nodes" {
@@ -274,6 +273,22 @@ impl Asked<'_> {
             });
         }
         Ok(format!("patch {word} {name} -p {}", quoted(&self.body.to_string())))
+    }
+
+    /// Whether a patch only restarts the pods of a workload.
+    fn restarts(&self) -> bool {
+        let restarted = ["spec", "template", "metadata", "annotations", RESTARTED_AT];
+        only(self.body, &restarted).is_some_and(Value::is_string)
+    }
+
+    /// The number of pods, if a patch states nothing else.
+    fn replicas(&self) -> Option<u64> {
+        only(self.body, &["spec", "replicas"]).and_then(Value::as_u64)
+    }
+
+    /// Whether a patch only restarts pods, or states their number.
+    pub fn only_counts(&self) -> bool {
+        !self.is_apply && (self.restarts() || self.replicas().is_some())
     }
 
     /// Whether a change of it decides who may do what.

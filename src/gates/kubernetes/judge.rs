@@ -3,20 +3,21 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, Bytes};
 use axum::http::header::{
-    ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue,
+    ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
     SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, USER_AGENT,
 };
-use axum::http::{Method, Request, StatusCode};
+use axum::http::{Method, StatusCode};
 use chrono::Utc;
 use serde_json::{Value, json};
 
+use super::body::{KNOWN, gives_host_rights};
 use super::command::{self, STREAMS};
 use super::kubeconfig::Token;
 use super::releases::Releases;
 use super::resource::{Named, Resource};
-use super::{protobuf, secrets};
+use super::{protobuf, secrets, server};
 use crate::gates::admission::{Admission, Ticket, admit_within};
 use crate::gates::peer;
 use crate::gates::proxy::request::{Asked, Judge, Pass, Refusal};
@@ -153,6 +154,9 @@ impl Kubernetes {
         let stated = command::Asked { method, resource, target, body: &body, is_apply, workload };
         let mut command = stated.command().map_err(|why| unknown(&why))?;
         let is_dry = stated.is_dry().map_err(|why| unknown(&why))?;
+        if !is_dry && self.changes_host_rights(&stated, &asked.headers).await? {
+            command = format!("{command}\ndocker run --privileged {}", resource.word());
+        }
         let within = if is_dry { Vec::new() } else { self.releases.around(&stated) };
         // A release of Helm writes such objects, and has counted.
         if let Some(change) = stated.change().filter(|_| !is_dry && within.is_empty()) {
@@ -203,23 +207,30 @@ impl Kubernetes {
         }
         let path = ["api", "v1", "namespaces", namespace, "pods", name];
         let target = Target { segments: path.map(str::to_owned).to_vec(), query: vec![] };
-        let failed = |error: String| Refusal::new(StatusCode::BAD_GATEWAY, error);
-        let mut request = Request::new(Body::empty());
-        *request.uri_mut() = target.uri().ok_or_else(|| failed("the address is too long".to_owned()))?;
-        for (header, value) in headers.iter().filter(|(header, _)| **header == AUTHORIZATION) {
-            request.headers_mut().insert(header.clone(), value.clone());
+        Ok(server::object(&target, headers, &self.upstream).await?.as_ref().and_then(workload_of))
+    }
+
+    /// Whether a patch changes what runs with the rights of the host: the object that results has them, and a part of it differs that
+    /// a restart, the number of replicas, labels and annotations leave alone.
+    async fn changes_host_rights(
+        &self,
+        stated: &command::Asked<'_>,
+        headers: &HeaderMap,
+    ) -> Result<bool, Refusal> {
+        let command::Asked { method, resource, target, body, .. } = stated;
+        let is_workload =
+            KNOWN.workloads.contains(&resource.word()) && protobuf::is_built_in(&resource.group);
+        if *method != Method::PATCH || resource.part.is_some() || !is_workload || stated.only_counts() {
+            return Ok(false);
         }
-        request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json"));
-        request.headers_mut().insert(HOST, self.upstream.host.clone());
-        let answer = self.upstream.send(request).await;
-        let answer = answer.map_err(|error| failed(format!("the API server does not answer ({error})")))?;
-        if !answer.status().is_success() {
-            return Ok(None);
+        let patch = Bytes::from(body.to_string());
+        let result = server::dry_run(method, target, patch, headers, &self.upstream).await?;
+        if !gives_host_rights(&result) {
+            return Ok(false);
         }
-        let body = to_bytes(Body::new(answer.into_body()), MOST).await;
-        let body = body.map_err(|error| failed(error.to_string()))?;
-        let pod: Value = serde_json::from_slice(&body).map_err(|error| failed(error.to_string()))?;
-        Ok(workload_of(&pod))
+        let object = Target { segments: target.segments.clone(), query: vec![] };
+        let current = server::object(&object, headers, &self.upstream).await?;
+        Ok(current.is_none_or(|current| runs(current) != runs(result)))
     }
 
     /// The body as a value, and whether it is applied by the server. The value is forwarded, so the server reads what was judged.
@@ -303,6 +314,24 @@ fn workload_of(pod: &Value) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// What runs by an object: all of it except what identifies and counts its pods.
+fn runs(mut object: Value) -> Value {
+    for (parent, key) in [
+        ("", "metadata"),
+        ("", "status"),
+        ("/spec", "replicas"),
+        ("/spec", "suspend"),
+        ("/spec", "paused"),
+        ("/spec/template", "metadata"),
+        ("/spec/jobTemplate/spec/template", "metadata"),
+    ] {
+        if let Some(parent) = object.pointer_mut(parent).and_then(Value::as_object_mut) {
+            parent.remove(key);
+        }
+    }
+    object
 }
 
 /// What a client accepts, as far as it is JSON: only that can be redacted.

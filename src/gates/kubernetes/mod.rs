@@ -9,6 +9,7 @@ mod protobuf;
 mod releases;
 mod resource;
 mod secrets;
+mod server;
 
 use std::io;
 use std::sync::Arc;
