@@ -196,6 +196,27 @@ fn rights_of_the_host_are_not_taken_over_by_a_patch() {
 }
 
 #[test]
+fn input_that_decides_what_a_command_does_reaches_no_pod() {
+    lan(|lan| {
+        let log = cluster(lan, HOSTS, "2");
+        let exec = ["-n", "media", "exec", "-i", "jellyfin-7d9c5b6f4-x2x8k", "--"];
+        for words in [
+            &["xargs", "cat"][..],
+            &["tar", "cT", "-"],
+            &["sh", "-c", "read f; cat \"$f\""],
+            &["sort", "--files0-from=-"],
+            &["python3"],
+        ] {
+            refused(lan, &[&exec[..], words].concat(), "depends on its input");
+        }
+        let path = "/api/v1/namespaces/media/pods/jellyfin-7d9c5b6f4-x2x8k/exec?stdin=true&tty=true&command=less&command=/f";
+        refused(lan, &["create", "--raw", path, "-f", "/dev/null"], "what is typed into a terminal");
+        assert!(log.lock().unwrap().iter().all(|(head, ..)| !head.contains("/exec?")));
+        assert_eq!(passes(lan, &[&exec[..], &["sort", "-r"]].concat()), "hello\n");
+    });
+}
+
+#[test]
 fn tier_1_reads_and_changes_nothing() {
     lan(|lan| {
         let log = cluster(lan, HOSTS, "1");

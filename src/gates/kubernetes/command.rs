@@ -149,16 +149,17 @@ impl Asked<'_> {
         let within = self.workload.as_deref().unwrap_or(name);
         let container = self.target.value("container")?.map(|name| format!(" -c {}", quoted(name)));
         let container = container.unwrap_or_default();
-        let has_stdin = !matches!(self.target.value("stdin")?, None | Some("false" | "0"));
+        let has_stdin = self.has("stdin")?;
         if self.resource.word() != "pods" {
             return Err(format!("`{part}` of {} is not known", self.resource.word()));
         }
         match part {
+            "exec" if has_stdin && self.has("tty")? => {
+                Err("what is typed into a terminal cannot be judged; leave out `-i` or `-t`".to_owned())
+            }
             "exec" => {
-                let words = self.target.query.iter().filter(|(key, _)| key == "command");
-                let words: Vec<String> = words.map(|(_, word)| quoted(word)).collect();
                 let stdin = if has_stdin { " -i" } else { "" };
-                Ok(format!("exec{stdin} {within}{container} -- {}", words.join(" ")))
+                Ok(format!("exec{stdin} {within}{container} -- {}", self.words()))
             }
             "attach" if has_stdin => {
                 Err("what is typed into an attached container cannot be judged; use `kubectl exec` with a command".to_owned())
@@ -166,6 +167,23 @@ impl Asked<'_> {
             "attach" => Ok(format!("attach {name}{container}")),
             _ => Ok(format!("port-forward pods/{name} {}", quoted(self.target.value("ports")?.unwrap_or("80")))),
         }
+    }
+
+    /// Whether a parameter is true.
+    fn has(&self, name: &str) -> Result<bool, String> {
+        Ok(!matches!(self.target.value(name)?, None | Some("false" | "0")))
+    }
+
+    /// The command of an `exec`.
+    fn words(&self) -> String {
+        let words = self.target.query.iter().filter(|(key, _)| key == "command");
+        words.map(|(_, word)| quoted(word)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The command of an `exec` that gets input.
+    pub fn with_input(&self) -> Option<String> {
+        let is_exec = self.resource.part.as_deref() == Some("exec");
+        (is_exec && self.has("stdin").unwrap_or(true)).then(|| self.words())
     }
 
     /// A change of a part of a resource.

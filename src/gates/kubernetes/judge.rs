@@ -23,6 +23,7 @@ use crate::gates::peer;
 use crate::gates::proxy::request::{Asked, Judge, Pass, Refusal};
 use crate::gates::proxy::target::Target;
 use crate::gates::proxy::upstream::Upstream;
+use crate::gates::remote::input;
 use crate::machine::environment::Environment;
 use crate::machine::installation;
 use crate::machine::link::message::SessionFacts;
@@ -31,6 +32,10 @@ use opsctl_policy::model::rights::gate::Gate;
 
 /// The maximum size of a body in bytes, as the API server has it.
 const MOST: usize = 3 * 1024 * 1024;
+
+/// Why a command in a pod gets no input.
+const DEPENDS: &str =
+    "what the command does depends on its input; write the input into the command, or leave out `-i`";
 
 /// The headers that are forwarded. Credentials, and headers by which a client acts as another user, are not.
 const HEADERS: [HeaderName; 9] = [
@@ -156,6 +161,11 @@ impl Kubernetes {
         let is_dry = stated.is_dry().map_err(|why| unknown(&why))?;
         if !is_dry && self.changes_host_rights(&stated, &asked.headers).await? {
             command = format!("{command}\ndocker run --privileged {}", resource.word());
+        if let Some(text) = stated.with_input()
+            && self.depends(text).await?
+        {
+            return Err(unknown(DEPENDS));
+        }
         }
         let within = if is_dry { Vec::new() } else { self.releases.around(&stated) };
         // A release of Helm writes such objects, and has counted.
@@ -236,6 +246,17 @@ impl Kubernetes {
     /// The body as a value, and whether it is applied by the server. The value is forwarded, so the server reads what was judged.
     async fn body(
         &self,
+    /// Whether what a command does depends on its input.
+    async fn depends(&self, text: String) -> Result<bool, Refusal> {
+        let (environment, user) = (self.environment.clone(), self.user);
+        let depends = tokio::task::spawn_blocking(move || {
+            input::depends(None, &text, &peer::request(SessionFacts::default(), user, &environment))
+        });
+        depends
+            .await
+            .map_err(|_| Refusal::new(StatusCode::BAD_GATEWAY, "opsctl could not judge this request"))
+    }
+
         asked: &mut Asked,
         resource: &Resource,
         is_stream: bool,
