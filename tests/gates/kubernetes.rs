@@ -217,6 +217,18 @@ fn input_that_decides_what_a_command_does_reaches_no_pod() {
 }
 
 #[test]
+fn header_that_is_not_text_is_refused() {
+    lan(|lan| {
+        let log = cluster(lan, HOSTS, "3");
+        lan.write("patch.json", r#"{"metadata":{"labels":{"team":"x"}}}"#);
+        let call = "curl -s -X PATCH --data @patch.json -H \"$(printf 'Content-Type: application/apply-patch+yaml;\\377')\" http://127.0.0.1:8443/apis/apps/v1/namespaces/media/deployments/jellyfin";
+        let answer = lan.sh(call);
+        assert!(answer.contains("`content-type` is not text"), "{answer}");
+        assert_eq!(changes(&log), Vec::<String>::new());
+    });
+}
+
+#[test]
 fn tier_1_reads_and_changes_nothing() {
     lan(|lan| {
         let log = cluster(lan, HOSTS, "1");

@@ -121,6 +121,9 @@ impl Kubernetes {
         let mut headers = HeaderMap::new();
         for name in HEADERS {
             for value in asked.headers.get_all(&name) {
+                if value.to_str().is_err() {
+                    return Err(unknown(&format!("its header `{name}` is not text")));
+                }
                 headers.append(&name, value.clone());
             }
         }
@@ -158,14 +161,14 @@ impl Kubernetes {
         let workload = self.workload(&asked.headers, method, resource).await?;
         let stated = command::Asked { method, resource, target, body: &body, is_apply, workload };
         let mut command = stated.command().map_err(|why| unknown(&why))?;
-        let is_dry = stated.is_dry().map_err(|why| unknown(&why))?;
-        if !is_dry && self.changes_host_rights(&stated, &asked.headers).await? {
-            command = format!("{command}\ndocker run --privileged {}", resource.word());
         if let Some(text) = stated.with_input()
             && self.depends(text).await?
         {
             return Err(unknown(DEPENDS));
         }
+        let is_dry = stated.is_dry().map_err(|why| unknown(&why))?;
+        if !is_dry && self.changes_host_rights(&stated, &asked.headers).await? {
+            command = format!("{command}\ndocker run --privileged {}", resource.word());
         }
         let within = if is_dry { Vec::new() } else { self.releases.around(&stated) };
         // A release of Helm writes such objects, and has counted.
@@ -243,9 +246,6 @@ impl Kubernetes {
         Ok(current.is_none_or(|current| runs(current) != runs(result)))
     }
 
-    /// The body as a value, and whether it is applied by the server. The value is forwarded, so the server reads what was judged.
-    async fn body(
-        &self,
     /// Whether what a command does depends on its input.
     async fn depends(&self, text: String) -> Result<bool, Refusal> {
         let (environment, user) = (self.environment.clone(), self.user);
@@ -257,6 +257,9 @@ impl Kubernetes {
             .map_err(|_| Refusal::new(StatusCode::BAD_GATEWAY, "opsctl could not judge this request"))
     }
 
+    /// The body as a value, and whether it is applied by the server. The value is forwarded, so the server reads what was judged.
+    async fn body(
+        &self,
         asked: &mut Asked,
         resource: &Resource,
         is_stream: bool,
