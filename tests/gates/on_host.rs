@@ -78,6 +78,13 @@ fn refused(output: &Output, reason: &str) {
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
 }
 
+/// Asserts that a command is ended for a reason that contains this text, without a word of a secret.
+#[track_caller]
+fn refused_after(output: &Output, reason: &str) {
+    let stderr = text(&output.stderr);
+    assert!(!output.status.success() && stderr.contains(reason) && !stderr.contains("secret"), "{stderr}");
+}
+
 /// Asserts that a command has run and printed this.
 #[track_caller]
 fn printed(output: &Output, stdout: &str) {
@@ -291,6 +298,22 @@ fn judges_rsync_and_git_by_path_and_direction() {
         assert!(done && lan.sh("cat /srv/open/copy/a") == "content\n", "{output}");
         let (done, output) = rsync(&["-a", "h:/srv/open/", "back/"]);
         assert!(done && lan.sh("cat back/p") == "plain\n", "{output}");
+        for words in [
+            &["-az", "--exclude", "x y", "--include", "p", "h:/srv/open/", "back/"][..],
+            &["-a", "--protocol=29", "--exclude=x", "h:/srv/open/", "back/"],
+            &["--list-only", "h:/srv/open/"],
+            &["-a", "--exclude=x", "from/", "h:/srv/open/copy/"],
+            &["-a", "--protocol=29", "from/", "h:/srv/open/copy/"],
+        ] {
+            let (done, output) = rsync(words);
+            assert!(done, "{words:?}: {output}");
+        }
+        // A rule that has the server read a file, and one that no client sends.
+        let (done, output) = rsync(&["-a", "-f", ": .rules", "h:/srv/open/", "stolen/"]);
+        assert!(!done && output.contains("opsctl: refused: `rsync`"), "{output}");
+        let stream = b"\x20\0\0\0\x03md5\x11\0\0\x07\x0d\0\0\0. /srv/keys/k\0\0\0\0";
+        let sender = "rsync --server --sender -re.iLsfxCIvu --list-only . /srv/open/";
+        refused_after(&ssh_with_input(lan, sender, stream), "a filter rule has the host read rules");
         for words in [
             &["-a", "h:/srv/keys/", "stolen/"][..],
             &["-a", "h:/srv/", "stolen/"],

@@ -538,10 +538,30 @@ fn files_are_copied_with_the_rules_for_their_paths() {
 
 #[test]
 fn rsync_and_git_pass_by_direction_and_path() {
-    let place = Place::at_tier(3, "policy: {protect: [{path: /srv/protected/**, where: any}]}\n");
+    let place = Place::at_tier(
+        3,
+        "policy: {protect: [{path: /srv/protected/**, where: any}], never: {data: allow}}\n",
+    );
     ends_with(&place, 0, "mkdir -p s/t; seq 1000 >s/t/f; rsync -a s/ ie01:$H/s/ && cmp s/t/f $H/s/t/f");
     ends_with(&place, 0, "rsync -a ie01:$H/s/ back/ && cmp s/t/f back/t/f");
     ends_with(&place, 0, "rsync -a --exclude x s/t/f ie01:$H/one && cmp s/t/f $H/one");
+    for call in [
+        "rsync -az --exclude 'x y' --include z ie01:$H/s/ back/",
+        "rsync -a --protocol=29 --exclude x ie01:$H/s/ back/",
+        "rsync --list-only ie01:$H/s/",
+        "rsync -a --delete --exclude x s/ ie01:$H/s/",
+        "rsync -a --delete --protocol=29 s/ ie01:$H/s/",
+        "rsync -a --delete-excluded -f 'P foo' s/ ie01:$H/s/ && cmp s/t/f $H/s/t/f",
+        "seq 2000 >x; rsync -a --exclude-from=x ie01:$H/s/ back/",
+    ] {
+        ends_with(&place, 0, call);
+    }
+    let list = r"printf '\40\0\0\0\3md5\23\0\0\7\17\0\0\0. /etc/hostname'; sleep 0.2; printf '\0\0\0\0'";
+    let sender = "ssh ie01 rsync --server --sender -re.iLsfxCIvu --list-only . $H/s/";
+    for call in ["rsync -a -f ': .rules' ie01:$H/s/ back/", &format!("{{ {list}; }} | {sender}")] {
+        let stderr = fails(&place, call);
+        assert!(stderr.contains("a filter rule has the host read rules"), "{call}: {stderr}");
+    }
     let stderr = fails(&place, "rsync -a s/ ie01:/srv/protected/x");
     assert!(stderr.contains("Protected: ") && stderr.contains("/srv/protected"), "{stderr}");
     let stderr = fails(&place, "rsync -a --rsync-path=\"sh -c 'reboot'; rsync\" s/ ie01:$H/s/");

@@ -19,6 +19,7 @@ use crate::machine::request::Request;
 use opsctl_policy::model::records::event::ToolResult;
 use opsctl_policy::model::rights::gate::Gate;
 use reasons::in_one_line;
+use run::Input;
 
 /// The variable in which sshd passes the command of the client.
 pub const COMMAND: &str = "SSH_ORIGINAL_COMMAND";
@@ -32,12 +33,14 @@ pub fn serve(text: &str, request: &Request) -> Result<u8, String> {
     let text = text.trim_end_matches('\n');
     let as_sent = |stated: String| Known { stated, runs: text.to_owned(), input: None };
     let judged = in_bash(reads, text);
-    let known = match work(text)? {
+    let work = work(text)?;
+    let has_rules = matches!(work, Work::Transfer(Stated { has_rules: true, .. }));
+    let known = match work {
         Work::Sftp => return sftp::serve(request),
         Work::Fetch(repository) => {
             as_sent(format!("git -C {repository} archive HEAD; tar c -- {repository}"))
         }
-        Work::Transfer(Stated { command, runs }) => {
+        Work::Transfer(Stated { command, runs, .. }) => {
             Known { stated: command, runs: runs.unwrap_or_else(|| text.to_owned()), input: None }
         }
         // The rules deny an engine without a gate before it.
@@ -51,7 +54,7 @@ pub fn serve(text: &str, request: &Request) -> Result<u8, String> {
     };
     match admit(Gate::Host, &known.stated, request) {
         Admission::Refused(reasons) => Err(in_one_line(&reasons)),
-        Admission::Passes(ticket) => run(shell, &known, ticket, request),
+        Admission::Passes(ticket) => run(shell, &known, has_rules, (ticket, request)),
     }
 }
 
@@ -64,8 +67,18 @@ fn stdin() -> Result<Option<Vec<u8>>, String> {
 }
 
 /// Runs the command to its end, also if the connection ends before, and records how it ended.
-fn run(shell: &str, known: &Known, ticket: Ticket, request: &Request) -> Result<u8, String> {
-    let ended = run::command(shell, &known.runs, known.input.as_deref());
+fn run(
+    shell: &str,
+    known: &Known,
+    has_rules: bool,
+    (ticket, request): (Ticket, &Request),
+) -> Result<u8, String> {
+    let input = match &known.input {
+        Some(input) => Input::Read(input),
+        None if has_rules => Input::Rules,
+        None => Input::Passes,
+    };
+    let ended = run::command(shell, &known.runs, input);
     let result = match &ended {
         Ok(0) => ToolResult::Succeeded,
         Ok(code) => ToolResult::Failed(format!("exit code {code}")),

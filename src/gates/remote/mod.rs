@@ -1,11 +1,13 @@
 //! What clients of ssh ask a host for, as the bash command that does the same.
 //!
 //! `scp`, `sftp`, `rsync` and `git` start a server on the host, whose words state only a part of what it does: `transfers` reads
-//! them. `files` passes requests of sftp on, which `sftp` reads; `push` reads what `git push` sends, and `input` what a command reads.
+//! them. `files` passes requests of sftp on, which `sftp` reads; `push` reads what `git push` sends, `rules` what rsync
+//! sends, and `input` what a command reads.
 
 pub mod files;
 pub mod input;
 pub mod push;
+pub mod rules;
 pub mod sftp;
 pub mod transfers;
 

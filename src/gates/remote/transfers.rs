@@ -15,6 +15,8 @@ pub struct Stated {
     pub command: String,
     /// What runs on the host, if it is not the command of the call.
     pub runs: Option<String>,
+    /// Whether the client sends filter rules first.
+    pub has_rules: bool,
 }
 
 /// The list of options of `rsync --server`.
@@ -76,14 +78,18 @@ pub fn scp(text: &str, words: &[&str]) -> Option<Stated> {
             _ => return None,
         }
     }
-    let stated = |command| Some(Stated { command, runs: None });
+    let stated = |command| Some(Stated { command, runs: None, has_rules: false });
     match (direction?, paths) {
         ('t', [path]) if recursive.is_empty() => {
             // In a folder, the client would state the name of the file after the judgement.
             let refusal =
                 "echo 'the target is a folder: state the name of the file, too, or leave out -O' >&2; exit 1";
             let runs = format!("if test -d {path}; then {refusal}; fi; exec {text}");
-            Some(Stated { command: format!("{}; {CHANGES}", upload(path)), runs: Some(runs) })
+            Some(Stated {
+                command: format!("{}; {CHANGES}", upload(path)),
+                runs: Some(runs),
+                has_rules: false,
+            })
         }
         // The client states the names below the folder.
         ('t', [path]) => stated(format!("cp -r {HERE} {path}; opsctl-receive -r {path}; {CHANGES}")),
@@ -128,6 +134,8 @@ pub fn rsync(program: &str, words: &[&str]) -> Result<Stated, String> {
     let recurses = options
         .iter()
         .any(|word| word == "--dirs" || !word.starts_with("--") && word.contains(['a', 'd', 'r']));
+    // A receiver takes them if it removes files that the client does not have.
+    let has_rules = sends || options.iter().any(|word| word.starts_with("--del"));
     let options = options.join(" ");
     let [".", path] = words.as_slice() else {
         return Err("`rsync --server` is refused: its path cannot be determined; copy one path".to_owned());
@@ -140,11 +148,12 @@ pub fn rsync(program: &str, words: &[&str]) -> Result<Stated, String> {
         return Ok(Stated {
             command: format!("rsync {options} {HERE}/ {path}; {CHANGES}"),
             runs: Some(safe),
+            has_rules,
         });
     }
     // `tar` reads everything below a folder.
     let below = if recurses { format!("; tar c -- {path}") } else { String::new() };
-    Ok(Stated { command: format!("rsync {options} {path} {HERE}/{below}"), runs: None })
+    Ok(Stated { command: format!("rsync {options} {path} {HERE}/{below}"), runs: None, has_rules })
 }
 
 /// The words of a simple command, as written; `None` if bash does anything else with the text.

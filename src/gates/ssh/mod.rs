@@ -30,6 +30,7 @@ use tokio::time::timeout;
 
 use crate::gates::admission::Ticket;
 use crate::gates::remote::input::{self, Known, NO_COMMAND, Stdin, Takes, in_bash, is_script, known, takes};
+use crate::gates::remote::transfers::Stated;
 use crate::gates::remote::{Work, work};
 use crate::guard::process::connections::{Stop, stopped};
 use crate::machine::environment::Environment;
@@ -360,6 +361,7 @@ async fn passed(
         (Some(stdin), Input::Passes) => match work {
             Work::Sftp => transfer.requests(from, stdin).await?,
             Work::Push(_) => transfer.push(from, stdin).await?,
+            Work::Transfer(Stated { has_rules: true, .. }) => transfer.rules(from, stdin).await?,
             Work::Command | Work::Engine | Work::Fetch(_) | Work::Transfer(_) => {}
         },
     }
@@ -368,7 +370,13 @@ async fn passed(
 
 /// States that a call runs, and how its input gets to it.
 async fn begin(plan: &mut Plan, output: &Output) -> io::Result<()> {
-    if matches!(plan.work, Work::Sftp | Work::Push(_) | Work::Engine) {
+    let is_read = |work: &Work| {
+        matches!(
+            work,
+            Work::Sftp | Work::Push(_) | Work::Engine | Work::Transfer(Stated { has_rules: true, .. })
+        )
+    };
+    if is_read(&plan.work) {
         reply(output, &Reply::Reads).await?;
     } else if matches!(plan.input, Input::Passes) {
         let (reads, writes) = pipe_with(PipeFlags::CLOEXEC)?;

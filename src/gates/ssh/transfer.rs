@@ -11,6 +11,7 @@ use super::streams::{Output, input, pass_input};
 use crate::gates::remote::files::{Client, Requests, Session, UNKNOWN};
 use crate::gates::remote::input::{Stdin, command as stated};
 use crate::gates::remote::push::{References, references};
+use crate::gates::remote::rules::{Rules, rules};
 use crate::machine::link::stream::Kind;
 
 /// A call for a host.
@@ -66,6 +67,31 @@ impl<'a> Transfer<'a> {
             return Ok(());
         }
         pass_input(from, to).await
+    }
+
+    /// Passes what a client of rsync sends on, if no filter rule reads a file of the host; otherwise it ends.
+    pub async fn rules(&self, from: &mut OwnedReadHalf, mut to: ChildStdin) -> io::Result<()> {
+        let (mut data, mut begun, mut sent) = (Vec::new(), Vec::new(), 0);
+        loop {
+            input(from, &mut data).await?;
+            if data.is_empty() {
+                return Ok(());
+            }
+            begun.append(&mut data);
+            let (passes, is_known) = match rules(&begun) {
+                Rules::Allowed => (begun.len(), true),
+                Rules::Incomplete(passes) => (passes, false),
+                // Without its input, rsync on the host ends.
+                Rules::Refused(why) => return self.refuse(why).await,
+            };
+            if to.write_all(begun.get(sent..passes).unwrap_or_default()).await.is_err() {
+                return Ok(());
+            }
+            sent = passes;
+            if is_known {
+                return pass_input(from, to).await;
+            }
+        }
     }
 
     async fn admitted(&self, command: String) -> Result<(), String> {
