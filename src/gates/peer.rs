@@ -57,7 +57,7 @@ pub fn request(stated: SessionFacts, uid: u32, own: &Environment) -> Request {
     let of_policy = || installation::header_in_force(own).tier;
     environment.tier = lowest.or_else(of_policy).or(Some(Tier::Observe));
     environment.started = Instant::now();
-    let secrets = Redactor::of_values(std::mem::take(&mut facts.secrets));
+    let secrets = Redactor::of_forms(std::mem::take(&mut facts.secrets));
     let agent = AgentSide::of_caller(facts, Box::new(|_| Some(Value::Null)));
     Request { environment, agent, secrets, now: Utc::now() }
 }

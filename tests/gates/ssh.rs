@@ -274,6 +274,17 @@ fn locale_of_a_host_does_not_change_what_runs() {
 }
 
 #[test]
+fn words_of_a_command_stay_in_the_audit_when_they_are_stated_as_secrets() {
+    let place = Place::new();
+    let call = "FOO_TOKEN='docker restart jellyfin' BAR_TOKEN=jellyfin KEY_TOKEN=Abc123Def456 ssh ie01 docker restart jellyfin";
+    ends_with(&place, 0, call);
+    let subjects = place.guarded.guard.sql("SELECT group_concat(command) FROM hook_decisions");
+    assert!(subjects.contains("docker restart jellyfin"), "{subjects}");
+    let (stdout, _) = ends_with(&place, 0, "FOO_TOKEN='some words of it' ssh ie01 echo some words of it");
+    assert_eq!(stdout, "[redacted]\n");
+}
+
+#[test]
 fn names_on_stdin_are_judged_or_refused() {
     let place = Place::new();
     for command in [

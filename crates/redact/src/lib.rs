@@ -64,6 +64,9 @@ pub fn learn(secret: &str) {
     }
 }
 
+/// The fewest bytes of a secret that has no letters of both cases.
+const SHORTEST_OF_ONE_CASE: usize = 20;
+
 thread_local! {
     /// The secrets of the caller that this thread serves, and the words of [`CallerSecrets::lost_by`]. No verdict depends on them.
     static OF_CALLER: RefCell<Redactor> = const { RefCell::new(Redactor::NONE) };
@@ -145,6 +148,18 @@ impl Redactor {
     /// A redactor for these values.
     pub const fn of_values(values: Vec<String>) -> Self {
         Self { values }
+    }
+
+    /// A redactor for those of these values that have the form of a secret. A caller may state any text as its secret, also words of
+    /// its own commands, which records need.
+    pub fn of_forms(values: Vec<String>) -> Self {
+        let has_form = |value: &String| {
+            let has = |is: fn(&char) -> bool| value.chars().any(|c| is(&c));
+            let is_one_word = !has(|c| c.is_whitespace() || *c == '/') && has(char::is_ascii_digit);
+            let is_mixed = has(char::is_ascii_uppercase) && has(char::is_ascii_lowercase);
+            is_one_word && (is_mixed || value.len() >= SHORTEST_OF_ONE_CASE && !has(|c| "_.:".contains(*c)))
+        };
+        Self { values: values.into_iter().filter(has_form).collect() }
     }
 
     /// A redactor for the variables whose names mark them as secrets.
@@ -410,6 +425,24 @@ mod tests {
         let expected = json!({"a": ["x [redacted] y", GONE], GONE: "short nano-editor",
             "password": GONE, "access_token": GONE, "input_tokens": 7, "tool_use_id": "t"});
         assert_eq!(value, expected);
+    }
+
+    #[test]
+    fn words_of_commands_have_not_the_form_of_a_secret() {
+        for (value, is_removed) in [
+            ("docker restart jellyfin", false),
+            ("/etc/shadow1A", false),
+            ("jellyfin", false),
+            ("home-assistant-2", false),
+            ("media_database_primary_1", false),
+            ("Restart", false),
+            ("hunter2-hunter2-hunter2", true),
+            ("Hunter2", true),
+            ("0123456789abcdef0123", true),
+        ] {
+            let recorded = Redactor::of_forms(vec![value.to_owned()]);
+            assert_eq!(recorded.text(value) != value, is_removed, "{value}");
+        }
     }
 
     #[test]

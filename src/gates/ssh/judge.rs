@@ -40,7 +40,8 @@ impl Judge<'_> {
         let admitted = admitted
             .await
             .unwrap_or_else(|| Err("a defect of opsctl stopped the check; please report it".to_owned()));
-        admitted.map_err(|reason| veil.text(&reason))
+        let secrets = self.secrets();
+        admitted.map_err(|reason| veil.text(&secrets.text(&reason)))
     }
 
     /// Records how a command has ended.
@@ -75,7 +76,8 @@ impl Judge<'_> {
         &self,
         question: impl FnOnce(&Request) -> T + Send + 'static,
     ) -> Option<T> {
-        let (facts, uid, own, secrets) = (self.facts.clone(), self.uid, self.own.clone(), self.secrets());
+        let (facts, uid, own) = (self.facts.clone(), self.uid, self.own.clone());
+        let secrets = Redactor::of_forms(self.facts.secrets.clone());
         let _turn = self.turns.acquire().await.ok()?;
         let asked = spawn_blocking(move || {
             let _secrets = CallerSecrets::of(secrets);

@@ -46,6 +46,8 @@ const ANSWER_TIME: Duration = Duration::from_secs(10);
 struct Caller {
     stream: UnixStream,
     veil: Veil,
+    /// What the caller states as its secrets.
+    secrets: Redactor,
     asked: Cell<u32>,
     spent: Cell<Duration>,
     /// Why the caller is not asked any more.
@@ -74,7 +76,9 @@ impl Caller {
 
     fn reply(&self, reply: &Reply) -> io::Result<()> {
         let mut stream = Timed::new(&self.stream, Instant::now() + ANSWER_TIME);
-        frame::write(&mut stream, &serde_json::to_vec(&self.veil.answer(reply)?)?)
+        let mut answer = self.veil.answer(reply)?;
+        self.secrets.json(&mut answer);
+        frame::write(&mut stream, &serde_json::to_vec(&answer)?)
     }
 }
 
@@ -124,23 +128,25 @@ fn on_behalf(
 ) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     let environment = environment(&facts, own, &RunnerEnvironment::of_process());
+    let stated = std::mem::take(&mut facts.secrets);
+    let recorded = Redactor::of_forms(stated.clone());
     let caller = Rc::new(Caller {
         stream,
         veil: Veil::new(own, &facts),
+        secrets: Redactor::of_values(stated),
         asked: Cell::default(),
         spent: Cell::default(),
         broken: RefCell::default(),
     });
     let peer = Rc::clone(&caller);
-    let secrets = Redactor::of_values(std::mem::take(&mut facts.secrets));
     let served = catch_unwind(AssertUnwindSafe(|| {
         let request = Request {
             environment,
             agent: AgentSide::of_caller(facts, Box::new(move |lookup| peer.ask(lookup))),
-            secrets: secrets.clone(),
+            secrets: recorded.clone(),
             now: Utc::now(),
         };
-        let _secrets = CallerSecrets::of(secrets);
+        let _secrets = CallerSecrets::of(recorded);
         serve(&caller, &request);
     }));
     if served.is_err() {
