@@ -274,6 +274,36 @@ fn locale_of_a_host_does_not_change_what_runs() {
 }
 
 #[test]
+fn configuration_that_a_session_may_write_is_not_checked() {
+    let place = Place::at_tier(1, "");
+    for command in [
+        "visudo -c -f -",
+        "visudo -cf /tmp/x",
+        "visudo -c --file=/home/x",
+        "visudo -c /srv/x",
+        "logrotate -d /tmp/x",
+        "named-checkconf /home/x",
+        "haproxy -c -f /home/x",
+        "sshd -t -f /etc/../tmp/x",
+        "testparm /srv/x",
+        "apachectl -t -f /home/x",
+        "dhcpd -t -cf /home/x",
+    ] {
+        let (_, stderr) = ends_with(&place, 255, &format!("ssh ie01 {command} <<<'@include /etc/shadow'"));
+        assert!(
+            stderr.contains("Tier 1 only reads") || stderr.contains("depends on its input"),
+            "{command}: {stderr}"
+        );
+    }
+    for command in
+        ["visudo -c", "visudo -cf /etc/sudoers.d/opsctl-none", "logrotate -d /etc/opsctl-none.conf"]
+    {
+        let (_, _, stderr) = place.said(&format!("ssh ie01 {command}"));
+        assert!(!stderr.contains("Tier 1"), "{command}: {stderr}");
+    }
+}
+
+#[test]
 fn words_of_a_command_stay_in_the_audit_when_they_are_stated_as_secrets() {
     let place = Place::new();
     let call = "FOO_TOKEN='docker restart jellyfin' BAR_TOKEN=jellyfin KEY_TOKEN=Abc123Def456 ssh ie01 docker restart jellyfin";

@@ -104,8 +104,10 @@ pub fn only_reads_file(form: &Form, name: Name<'_>) -> bool {
 fn is_doubtful(name: Name<'_>, value: Option<&str>, terms: &EffectTerms) -> bool {
     let mut of_option =
         terms.unknown_values.iter().filter(|(option, _)| name.is(option) || *option == ANY_OPTION);
+    // `/etc/../tmp/x` begins as a file of `/etc`.
+    let is_doubtful = |values, value: &str| value.contains("/../") || fits(value, values);
     // Without a glob, the option itself.
-    of_option.any(|(_, values)| values.is_empty() || value.is_some_and(|value| fits(value, values)))
+    of_option.any(|(_, values)| values.is_empty() || value.is_some_and(|value| is_doubtful(values, value)))
 }
 
 /// Whether the effect is unknown with this word.
