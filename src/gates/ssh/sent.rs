@@ -134,7 +134,7 @@ mod tests {
     use super::*;
     use std::process::{Command, Output, Stdio};
 
-    /// Shells that may be the login shell of an account, and those that are missing here.
+    /// Shells that may be the login shell of an account. One that is not installed is left out.
     const SHELLS: [&str; 5] = ["bash", "dash", "zsh", "fish", "tcsh"];
 
     fn in_each_shell(text: &[u8]) -> Vec<(&'static str, Output)> {
