@@ -96,7 +96,8 @@ fn is_plain(text: &str) -> bool {
         }
         .trim_start_matches(' ');
     }
-    !is_first && !(between.contains("&&") && between.contains("||"))
+    let is_mixed = between.contains("&&") && between.contains("||");
+    !(is_first || is_mixed)
 }
 
 /// Whether a word names a program.
