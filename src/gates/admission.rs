@@ -104,6 +104,14 @@ pub fn admit_within(gate: Gate, command: &str, within: &[String], request: &Requ
     admission
 }
 
+/// The objection of one rule to a command that does not run. Nothing is counted or recorded.
+pub fn objection(rule: &str, command: &str, request: &Request) -> Option<String> {
+    let tool = ToolCall { command: Some(command.to_owned()), ..ToolCall::default() };
+    let call = HookCall::default();
+    let mut reasons = explain(&call, &tool, request, false).acting?.objections.into_iter();
+    reasons.find(|reason| reason.rule == rule).map(|reason| reason.text)
+}
+
 fn reserved(acting: &ActingCall<'_>, call: &HookCall, tool: &ToolCall) -> Option<Box<(HookCall, ToolCall)>> {
     (!acting.actions.is_empty()).then(|| Box::new((call.clone(), tool.clone())))
 }

@@ -84,6 +84,14 @@ impl FakeEngine {
                 writer.write_all(&all).ok()?;
                 return None;
             }
+            if let Some(path) = archived(&received) {
+                let head = format!(
+                    "HTTP/1.1 200 X\r\nX-Engine: 1\r\nX-Docker-Container-Path-Stat: {}\r\n",
+                    stat(&path)
+                );
+                writer.write_all(format!("{head}Content-Length: 0\r\n\r\n").as_bytes()).ok()?;
+                continue;
+            }
             let has_other_volume = received.target.contains("volume") && received.target.contains("shared");
             let (status, body) = if path.ends_with("/containers/json") && has_other_volume {
                 (200, json!([{"Id": id_of("k1")}]).to_string())
@@ -135,6 +143,47 @@ fn is_prefix(part: &str) -> bool {
         || part.strip_prefix('v').is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()))
 }
 
+/// The path of a request for what the engine states of a file.
+fn archived(received: &Received) -> Option<String> {
+    let (path, query) = received.target.split_once('?')?;
+    let is_it = received.method == "HEAD" && path.ends_with("/archive");
+    query.strip_prefix("path=").filter(|_| is_it).map(|path| path.replace("%2F", "/"))
+}
+
+/// What the engine states of a file: names with a dot are files, `link` leads to a secret, others are folders.
+fn stat(path: &str) -> String {
+    let (mode, target) = match path {
+        "/opt/link" => (1_u32 << 27, "/run/secrets/tok.txt"),
+        path if path.rsplit('/').next().unwrap().contains('.') => (0o644, ""),
+        _ => (1 << 31, ""),
+    };
+    let text = json!({"name": path, "size": 1, "mode": mode, "mtime": "", "linkTarget": target}).to_string();
+    data_encoding::BASE64.encode(text.as_bytes())
+}
+
+/// The mounts of the containers whose places are compared with those of `k0`, the guard's own one in some tests.
+fn mounts(name: &str) -> Value {
+    let bind = |source: &str, there: &str| json!({"Type": "bind", "Source": source, "Destination": there, "RW": true});
+    match name {
+        "k1" | "client" => json!([]),
+        "above" => json!([bind("/srv", "/data")]),
+        "within" => json!([bind("/srv/x/keys", "/keys")]),
+        "byname" => json!([bind("/var/lib/docker/volumes", "/volumes")]),
+        "sock" => json!([bind("/var/run/docker.sock", "/tmp/engine")]),
+        "sockdir" => json!([bind("/run", "/hostrun")]),
+        "rootfs" => json!([bind("/", "/host")]),
+        "apart" => json!([
+            bind("/opt/keys", "/config"),
+            bind("/proc", "/host/proc"),
+            bind("/srv/apart", "/opt/thing.d/x")
+        ]),
+        _ => json!([
+            bind("/srv/x", "/x"),
+            {"Type": "volume", "Name": "guard-state", "Source": "/var/lib/docker/volumes/guard-state/_data", "Destination": "/state", "RW": true},
+        ]),
+    }
+}
+
 fn description(name: &str) -> Value {
     let mut description = json!({
         "Id": id_of(name),
@@ -143,11 +192,14 @@ fn description(name: &str) -> Value {
         "Config": {"Image": "base:1", "Labels": {}, "Env": ["DB_PASSWORD=hunter2hunter2", "TZ=UTC", "PATH=/bin"], "Cmd": ["sleep", "--password", "hunter3hunter3"]},
         "HostConfig": {"Binds": ["/srv/x:/x"], "NetworkMode": "media", "Privileged": false, "PidsLimit": null, "ShmSize": 67_108_864, "IpcMode": "private", "LogConfig": {"Type": "json-file"}},
         "NetworkSettings": {"Networks": {"media": {"NetworkID": "0123", "Aliases": ["database"]}}},
-        "Mounts": if name == "k1" { json!([]) } else { json!([
-            {"Type": "bind", "Source": "/srv/x", "Destination": "/x", "RW": true},
-            {"Type": "volume", "Name": "guard-state", "Destination": "/state", "RW": true},
-        ]) },
+        "Mounts": mounts(name),
     });
+    if name == "apart" {
+        description["Config"]["WorkingDir"] = json!("/config");
+    }
+    if name == "client" {
+        description["Config"]["Env"] = json!(["DOCKER_HOST=tcp://proxy:2375"]);
+    }
     if name == "pg-prod" {
         let labels = json!({"com.docker.compose.service": "shop", "homepage.widget.key": "hunter4"});
         let check = json!({"Test": ["CMD", "redis-cli", "-a", "hunter5", "ping"]});
@@ -206,7 +258,9 @@ impl Gated {
     /// A gate before a fake engine with the containers `media_database`, `k0`, `k1` and `pg-prod`, and `new`, which it has created.
     pub fn before_fake(tier: u8, options: &[&str]) -> (Self, FakeEngine) {
         let sandbox = Sandbox::new();
-        let names = ["media_database", "k0", "k1", "new", "pg-prod"].map(str::to_owned);
+        let known = ["media_database", "k0", "k1", "new", "pg-prod"];
+        let related = ["above", "within", "byname", "sock", "sockdir", "rootfs", "apart", "client"];
+        let names: Vec<String> = known.into_iter().chain(related).map(str::to_owned).collect();
         let engine = FakeEngine::listen(sandbox.path("engine.sock"), &names);
         let path = sandbox.path("engine.sock");
         (Self::before(sandbox, &path, tier, options), engine)
@@ -231,6 +285,12 @@ impl Gated {
         let gated = Self::before(sandbox, &path, 2, &[]);
         gated.allow(limit);
         (gated, engine)
+    }
+
+    /// Adds an entry to the policy.
+    pub fn policy(&self, entry: &str) {
+        let hosts = self.sandbox.read("hosts.yaml").replace("policy: {", &format!("policy: {{{entry}, "));
+        self.sandbox.write("hosts.yaml", &hosts);
     }
 
     /// Sets the budget of restarts.

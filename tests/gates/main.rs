@@ -3,6 +3,7 @@
 
 mod engine;
 mod engine_of_a_host;
+mod engine_places;
 mod fake_engine;
 #[path = "../support/guard_process.rs"]
 mod guard_process;

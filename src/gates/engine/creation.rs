@@ -12,9 +12,11 @@ use super::container::{self, Container};
 use super::equal::{Replaced, endpoint, is_endpoint};
 use super::judge::{Engine, STDIN, rights};
 use super::memory::{Created, Endpoints};
+use super::mounts::{Mount, words_on_host};
 use super::words::{Words, is_off, texts};
 use crate::gates::proxy::request::{Asked, Pass, Refusal, Rewrite};
 use crate::gates::proxy::target::Target;
+use crate::gates::remote::input::{Stdin, command};
 
 /// The length of the beginning of an ID in the name of a container that replaces another one.
 const SHORT_ID: usize = 12;
@@ -247,7 +249,7 @@ impl Engine {
         )))
     }
 
-    /// A command is to be run in a container.
+    /// A command is to be run in a container. Files that it names are judged by their paths on the host, too.
     pub(super) async fn exec(
         &self,
         call: &Call<'_>,
@@ -256,9 +258,20 @@ impl Engine {
     ) -> Result<Pass, Refusal> {
         let reads_stdin = words.options.iter().any(|option| option == "-i");
         let mut all = vec![call.program.to_owned(), "exec".to_owned()];
+        let place = container.at("/Config/WorkingDir").as_str().filter(|place| !place.is_empty());
+        let has_place = words.options.iter().any(|option| option == "--workdir");
+        let place = place.filter(|_| !has_place).into_iter().flat_map(|place| ["--workdir", place]);
+        let mut there = [all.clone(), words.options.clone(), place.map(str::to_owned).collect()].concat();
         all.extend(words.options);
-        all.push(container.word.clone());
-        all.extend(words.rest);
+        for named in [&mut all, &mut there] {
+            named.push(container.word.clone());
+            named.extend(words.rest.iter().cloned());
+        }
+        let there = words_on_host(&Mount::of(&container.json), &there).unwrap_or(there);
+        if there != all {
+            let text = command(self.host(), &line(&there), Stdin::Plain);
+            self.passes(call.uid, "secret", text).await?;
+        }
         let text = line(&all) + if reads_stdin { STDIN } else { "" };
         let (_, mut pass) = self.admitted(call.uid, &text).await?;
         let memory = Arc::clone(&self.memory);

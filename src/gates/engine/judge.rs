@@ -23,16 +23,20 @@ use crate::gates::admission::{self, Admission, Ticket};
 use crate::gates::peer;
 use crate::gates::proxy::request::{Asked, Ended, Judge, Pass, Peer, Refusal, Rewrite};
 use crate::gates::proxy::target::Target;
-use crate::gates::proxy::upstream::Upstream;
+use crate::gates::proxy::upstream::{Answer, Upstream};
 use crate::gates::remote::input::{self, Stdin};
 use crate::guard::process::socket::peers::Peers;
 use crate::machine::environment::Environment;
 use crate::machine::installation;
 use crate::machine::link::message::SessionFacts;
+use crate::machine::request::Request as Question;
 
 /// The most bytes of a body that is read, and of an answer of the engine.
 const MOST_BODY: usize = 1024 * 1024;
 const MOST_ANSWER: usize = 4 * 1024 * 1024;
+
+/// Why no commands run in a container that reaches the guard.
+const AROUND: &str = "this container has a folder that contains files of the guard, and the guard's keys are there; no commands run in it and no files of it are copied; ask an operator";
 
 /// Why what belongs to the guard is not changed.
 const OWN: &str = "this is the guard's own container, or shares a volume or a folder with it, and the guard's keys are there; leave it as it is, or ask an operator";
@@ -191,6 +195,9 @@ impl Engine {
             )));
         }
         let container = self.concerned(asked, call, &words, &mut body).await?;
+        if let Some(container) = container.as_ref().filter(|_| row.kind.works_within()) {
+            self.is_apart(call, container).await?;
+        }
         let concerned = if call.place("service").is_some() {
             let (id, name) = self.service(&asked.target, call).await?;
             set(asked, call.place("service"), id);
@@ -232,13 +239,7 @@ impl Engine {
             (Kind::Exec, Some(container)) => self.exec(call, &container, words).await,
             (Kind::Begin, _) => self.begin(asked, call),
             (Kind::Attach, Some(container)) => self.attach(asked, &container),
-            (Kind::Copy, Some(container)) => {
-                let path = words.rest.first().map_or("/", String::as_str).trim_start_matches('/');
-                let there = format!("{}:/{path}", container.word);
-                let pair = if row.body.is_some() { ["-", &there] } else { [there.as_str(), "-"] };
-                let text = line(&[call.program, "cp", pair[0], pair[1]].map(str::to_owned));
-                Ok(self.admitted(call.uid, &text).await?.1)
-            }
+            (Kind::Copy, Some(container)) => self.copy(asked, call, &container, row.body.is_some()).await,
             (Kind::Commit, Some(container)) => {
                 self.committed(&container)?;
                 let mut all = vec![call.program.to_owned(), "commit".to_owned(), container.word];
@@ -325,6 +326,13 @@ impl Engine {
         if self.only_listed && !container.is_listed { Err(unknown()) } else { Ok(container) }
     }
 
+    /// Refuses containers through which the guard's files are reached.
+    async fn is_apart(&self, call: &Call<'_>, container: &Container) -> Result<(), Refusal> {
+        let own = self.own(call).await?;
+        let is_around = own.is_some_and(|own| own.is_within_reach_of(&container.json));
+        if is_around { Err(Refusal::forbidden(AROUND)) } else { Ok(()) }
+    }
+
     /// The container of this gate, if it is one of the engine.
     async fn own(&self, call: &Call<'_>) -> Result<Option<&Own>, Refusal> {
         let found = self.container.get_or_try_init(|| async {
@@ -392,8 +400,7 @@ impl Engine {
         let target = Target { segments: call.prefix.iter().cloned().chain(path).collect(), query };
         let mut request = Request::new(Body::empty());
         *request.uri_mut() = target.uri().ok_or_else(|| unanswered("the name is too long"))?;
-        request.headers_mut().insert(axum::http::header::HOST, self.upstream.host.clone());
-        let answer = self.upstream.send(request).await.map_err(|error| unanswered(&error))?;
+        let answer = self.sent(request).await?;
         let status = answer.status();
         let body = to_bytes(Body::new(answer.into_body()), MOST_ANSWER).await;
         let body = body.map_err(|error| unanswered(&error.to_string()))?;
@@ -406,6 +413,12 @@ impl Engine {
         }
     }
 
+    /// Sends the gate's own question to the engine.
+    pub(super) async fn sent(&self, mut request: Request<Body>) -> Result<Answer, Refusal> {
+        request.headers_mut().insert(axum::http::header::HOST, self.upstream.host.clone());
+        self.upstream.send(request).await.map_err(|error| unanswered(&error))
+    }
+
     /// The inventory in force.
     pub async fn inventory(&self) -> Result<Inventory, Refusal> {
         let environment = Arc::clone(&self.environment);
@@ -415,17 +428,9 @@ impl Engine {
 
     /// Judges a command. Returns whether it is counted for this request, and the request that settles it.
     pub async fn admitted(&self, uid: u32, text: &str) -> Result<(bool, Pass), Refusal> {
-        let failed =
-            |_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "opsctl: the request could not be judged");
-        let turn = self.turns.acquire().await.map_err(|_| unanswered("the gate ends"))?;
-        let (environment, command) =
-            (Arc::clone(&self.environment), input::command(self.host.as_deref(), text, Stdin::Plain));
-        let admission = spawn_blocking(move || {
-            let request = peer::request(SessionFacts::default(), uid, &environment);
-            admission::admit(Gate::Engine, &command, &request)
-        });
-        let admission = admission.await.map_err(failed)?;
-        drop(turn);
+        let command = input::command(self.host.as_deref(), text, Stdin::Plain);
+        let admission =
+            self.asked_of(uid, move |request| admission::admit(Gate::Engine, &command, request)).await?;
         match admission {
             Admission::Refused(reason) => Err(Refusal::forbidden(reason)),
             Admission::Passes(ticket) => {
@@ -433,6 +438,26 @@ impl Engine {
                 Ok((is_counted, Pass { rewrite: None, ended: Some(self.settles(uid, ticket)) }))
             }
         }
+    }
+
+    /// Refuses a command to which this rule objects. Nothing is counted or recorded.
+    pub async fn passes(&self, uid: u32, rule: &'static str, command: String) -> Result<(), Refusal> {
+        let found = self.asked_of(uid, move |request| admission::objection(rule, &command, request)).await?;
+        found.map_or(Ok(()), |reason| Err(Refusal::forbidden(reason)))
+    }
+
+    /// Answers a question with the request of a user, on a thread for blocking work.
+    async fn asked_of<T: Send + 'static>(
+        &self,
+        uid: u32,
+        question: impl FnOnce(&Question) -> T + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let failed =
+            |_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "opsctl: the request could not be judged");
+        let _turn = self.turns.acquire().await.map_err(|_| unanswered("the gate ends"))?;
+        let environment = Arc::clone(&self.environment);
+        let asked = move || question(&peer::request(SessionFacts::default(), uid, &environment));
+        spawn_blocking(asked).await.map_err(failed)
     }
 
     /// Settles a ticket with the status of the response. A connection that breaks leaves the outcome unknown, which counts.
@@ -480,7 +505,8 @@ pub fn rights(option: &str, value: &str) -> Refusal {
     ))
 }
 
-fn unanswered(why: &str) -> Refusal {
+/// The refusal of a request for which the engine could not be asked.
+pub fn unanswered(why: &str) -> Refusal {
     Refusal::new(
         StatusCode::BAD_GATEWAY,
         format!("the engine could not be asked ({why}); retry, or ask an operator"),

@@ -2,12 +2,14 @@
 //!
 //! Each request is stated as the command that does the same: `requests.yaml` lists all that are known. Others are refused.
 
+mod archive;
 mod calls;
 mod container;
 mod creation;
 mod equal;
 pub mod judge;
 mod memory;
+mod mounts;
 mod own;
 mod table;
 mod veil;

@@ -1,8 +1,8 @@
 //! The container in which the gate runs, and what belongs to it: who changes that, or reads its files, has the guard's keys.
 
-use std::path::Path;
-
 use serde_json::Value;
+
+use super::mounts::{is_within, places};
 
 /// The length of the full ID of a container.
 const ID: usize = 64;
@@ -14,20 +14,47 @@ const MOUNTS: &str = "/proc/self/mountinfo";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Own {
     id: String,
-    /// The names of its volumes, and the folders of the host that it has.
+    name: String,
+    /// The names of its volumes, and the places of the host that it has.
     places: Vec<String>,
+    /// The folders of the host in which the engine keeps it.
+    kept: Vec<String>,
 }
 
 impl Own {
     /// Of the answer of an engine to `GET /containers/ID/json`.
     pub fn read(json: &Value) -> Option<Self> {
-        Some(Self { id: json.get("Id")?.as_str()?.to_owned(), places: places(json) })
+        let text = |key: &str| json.get(key).and_then(Value::as_str).unwrap_or_default();
+        let folder = text("HostnamePath").rsplit_once('/').map(|(folder, _)| folder.to_owned());
+        let kept = folder.into_iter().filter(|folder| !folder.is_empty()).collect();
+        let name = text("Name").trim_start_matches('/').to_owned();
+        let id = json.get("Id")?.as_str()?.to_owned();
+        Some(Self { id, name, places: places(json), kept })
     }
 
-    /// Whether a container is this one, or has a volume or a folder of it.
-    pub fn has(&self, json: &Value) -> bool {
+    /// Whether a container is this one.
+    pub fn is(&self, json: &Value) -> bool {
         json.get("Id").and_then(Value::as_str) == Some(self.id.as_str())
-            || places(json).iter().any(|place| self.places.contains(place))
+    }
+
+    /// Whether a container is this one, is joined to it, or has a volume or a folder of it.
+    pub fn has(&self, json: &Value) -> bool {
+        let joins = |mode: &str| {
+            let mode = json.pointer(&format!("/HostConfig/{mode}")).and_then(Value::as_str);
+            let whose =
+                mode.and_then(|mode| mode.strip_prefix("container:")).filter(|whose| !whose.is_empty());
+            whose.is_some_and(|whose| whose == self.name || self.id.starts_with(whose))
+        };
+        let is_own = |place: &String| self.places.iter().any(|own| is_within(place, own));
+        self.is(json)
+            || ["PidMode", "IpcMode", "NetworkMode"].into_iter().any(joins)
+            || places(json).iter().any(is_own)
+    }
+
+    /// Whether a container has a folder that contains one of this container.
+    pub fn is_within_reach_of(&self, json: &Value) -> bool {
+        let around = |place: &String| self.places.iter().chain(&self.kept).any(|own| is_within(own, place));
+        places(json).iter().any(around)
     }
 
     /// Whether a body of a request names a volume or a folder of this container.
@@ -65,18 +92,6 @@ fn in_mounts(mounts: &str) -> Option<String> {
     files.flat_map(|line| line.split(['/', ' '])).find(is_id).map(str::to_owned)
 }
 
-/// The volumes and folders of the host that a container has. A socket gives nothing of its peer.
-fn places(json: &Value) -> Vec<String> {
-    let mounts = json.get("Mounts").and_then(Value::as_array).into_iter().flatten();
-    let place = |mount: &Value| {
-        let text = |key: &str| mount.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-        let is_socket = |source: &&str| Path::new(source).extension().is_some_and(|end| end == "sock");
-        let source = text("Source").filter(|source| !is_socket(source));
-        text("Name").or(source).map(str::to_owned)
-    };
-    mounts.filter_map(place).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,14 +104,33 @@ mod tests {
             {"Type": "bind", "Source": "/lab/guard-ssh"},
             {"Type": "bind", "Source": "/var/run/docker.sock"},
         ]);
-        let own = Own::read(&json!({"Id": "a1", "Mounts": mounts})).unwrap();
+        let own = Own::read(&json!({"Id": "a1", "Name": "/guard", "Mounts": mounts, "HostnamePath": "/var/lib/docker/containers/a1/hostname"})).unwrap();
         for (container, expected) in [
             (json!({"Id": "a1"}), true),
             (json!({"Id": "b2", "Mounts": [{"Type": "volume", "Name": "lab_guard-state"}]}), true),
             (json!({"Id": "b2", "Mounts": [{"Type": "bind", "Source": "/var/run/docker.sock"}]}), false),
             (json!({"Id": "b2", "Mounts": [{"Type": "volume", "Name": "media"}]}), false),
+            (
+                json!({"Id": "b2", "Mounts": [{"Type": "bind", "Source": "/var/lib/docker/volumes/x/_data/y"}]}),
+                true,
+            ),
+            (json!({"Id": "b2", "Mounts": [{"Type": "bind", "Source": "/lab/guard-ssh2"}]}), false),
+            (json!({"Id": "b2", "HostConfig": {"PidMode": "container:a1"}}), true),
+            (json!({"Id": "b2", "HostConfig": {"PidMode": "container:guard"}}), true),
+            (json!({"Id": "b2", "HostConfig": {"PidMode": "container:b1"}}), false),
         ] {
             assert_eq!(own.has(&container), expected, "{container}");
+        }
+        for (source, expected) in [
+            ("/", true),
+            ("/lab", true),
+            ("/var/lib/docker/volumes", true),
+            ("/var/lib/docker/containers", true),
+            ("/var/lib/docker/image", false),
+            ("/la", false),
+        ] {
+            let container = json!({"Id": "b2", "Mounts": [{"Type": "bind", "Source": source}]});
+            assert_eq!(own.is_within_reach_of(&container), expected, "{source}");
         }
         for (body, expected) in [
             (json!({"HostConfig": {"Binds": ["lab_guard-state:/x:ro"]}}), true),

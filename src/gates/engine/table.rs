@@ -89,6 +89,13 @@ pub enum Kind {
     Session,
 }
 
+impl Kind {
+    /// Whether it gives the files of a container, or what runs in it, to a client.
+    pub const fn works_within(self) -> bool {
+        matches!(self, Self::Exec | Self::Attach | Self::Copy)
+    }
+}
+
 /// What a value adds to a command.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]

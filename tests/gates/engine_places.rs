@@ -1,0 +1,84 @@
+//! The gate before container engines: where the files of a container are, and who reaches the guard or an engine through one.
+
+use crate::fake_engine::{Gated, id_of};
+
+const LS: &str = r#"{"Cmd": ["ls", "/tmp"], "AttachStdout": true}"#;
+
+fn exec(gated: &Gated, name: &str, body: &str) -> (u16, String) {
+    gated.ask("POST", &format!("/v1.41/containers/{name}/exec"), body)
+}
+
+fn archive(gated: &Gated, method: &str, name: &str, path: &str) -> (u16, String) {
+    gated.ask(method, &format!("/v1.41/containers/{name}/archive?path={path}"), "")
+}
+
+#[test]
+fn containers_with_a_folder_around_or_within_the_guards_are_closed() {
+    let (gated, engine) = Gated::in_container(3);
+    for name in ["above", "within", "byname", "rootfs"] {
+        for (status, answer) in [
+            exec(&gated, name, LS),
+            archive(&gated, "GET", name, "/tmp/a.txt"),
+            archive(&gated, "PUT", name, "/tmp"),
+            gated.ask("POST", &format!("/v1.41/containers/{name}/attach?stdout=1&stream=1&stdin=0"), ""),
+        ] {
+            let is_closed = answer.contains("guard") || answer.contains("container engine");
+            assert!(status == 403 && is_closed, "{name}: {status} {answer}");
+        }
+    }
+    assert_eq!(exec(&gated, "k1", LS).0, 201);
+    assert_eq!(archive(&gated, "GET", "k1", "/tmp/a.txt").0, 200);
+    // What contains a folder of the guard is a service as others.
+    assert_eq!(gated.ask("POST", "/v1.41/containers/above/restart", "").0, 204);
+    assert_eq!(gated.ask("POST", "/v1.41/containers/within/restart", "").0, 403);
+    assert_eq!((engine.count("POST", "/exec"), engine.count("PUT", "/archive")), (1, 0));
+}
+
+#[test]
+fn a_folder_that_is_copied_out_is_read_as_a_whole() {
+    let (gated, engine) = Gated::before_fake(1, &[]);
+    for path in
+        ["/opt/thing", "/", "/opt", "/opt/thing/.", "/host", "/opt/../run", "/opt/link", "/opt/link/x.txt"]
+    {
+        let (status, answer) = archive(&gated, "GET", "k1", path);
+        assert!(status == 403 || path.contains("..") && status == 400, "{path}: {status} {answer}");
+    }
+    assert_eq!(engine.count("GET", "/archive"), 0);
+    for path in ["/opt/thing.txt", "/opt/thing.txt/.", "/usr/share/doc", "/etc/os.conf"] {
+        let (status, answer) = archive(&gated, "GET", "k1", path);
+        assert_eq!(status, 200, "{path}: {answer}");
+    }
+    // A name that is no path begins at the root for the engine, too.
+    assert_eq!(archive(&gated, "GET", "k1", "opt/thing.txt").0, 200);
+    let received = engine.received.lock().unwrap();
+    let last = received.last().unwrap();
+    assert_eq!(last.target, format!("/v1.41/containers/{}/archive?path=%2Fopt%2Fthing.txt", id_of("k1")));
+}
+
+#[test]
+fn files_of_a_container_are_those_of_its_mounts() {
+    let (gated, engine) = Gated::before_fake(1, &[]);
+    gated.policy("secret: [/opt/keys/**]");
+    for path in ["/config/a.txt", "/host/proc/1/environ", "/host/proc/1/root/etc/motd.txt"] {
+        let (status, answer) = archive(&gated, "GET", "apart", path);
+        assert!(status == 403 && answer.contains("Secret"), "{path}: {status} {answer}");
+    }
+    for command in [
+        r#""cat", "/config/a.txt""#,
+        r#""sh", "-c", "cd /config; cat a.txt""#,
+        r#""cat", "a.txt""#,
+        r#""head", "-c5", "/host/proc/7/environ""#,
+        r#""cat", "/host/proc/7/root/run/x.txt""#,
+    ] {
+        let (status, answer) = exec(&gated, "apart", &format!(r#"{{"Cmd": [{command}]}}"#));
+        assert!(status == 403 && answer.contains("Secret"), "{command}: {status} {answer}");
+    }
+    for command in
+        [r#""cat", "/host/proc/meminfo""#, r#""cat", "/configuration/a.txt""#, r#""ls", "/config""#]
+    {
+        let (status, answer) = exec(&gated, "apart", &format!(r#"{{"Cmd": [{command}]}}"#));
+        assert_eq!(status, 201, "{command}: {answer}");
+    }
+    assert_eq!(archive(&gated, "GET", "apart", "/host/proc/loadavg.txt").0, 200);
+    assert_eq!(engine.count("GET", "/archive"), 1);
+}
