@@ -35,6 +35,23 @@ fn containers_with_a_folder_around_or_within_the_guards_are_closed() {
 }
 
 #[test]
+fn containers_that_reach_an_engine_run_no_commands() {
+    let (gated, engine) = Gated::before_fake(3, &[]);
+    for name in ["sock", "sockdir", "rootfs", "client"] {
+        for (status, answer) in [
+            exec(&gated, name, LS),
+            archive(&gated, "GET", name, "/tmp/a.txt"),
+            gated.ask("POST", &format!("/v1.41/containers/{name}/attach?stdout=1&stream=1&stdin=0"), ""),
+        ] {
+            assert!(status == 403 && answer.contains("container engine"), "{name}: {status} {answer}");
+        }
+    }
+    assert_eq!(gated.ask("POST", "/v1.41/containers/sock/restart", "").0, 204);
+    assert_eq!(gated.ask("GET", "/v1.41/containers/sock/json", "").0, 200);
+    assert_eq!(engine.count("POST", "/exec") + engine.count("GET", "/archive"), 0);
+}
+
+#[test]
 fn a_folder_that_is_copied_out_is_read_as_a_whole() {
     let (gated, engine) = Gated::before_fake(1, &[]);
     for path in

@@ -15,6 +15,7 @@ use tokio::task::spawn_blocking;
 use super::calls::Call;
 use super::container::Container;
 use super::memory::{Endpoints, Memory};
+use super::mounts::reaches_engine;
 use super::own::{self, Own};
 use super::table::{Does, Kind, Row, Table};
 use super::veil;
@@ -35,8 +36,9 @@ use crate::machine::request::Request as Question;
 const MOST_BODY: usize = 1024 * 1024;
 const MOST_ANSWER: usize = 4 * 1024 * 1024;
 
-/// Why no commands run in a container that reaches the guard.
+/// Why no commands run in a container that reaches the guard or an engine.
 const AROUND: &str = "this container has a folder that contains files of the guard, and the guard's keys are there; no commands run in it and no files of it are copied; ask an operator";
+const REACHES: &str = "this container reaches a container engine without this gate, by its socket, a folder around it, or its address; no commands run in it and no files of it are copied; ask an operator";
 
 /// Why what belongs to the guard is not changed.
 const OWN: &str = "this is the guard's own container, or shares a volume or a folder with it, and the guard's keys are there; leave it as it is, or ask an operator";
@@ -326,8 +328,11 @@ impl Engine {
         if self.only_listed && !container.is_listed { Err(unknown()) } else { Ok(container) }
     }
 
-    /// Refuses containers through which the guard's files are reached.
+    /// Refuses containers through which the guard's files or an engine are reached.
     async fn is_apart(&self, call: &Call<'_>, container: &Container) -> Result<(), Refusal> {
+        if reaches_engine(&container.json, &self.table.sockets) {
+            return Err(Refusal::forbidden(REACHES));
+        }
         let own = self.own(call).await?;
         let is_around = own.is_some_and(|own| own.is_within_reach_of(&container.json));
         if is_around { Err(Refusal::forbidden(AROUND)) } else { Ok(()) }

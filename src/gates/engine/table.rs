@@ -12,6 +12,8 @@ pub struct Table {
     reads: Vec<String>,
     redacted: Vec<String>,
     changes: BTreeMap<String, Row>,
+    /// Globs of the sockets of engines.
+    pub sockets: Vec<String>,
     /// What makes a new container equal to the one that it replaces.
     pub equal: Equal,
     /// What the keys of bodies add to a command, by the name of a body.
