@@ -4,6 +4,7 @@
 mod engine;
 mod engine_of_a_host;
 mod engine_places;
+mod engine_streams;
 mod fake_engine;
 #[path = "../support/guard_process.rs"]
 mod guard_process;

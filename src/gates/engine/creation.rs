@@ -18,6 +18,10 @@ use crate::gates::proxy::request::{Asked, Pass, Refusal, Rewrite};
 use crate::gates::proxy::target::Target;
 use crate::gates::remote::input::{Stdin, command};
 
+/// Why a command gets no terminal with input.
+const TYPED: &str =
+    "what is typed in a terminal cannot be judged, and programs run commands of it; leave out `-i` or `-t`";
+
 /// The length of the beginning of an ID in the name of a container that replaces another one.
 const SHORT_ID: usize = 12;
 
@@ -255,8 +259,12 @@ impl Engine {
         call: &Call<'_>,
         container: &Container,
         words: Words,
+        body: &Value,
     ) -> Result<Pass, Refusal> {
         let reads_stdin = words.options.iter().any(|option| option == "-i");
+        if reads_stdin && body.get("Tty") == Some(&Value::Bool(true)) {
+            return Err(Refusal::forbidden(TYPED));
+        }
         let mut all = vec![call.program.to_owned(), "exec".to_owned()];
         let place = container.at("/Config/WorkingDir").as_str().filter(|place| !place.is_empty());
         let has_place = words.options.iter().any(|option| option == "--workdir");

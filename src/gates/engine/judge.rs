@@ -238,7 +238,7 @@ impl Engine {
                 Ok(pass)
             }
             (Kind::Rename, Some(container)) => self.rename(&container, &words),
-            (Kind::Exec, Some(container)) => self.exec(call, &container, words).await,
+            (Kind::Exec, Some(container)) => self.exec(call, &container, words, &body).await,
             (Kind::Begin, _) => self.begin(asked, call),
             (Kind::Attach, Some(container)) => self.attach(asked, &container),
             (Kind::Copy, Some(container)) => self.copy(asked, call, &container, row.body.is_some()).await,
