@@ -20,3 +20,41 @@ fn a_command_gets_no_keys_of_a_terminal() {
         assert_eq!(status, 201, "{body}: {answer}");
     }
 }
+
+#[test]
+fn commands_that_depend_on_their_input_get_none() {
+    let (gated, engine) = Gated::before_fake(2, &[]);
+    let words = |command: &str| {
+        let words: Vec<String> = command.split(' ').map(|word| format!("\"{word}\"")).collect();
+        words.join(",")
+    };
+    for command in [
+        "tar cT -",
+        "xargs cat",
+        "xargs find",
+        "xargs fd",
+        "xargs rg x",
+        "xargs tee",
+        "xargs -a /tmp/x ls",
+        "cpio -o",
+        "wc --files0-from=-",
+        "psql",
+        "sqlite3",
+        "python3 -",
+        "env xargs ls",
+        "mail -I root",
+    ] {
+        let (status, answer) = exec(&gated, &format!(r#"{{"Cmd":[{}],"AttachStdin":true}}"#, words(command)));
+        assert_eq!(status, 403, "{command}: {answer}");
+    }
+    let create = r#"{"Image":"base:1","Cmd":["xargs","find"],"OpenStdin":true}"#;
+    let (status, answer) = gated.ask("POST", "/v1.41/containers/create", create);
+    assert_eq!(status, 403, "{answer}");
+    assert_eq!(engine.count("POST", "/exec") + engine.count("POST", "/create"), 0);
+    for command in ["sort", "cat", "wc -l", "grep x", "tar tf -", "head -5"] {
+        let (status, answer) = exec(&gated, &format!(r#"{{"Cmd":[{}],"AttachStdin":true}}"#, words(command)));
+        assert_eq!(status, 201, "{command}: {answer}");
+    }
+    // Without input, they have nothing to depend on.
+    assert_eq!(exec(&gated, r#"{"Cmd":["xargs","ls"]}"#).0, 201);
+}

@@ -125,12 +125,18 @@ impl Engine {
             words.entrypoint = of("/Config/Entrypoint").unwrap_or_default();
             words.rest = of("/Config/Cmd").unwrap_or_default();
         }
-        let text = stated(call.program, &word, is_listed, is_same, &words);
+        let reads_stdin = !is_same && words.options.iter().any(|option| option == "-i");
+        let has_terminal = ["Tty", "terminal"].iter().any(|key| body.get(key) == Some(&Value::Bool(true)));
+        let mut text = stated(call.program, &word, is_listed, is_same, &words);
+        if reads_stdin {
+            self.ignores_input(call.uid, &text).await?;
+            text.push_str(STDIN);
+        }
         let (_, mut pass) = self.admitted(call.uid, &text).await?;
         let created = Created {
             name: replaces.filter(|_| is_same || is_listed).map(|(_, last)| last.to_owned()),
             may_start: !is_listed && !is_same,
-            may_attach: !is_same,
+            may_attach: !(is_same || reads_stdin && has_terminal),
             may_be: match old {
                 Some(old) if is_same => Endpoints::Of(Arc::new(old.json)),
                 _ if is_listed => Endpoints::Any,
@@ -280,7 +286,11 @@ impl Engine {
             let text = command(self.host(), &line(&there), Stdin::Plain);
             self.passes(call.uid, "secret", text).await?;
         }
-        let text = line(&all) + if reads_stdin { STDIN } else { "" };
+        let mut text = line(&all);
+        if reads_stdin {
+            self.ignores_input(call.uid, &text).await?;
+            text.push_str(STDIN);
+        }
         let (_, mut pass) = self.admitted(call.uid, &text).await?;
         let memory = Arc::clone(&self.memory);
         let rewrite: Rewrite = Box::new(move |_, body| {
@@ -357,6 +367,5 @@ fn stated(program: &str, word: &str, is_listed: bool, is_same: bool, words: &Wor
     all.extend(entrypoint.next().into_iter().flat_map(|program| ["--entrypoint".to_owned(), program]));
     all.push(image);
     all.extend(entrypoint.chain(words.rest.iter().cloned()));
-    let stdin = if words.options.iter().any(|option| option == "-i") { STDIN } else { "" };
-    line(&all) + stdin
+    line(&all)
 }

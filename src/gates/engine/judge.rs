@@ -445,6 +445,13 @@ impl Engine {
         }
     }
 
+    /// Refuses a command that gets input which is not read, if what it does depends on it.
+    pub async fn ignores_input(&self, uid: u32, text: &str) -> Result<(), Refusal> {
+        let (host, text) = (self.host.clone(), text.to_owned());
+        let depends = self.asked_of(uid, move |request| input::depends(host.as_deref(), &text, request));
+        if depends.await? { Err(Refusal::forbidden(input::UNREAD)) } else { Ok(()) }
+    }
+
     /// Refuses a command to which this rule objects. Nothing is counted or recorded.
     pub async fn passes(&self, uid: u32, rule: &'static str, command: String) -> Result<(), Refusal> {
         let found = self.asked_of(uid, move |request| admission::objection(rule, &command, request)).await?;

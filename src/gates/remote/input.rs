@@ -20,6 +20,9 @@ const TOO_LONG: &str =
     "what is on stdin has more than 100 KB, with quotes; copy it to the host, and run it there";
 const DEPENDS: &str = "what the command does depends on its input: a shell with a script on stdin runs alone, as `ssh HOST bash -s`; otherwise write the input into the command, or give it none (`ssh -n`)";
 
+/// Why a command gets no input where that is not read: the line of all gates that pass it on while it arrives.
+pub const UNREAD: &str = "what the command does depends on its input, which is not read here; write the input into the command, or give it none";
+
 /// What stdin of the command is.
 #[derive(Debug, Clone, Copy)]
 pub enum Stdin<'a> {
