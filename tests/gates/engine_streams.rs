@@ -1,5 +1,8 @@
 //! The gate before container engines: what clients write to commands and containers.
 
+use std::io::{Read as _, Write as _};
+use std::net::Shutdown;
+
 use crate::fake_engine::Gated;
 
 fn exec(gated: &Gated, body: &str) -> (u16, String) {
@@ -57,4 +60,44 @@ fn commands_that_depend_on_their_input_get_none() {
     }
     // Without input, they have nothing to depend on.
     assert_eq!(exec(&gated, r#"{"Cmd":["xargs","ls"]}"#).0, 201);
+}
+
+/// Connects to the streams of a container, and writes to it: the head of the answer, and what comes back.
+fn attach(gated: &Gated, target: &str) -> (String, String) {
+    let mut stream = gated.connect();
+    let head = format!("POST {target} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n");
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut head = vec![0; 4096];
+    let read = stream.read(&mut head).unwrap();
+    let head = String::from_utf8_lossy(&head[..read]).into_owned();
+    let _ = stream.write_all(b"written by the client");
+    let _ = stream.shutdown(Shutdown::Write);
+    let mut back = String::new();
+    let _ = stream.read_to_string(&mut back);
+    (head, back)
+}
+
+#[test]
+fn a_connection_that_reads_a_container_writes_nothing_to_it() {
+    let (gated, engine) = Gated::before_fake(2, &[]);
+    for target in [
+        "/v4.0.0/libpod/containers/k1/attach?stdout=1&stream=1",
+        "/v4.0.0/libpod/containers/k1/attach?stdout=1&stream=1&stdin=",
+        "/v4.0.0/libpod/containers/k1/attach?stdout=1&stream=1&stdin=true",
+        "/v1.41/containers/k1/attach?stdout=1&stream=1&stdin=1",
+    ] {
+        let (head, _) = attach(&gated, target);
+        assert!(head.starts_with("HTTP/1.1 403"), "{target}: {head}");
+    }
+    assert_eq!(engine.count("POST", "/attach"), 0);
+    for target in [
+        "/v4.0.0/libpod/containers/k1/attach?stdout=1&stream=1&stdin=false",
+        "/v4.0.0/libpod/containers/k1/attach?stdout=1&stream=1&stdin=0",
+        "/v1.41/containers/k1/attach?stdout=1&stream=1",
+    ] {
+        let (head, back) = attach(&gated, target);
+        assert!(head.starts_with("HTTP/1.1 101") && back.is_empty(), "{target}: {head} {back}");
+        let sent = engine.received.lock().unwrap().last().unwrap().target.clone();
+        assert!(sent.contains("stdin=false") && sent.contains("stdout=true"), "{sent}");
+    }
 }

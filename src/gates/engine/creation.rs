@@ -318,14 +318,29 @@ impl Engine {
     }
 
     /// A client connects to the streams of a container. Its standard input is that of a command: it has been judged if the
-    /// container was created through this gate.
-    pub(super) fn attach(&self, asked: &Asked, container: &Container) -> Result<Pass, Refusal> {
-        let is_on = |name: &str| asked.target.query.iter().any(|(key, value)| key == name && !is_off(value));
-        // Without any of them, podman connects all streams.
-        let only_reads = !is_on("stdin") && (is_on("stdout") || is_on("stderr"));
+    /// container was created through this gate. What is connected is stated in full: engines have different defaults.
+    pub(super) fn attach(
+        &self,
+        asked: &mut Asked,
+        call: &Call<'_>,
+        container: &Container,
+    ) -> Result<Pass, Refusal> {
+        // Podman connects each stream that a request of its own interface does not exclude.
+        let of_podman = call.prefix.iter().any(|part| part == "libpod");
+        let is_on = |name: &str| {
+            let stated =
+                asked.target.query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+            stated.map_or(of_podman, |value| !is_off(value) || of_podman && value.is_empty())
+        };
+        let streams = ["stdin", "stdout", "stderr"].map(|name| (name, is_on(name)));
+        let [(_, writes), (_, out), (_, errors)] = streams;
+        let only_reads = !writes && (out || errors);
         let may = || self.memory.created.get(&container.id).is_some_and(|created| created.may_attach);
         if only_reads || may() {
-            return Ok(Pass::default());
+            asked.target.query.retain(|(name, _)| streams.iter().all(|(own, _)| own != name));
+            let stated = streams.map(|(name, is_on)| (name.to_owned(), is_on.to_string()));
+            asked.target.query.extend(stated);
+            return Ok(Pass { is_closed: !writes, ..Pass::default() });
         }
         Err(Refusal::new(
             StatusCode::FORBIDDEN,

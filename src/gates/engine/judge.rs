@@ -167,7 +167,7 @@ impl Engine {
         if !redacts && !is_list {
             return Ok(Pass::default());
         }
-        Ok(Pass { rewrite: Some(rewritten(asked, redacts, inventory)), ended: None })
+        Ok(Pass { rewrite: Some(rewritten(asked, redacts, inventory)), ..Pass::default() })
     }
 
     fn redacts(&self) -> bool {
@@ -240,7 +240,7 @@ impl Engine {
             (Kind::Rename, Some(container)) => self.rename(&container, &words),
             (Kind::Exec, Some(container)) => self.exec(call, &container, words, &body).await,
             (Kind::Begin, _) => self.begin(asked, call),
-            (Kind::Attach, Some(container)) => self.attach(asked, &container),
+            (Kind::Attach, Some(container)) => self.attach(asked, call, &container),
             (Kind::Copy, Some(container)) => self.copy(asked, call, &container, row.body.is_some()).await,
             (Kind::Commit, Some(container)) => {
                 self.committed(&container)?;
@@ -440,7 +440,7 @@ impl Engine {
             Admission::Refused(reason) => Err(Refusal::forbidden(reason)),
             Admission::Passes(ticket) => {
                 let is_counted = ticket.is_counted();
-                Ok((is_counted, Pass { rewrite: None, ended: Some(self.settles(uid, ticket)) }))
+                Ok((is_counted, Pass { ended: Some(self.settles(uid, ticket)), ..Pass::default() }))
             }
         }
     }

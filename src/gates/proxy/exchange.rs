@@ -14,7 +14,9 @@ use axum::response::IntoResponse as _;
 use hyper::body::Incoming;
 use hyper::upgrade::{self, OnUpgrade};
 use hyper_util::rt::TokioIo;
-use tokio::io::copy_bidirectional_with_sizes;
+use tokio::io::{
+    AsyncRead, AsyncWrite, AsyncWriteExt as _, copy, copy_bidirectional_with_sizes, sink, split,
+};
 use tokio::sync::{Semaphore, watch};
 
 use super::request::{Asked, Ended, Judge, Pass, Peer, Refusal};
@@ -187,7 +189,7 @@ impl<J: Judge> Shared<J> {
         pass: Pass,
         upgrading: Option<OnUpgrade>,
     ) -> Result<Response<Body>, Refusal> {
-        let Pass { rewrite, ended } = pass;
+        let Pass { rewrite, ended, is_closed } = pass;
         let ended = Ending(ended);
         let mut request = self.outgoing(asked)?;
         let is_upgrade = request.headers().contains_key(UPGRADE);
@@ -206,7 +208,7 @@ impl<J: Judge> Shared<J> {
             let upgrading = upgrading.filter(|_| is_upgrade).ok_or_else(|| {
                 Refusal::new(StatusCode::BAD_GATEWAY, "the server changes the protocol without a request")
             })?;
-            return Ok(self.tunnel(upgrading, answer));
+            return Ok(self.tunnel(upgrading, answer, is_closed));
         }
         let (mut head, body) = answer.into_parts();
         let has = |name: HeaderName| head.headers.contains_key(name);
@@ -241,8 +243,8 @@ impl<J: Judge> Shared<J> {
     }
 
     /// Connects both ends of a connection that has changed its protocol. The end of one direction is passed on; the other one
-    /// stays open.
-    fn tunnel(&self, upgrading: OnUpgrade, mut answer: Answer) -> Response<Body> {
+    /// stays open. If it `is_closed`, what the peer sends is dropped.
+    fn tunnel(&self, upgrading: OnUpgrade, mut answer: Answer, is_closed: bool) -> Response<Body> {
         let (server, stop) = (upgrade::on(&mut answer), self.stop.clone());
         tokio::spawn(async move {
             let tunnel = async {
@@ -251,6 +253,9 @@ impl<J: Judge> Shared<J> {
                     return io::Result::Ok((0, 0));
                 };
                 let (mut peer, mut server) = (TokioIo::new(peer), TokioIo::new(server));
+                if is_closed {
+                    return only_read(peer, server).await;
+                }
                 copy_bidirectional_with_sizes(&mut peer, &mut server, BUFFER, BUFFER).await
             };
             tokio::select! {
@@ -260,6 +265,23 @@ impl<J: Judge> Shared<J> {
         });
         let (head, _) = answer.into_parts();
         Response::from_parts(head, Body::empty())
+    }
+}
+
+/// Passes on what the server sends. Of the peer, only the end is passed on.
+async fn only_read(
+    peer: impl AsyncRead + AsyncWrite,
+    server: impl AsyncRead + AsyncWrite,
+) -> io::Result<(u64, u64)> {
+    let ((mut from_peer, mut to_peer), (mut from_server, mut to_server)) = (split(peer), split(server));
+    let dropped = async {
+        copy(&mut from_peer, &mut sink()).await?;
+        to_server.shutdown().await?;
+        std::future::pending::<io::Result<()>>().await
+    };
+    tokio::select! {
+        read = copy(&mut from_server, &mut to_peer) => Ok((0, read?)),
+        ended = dropped => ended.map(|()| (0, 0)),
     }
 }
 

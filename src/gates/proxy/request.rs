@@ -73,6 +73,8 @@ pub struct Pass {
     pub rewrite: Option<Rewrite>,
     /// Learns how the request ended. Such a request is finished, also if its peer leaves or the gate ends.
     pub ended: Option<Ended>,
+    /// Whether nothing of the peer is passed on after the connection has changed its protocol.
+    pub is_closed: bool,
 }
 
 impl fmt::Debug for Pass {
