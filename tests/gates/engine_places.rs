@@ -99,3 +99,33 @@ fn files_of_a_container_are_those_of_its_mounts() {
     assert_eq!(archive(&gated, "GET", "apart", "/host/proc/loadavg.txt").0, 200);
     assert_eq!(engine.count("GET", "/archive"), 1);
 }
+
+#[test]
+fn variables_of_the_guard_are_removed_in_any_case() {
+    let (gated, _engine) = Gated::in_container(1);
+    gated.policy("redact_output: false");
+    let (_, others) = gated.ask("GET", "/v1.41/containers/pg-prod/json", "");
+    assert!(others.contains("adminPw=hunter3"), "{others}");
+    let (status, own) = gated.ask("GET", "/v1.41/containers/k0/json", "");
+    assert!(status == 200 && own.contains("DB_PASSWORD=[redacted]"), "{own}");
+    assert!(!own.contains("hunter2hunter2"), "{own}");
+}
+
+#[test]
+fn variables_pass_by_harmless_names_or_values_only() {
+    let (gated, _engine) = Gated::before_fake(1, &[]);
+    let (_, answer) = gated.ask("GET", "/v1.41/containers/pg-prod/json", "");
+    assert!(!answer.contains("hunter"), "{answer}");
+    for kept in [
+        "SMTP_LOGIN=[redacted]",
+        "DATABASE=[redacted]",
+        "TZ=UTC",
+        "LOG_LEVEL=info",
+        "SIGNUPS_ALLOWED=false",
+        "WORKERS=12",
+        "LC_TIME=de_DE.UTF-8",
+        "NGINX_VERSION=1.27.0",
+    ] {
+        assert!(answer.contains(kept), "{kept}: {answer}");
+    }
+}

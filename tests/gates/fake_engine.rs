@@ -205,7 +205,19 @@ fn description(name: &str) -> Value {
         let check = json!({"Test": ["CMD", "redis-cli", "-a", "hunter5", "ping"]});
         description["Config"]["Labels"] = labels;
         description["Config"]["Healthcheck"] = check;
-        description["Config"]["Env"] = json!(["PASS=hunter2", "adminPw=hunter3", "TZ=UTC"]);
+        description["Config"]["Env"] = json!([
+            "PASS=hunter2",
+            "adminPw=hunter3",
+            "TZ=UTC",
+            "SMTP_LOGIN=joe:hunter7",
+            "DATABASE=hunter8.example.org",
+            "LOG_LEVEL=info",
+            "SIGNUPS_ALLOWED=false",
+            "WORKERS=12",
+            "LC_TIME=de_DE.UTF-8",
+            "NGINX_VERSION=1.27.0",
+        ]);
+        description["Config"]["CreateCommand"] = json!(["podman", "run", "-e", "SMTP_LOGIN=joe:hunter7"]);
         description["Path"] = json!("mysqladmin");
         description["Args"] = json!(["-phunter6", "ping"]);
     }

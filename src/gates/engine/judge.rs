@@ -18,7 +18,7 @@ use super::memory::{Endpoints, Memory};
 use super::mounts::reaches_engine;
 use super::own::{self, Own};
 use super::table::{Does, Kind, Row, Table};
-use super::veil;
+use super::veil::{self, Veil};
 use super::words::{self, Words};
 use crate::gates::admission::{self, Admission, Ticket};
 use crate::gates::peer;
@@ -162,12 +162,21 @@ impl Engine {
         }
         let is_list = self.only_listed
             && asked.target.segments.ends_with(&["containers".to_owned(), "json".to_owned()]);
-        let inventory = if is_list { Some(self.inventory().await?) } else { None };
-        let redacts = is_redacted && self.redacts();
-        if !redacts && !is_list {
+        let listed = if is_list { Some(self.inventory().await?) } else { None };
+        if !is_redacted && !is_list {
             return Ok(Pass::default());
         }
-        Ok(Pass { rewrite: Some(rewritten(asked, redacts, inventory)), ..Pass::default() })
+        let veil = Veil { listed, ..self.veil(call, is_redacted).await? };
+        if !veil.redacts && veil.listed.is_none() && veil.own.is_empty() {
+            return Ok(Pass::default());
+        }
+        Ok(Pass { rewrite: Some(rewritten(asked, veil)), ..Pass::default() })
+    }
+
+    /// What clients do not see of a response with variables.
+    async fn veil(&self, call: &Call<'_>, is_redacted: bool) -> Result<Veil, Refusal> {
+        let own = self.own(call).await?.map(|own| own.variables.clone()).unwrap_or_default();
+        Ok(Veil { redacts: is_redacted && self.redacts(), listed: None, own })
     }
 
     fn redacts(&self) -> bool {
@@ -250,8 +259,8 @@ impl Engine {
             }
             _ => {
                 let mut pass = self.admitted(call.uid, &text).await?.1;
-                if row.redacted && self.redacts() {
-                    pass.rewrite = Some(rewritten(asked, true, None));
+                if row.redacted {
+                    pass.rewrite = Some(rewritten(asked, self.veil(call, true).await?));
                 }
                 Ok(pass)
             }
@@ -492,9 +501,9 @@ impl Engine {
 }
 
 /// Changes the response to a request, which must be readable.
-fn rewritten(asked: &mut Asked, redacts: bool, listed: Option<Inventory>) -> Rewrite {
+fn rewritten(asked: &mut Asked, veil: Veil) -> Rewrite {
     asked.headers.remove(axum::http::header::ACCEPT_ENCODING);
-    Box::new(move |head, body| veil::changed(&head.headers, body, redacts, listed.as_ref()))
+    Box::new(move |head, body| veil::changed(&head.headers, body, &veil))
 }
 
 /// Replaces a part of the path.

@@ -19,6 +19,8 @@ pub struct Own {
     places: Vec<String>,
     /// The folders of the host in which the engine keeps it.
     kept: Vec<String>,
+    /// Its variables, with their values.
+    pub variables: Vec<String>,
 }
 
 impl Own {
@@ -28,8 +30,10 @@ impl Own {
         let folder = text("HostnamePath").rsplit_once('/').map(|(folder, _)| folder.to_owned());
         let kept = folder.into_iter().filter(|folder| !folder.is_empty()).collect();
         let name = text("Name").trim_start_matches('/').to_owned();
+        let variables = json.pointer("/Config/Env").and_then(Value::as_array).into_iter().flatten();
+        let variables = variables.filter_map(Value::as_str).map(str::to_owned).collect();
         let id = json.get("Id")?.as_str()?.to_owned();
-        Some(Self { id, name, places: places(json), kept })
+        Some(Self { id, name, places: places(json), kept, variables })
     }
 
     /// Whether a container is this one.

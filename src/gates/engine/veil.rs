@@ -1,20 +1,53 @@
 //! What clients see of containers: no secrets, and if so configured only those that hosts.yaml lists.
 
+use std::sync::LazyLock;
+
 use axum::body::Bytes;
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use opsctl_policy::model::installation::inventory::Inventory;
+use opsctl_reader::shell::glob;
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::container::word;
 
-/// A response, redacted, and without the containers that the inventory does not list. One that is not JSON is not changed.
-pub fn changed(
-    headers: &HeaderMap,
-    body: Bytes,
-    redacts: bool,
-    listed: Option<&Inventory>,
-) -> Result<Bytes, String> {
+/// The variables of containers whose values clients may read.
+static HARMLESS: LazyLock<Harmless> =
+    LazyLock::new(|| serde_saphyr::from_str(include_str!("variables.yaml")).unwrap_or_default());
+
+/// The variables of containers whose values clients may read, as globs.
+#[derive(Debug, Default, Deserialize)]
+struct Harmless {
+    names: Vec<String>,
+    values: Vec<String>,
+}
+
+impl Harmless {
+    /// Whether a variable is one of them.
+    fn has(&self, name: &str, content: &str) -> bool {
+        let matches = |globs: &[String], text: &str| globs.iter().any(|own| glob(own, text));
+        let is_number = content.len() <= 10 && content.bytes().all(|byte| byte.is_ascii_digit());
+        !is_secret(name, content)
+            && (is_number
+                || matches(&self.names, name)
+                || matches(&self.values, &content.to_ascii_lowercase()))
+    }
+}
+
+/// What clients do not see.
+#[derive(Debug, Clone)]
+pub struct Veil {
+    /// Whether secrets are removed.
+    pub redacts: bool,
+    /// Which containers are listed; `None`: all.
+    pub listed: Option<Inventory>,
+    /// The variables of the guard's own container, which are removed in any case.
+    pub own: Vec<String>,
+}
+
+/// A response without what clients do not see. One that is not JSON is not changed.
+pub fn changed(headers: &HeaderMap, body: Bytes, veil: &Veil) -> Result<Bytes, String> {
     let is_json =
         headers.get(CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"application/json"));
     if !is_json || body.is_empty() {
@@ -22,14 +55,55 @@ pub fn changed(
     }
     let mut value: Value = serde_json::from_slice(&body)
         .map_err(|error| format!("the answer of the engine is not JSON ({error})"))?;
-    if let (Some(inventory), Some(containers)) = (listed, value.as_array_mut()) {
+    if let (Some(inventory), Some(containers)) = (&veil.listed, value.as_array_mut()) {
         containers.retain(|container| is_listed(container, inventory));
     }
-    if redacts {
+    let mut removed: Vec<String> = veil.own.iter().filter(|text| !is_harmless(text)).cloned().collect();
+    if veil.redacts {
         options(&mut value);
+        stated(&value, &mut removed);
         opsctl_redact::json(&mut value);
     }
+    remove(&mut value, &removed);
     serde_json::to_vec(&value).map(Bytes::from).map_err(|error| error.to_string())
+}
+
+/// Whether clients may read a variable: `NAME=VALUE`.
+fn is_harmless(text: &str) -> bool {
+    text.split_once('=').is_none_or(|(name, content)| HARMLESS.has(name, content))
+}
+
+/// Adds the variables of containers and images that clients may not read.
+fn stated(value: &Value, into: &mut Vec<String>) {
+    match value {
+        Value::Array(values) => values.iter().for_each(|value| stated(value, into)),
+        Value::Object(entries) => {
+            let own = entries.get("Env").and_then(Value::as_array).into_iter().flatten();
+            into.extend(own.filter_map(Value::as_str).filter(|text| !is_harmless(text)).map(str::to_owned));
+            entries.values().for_each(|value| stated(value, into));
+        }
+        _ => {}
+    }
+}
+
+/// Removes the values of variables, also where they are words of a command.
+fn remove(value: &mut Value, variables: &[String]) {
+    match value {
+        Value::String(text) => {
+            let found = variables.iter().find_map(|own| Some((text.strip_suffix(own.as_str())?, own)));
+            let replaced = found.and_then(|(front, own)| {
+                let (name, _) = own.split_once('=')?;
+                let is_option = front.is_empty() || front == "-e" || front == "--env=";
+                is_option.then(|| format!("{front}{name}=[redacted]"))
+            });
+            if let Some(replaced) = replaced {
+                *text = replaced;
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| remove(value, variables)),
+        Value::Object(entries) => entries.values_mut().for_each(|value| remove(value, variables)),
+        _ => {}
+    }
 }
 
 /// The most words of a list that are read as a command.
