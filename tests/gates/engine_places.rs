@@ -101,6 +101,38 @@ fn files_of_a_container_are_those_of_its_mounts() {
 }
 
 #[test]
+fn registries_are_asked_by_name_only() {
+    let (gated, engine) = Gated::before_fake(1, &[]);
+    for target in [
+        "/v1.41/distribution/127.0.0.1:5999/data/x/json",
+        "/v1.41/distribution/10.0.0.9/data/x/json",
+        "/v1.41/distribution/localhost/data/x/json",
+        "/v1.41/distribution/registry.lan:5000/data/x/json",
+        "/v1.41/images/search?term=127.0.0.1:5999/data",
+        "/v1.41/images/search?term=localhost/data",
+        "/v4.3.1/libpod/images/search?term=10.0.0.9/data",
+    ] {
+        let (status, answer) = gated.ask("GET", target, "");
+        assert!(status == 403 && answer.contains("registry"), "{target}: {status} {answer}");
+    }
+    assert_eq!(engine.count("GET", "/search"), 0);
+    for target in [
+        "/v1.41/distribution/alpine/json",
+        "/v1.41/distribution/ghcr.io/a/b/json",
+        "/v1.41/images/search?term=alpine",
+    ] {
+        let (status, answer) = gated.ask("GET", target, "");
+        assert_eq!(status, 200, "{target}: {answer}");
+    }
+    let hosts = gated.sandbox.read("hosts.yaml");
+    gated.sandbox.write("hosts.yaml", &format!("hosts:\n  nas: {{address: 10.0.0.9}}\n{hosts}"));
+    for target in ["/v1.41/distribution/10.0.0.9:5000/a/b/json", "/v1.41/distribution/nas:5000/a/b/json"] {
+        let (status, answer) = gated.ask("GET", target, "");
+        assert_eq!(status, 200, "{target}: {answer}");
+    }
+}
+
+#[test]
 fn variables_of_the_guard_are_removed_in_any_case() {
     let (gated, _engine) = Gated::in_container(1);
     gated.policy("redact_output: false");

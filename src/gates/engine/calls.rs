@@ -86,7 +86,7 @@ impl<'t> Call<'t> {
     }
 
     /// The parts of the path that a name in braces stands for.
-    fn bound(&self, name: &str, target: &Target) -> String {
+    pub fn bound(&self, name: &str, target: &Target) -> String {
         let at = self.bound.iter().find(|(known, _)| *known == name);
         at.and_then(|(_, at)| target.segments.get(at.clone())).unwrap_or_default().join("/")
     }

@@ -17,6 +17,7 @@ use super::container::Container;
 use super::memory::{Endpoints, Memory};
 use super::mounts::reaches_engine;
 use super::own::{self, Own};
+use super::registry;
 use super::table::{Does, Kind, Row, Table};
 use super::veil::{self, Veil};
 use super::words::{self, Words};
@@ -204,6 +205,11 @@ impl Engine {
             return Err(Refusal::forbidden(format!(
                 "`{option} {value}` is not allowed by this gate; leave it out"
             )));
+        }
+        if row.kind == Kind::Registry {
+            let name = call.bound("names", &asked.target);
+            let asked = words.rest.first().unwrap_or(&name);
+            self.is_known_registry(asked).await?;
         }
         let container = self.concerned(asked, call, &words, &mut body).await?;
         if let Some(container) = container.as_ref().filter(|_| row.kind.works_within()) {
@@ -431,6 +437,17 @@ impl Engine {
     pub(super) async fn sent(&self, mut request: Request<Body>) -> Result<Answer, Refusal> {
         request.headers_mut().insert(axum::http::header::HOST, self.upstream.host.clone());
         self.upstream.send(request).await.map_err(|error| unanswered(&error))
+    }
+
+    /// Refuses a registry by an address or with a port, unless it is a host of the inventory: the engine would connect to it.
+    async fn is_known_registry(&self, name: &str) -> Result<(), Refusal> {
+        let Some(registry) = registry::by_address(name) else { return Ok(()) };
+        if self.inventory().await?.find_host(registry::host(registry)).is_some() {
+            return Ok(());
+        }
+        Err(Refusal::forbidden(format!(
+            "the registry `{registry}` is refused, because the engine would connect to it: it is an address or has a port, and hosts.yaml does not list it as a host"
+        )))
     }
 
     /// The inventory in force.

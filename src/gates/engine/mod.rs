@@ -11,6 +11,7 @@ pub mod judge;
 mod memory;
 mod mounts;
 mod own;
+mod registry;
 mod table;
 mod veil;
 mod words;

@@ -87,6 +87,8 @@ pub enum Kind {
     Connect,
     /// It makes an image of a container.
     Commit,
+    /// It has the engine ask a registry.
+    Registry,
     /// It opens a connection for a build.
     Session,
 }
