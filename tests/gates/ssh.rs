@@ -329,6 +329,12 @@ fn names_on_stdin_are_judged_or_refused() {
         "sort --files0-from=-",
         "awk \"{while((getline l < \\$0)>0) print l}\"",
         "cpio -o",
+        "docker start -ai jellyfin",
+        "docker start -a -i jellyfin",
+        "docker container start --interactive jellyfin",
+        "podman start -li",
+        "sudo docker start -ai jellyfin",
+        "env docker start -i jellyfin",
     ] {
         let call = format!("printf '/etc/shadow\\n/etc/shadow\\n' | ssh ie01 '{command}'");
         let (stdout, stderr) = ends_with(&place, 255, &call);

@@ -1,6 +1,6 @@
 //! What a command on a host reads from stdin, where that decides what it does.
 
-use super::transfers::{HERE, TRANSFERS, words};
+use super::transfers::{Connects, HERE, TRANSFERS, words};
 use crate::guard::explain::explain;
 use crate::machine::request::Request;
 use opsctl_policy::model::installation::inventory::Shell;
@@ -109,7 +109,9 @@ pub fn depends(host: Option<&str>, text: &str, request: &Request) -> bool {
     let names = "/etc/shadow /etc/shadow /etc/shadow /etc/shadow\n".repeat(8);
     let inputs = [Stdin::Null, Stdin::Unknown, Stdin::Script(&names)];
     let [one, two, three] = inputs.map(|stdin| found(host, &command(host, text, stdin), request));
-    one != two || two != three || one.0.iter().any(|(part, _)| takes_names(part) || takes_commands(part))
+    one != two
+        || two != three
+        || one.0.iter().any(|(part, _)| takes_names(part) || takes_commands(part) || connects(part))
 }
 
 /// What the reader finds of a command on a host: its parts there, with their effects, and the numbers of actions, objections and
@@ -194,6 +196,19 @@ fn with_script(text: &str, script: &str) -> Option<String> {
 fn takes_commands(part: &str) -> bool {
     let program = part.split_whitespace().next().and_then(|word| Catalogue::default().find(word));
     program.is_some_and(|program| program.commands.iter().any(|(place, _)| *place == Place::InputLine))
+}
+
+/// Whether a command, as people read it, passes its input on to a program that runs already.
+fn connects(part: &str) -> bool {
+    let mut words = part.split_whitespace();
+    let program = words.next().and_then(|program| program.rsplit('/').next()).unwrap_or_default();
+    let Connects { programs, verb, letter, option } = &TRANSFERS.connects;
+    let is_short =
+        |word: &str| word.starts_with('-') && !word.starts_with("--") && word.contains(letter.as_str());
+    let rest: Vec<&str> = words.collect();
+    programs.iter().any(|own| own == program)
+        && rest.contains(&verb.as_str())
+        && rest.iter().any(|word| is_short(word) || word.starts_with(option.as_str()))
 }
 
 /// Whether a command, as people read it, may read files whose names are on stdin.

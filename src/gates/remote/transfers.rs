@@ -36,6 +36,21 @@ pub struct Transfers {
     paths: Vec<String>,
     /// Programs that take names of files from stdin, and parts of the words that ask for it.
     pub names: BTreeMap<String, Vec<String>>,
+    /// Commands that pass their input on to a program that runs already.
+    pub connects: Connects,
+}
+
+/// Commands that pass their input on to a program that runs already.
+#[derive(Debug, Default, Deserialize)]
+pub struct Connects {
+    /// The programs.
+    pub programs: Vec<String>,
+    /// Their verb.
+    pub verb: String,
+    /// The letter of the option.
+    pub letter: String,
+    /// The long option.
+    pub option: String,
 }
 
 /// Whether a word names a program, where systems have it: a file elsewhere may be any program.
