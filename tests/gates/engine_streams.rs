@@ -1,7 +1,8 @@
-//! The gate before container engines: what clients write to commands and containers.
+//! The gate before container engines: what clients write to commands and containers, and how much the gate holds.
 
 use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
+use std::time::{Duration, Instant};
 
 use crate::fake_engine::Gated;
 
@@ -100,4 +101,46 @@ fn a_connection_that_reads_a_container_writes_nothing_to_it() {
         let sent = engine.received.lock().unwrap().last().unwrap().target.clone();
         assert!(sent.contains("stdin=false") && sent.contains("stdout=true"), "{sent}");
     }
+}
+
+#[test]
+fn bodies_share_one_budget_and_one_user_leaves_connections_to_others() {
+    let (gated, _engine) = Gated::before_fake(2, &[]);
+    let (length, held) = (1_000_000, 30);
+    let request =
+        format!("POST /v1.41/containers/create HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n");
+    let mut streams: Vec<_> = (0..held).map(|_| gated.connect()).collect();
+    for stream in &mut streams {
+        stream.write_all(request.as_bytes()).unwrap();
+        // A gate that refuses it closes the connection.
+        let _ = stream.write_all(&vec![b' '; length - 1]);
+    }
+    let refused = streams.iter_mut().filter_map(|stream| {
+        stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+        let mut answer = [0; 64];
+        match stream.read(&mut answer) {
+            Ok(read) => Some(String::from_utf8_lossy(&answer[..read]).into_owned()),
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => None,
+            // It was refused, and has not read all.
+            Err(_) => Some(String::new()),
+        }
+    });
+    let refused: Vec<String> = refused.collect();
+    assert!(refused.len() >= 10, "{refused:?}");
+    assert!(
+        refused.iter().all(|answer| answer.is_empty() || answer.starts_with("HTTP/1.1 503")),
+        "{refused:?}"
+    );
+    let began = Instant::now();
+    assert_eq!(gated.ask("GET", "/v1.41/_ping", "").0, 200);
+    assert!(began.elapsed() < Duration::from_secs(5));
+    drop(streams);
+    let many: Vec<_> = (0..300).map(|_| gated.connect()).collect();
+    std::thread::sleep(Duration::from_millis(300));
+    let open = many.iter().filter(|stream| {
+        stream.set_nonblocking(true).unwrap();
+        !matches!((&**stream).read(&mut [0]), Ok(0))
+    });
+    let open = open.count();
+    assert!((200..=256).contains(&open), "{open} connections are open");
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, Bytes};
 use axum::http::{Request, StatusCode};
 use opsctl_policy::model::installation::inventory::Inventory;
 use opsctl_policy::model::records::event::ToolResult;
@@ -23,7 +23,7 @@ use super::veil::{self, Veil};
 use super::words::{self, Words};
 use crate::gates::admission::{self, Admission, Ticket};
 use crate::gates::peer;
-use crate::gates::proxy::request::{Asked, Ended, Judge, Pass, Peer, Refusal, Rewrite};
+use crate::gates::proxy::request::{ANSWERS, Asked, Ended, Judge, Pass, Peer, Refusal, Rewrite, whole};
 use crate::gates::proxy::target::Target;
 use crate::gates::proxy::upstream::{Answer, Upstream};
 use crate::gates::remote::input::{self, Stdin};
@@ -422,8 +422,7 @@ impl Engine {
         *request.uri_mut() = target.uri().ok_or_else(|| unanswered("the name is too long"))?;
         let answer = self.sent(request).await?;
         let status = answer.status();
-        let body = to_bytes(Body::new(answer.into_body()), MOST_ANSWER).await;
-        let body = body.map_err(|error| unanswered(&error.to_string()))?;
+        let (body, _held) = whole(Body::new(answer.into_body()), MOST_ANSWER, &ANSWERS).await?;
         match status {
             StatusCode::OK => {
                 serde_json::from_slice(&body).map(Some).map_err(|error| unanswered(&error.to_string()))

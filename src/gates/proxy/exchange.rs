@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::{Body, HttpBody as _, to_bytes};
+use axum::body::{Body, HttpBody as _};
 use axum::http::header::{
     CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHORIZATION, TE,
     TRAILER, TRANSFER_ENCODING, UPGRADE,
@@ -19,7 +19,7 @@ use tokio::io::{
 };
 use tokio::sync::{Semaphore, watch};
 
-use super::request::{Asked, Ended, Judge, Pass, Peer, Refusal};
+use super::request::{ANSWERS, Asked, Ended, Judge, Pass, Peer, Refusal, whole};
 use super::target::Target;
 use super::upstream::{Answer, Upstream};
 
@@ -112,7 +112,7 @@ fn asked<J: Judge>(
     }
     let upgrading = upgrade.is_some().then(|| head.extensions.remove()).flatten();
     let headers = without_hops(&head.headers);
-    let asked = Asked { peer, method: head.method, target, headers, upgrade, body: Body::new(body) };
+    let asked = Asked::new((peer, head.method, target), headers, upgrade, Body::new(body));
     Ok((asked, upgrading))
 }
 
@@ -185,12 +185,12 @@ impl<J: Judge> Shared<J> {
 
     async fn send(
         &self,
-        asked: Asked,
+        mut asked: Asked,
         pass: Pass,
         upgrading: Option<OnUpgrade>,
     ) -> Result<Response<Body>, Refusal> {
         let Pass { rewrite, ended, is_closed } = pass;
-        let ended = Ending(ended);
+        let (ended, _place) = (Ending(ended), asked.place());
         let mut request = self.outgoing(asked)?;
         let is_upgrade = request.headers().contains_key(UPGRADE);
         if !is_upgrade {
@@ -219,8 +219,7 @@ impl<J: Judge> Shared<J> {
         head.headers = without_hops(&head.headers);
         let Some(rewrite) = rewrite else { return Ok(Response::from_parts(head, Body::new(body))) };
         let fail = |error: String| Refusal::new(StatusCode::BAD_GATEWAY, error);
-        let body = to_bytes(Body::new(body), MOST_CHANGED).await;
-        let body = body.map_err(|error| fail(format!("the response broke off or is too large ({error})")))?;
+        let (body, _held) = whole(Body::new(body), MOST_CHANGED, &ANSWERS).await?;
         let body = rewrite(&mut head, body).map_err(fail)?;
         head.headers.remove(CONTENT_LENGTH);
         Ok(Response::from_parts(head, Body::from(body)))

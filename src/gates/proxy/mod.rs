@@ -9,10 +9,11 @@ pub mod target;
 pub mod tls;
 pub mod upstream;
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hyper::server::conn::http1;
@@ -31,6 +32,9 @@ use upstream::{Io, Upstream};
 
 /// The most connections at once. Others wait until one ends.
 const MOST_CONNECTIONS: usize = 512;
+
+/// The most connections of one user. Further ones are closed, so that other users have some left.
+const MOST_OF_USER: usize = 256;
 
 /// The time for the head of a request, or between two requests.
 const HEAD: Duration = Duration::from_mins(5);
@@ -84,6 +88,34 @@ impl Listener {
     }
 }
 
+/// The numbers of connections of users.
+#[derive(Default)]
+struct Users(Mutex<HashMap<u32, usize>>);
+
+/// A connection of a user, which is counted until it is dropped.
+struct Counted(Arc<Users>, u32);
+
+impl Users {
+    /// Counts a connection of a user; `None`: it has too many.
+    fn count(self: &Arc<Self>, uid: u32) -> Option<Counted> {
+        let mut users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = users.entry(uid).or_default();
+        (*count < MOST_OF_USER).then(|| {
+            *count += 1;
+            Counted(Arc::clone(self), uid)
+        })
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let mut users = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = users.get_mut(&self.1) {
+            *count = count.saturating_sub(1);
+        }
+    }
+}
+
 /// Serves a gate until it is to end. Streams end at once, requests that act within a few seconds.
 pub async fn serve<J: Judge>(
     listener: Listener,
@@ -93,6 +125,7 @@ pub async fn serve<J: Judge>(
 ) -> io::Result<()> {
     let Streams(shared) = Streams::new(judge, upstream, stop.clone());
     let slots = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let users = Arc::new(Users::default());
     let mut connections = JoinSet::new();
     loop {
         // The semaphore is never closed.
@@ -103,7 +136,7 @@ pub async fn serve<J: Judge>(
         };
         match accepted {
             Ok(stream) => {
-                connections.spawn(connection(stream, Arc::clone(&shared), slot));
+                connections.spawn(connection(stream, Arc::clone(&shared), Arc::clone(&users), slot));
             }
             Err(_) => sleep(PAUSE).await,
         }
@@ -131,12 +164,18 @@ impl<J: Judge> Streams<J> {
 }
 
 /// Serves a connection. An error concerns this connection only.
-async fn connection<J: Judge>(stream: Stream, shared: Arc<Shared<J>>, slot: OwnedSemaphorePermit) {
+async fn connection<J: Judge>(
+    stream: Stream,
+    shared: Arc<Shared<J>>,
+    users: Arc<Users>,
+    slot: OwnedSemaphorePermit,
+) {
     match stream {
         Stream::Unix(stream) => {
             let (Ok(credentials), Ok(own)) = (stream.peer_cred(), stream.as_fd().try_clone_to_owned()) else {
                 return;
             };
+            let Some(_counted) = users.count(credentials.uid()) else { return };
             let peer = Peer::User(credentials.uid());
             tokio::select! {
                 () = requests(stream, peer, shared, true) => {}

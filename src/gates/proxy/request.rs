@@ -1,12 +1,33 @@
 //! A request as a judge sees it, and what becomes of it.
 
 use std::fmt;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, Bytes};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, response};
 
+use futures_util::StreamExt as _;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
 use super::target::Target;
+
+/// The most bytes of bodies. What is read of JSON takes about ten times as much memory.
+const MOST_BODIES: usize = 16 * 1024 * 1024;
+
+/// The bytes of bodies that all gates of a process hold.
+static BODIES: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(MOST_BODIES)));
+
+/// The most bytes of answers.
+const MOST_ANSWERS: usize = 64 * 1024 * 1024;
+
+/// The bytes of answers that all gates of a process hold.
+pub static ANSWERS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(MOST_ANSWERS)));
+
+/// The time for a body that is read as a whole.
+const BODY_TIME: Duration = Duration::from_mins(1);
 
 /// The other end of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,20 +53,35 @@ pub struct Asked {
     pub upgrade: Option<String>,
     /// The body. A judge that reads it takes it with [`Self::read`].
     pub body: Body,
+    /// The place of a body that was read.
+    held: Vec<OwnedSemaphorePermit>,
 }
 
 impl Asked {
+    /// A request without a place.
+    pub fn new(
+        (peer, method, target): (Peer, Method, Target),
+        headers: HeaderMap,
+        upgrade: Option<String>,
+        body: Body,
+    ) -> Self {
+        Self { peer, method, target, headers, upgrade, body, held: Vec::new() }
+    }
+
     /// The whole body, of at most `most` bytes. It is forwarded, too.
     pub async fn read(&mut self, most: usize) -> Result<Bytes, Refusal> {
         let body = std::mem::take(&mut self.body);
-        let bytes = to_bytes(body, most).await.map_err(|_| {
-            Refusal::new(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                format!("the body broke off or is larger than {most} bytes"),
-            )
-        })?;
+        let read = timeout(BODY_TIME, whole(body, most, &BODIES)).await;
+        let late = |_| Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive within a minute");
+        let (bytes, held) = read.map_err(late)??;
+        self.held.push(held);
         self.body = Body::from(bytes.clone());
         Ok(bytes)
+    }
+
+    /// Takes the place of a body that was read, which exists until it is dropped.
+    pub fn place(&mut self) -> Vec<OwnedSemaphorePermit> {
+        std::mem::take(&mut self.held)
     }
 
     /// Replaces the body by JSON, or by none.
@@ -58,6 +94,31 @@ impl Asked {
         }
         self.body = Body::from(bytes);
     }
+}
+
+/// Reads a body of at most `most` bytes, which has a place in this budget while the returned permit exists.
+pub async fn whole(
+    body: Body,
+    most: usize,
+    budget: &Arc<Semaphore>,
+) -> Result<(Bytes, OwnedSemaphorePermit), Refusal> {
+    let broken = || {
+        let text = format!("the body broke off or is larger than {most} bytes");
+        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, text)
+    };
+    let full = || Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "this gate holds too much data; try again");
+    let mut held = Arc::clone(budget).try_acquire_many_owned(0).map_err(|_| full())?;
+    let (mut all, mut parts) = (Vec::new(), body.into_data_stream());
+    while let Some(part) = parts.next().await {
+        let part = part.map_err(|_| broken())?;
+        if all.len() + part.len() > most {
+            return Err(broken());
+        }
+        let size = u32::try_from(part.len()).map_err(|_| broken())?;
+        held.merge(Arc::clone(budget).try_acquire_many_owned(size).map_err(|_| full())?);
+        all.extend_from_slice(&part);
+    }
+    Ok((Bytes::from(all), held))
 }
 
 /// Changes a response: its head and its whole body. An error is answered with status 502.
