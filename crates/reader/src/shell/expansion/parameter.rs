@@ -44,6 +44,18 @@ pub(crate) fn expand(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -
     expansion
 }
 
+/// Whether an operator cuts the value of a variable that nearly every environment has: `${PATH:0:1}` is a slash.
+fn cuts_environment(reference: &Reference<'_>) -> bool {
+    let rest = reference.operator.strip_prefix(':').unwrap_or(reference.operator);
+    let is_slice = rest.len() < reference.operator.len();
+    let is_default = rest.starts_with(['-', '=', '?', '+']);
+    let is_own = reference.name.starts_with(|c: char| c.is_ascii_digit() || "@*".contains(c));
+    !is_default
+        && !is_own
+        && (is_slice
+            || names::IN_ENVIRONMENTS.has(reference.name) && rest.starts_with(['#', '%', '/', '^', ',']))
+}
+
 /// A text that is computed from others, which may be any.
 fn computed(evaluator: &mut Evaluator, body: &str, list: bool) -> Expansion {
     let source = evaluator.unknowns.show(&format!("$(computed ${{{body}}})"));
@@ -118,7 +130,9 @@ fn followed(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -> Expansi
         _ => String::new(),
     };
     // What an operator that is not followed makes of a text of the script, or the shell of one, may be any text.
-    let is_computed = !given.is_empty() && is_known(&given) || names::SET_BY_SHELL.has(reference.name);
+    let is_computed = !given.is_empty() && is_known(&given)
+        || names::SET_BY_SHELL.has(reference.name)
+        || matches!(found, Referenced::Missing) && cuts_environment(&reference);
     apply(evaluator, shell, &reference, found).unwrap_or_else(|| {
         let Expansion { texts, list, origin } = if is_computed {
             computed(evaluator, body, reference.index == Some("@"))
