@@ -283,7 +283,6 @@ fn configuration_that_a_session_may_write_is_not_checked() {
         "visudo -c /srv/x",
         "logrotate -d /tmp/x",
         "named-checkconf /home/x",
-        "haproxy -c -f /home/x",
         "sshd -t -f /etc/../tmp/x",
         "testparm /srv/x",
         "apachectl -t -f /home/x",
