@@ -55,6 +55,8 @@ pub struct Access {
     pub unknown: bool,
     /// Globs of the names that a search leaves out.
     pub left_out: Vec<String>,
+    /// Whether it is a file of a container, though the command runs outside of it: `docker cp web:/app -`.
+    pub is_inside: bool,
 }
 
 impl Access {
@@ -65,6 +67,6 @@ impl Access {
 
     /// The access to a path; `unknown` if a part of it is.
     pub fn named(touch: Touch, path: impl Into<String>, unknown: bool) -> Self {
-        Self { touch, path: path.into(), unknown, left_out: vec![] }
+        Self { touch, path: path.into(), unknown, left_out: vec![], is_inside: false }
     }
 }

@@ -410,6 +410,7 @@ pub fn open_search(
         let base = search::parts(&access).0;
         let folder = text_paths(base, access.unknown, command, machine);
         let is_seen = !command.is_elsewhere
+            && !access.is_inside
             && !folder.paths.is_empty()
             && folder.paths.iter().all(|path| machine.below(path, deep).is_some());
         let resolved = folder.paths.first().map_or(base, String::as_str);

@@ -244,7 +244,8 @@ pub(super) fn copied(command: &Command, given: &Operands<'_>, into: &mut Vec<Acc
     // A folder is read with everything below it. A name with an ending is that of a file.
     let last = source.text.trim_end_matches(['/', '.']).rsplit('/').next().unwrap_or_default();
     let is_file = last.trim_start_matches('.').contains('.') && !source.text.ends_with(['/', '.']);
-    into.extend((path > 0 && target.text == "-" && !is_file).then(|| all_below(&source)));
+    let is_read = path > 0 && target.text == "-" && !is_file;
+    into.extend(is_read.then(|| Access { is_inside: true, ..all_below(&source) }));
     // In a container, a path begins at the root or in a folder that its image states.
     let relative = Some(&source).filter(|source| path > 0 && !source.text.starts_with('/'));
     into.extend(

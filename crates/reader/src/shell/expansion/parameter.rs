@@ -44,7 +44,7 @@ pub(crate) fn expand(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -
     expansion
 }
 
-/// Whether an operator cuts the value of a variable that nearly every environment has: `${PATH:0:1}` is a slash.
+/// Whether an operator cuts the value of a variable of the environment: `${PATH:0:1}` is a slash.
 fn cuts_environment(reference: &Reference<'_>) -> bool {
     let rest = reference.operator.strip_prefix(':').unwrap_or(reference.operator);
     let is_slice = rest.len() < reference.operator.len();
@@ -52,8 +52,7 @@ fn cuts_environment(reference: &Reference<'_>) -> bool {
     let is_own = reference.name.starts_with(|c: char| c.is_ascii_digit() || "@*".contains(c));
     !is_default
         && !is_own
-        && (is_slice
-            || names::IN_ENVIRONMENTS.has(reference.name) && rest.starts_with(['#', '%', '/', '^', ',']))
+        && (is_slice || !names::NAMING.has(reference.name) && rest.starts_with(['#', '%', '/', '^', ',']))
 }
 
 /// A text that is computed from others, which may be any.

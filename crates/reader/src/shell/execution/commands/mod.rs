@@ -6,6 +6,7 @@ pub mod attributes;
 pub(crate) mod builtins;
 pub mod counter;
 pub(crate) mod declarations;
+mod emptied;
 mod folders;
 pub mod functions;
 pub(crate) mod input;

@@ -243,7 +243,12 @@ impl Evaluator {
             return (self.unknowns.plain("…"), Flow::On);
         }
         self.depth += 1;
-        let ran = match self.doubted(invocation) {
+        let emptied = if invocation.fields.iter().all(|field| is_known(&field.text)) {
+            None
+        } else {
+            self.emptied(invocation)
+        };
+        let ran = match self.doubted(emptied.as_ref().unwrap_or(invocation)).or(emptied) {
             None => self.dispatch(shell, name, invocation),
             Some(doubted) => self.run_each(shell, &doubted, |this, shell, invocation| {
                 let name = invocation.word(0).unwrap_or_default();

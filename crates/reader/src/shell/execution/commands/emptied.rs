@@ -1,0 +1,75 @@
+//! Words that become options where a variable is not set: `$NONE-exec`.
+
+use super::invocation::Invocation;
+use crate::catalogue::lookup::Usage;
+use crate::catalogue::options::{Item, Name, Scanner};
+use crate::catalogue::program::{How, Place};
+use crate::shell::evaluator::Evaluator;
+use crate::shell::text::{Stretch, is_known, stretches};
+
+impl Evaluator {
+    /// The command with each such word as one of two: as it is written, and without the variable.
+    pub fn emptied(&mut self, invocation: &Invocation) -> Option<Invocation> {
+        let rest_of = |text: &str| {
+            let is_open = |index: usize| {
+                self.unknowns.get(index).is_some_and(|unknown| {
+                    unknown.source.starts_with('$') && !unknown.source.starts_with("$(")
+                })
+            };
+            let mut kept = String::new();
+            for stretch in stretches(text) {
+                match stretch {
+                    Stretch::Known(known) => kept.push_str(known),
+                    Stretch::Mark(index) if is_open(index) => {}
+                    Stretch::Mark(_) => return None,
+                }
+            }
+            Some(kept)
+                .filter(|kept| kept.len() > 1 && kept.starts_with('-') && !is_known(text) && kept != text)
+        };
+        let rests: Vec<Option<String>> = invocation.fields.iter().map(|field| rest_of(&field.text)).collect();
+        if rests.iter().all(Option::is_none) {
+            return None;
+        }
+        let texts = invocation.texts();
+        let usage = self.catalogue.usage(&texts, &|_| false)?;
+        let mut found = None;
+        for (index, rest) in rests.into_iter().enumerate().skip(1) {
+            let Some(rest) = rest.filter(|rest| steers(&usage, rest)) else { continue };
+            let doubted = found.get_or_insert_with(|| invocation.clone());
+            if let Some(field) = doubted.fields.get_mut(index) {
+                let source = self.unknowns.show(&field.text);
+                field.text = self.one_of(vec![field.text.clone(), rest], &source);
+            }
+        }
+        found
+    }
+}
+
+/// Whether an option makes a program do more than it does without.
+fn steers(usage: &Usage, option: &str) -> bool {
+    if usage.form.runs.is_some_and(|runs| matches!(runs.how, How::Find | How::Fd)) {
+        return true;
+    }
+    let (program, files) = (usage.program, usage.files());
+    let changes = usage.form.effect.map(|terms| terms.changes_with).unwrap_or_default();
+    let values = usage.form.effect.map(|terms| terms.unknown_values).unwrap_or_default();
+    let listed = [changes, files.outputs, files.writes_with, files.inputs];
+    let has_commands = |name: Name<'_>| {
+        let mut places = program.commands.iter().map(|(place, _)| *place);
+        places.any(|place| matches!(place, Place::OptionValue(own) if name.is(own)))
+    };
+    let long = option.split('=').next().unwrap_or(option);
+    let is_word = |pattern: &&str| pattern.split(['|', ' ', '=']).any(|word| word == long);
+    let is_in_rule = program.never.iter().any(|(_, patterns)| patterns.iter().any(is_word));
+    let texts = [option];
+    let value = usage.value();
+    let mut items = Scanner::new(&texts, 0, &value);
+    is_in_rule
+        || items.any(|item| {
+            let Item::Option(name, _) = item else { return false };
+            listed.iter().any(|options| name.is_any(options) || name.begins(options))
+                || values.iter().any(|(own, _)| name.is(own))
+                || has_commands(name)
+        })
+}
