@@ -68,7 +68,7 @@ pub enum Interpolation {
     Formats,
     /// `{name}`.
     Braces,
-    /// `#{name}`, and `$name` in Perl.
+    /// `#{name}`, and `$name` and `${name}` in Perl and PHP.
     Hash,
     /// `${name}`.
     Dollar,
@@ -110,10 +110,7 @@ impl Interpolation {
             } else if open.ends_with('{') {
                 inside.find('}').map_or(inside.len(), |end| end + 1)
             } else if open == "$" {
-                1 + inside
-                    .get(1..)
-                    .and_then(|name| name.find(|c: char| !(c.is_alphanumeric() || c == '_')))
-                    .unwrap_or(inside.len() - 1)
+                after_variable(inside)
             } else {
                 open.len()
             };
@@ -125,6 +122,17 @@ impl Interpolation {
         }
         parts
     }
+}
+
+/// The length of the variable that a text begins with: `$name`, `${name}`.
+fn after_variable(text: &str) -> usize {
+    let name = |from: usize| {
+        let name = text.get(from..).unwrap_or_default();
+        from + name.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(name.len())
+    };
+    let end = name(2);
+    let is_in_braces = text.starts_with("${") && end > 2 && text.get(end..).is_some_and(|rest| rest.starts_with('}'));
+    if is_in_braces { end + 1 } else { name(1) }
 }
 
 /// The text with its escapes resolved; a line break after a backslash is left out.
