@@ -198,6 +198,24 @@ pub fn delimited(text: &str) -> Option<(&str, &str)> {
     None
 }
 
+/// The length of what a text takes of a variable of Perl or PHP before it: `{name}`, `[0]`, `->{name}`, `->name`.
+pub fn subscripts(text: &str, is_php: bool) -> usize {
+    let opens: &[char] = if is_php { &['['] } else { &['[', '{'] };
+    let mut rest = text;
+    loop {
+        let arrow = rest.strip_prefix("->");
+        let named = arrow.map(|field| field.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_'));
+        let after = match arrow.unwrap_or(rest) {
+            element if element.starts_with(opens) => delimited(element).map(|(_, after)| after),
+            _ => named.filter(|after| is_php && Some(*after) != arrow),
+        };
+        match after {
+            Some(after) => rest = after,
+            None => return text.len() - rest.len(),
+        }
+    }
+}
+
 /// Whether a text or a pattern of Perl runs code.
 pub fn has_code(text: &str) -> bool {
     if !text.contains("(*") {

@@ -294,12 +294,41 @@ pub enum Suspicion {
     Enough,
 }
 
+/// The text with each variable as one word: the name in `${name}` and the key in `$h{key}` or `$h[key]` are no words of a command.
+fn without_subscripts(text: &str) -> String {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut pieces = text.split('$');
+    let mut left = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        left.push('$');
+        let braced = piece.strip_prefix('{').and_then(|inner| inner.split_once('}'));
+        let (name, mut rest) = match braced.filter(|(name, _)| !name.is_empty() && name.chars().all(is_name)) {
+            Some(braced) => braced,
+            None => piece.split_at(piece.find(|c| !is_name(c)).unwrap_or(piece.len())),
+        };
+        left.push_str(name);
+        let is_key = |key: &str| key.trim_matches(['\'', '"']).chars().all(is_name);
+        let key = |rest: &'_ str| -> Option<usize> {
+            let key = rest.strip_prefix("->").unwrap_or(rest);
+            let in_braces = key.strip_prefix('{').and_then(|key| key.split_once('}'));
+            let (key, after) = in_braces.or_else(|| key.strip_prefix('[')?.split_once(']'))?;
+            is_key(key).then_some(rest.len() - after.len())
+        };
+        while let Some(len) = key(rest).filter(|_| !name.is_empty()) {
+            rest = rest.get(len..).unwrap_or_default();
+        }
+        left.push_str(rest);
+    }
+    left
+}
+
 impl Unread {
     /// Passes each position of the text with the name of a program to `see`, as a suspected command.
     pub fn suspect(&self, is_program: impl Fn(&str) -> bool, mut see: impl FnMut(Command) -> Suspicion) {
         let ends_command = |c: char| matches!(c, ';' | '|' | '&' | '\n' | '(' | ')' | '`');
         let between = |c: char| c.is_whitespace() || r#""',[]{}<>\="#.contains(c);
-        for part in self.text.split(ends_command).filter(|part| !part.trim_start().starts_with('#')) {
+        let text = without_subscripts(&self.text);
+        for part in text.split(ends_command).filter(|part| !part.trim_start().starts_with('#')) {
             let words: Vec<&str> = part.split(between).filter(|word| !word.is_empty()).collect();
             let mut at = 0;
             while let Some(word) = words.get(at) {

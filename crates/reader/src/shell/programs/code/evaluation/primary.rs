@@ -1,5 +1,6 @@
 //! Texts, variables, functions without names, and other values that an expression consists of.
 
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use super::Evaluator;
@@ -7,7 +8,20 @@ use super::value::{Parameter, Takes, Unit, Value, merged};
 use crate::catalogue::program::Language;
 use crate::languages::lexer::Token;
 use crate::languages::names::{evaluation as words, starts};
-use crate::languages::text::{Part, Text};
+use crate::languages::text::{Part, Text, delimited, subscripts};
+
+/// Leaves out the first bytes of parts.
+fn consume(parts: &mut VecDeque<Part>, mut len: usize) {
+    while let Some(part) = parts.pop_front() {
+        let source = part.source();
+        if source.len() > len {
+            let left = source.get(len..).unwrap_or_default().to_owned();
+            parts.push_front(if part.known().is_some() { Part::Known(left) } else { Part::Unknown(left) });
+            return;
+        }
+        len -= source.len();
+    }
+}
 
 impl Evaluator<'_> {
     fn text_here(&mut self, text: &Text) -> Value {
@@ -21,35 +35,50 @@ impl Evaluator<'_> {
         if !Value::is_exact(text) {
             return Value::unknown();
         }
-        let is_sigil = matches!(self.language, Language::Perl | Language::Php);
         let mut parts = Vec::new();
-        let mut in_braces = false;
-        for (at, part) in text.parts.iter().enumerate() {
-            let next = match text.parts.get(at + 1) {
-                Some(Part::Known(next)) => next.as_str(),
-                _ => "",
-            };
+        let mut rest: VecDeque<Part> = text.parts.iter().cloned().collect();
+        // `{$name}` of PHP.
+        let mut opens = false;
+        while let Some(part) = rest.pop_front() {
             match part {
                 Part::Known(known) => {
-                    // `{$name}` of PHP.
-                    let known = if in_braces { known.strip_prefix('}').unwrap_or(known) } else { known };
-                    let opens = self.is_php() && known.ends_with('{');
-                    in_braces = opens && matches!(text.parts.get(at + 1), Some(Part::Unknown(_)));
-                    let known = if in_braces { known.strip_suffix('{').unwrap_or(known) } else { known };
+                    opens = self.is_php()
+                        && known.ends_with('{')
+                        && matches!(rest.front(), Some(Part::Unknown(source)) if !source.ends_with('}'));
+                    let known = if opens { known.strip_suffix('{').unwrap_or(&known) } else { &known };
                     parts.push(Part::Known(known.to_owned()));
                 }
-                // An element or a field: `$h{name}`, `{$h['name']}`, `$x->name`.
-                Part::Unknown(source)
-                    if is_sigil
-                        && !source.ends_with('}')
-                        && (next.starts_with(['{', '[']) || next.starts_with("->")) =>
-                {
-                    parts.push(Part::Unknown(source.clone()));
+                Part::Unknown(source) => {
+                    let source = self.with_subscripts(source, &mut rest, opens);
+                    opens = false;
+                    parts.extend(self.interpolated(&source).parts());
                 }
-                Part::Unknown(source) => parts.extend(self.interpolated(source).parts()),
             }
         }
         Value::Text(merged(parts))
+    }
+
+    /// A variable in a text with the element or field that the text takes of it: `$h{name}`, `{$h['name']}`, `$x->name`.
+    fn with_subscripts(&self, source: String, rest: &mut VecDeque<Part>, is_in_braces: bool) -> String {
+        if !matches!(self.language, Language::Perl | Language::Php) {
+            return source;
+        }
+        let after: String = rest.iter().map(Part::source).collect();
+        if is_in_braces {
+            let whole = format!("{{{after}");
+            let Some((inner, _)) = delimited(&whole) else { return source };
+            consume(rest, inner.len() + 1);
+            return source + inner;
+        }
+        // `${h}{name}` of Perl is `$h{name}`.
+        let name = source.strip_prefix("${").and_then(|name| name.strip_suffix('}'));
+        let len = if self.is_php() && name.is_some() { 0 } else { subscripts(&after, self.is_php()) };
+        if len == 0 {
+            return source;
+        }
+        consume(rest, len);
+        let variable = name.map_or_else(|| source.clone(), |name| format!("${name}"));
+        variable + after.get(..len).unwrap_or_default()
     }
 
     /// The value of an expression in a text, as written with its braces.
