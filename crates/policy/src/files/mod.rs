@@ -147,8 +147,12 @@ pub fn redirected(command: &Command) -> Vec<Access> {
     // The redirections of a wrapper are in the list beside it, those of a command belong to it.
     let plain = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/stdin"];
     let opened = command.redirections.iter().filter(|one| !plain.contains(&one.path.text.as_str()));
-    let touch = |mode| if mode == Mode::Read { Touch::Read } else { Touch::Write };
-    opened.map(|one| Access::new(touch(one.mode), &one.path)).collect()
+    let touches: fn(Mode) -> &'static [Touch] = |mode| match mode {
+        Mode::Read => &[Touch::Read],
+        Mode::ReadWrite => &[Touch::Read, Touch::Write],
+        Mode::Write | Mode::Append => &[Touch::Write],
+    };
+    opened.flat_map(|one| touches(one.mode).iter().map(|touch| Access::new(*touch, &one.path))).collect()
 }
 
 impl<'a> Lists<'a> {
@@ -184,7 +188,8 @@ impl<'a> Lists<'a> {
             // In the folder, and in one below it.
             paths = vec![format!("{base}/{name}")];
             paths.extend(deep.then(|| format!("{base}/*/{name}")));
-        } else if !command.is_elsewhere {
+        }
+        if !command.is_elsewhere {
             let found = folder.paths.iter().filter_map(|path| self.machine.below(path, deep)).flatten();
             paths.extend(
                 found.filter(|path| glob::matches(name, path.rsplit('/').next().unwrap_or_default())),

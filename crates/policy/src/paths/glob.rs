@@ -1,6 +1,6 @@
 //! Globs of paths: `*`, `?` and `[…]` within a name, `**` across names.
 
-use opsctl_reader::shell::glob;
+use opsctl_reader::shell::{glob, set_len};
 
 /// Whether the whole path matches. `/srv/**` also matches `/srv`.
 pub fn matches(pattern: &str, path: &str) -> bool {
@@ -69,9 +69,9 @@ fn names_meet(one: &str, other: &str) -> bool {
         let mut rest = glob;
         let mut all = Vec::new();
         while let Some(c) = rest.chars().next() {
-            let set = rest.strip_prefix('[').and_then(|inside| inside.find(']'));
+            let set = set_len(rest);
             all.push(if set.is_some() { '?' } else { c });
-            rest = rest.get(set.map_or(c.len_utf8(), |end| end + 2)..).unwrap_or_default();
+            rest = rest.get(set.unwrap_or(c.len_utf8())..).unwrap_or_default();
         }
         all
     };
@@ -123,6 +123,9 @@ mod tests {
         for (pattern, path, expected) in [
             ("/srv/**", "/s*v/media", true),
             ("/srv/**", "/s[r]v", true),
+            ("/srv/**", "/s[[:lower:]]v", true),
+            ("/srv/**", "/s[]r]v", true),
+            ("/srv/**", "/s[[=r=]]w", false),
             ("/etc/cron*", "/etc/cro[n].d", true),
             ("/etc/cron.*", "/e*/*.d", true),
             ("/var/lib/*", "/var/l?g/x", false),

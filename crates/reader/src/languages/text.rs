@@ -131,7 +131,8 @@ fn after_variable(text: &str) -> usize {
         from + name.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(name.len())
     };
     let end = name(2);
-    let is_in_braces = text.starts_with("${") && end > 2 && text.get(end..).is_some_and(|rest| rest.starts_with('}'));
+    let is_in_braces =
+        text.starts_with("${") && end > 2 && text.get(end..).is_some_and(|rest| rest.starts_with('}'));
     if is_in_braces { end + 1 } else { name(1) }
 }
 

@@ -25,7 +25,7 @@ mod variables;
 pub use crate::catalogue::options;
 pub use complaint::Complaint;
 pub use execution::run::{read, read_on, read_with};
-pub use expansion::pattern::glob;
+pub use expansion::pattern::{glob, set_len};
 pub use host::host_of;
 pub use programs::{AnsibleCall, pairs};
 pub use script::{

@@ -302,7 +302,8 @@ fn without_subscripts(text: &str) -> String {
     for piece in pieces {
         left.push('$');
         let braced = piece.strip_prefix('{').and_then(|inner| inner.split_once('}'));
-        let (name, mut rest) = match braced.filter(|(name, _)| !name.is_empty() && name.chars().all(is_name)) {
+        let (name, mut rest) = match braced.filter(|(name, _)| !name.is_empty() && name.chars().all(is_name))
+        {
             Some(braced) => braced,
             None => piece.split_at(piece.find(|c| !is_name(c)).unwrap_or(piece.len())),
         };

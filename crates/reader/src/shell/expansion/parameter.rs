@@ -6,7 +6,7 @@ use super::splitter::Expansion;
 use crate::languages::names::shell as names;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::on_disk::GLOB;
-use crate::shell::state::{Attribute, Shell, Value};
+use crate::shell::state::{Attribute, Shell, Value, Variable};
 use crate::shell::text::{Field, Origin, Unknowns, is_known};
 
 fn reference(body: &str) -> Option<Reference<'_>> {
@@ -61,7 +61,36 @@ fn computed(evaluator: &mut Evaluator, body: &str, list: bool) -> Expansion {
     Expansion { list, ..Expansion::text(evaluator.unknowns.foreign(source), Origin::Computed) }
 }
 
+/// Whether a variable of bash's own holds what a script, or a shell that has no such variable, was given: then it is like any other.
+fn is_given(shell: &Shell, name: &str) -> bool {
+    let is_own = names::OWN.has(name) || names::NUMBERS.has(name);
+    let is_number = |variable: &Variable| matches!(&variable.value, Value::Scalar(text) if !text.is_empty() && text.chars().all(|c| c.is_ascii_digit()));
+    // `echo` reads escapes in `sh`.
+    is_own && (shell.echoes_escapes || shell.get(name).is_some_and(|variable| !is_number(variable)))
+}
+
+/// The texts that an element, or a parameter, of unknown place may be.
+fn candidates(shell: &Shell, reference: &Reference<'_>, index: Option<&str>) -> Vec<String> {
+    if !reference.operator.is_empty()
+        || matches!(index, Some("@" | "*"))
+        || matches!(reference.name, "@" | "*" | "#")
+    {
+        return vec![];
+    }
+    if reference.name.starts_with(|c: char| c.is_ascii_digit()) {
+        shell.args.iter().map(|field| field.text.clone()).collect()
+    } else {
+        match shell.get(reference.name).map(|variable| &variable.value) {
+            Some(Value::Array(items)) => items.iter().map(|(_, text)| text.clone()).collect(),
+            Some(Value::Scalar(text)) => vec![text.clone()],
+            _ => vec![],
+        }
+    }
+}
+
 fn followed(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -> Expansion {
+    let is_given = reference(body.trim_start_matches(['#', '!']))
+        .is_some_and(|reference| is_given(shell, reference.name));
     let unknown = |evaluator: &mut Evaluator| {
         let source = if reference(body).is_some_and(|r| r.operator.is_empty() && r.index.is_none()) {
             format!("${body}")
@@ -70,8 +99,13 @@ fn followed(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -> Expansi
         };
         let source = evaluator.unknowns.show(&source);
         let is_number = body.starts_with('#') || body == "?" || names::NUMBERS.has(body);
-        let mark =
-            if is_number { evaluator.unknowns.number(source) } else { evaluator.unknowns.many(source) };
+        let mark = if is_given {
+            evaluator.unknowns.foreign(format!("$(computed {source})"))
+        } else if is_number {
+            evaluator.unknowns.number(source)
+        } else {
+            evaluator.unknowns.many(source)
+        };
         // `"$@"` is any number of words.
         let list = reference(body).is_some_and(|r| r.name == "@" || r.index == Some("@"));
         Expansion { list, ..Expansion::text(mark, Origin::Assigned) }
@@ -120,7 +154,14 @@ fn followed(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -> Expansi
     if let Some(index) = index.as_deref() {
         evaluator.run_subscripts(shell, &format!("[{index}]"));
     }
-    let found = find_certain(&evaluator.unknowns, shell, &reference, index.as_deref());
+    let mut found = find_certain(&evaluator.unknowns, shell, &reference, index.as_deref());
+    if matches!(found, Referenced::Missing) {
+        let texts = candidates(shell, &reference, index.as_deref());
+        if !texts.is_empty() {
+            found =
+                Referenced::Texts(Expansion { origin: Origin::Computed, ..one_of(evaluator, body, texts) });
+        }
+    }
     let given = match &found {
         _ if reference.name == "BASH_ALIASES" => {
             shell.aliases.defined.values().map(String::as_str).collect::<Vec<_>>().join("\n")
@@ -157,7 +198,10 @@ fn find_certain(
         "#" => shell.args.len(),
         name => name.parse::<usize>().map_or(0, |position| position.saturating_sub(1)),
     };
-    if shell.args.iter().take(before).any(|field| is_uncertain(&field.text)) {
+    // What may be no word leaves its place to the next one: a pattern does with `nullglob`.
+    let is_parameter = reference.name.starts_with(|c: char| c.is_ascii_digit());
+    let taken = before + usize::from(is_parameter && shell.args.len() > 1);
+    if shell.args.iter().take(taken).any(|field| is_uncertain(&field.text)) {
         return Referenced::Missing;
     }
     let items = match shell.get(reference.name).map(|variable| &variable.value) {
@@ -172,7 +216,8 @@ fn find_certain(
             index.parse().map_or(if is_key(index) { 0 } else { items.len() }, |place: usize| place + 1)
         }
     };
-    if !items.iter().take(place).any(|(_, text)| is_uncertain(text)) {
+    let is_one = items.len() > 1 && !matches!(index, Some("@" | "*"));
+    if !items.iter().take(place.max(usize::from(is_one))).any(|(_, text)| is_uncertain(text)) {
         return find(shell, reference.name, index);
     }
     // An element of the lines of a file or of a program is its text.

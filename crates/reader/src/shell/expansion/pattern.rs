@@ -37,27 +37,97 @@ pub(crate) fn matches(pattern: &[char], text: &[char]) -> bool {
 
 /// The length in characters of the `[…]` at the start of `pattern`; `None` when it does not match `c`.
 fn set(pattern: &[char], c: char) -> Option<usize> {
+    // Without a closing bracket, `[` is a literal.
+    let Some((len, negated, members)) = members(pattern) else { return (c == '[').then_some(1) };
+    let found = members.iter().any(|member| match member {
+        Member::Range(from, to) => (*from..=*to).contains(&c),
+        Member::Class(name) => is_of_class(name, c),
+    });
+    (found != negated).then_some(len)
+}
+
+/// What a character of a `[…]` may be.
+enum Member {
+    /// One of these characters.
+    Range(char, char),
+    /// `[:lower:]`.
+    Class(String),
+}
+
+/// The length in characters of the `[…]` at the start of `pattern`, whether it is negated, and its members; `None` without its end.
+fn members(pattern: &[char]) -> Option<(usize, bool, Vec<Member>)> {
     let negated = matches!(pattern.get(1), Some('!' | '^'));
     let first = if negated { 2 } else { 1 };
     let mut at = first;
-    let mut found = false;
-    while let Some(&member) = pattern.get(at) {
+    let mut members = Vec::new();
+    loop {
+        let member = *pattern.get(at)?;
         if member == ']' && at > first {
-            return (found != negated).then_some(at + 1);
+            return Some((at + 1, negated, members));
         }
-        match (pattern.get(at + 1), pattern.get(at + 2)) {
-            (Some('-'), Some(&to)) if to != ']' => {
-                found |= (member..=to).contains(&c);
-                at += 3;
+        // `[:lower:]`, `[=e=]`, `[.-.]`.
+        if let (true, Some(&kind @ (':' | '=' | '.'))) = (member == '[', pattern.get(at + 1)) {
+            let inner = pattern.get(at + 2..)?;
+            if let Some(end) = inner.windows(2).position(|pair| *pair == [kind, ']']) {
+                let name: String = inner.get(..end)?.iter().collect();
+                let mut chars = name.chars();
+                members.push(match (kind, chars.next(), chars.next()) {
+                    ('=' | '.', Some(c), None) => Member::Range(c, c),
+                    _ => Member::Class(name),
+                });
+                at += end + 4;
+                continue;
+            }
+        }
+        let (from, next) = character(pattern, at)?;
+        match pattern.get(next + 1) {
+            Some(after) if pattern.get(next) == Some(&'-') && *after != ']' => {
+                let (to, end) = character(pattern, next + 1)?;
+                members.push(Member::Range(from, to));
+                at = end;
             }
             _ => {
-                found |= member == c;
-                at += 1;
+                members.push(Member::Range(from, from));
+                at = next;
             }
         }
     }
-    // Without a closing bracket, `[` is a literal.
-    (c == '[').then_some(1)
+}
+
+/// The character at a place of a `[…]`, where a backslash may stand before it, and the place after it.
+fn character(pattern: &[char], at: usize) -> Option<(char, usize)> {
+    match *pattern.get(at)? {
+        '\\' => Some((*pattern.get(at + 1)?, at + 2)),
+        c => Some((c, at + 1)),
+    }
+}
+
+/// Whether a character belongs to a class. One that is not known may have any: a guard asks what may match.
+fn is_of_class(class: &str, c: char) -> bool {
+    match class {
+        "alnum" => c.is_alphanumeric(),
+        "alpha" => c.is_alphabetic(),
+        "ascii" => c.is_ascii(),
+        "blank" => c == ' ' || c == '\t',
+        "cntrl" => c.is_control(),
+        "digit" => c.is_ascii_digit(),
+        "graph" => !c.is_whitespace() && !c.is_control(),
+        "lower" => c.is_lowercase(),
+        "print" => !c.is_control(),
+        "punct" => c.is_ascii_punctuation() || !c.is_ascii() && !c.is_alphanumeric(),
+        "space" => c.is_whitespace(),
+        "upper" => c.is_uppercase(),
+        "word" => c.is_alphanumeric() || c == '_',
+        "xdigit" => c.is_ascii_hexdigit(),
+        _ => true,
+    }
+}
+
+/// The length in bytes of the `[…]` at the start of a pattern, if there is one.
+pub fn set_len(pattern: &str) -> Option<usize> {
+    let chars: Vec<char> = pattern.strip_prefix('[').map(|_| pattern.chars().collect())?;
+    let (len, ..) = members(&chars)?;
+    Some(chars.iter().take(len).map(|c| c.len_utf8()).sum())
 }
 
 /// A text as a pattern that matches it alone.

@@ -125,6 +125,10 @@ impl Evaluator {
                 self.set_special(shell, name, &text);
                 self.set_text(shell, name, text);
             }
+            Value::Array(items) => {
+                items.iter().for_each(|(_, text)| self.set_special(shell, name, text));
+                shell.set(name, Value::Array(items), Origin::Assigned);
+            }
             value => shell.set(name, value, Origin::Assigned),
         }
         if is_computed {

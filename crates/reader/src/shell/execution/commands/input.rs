@@ -46,8 +46,11 @@ pub(crate) fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &In
     is_certain &= names.iter().chain(&array).all(|name| is_name(name.split('[').next().unwrap_or_default()));
     let name = names.first().map_or("REPLY", String::as_str);
     let unknown = evaluator.unknowns.plain(format!("${name}"));
-    let mut line = first_line(evaluator, shell, invocation, (source.as_deref(), end))
-        .unwrap_or_else(|| evaluator.unknowns.foreign(format!("${name}")));
+    let mut line = first_line(evaluator, shell, invocation, (source.as_deref(), end)).unwrap_or_else(|| {
+        let is_stated = source.is_some();
+        let shown = if is_stated { format!("$(computed ${name})") } else { format!("${name}") };
+        evaluator.unknowns.foreign(shown)
+    });
     let separator = Evaluator::variable_text(shell, "IFS");
     let is_separator = |c: char| separator.as_ref().map_or(BLANKS.contains(&c), |ifs| ifs.contains(c));
     let is_plain =
@@ -162,7 +165,8 @@ pub(crate) fn map_file(evaluator: &mut Evaluator, shell: &mut Shell, invocation:
     let text = invocation.stdin.clone().filter(|_| is_plain);
     let given = invocation.stdin.clone().unwrap_or_default();
     let text = text.unwrap_or_else(|| {
-        let mark = evaluator.unknowns.many(format!("${name}"));
+        // Any element may be any of the lines.
+        let mark = evaluator.unknowns.foreign(format!("$(computed ${name})"));
         evaluator.unknowns.made_from(mark, &given)
     });
     evaluator.set_special(shell, name, &text);

@@ -192,6 +192,7 @@ impl Evaluator {
     /// Follows what it means that a variable gets a text which the shell itself uses: it calculates with it, or runs a script in
     /// another way.
     pub fn set_special(&mut self, shell: &Shell, name: &str, text: &str) {
+        let name = name.split('[').next().unwrap_or_default();
         if names::NUMBERS.has(name) {
             self.run_subscripts(&mut shell.clone(), text);
         }
