@@ -132,6 +132,16 @@ pub fn accesses(
 ) -> Vec<Access> {
     let mut accesses = redirected(command);
     programs::accesses(command, inner, catalogue, machine, &mut accesses);
+    // A file of a folder that a search has found, or that the content of a file states.
+    if let Some(cwd) = command.cwd.as_deref().filter(|cwd| cwd.starts_with("$(")) {
+        let is_relative = |path: &str| !path.starts_with(['/', '~', '$']);
+        let read = accesses.iter().filter(|access| access.touch == Touch::Read && is_relative(&access.path));
+        let words: Vec<Word> = read.map(|access| Word::unknown(format!("{cwd}/{}", access.path))).collect();
+        for word in &words {
+            accesses.push(Access::new(Touch::Read, word));
+            search::printed(word, catalogue, &mut accesses);
+        }
+    }
     let is_spared = |access: &Access| access.touch == Touch::Read && selection::lists_variables(&access.path);
     if accesses.iter().any(is_spared) && selection::spares_values(command, catalogue) {
         accesses.retain(|access| !is_spared(access));

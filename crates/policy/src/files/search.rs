@@ -159,7 +159,7 @@ pub(super) fn search(base: &str, name: &str, deep: bool) -> Access {
 /// Adds what the program reads whose words are the output of a search: `cat $(find …)`, `find … | xargs cat`.
 pub fn printed(word: &Word, catalogue: Catalogue, into: &mut Vec<Access>) {
     let Some((_, source)) = word.text.split_once("$(").filter(|_| word.unknown.is_some()) else { return };
-    let source = source.rsplit_once(')').map_or(source, |(source, _)| source);
+    let (source, tail) = source.rsplit_once(')').unwrap_or((source, ""));
     let mut stages = source.split('|').map(|stage| -> Vec<&str> {
         let words = stage.split_whitespace().map(|word| word.trim_matches(['\'', '"', '(', ')']));
         words.filter(|word| !word.is_empty()).collect()
@@ -167,6 +167,17 @@ pub fn printed(word: &Word, catalogue: Catalogue, into: &mut Vec<Access>) {
     let Some(texts) = stages.next() else { return };
     let before = into.len();
     found(&texts, catalogue, into);
+    // `$(find … -type d)/key` is a file of any folder below.
+    if let Some((_, name)) = tail.rsplit_once('/') {
+        let places = catalogue.usage(&texts, &|_| false).map(|usage| usage.expression(&texts).places);
+        let folders = places.into_iter().flatten().filter_map(|at| texts.get(at).copied()).map(str::to_owned);
+        let listed = into.iter().skip(before).map(|access| match access.touch {
+            Touch::Search { .. } => parts(access).0.to_owned(),
+            _ => access.path.clone(),
+        });
+        let folders: Vec<String> = folders.chain(listed).collect();
+        into.extend(folders.iter().map(|folder| search(folder, name, true)));
+    }
     for filter in stages.filter_map(|stage| filter(&stage)) {
         let found = into.len();
         for at in before..found {
@@ -200,7 +211,10 @@ fn found(texts: &[&str], catalogue: Catalogue, into: &mut Vec<Access>) {
                 .first()
                 .map_or("*".to_owned(), |name| format!("*{}*", name.trim_matches(['^', '$', '\\'])));
             let folder = words.get(1).copied().unwrap_or(".");
-            into.extend(given.has(Role::Recursive).then(|| search(folder, &name, true)));
+            let mut found = search(folder, &name, true);
+            // Without these options, it leaves out what is hidden.
+            found.left_out.extend((!given.has(Role::Recursive)).then(|| ".*".to_owned()));
+            into.push(found);
         }
         (_, "locate" | "plocate" | "mlocate") => {
             into.extend(words.iter().map(|name| search("/", &format!("*{name}*"), true)));
