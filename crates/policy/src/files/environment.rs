@@ -1,7 +1,7 @@
 //! Which variables of the environment a command prints: that of the agent, of a host or of a container.
 
 use super::access::{Access, Touch};
-use crate::lists::{ENVIRONMENT_USERS, ENVIRONMENTS, PRINTING, PROCESS_STARTS, VARIABLE_USERS};
+use crate::lists::{DECLARING, ENVIRONMENT_USERS, ENVIRONMENTS, PRINTING, PROCESS_STARTS, VARIABLE_USERS};
 use crate::selection::leaves_names;
 use crate::selection::names::picks_doubtful;
 use opsctl_reader::catalogue::base_name;
@@ -59,7 +59,8 @@ fn printed(name: &str) -> Access {
 /// The variables that a program gets as words or as its input, and may print, also in an error: all but those of clients,
 /// which log in with them, and of tests of whether they are set.
 pub fn passed(command: &Command) -> Vec<Access> {
-    let words = || command.words.iter().chain(&command.stdin);
+    let opened = || command.redirections.iter().map(|one| &one.path);
+    let words = || command.words.iter().chain(&command.stdin).chain(opened());
     let Some(program) = command.words.first().filter(|_| words().any(|word| word.unknown.is_some())) else {
         return vec![];
     };
@@ -69,9 +70,12 @@ pub fn passed(command: &Command) -> Vec<Access> {
         |word: &Word| !word.text.starts_with('-') || matches!(word.text.as_str(), "-n" | "-z" | "-a" | "-o");
     let is_test = matches!(program, "test" | "[" | "[[") && command.words.iter().all(asks);
     if is_test || VARIABLE_USERS.contains(&program) {
-        return vec![];
+        return opened().flat_map(expanded).collect();
     }
-    words().flat_map(expanded).collect()
+    // `export NAME="$VALUE"` prints nothing, unless it is the name that has a value.
+    let declares = DECLARING.contains(&program);
+    let is_printed = |word: &&Word| !declares || !name(&word.text).1.trim_start_matches('+').starts_with('=');
+    words().filter(is_printed).flat_map(expanded).collect()
 }
 
 /// What a filter that gets the whole environment shows of it: only names, or the variables that it asks for. `None` if it
@@ -127,7 +131,9 @@ fn expanded(word: &Word) -> Vec<Access> {
     let indirect = text.split("${!").skip(1).map(|part| name(part).1);
     // `${!x}` may be any variable; `${!x*}` and `${!x[@]}` are names.
     let any = indirect.filter(|rest| !rest.starts_with(['*', '@', '['])).map(|_| printed(""));
-    named_in(text).into_iter().chain(any).collect()
+    // What a shell makes of a value is a part of it.
+    let computed = word.text.split("$(computed ").skip(1).flat_map(named_in);
+    named_in(text).into_iter().chain(any).chain(computed).collect()
 }
 
 /// The variables that a text names: `$NAME`, `${NAME:-x}`.

@@ -60,9 +60,13 @@ fn values(
 ) -> Option<Proof> {
     let [own, flags] = listed(usage);
     // `@FILE` is the content of a file.
+    // What a program is given as its input is the session's own, too.
+    let is_input = |path: &str| {
+        path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/")
+    };
     let is_own = |path: &str| match path.strip_prefix('@') {
         Some(file) => is_written(file),
-        None => is_path(path) && is_written(path),
+        None => is_path(path) && (is_written(path) || is_input(path)),
     };
     // The next word may be no value at all.
     let may_be_own = |path: &str| is_path(path) && is_scratch(path);
@@ -89,7 +93,9 @@ fn values(
                 let file = value.filter(|value| *value != "/dev/null");
                 let is_path_of_own = match kind {
                     // `cd /tmp/x; rclone --config c`, too.
-                    Kind::Configures => file.is_some_and(|file| !file.contains("://") && is_written(file)),
+                    Kind::Configures => file.is_some_and(|file| {
+                        !file.contains("://") && (is_written(file) || file == "-" || is_input(file))
+                    }),
                     _ if text.is_none() => file.is_some_and(may_be_own),
                     _ => file.is_some_and(is_own),
                 };

@@ -63,7 +63,10 @@ fn is_metadata_host(text: &str) -> bool {
     let v6 = inner.unwrap_or(text).parse::<Ipv6Addr>().ok();
     let mapped = v6.and_then(|address| address.to_ipv4_mapped());
     let v4 = mapped.or_else(|| number_address(host));
-    host.contains(['.', ':']) && listed(host)
+    // `%31` and `。` are read as other characters.
+    let is_disguised = host.contains('%') || !host.is_ascii();
+    is_disguised
+        || host.contains(['.', ':']) && listed(host)
         || v6.is_some_and(|address| listed(&address.to_string()))
         || v4.is_some_and(|address| listed(&address.to_string()))
         || METADATA_NAMES.contains(&host)

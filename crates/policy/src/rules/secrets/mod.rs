@@ -1,5 +1,6 @@
 //! Commands that print secrets of hosts, containers and services, as the descriptions of programs state.
 
+mod engines;
 mod filters;
 mod found;
 mod metadata;
@@ -24,7 +25,9 @@ pub fn objections(script: &Script) -> Vec<Reason> {
     let selected = OnceCell::new();
     script.visit(|node| {
         let (Node::Command(command) | Node::Group(Construct::Through(command), _)) = node else { return };
-        let found = objection(command, script, &selected).or_else(|| metadata::objection(command));
+        let found = objection(command, script, &selected)
+            .or_else(|| metadata::objection(command))
+            .or_else(|| engines::objection(command));
         reasons.extend(found.filter(|reason| !reasons.contains(reason)));
     });
     reasons.extend(filters::objection(script).filter(|reason| !reasons.contains(reason)));

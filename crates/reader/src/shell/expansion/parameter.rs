@@ -173,8 +173,13 @@ fn followed(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -> Expansi
     let is_computed = !given.is_empty() && is_known(&given)
         || names::SET_BY_SHELL.has(reference.name)
         || matches!(found, Referenced::Missing) && cuts_environment(&reference);
+    // `${x#a}` is a part of what `x` was given: `$SECRET`.
+    let shown = evaluator.unknowns.show(&given);
+    let holds_variable = !is_known(&given) && shown.contains('$') && !shown.contains("$(");
     apply(evaluator, shell, &reference, found).unwrap_or_else(|| {
-        let Expansion { texts, list, origin } = if is_computed {
+        let Expansion { texts, list, origin } = if holds_variable && !is_computed {
+            Expansion::text(evaluator.unknowns.many(shown), Origin::Assigned)
+        } else if is_computed {
             computed(evaluator, body, reference.index == Some("@"))
         } else {
             unknown(evaluator)
