@@ -221,12 +221,15 @@ fn found(texts: &[&str], catalogue: Catalogue, into: &mut Vec<Access>) {
         }
         (_, "ls") => {
             let all = given.has(Role::Hidden);
-            if all && words.is_empty() {
-                into.push(search(".", "*", false));
+            let folders: &[&str] = if words.is_empty() { &["."] } else { &words };
+            for folder in folders {
+                let mut found = search(folder, "*", given.has(Role::Recursive));
+                found.left_out.extend((!all).then(|| ".*".to_owned()));
+                into.push(found);
             }
-            into.extend(words.iter().filter(|_| all).map(|word| search(word, "*", false)));
             into.extend(words.iter().map(|word| read(word)));
         }
+        (_, "du" | "tree") => into.extend(words.iter().map(|word| search(word, "*", true))),
         _ if matches!(usage.files().how, Some(FileHow::TextSearch | FileHow::FolderSearch)) => {
             texts_search(&usage, &given, true, into);
         }

@@ -28,8 +28,18 @@ pub fn is_below_new_folder(path: &str) -> bool {
 
 /// Whether the content of a file or an address states the path: `$(cat list)`.
 pub fn is_stated_by_content(path: &str) -> bool {
-    let program = substitution(path).and_then(|(source, _)| source.split_whitespace().next());
+    let Some((source, _)) = substitution(path) else { return false };
+    let program = source.split_whitespace().next();
+    // A format states a part of what is printed: `stat -c /etc/shadow /`.
+    let states_path = |word: &str| word.contains('/') && word.contains(['%', '{']) && !word.starts_with('+');
     program.is_some_and(|program| CONTENT_SOURCES.contains(&program))
+        || source.split_whitespace().any(states_path)
+        || ["'/", "\"/", "c /", "f /", "=/"].iter().any(|part| {
+            source.contains(part)
+                && program.is_some_and(|program| {
+                    matches!(program, "stat" | "seq" | "psql" | "mysql" | "mariadb" | "sqlite3" | "redis-cli")
+                })
+        })
 }
 
 /// The path below the folder, if it is relative.

@@ -152,7 +152,10 @@ fn filled(text: &str, remote: bool, cwd: Option<&str>, machine: &dyn LocalMachin
             let (name, operation) = body.split_at(body.find(|c| !is_name(c)).unwrap_or(body.len()));
             (name, operation, tail)
         } else {
-            let (name, tail) = after.split_at(after.find(|c| !is_name(c)).unwrap_or(after.len()));
+            // `$1x` is the first parameter and `x`.
+            let is_special = after.starts_with(|c: char| c.is_ascii_digit() || "@*#?!-$".contains(c));
+            let end = after.find(|c| !is_name(c)).unwrap_or(after.len());
+            let (name, tail) = after.split_at(if is_special { 1 } else { end });
             (name, "", tail)
         };
         if let Some(other) = operation.strip_prefix(":+").or_else(|| operation.strip_prefix('+')) {

@@ -91,6 +91,8 @@ pub(crate) struct Shell {
     pub function_choices: Shared<BTreeMap<String, Vec<Option<Body>>>>,
     /// Attributes of variables.
     pub attributes: Shared<BTreeMap<String, Attribute>>,
+    /// Variables that are arrays with keys.
+    pub associative: Shared<BTreeSet<String>>,
     /// Variables that may be readonly.
     pub readonly: Shared<BTreeSet<String>>,
     /// Where `exec` sends standard output, as a path with marks.

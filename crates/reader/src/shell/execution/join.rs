@@ -42,6 +42,9 @@ impl Evaluator {
         if !Shared::ptr_eq(&shell.readonly, &other.readonly) {
             Shared::make_mut(&mut shell.readonly).extend(other.readonly.iter().cloned());
         }
+        if !Shared::ptr_eq(&shell.associative, &other.associative) {
+            Shared::make_mut(&mut shell.associative).extend(other.associative.iter().cloned());
+        }
         extend(&mut shell.aliases.defined, &other.aliases.defined);
         extend(&mut shell.aliases.active, &other.aliases.active);
         for (signal, commands) in other.traps.iter() {

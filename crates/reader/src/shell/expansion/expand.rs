@@ -324,8 +324,9 @@ impl Evaluator {
         if listing.is_none() && self.unknowns.only_mark(printed).is_none() {
             return printed.to_owned();
         }
-        let source = format!("$({})", self.unknowns.show(body));
         let printed = self.unknowns.only_mark(printed).cloned().unwrap_or_default();
+        let computed = if printed.source.starts_with("$(computed ") { "computed " } else { "" };
+        let source = format!("$({computed}{})", self.unknowns.show(body));
         self.unknowns.mark(Unknown {
             source,
             listing,

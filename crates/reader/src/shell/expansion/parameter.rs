@@ -92,11 +92,11 @@ fn followed(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -> Expansi
     let is_given = reference(body.trim_start_matches(['#', '!']))
         .is_some_and(|reference| is_given(shell, reference.name));
     let unknown = |evaluator: &mut Evaluator| {
-        let source = if reference(body).is_some_and(|r| r.operator.is_empty() && r.index.is_none()) {
-            format!("${body}")
-        } else {
-            format!("${{{body}}}")
-        };
+        // `$11` is `${1}1`.
+        let is_digits = body.len() > 1 && body.starts_with(|c: char| c.is_ascii_digit());
+        let is_plain = |r: Reference<'_>| r.operator.is_empty() && r.index.is_none() && !is_digits;
+        let source =
+            if reference(body).is_some_and(is_plain) { format!("${body}") } else { format!("${{{body}}}") };
         let source = evaluator.unknowns.show(&source);
         let is_number = body.starts_with('#') || body == "?" || names::NUMBERS.has(body);
         let mark = if is_given {

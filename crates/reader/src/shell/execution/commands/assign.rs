@@ -114,6 +114,10 @@ impl Evaluator {
     /// Gives a variable its value.
     pub fn set_value(&mut self, shell: &mut Shell, assignment: &Assignment, value: Value, is_computed: bool) {
         let name = variable(&assignment.name);
+        let value = match value {
+            Value::Array(items) if shell.associative.contains(name) => Value::Array(with_pairs(items)),
+            value => value,
+        };
         if let (true, Value::Array(items)) = (BY_NAME.contains(&name), &value) {
             match name {
                 "BASH_ALIASES" => Shared::make_mut(&mut shell.aliases.defined).extend(items.iter().cloned()),
@@ -307,4 +311,17 @@ fn add(items: &mut Vec<(String, String)>, key: String, text: String, appends: bo
         Some((_, old)) => *old = text,
         None => items.push((key, text)),
     }
+}
+
+/// The elements of an array with keys: a list without keys states them, and their values, in turn.
+fn with_pairs(items: Vec<(String, String)>) -> Vec<(String, String)> {
+    let is_list = items.iter().enumerate().all(|(at, (key, _))| *key == at.to_string());
+    if !is_list {
+        return items;
+    }
+    let pairs = items.chunks(2).map(|pair| {
+        let text = |at: usize| pair.get(at).map(|(_, text)| text.clone()).unwrap_or_default();
+        (text(0), text(1))
+    });
+    pairs.chain(items.iter().cloned()).collect()
 }

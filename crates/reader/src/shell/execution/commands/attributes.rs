@@ -31,14 +31,19 @@ pub(crate) fn declare(
     ];
     let mut attribute = None;
     let mut doubtful = Vec::new();
+    let mut is_associative = false;
     for field in invocation.args() {
         if let Some(options) = field.text.strip_prefix(['-', '+']) {
+            is_associative |= options.contains('A');
             if let Some((_, stated)) = letters.iter().find(|(letter, _)| options.contains(*letter)) {
                 attribute = Some((*stated, field.text.starts_with('-')));
             }
             continue;
         }
         let name = field.text.split('=').next().unwrap_or_default().trim_end_matches('+');
+        if is_associative {
+            Shared::make_mut(&mut shell.associative).insert(name.to_owned());
+        }
         match attribute {
             None => {}
             Some((_, false)) => drop(Shared::make_mut(&mut shell.attributes).remove(name)),
@@ -156,6 +161,10 @@ impl Shell {
         }
         for field in invocation.args().filter(|field| !field.text.starts_with('-')) {
             let name = field.text.split(['=', '[']).next().unwrap_or_default().trim_end_matches('+');
+            // It fails, and the value remains.
+            if self.readonly.contains(name) {
+                continue;
+            }
             let locals = Shared::make_mut(&mut self.locals);
             if let Some(local) = locals.get_mut(name) {
                 local.is_certain = true;

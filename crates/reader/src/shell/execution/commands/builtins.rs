@@ -32,10 +32,10 @@ fn next_option(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invoca
     for word in given.map(|field| field.text.clone()).collect::<Vec<_>>() {
         evaluator.run_own(shell, &word);
     }
-    for name in [variable, "OPTIND"] {
-        let mark = evaluator.unknowns.plain(format!("${name}"));
-        shell.set_text(name, mark);
-    }
+    let mark = evaluator.unknowns.number("$OPTIND".to_owned());
+    shell.set_text("OPTIND", mark);
+    let mark = evaluator.unknowns.foreign(format!("$(computed ${variable})"));
+    shell.set_text(variable, mark);
     let mark = evaluator.unknowns.foreign("$(computed $OPTARG)".to_owned());
     shell.set_text("OPTARG", mark);
 }
@@ -74,8 +74,20 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
     let (printed, flow) =
         evaluator.settled(shell, |evaluator, shell| run_unsettled(evaluator, shell, invocation))?;
     if printed.is_empty() && prints(invocation) {
-        let source = format!("$({})", evaluator.unknowns.show(&invocation.texts().join(" ")));
-        return Some((evaluator.unknowns.many(source), flow));
+        let source = evaluator.unknowns.show(&invocation.texts().join(" "));
+        let states_texts = !matches!(
+            invocation.word(0).unwrap_or_default(),
+            "cd" | "pushd" | "popd" | "umask" | "ulimit" | "shopt" | "jobs" | "hash" | "enable"
+        );
+        let unknowns = &mut evaluator.unknowns;
+        return Some((
+            if states_texts {
+                unknowns.foreign(format!("$(computed {source})"))
+            } else {
+                unknowns.many(format!("$({source})"))
+            },
+            flow,
+        ));
     }
     Some((printed, flow))
 }

@@ -90,6 +90,10 @@ pub(crate) fn declare(evaluator: &mut Evaluator, shell: &mut Shell, invocation: 
         if !is_known(name) {
             continue;
         }
+        // Bash reads an element, and a list, in a word that it has expanded.
+        if name.contains('[') || value.is_some_and(|value| value.starts_with('(')) {
+            evaluator.unread(shell, &field.text);
+        }
         if let Some(value) = value {
             evaluator.set_special(shell, name, value);
             shell.set(name, Value::Scalar(value.to_owned()), Origin::Assigned);

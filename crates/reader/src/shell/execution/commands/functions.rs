@@ -5,12 +5,12 @@ use std::rc::Rc;
 use brush_parser::ast;
 
 use super::invocation::Invocation;
-use crate::shell::Complaint;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::script::{Construct, Node};
 use crate::shell::shared::Shared;
 use crate::shell::state::{Shell, Value};
 use crate::shell::text::Origin;
+use crate::shell::{Command, Complaint};
 
 /// Maximum nesting of calls; deeper ones are not followed.
 const DEEPEST_CALLS: usize = 16;
@@ -57,6 +57,10 @@ impl Evaluator {
         body: &Rc<ast::FunctionBody>,
         invocation: &Invocation,
     ) -> Ran {
+        if !invocation.redirections.is_empty() {
+            let redirections = invocation.redirections.clone();
+            self.push(Node::Command(Box::new(Command { redirections, ..Self::command_in(shell) })));
+        }
         let args: Vec<String> = invocation.args().map(|field| field.text.clone()).collect();
         // A function may have defined another one with its own name.
         let identity = Rc::as_ptr(body) as usize;

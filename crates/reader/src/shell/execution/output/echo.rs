@@ -109,17 +109,29 @@ pub(super) fn printf(evaluator: &mut Evaluator, args: &[&str]) -> String {
                 Some('b') => text.push_str(&unescape(rest.next().copied().unwrap_or_default(), In::Word)),
                 Some('q') => text.push_str(&quoted(rest.next().copied().unwrap_or_default())),
                 Some('(') => {
-                    // A date.
-                    while chars.next().is_some_and(|c| c != ')') {}
+                    // A date, or any text.
+                    let date: String = chars.by_ref().take_while(|c| *c != ')').collect();
                     chars.next();
                     rest.next();
+                    if date.contains(['/', '-']) && !date.starts_with('%') || date.contains(" -") {
+                        return evaluator.unknowns.foreign(format!("$(computed printf {format})"));
+                    }
                     text.push_str(&evaluator.unknowns.plain("%(…)T"));
+                }
+                // Conversions that are not followed, and widths that are arguments.
+                Some(other) if !"sdiuxXocfFeEgGaA".contains(other) || form.contains('*') => {
+                    return evaluator.unknowns.foreign(format!("$(computed printf {format})"));
                 }
                 conversion => {
                     let arg = rest.next().copied().unwrap_or_default();
                     let converted = conversion.and_then(|conversion| converted(arg, conversion, &form));
                     let source = || format!("%{form}{}", conversion.unwrap_or_default());
-                    text.push_str(&converted.unwrap_or_else(|| evaluator.unknowns.many(source())));
+                    let is_number = conversion.is_some_and(|c| !"sc".contains(c));
+                    let unknown = || match is_known(arg) && !is_number {
+                        true => evaluator.unknowns.foreign(format!("$(computed printf {format})")),
+                        false => evaluator.unknowns.many(source()),
+                    };
+                    text.push_str(&converted.unwrap_or_else(unknown));
                 }
             }
         }

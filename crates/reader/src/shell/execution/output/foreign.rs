@@ -101,7 +101,15 @@ pub(super) fn is_foreign(
     }
     if names::MEASURING.has(program) {
         let is_text = |text: &str| names::PRINTING.has(text) || names::WRITTEN_FIELDS.are_in(text);
-        return invocation.args().any(|field| is_text(&field.text));
+        let texts = invocation.texts();
+        let is_format = |pair: &[&str]| match pair {
+            [before, text] => {
+                matches!(*before, "-c" | "-f" | "-o" | "--format" | "--printf") && text.starts_with('-')
+            }
+            _ => false,
+        };
+        return texts.windows(2).any(is_format)
+            || invocation.args().any(|field| is_text(&field.text) || states_text(&field.text));
     }
     if names::CALCULATING.has(program) {
         return has_text(evaluator, shell, invocation);
@@ -115,6 +123,21 @@ pub(super) fn is_foreign(
         return evaluator.unknowns.are_foreign(text) || stretches(text).any(is_changed);
     }
     made_from.is_none_or(|text| !is_known(text)) && !reads_kept(evaluator, shell, invocation, program)
+}
+
+/// Whether a word states a text that may be an option or a path where it is printed: `--printf=-exec`, `-c "/etc/%n"`.
+fn states_text(word: &str) -> bool {
+    let format = word.split_once('=').map_or(word, |(_, value)| value);
+    let is_option = |text: &str| {
+        text.starts_with('-') && text.get(1..).is_some_and(|rest| rest.starts_with(char::is_alphabetic))
+    };
+    let has_option = [" -", "'-", "\"-", "}-"].iter().any(|before| {
+        format.match_indices(before).any(|(at, _)| format.get(at + 1..).is_some_and(is_option))
+    });
+    has_option
+        || format.len() < word.len() && is_option(format)
+        || format.contains('/') && format.contains(['%', '{']) && !format.contains("://")
+        || ["'/", "\"/"].iter().any(|path| format.contains(path))
 }
 
 /// Whether the code that a calculator gets may have a text in quotes, which it prints.

@@ -269,8 +269,10 @@ fn unknown(
     let repeats = input.is_some_and(lines) || names::LISTING.has(program) || loops();
     let is_foreign =
         !is_number && foreign::is_foreign(evaluator, shell, invocation, program, made_from.as_deref());
+    // What it is given as a form is text of the script.
+    let states_text = is_foreign && names::MEASURING.has(program) && !source.contains(" | ");
     evaluator.unknowns.mark(Unknown {
-        source: format!("$({source})"),
+        source: if states_text { format!("$(computed {source})") } else { format!("$({source})") },
         is_foreign,
         listing,
         made_from,
