@@ -159,6 +159,11 @@ impl Word {
         self.text.get(self.text.len() - self.known_suffix.min(self.text.len())..).unwrap_or_default()
     }
 
+    /// Whether it begins with a text that may be any.
+    pub fn begins_with_any(&self) -> bool {
+        self.known_prefix == 0 && self.unknown.as_ref().is_some_and(|unknown| unknown.is_foreign)
+    }
+
     /// The text without the output of commands: `$NAME` of `$(date): $NAME`. These commands are judged where they run.
     pub fn without_output(&self) -> &str {
         self.written.as_deref().unwrap_or(&self.text)

@@ -82,6 +82,7 @@ impl Prover<'_> {
         let (prints, words) = self.printed(word);
         let mut paths = words.iter().skip(1).filter(|word| word.contains('/'));
         prints == Some(Prints::Answers)
+            || word.begins_with_any() && words.first() != Some(&"ls")
             || prints == Some(Prints::Input) && paths.clone().next().is_none()
             || paths.any(|path| path.starts_with('/') && self.may_have_written(path, command))
             || prints.is_some() && self.has_moved_to_scratch(command)

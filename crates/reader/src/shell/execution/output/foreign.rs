@@ -1,6 +1,7 @@
 //! Whose text a program prints: numbers and names that the machine gives, or any text, such as that of a file.
 
 use crate::languages::names::shell as names;
+use crate::languages::text::split_at_end;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Invocation;
 use crate::shell::execution::files::writing::may_write;
@@ -114,7 +115,7 @@ pub(super) fn is_foreign(
     if names::CALCULATING.has(program) {
         return has_text(evaluator, shell, invocation);
     }
-    if !names::COPYING.has(program) {
+    if !names::COPYING.has(program) || adds_text(program, &invocation.texts()) {
         return true;
     }
     // A text that it is given is looked at where its output is used.
@@ -138,6 +139,99 @@ fn states_text(word: &str) -> bool {
         || format.len() < word.len() && is_option(format)
         || format.contains('/') && format.contains(['%', '{']) && !format.contains("://")
         || ["'/", "\"/"].iter().any(|path| format.contains(path))
+}
+
+/// Whether a filter adds text of the script to what it prints: `sed s,.*,-exec,`.
+fn adds_text(program: &str, texts: &[&str]) -> bool {
+    let is_text = |c: char| c.is_alphanumeric() || "-/.~".contains(c);
+    let words = || texts.iter().skip(1).copied();
+    match program {
+        "sed" => words().filter(|word| !word.starts_with('-')).take(1).any(sed_adds_text),
+        "awk" | "gawk" | "mawk" => words().any(|code| {
+            let mut pieces = code.split('"');
+            let mut before = pieces.next().unwrap_or_default();
+            let mut adds = false;
+            while let Some(quoted) = pieces.next() {
+                let is_compared =
+                    before.trim_end().ends_with(['=', '~', '[', ',', '(']) && !before.contains("print");
+                adds |= !is_compared && quoted.contains(is_text);
+                before = pieces.next().unwrap_or_default();
+            }
+            adds
+        }),
+        "jq" | "yq" => words().any(|code| {
+            let mut pieces = code.split('"');
+            let mut before = pieces.next().unwrap_or_default();
+            let mut adds = false;
+            while let Some(quoted) = pieces.next() {
+                adds |= !before.trim_end().ends_with(['=', '[', '.', '(']) && quoted.contains(is_text);
+                before = pieces.next().unwrap_or_default();
+            }
+            adds
+        }),
+        "tr" => {
+            let sets: Vec<&str> = words().filter(|word| !word.starts_with('-') || *word == "-").collect();
+            let is_case =
+                |set: &str| matches!(set, "a-z" | "A-Z" | "[a-z]" | "[A-Z]" | "[:lower:]" | "[:upper:]");
+            sets.get(1).is_some_and(|set| !is_case(set) && set.replace("\\n", "").contains(is_text))
+        }
+        "paste" => {
+            words()
+                .any(|word| word.starts_with("-d") && word.get(2..).is_some_and(|set| set.contains(is_text)))
+                || texts.windows(2).any(|pair| matches!(pair, ["-d" | "-sd", set] if set.contains(is_text)))
+        }
+        _ => false,
+    }
+}
+
+/// Whether code of `sed` adds text.
+fn sed_adds_text(code: &str) -> bool {
+    let is_text = |c: char| c.is_alphanumeric() || "-/.~".contains(c);
+    let mut rest = code.trim_start_matches(|c: char| c.is_whitespace() || c == ';' || c == '{' || c == '}');
+    // An address: numbers, `$`, or a pattern.
+    while let Some(c) = rest.chars().next() {
+        match c {
+            '/' => match split_at_end(rest.get(1..).unwrap_or_default(), "/") {
+                Some((_, after)) => rest = after,
+                None => return true,
+            },
+            c if c.is_ascii_digit() || ",$!~+ I".contains(c) => rest = rest.get(1..).unwrap_or_default(),
+            _ => break,
+        }
+    }
+    let Some(command) = rest.chars().next() else { return false };
+    let after = rest.get(command.len_utf8()..).unwrap_or_default();
+    match command {
+        's' => {
+            let Some(delimiter) = after.chars().next() else { return true };
+            let end = delimiter.to_string();
+            let inner = after.get(delimiter.len_utf8()..).unwrap_or_default();
+            let Some((_, replaced)) = split_at_end(inner, &end) else { return true };
+            let Some((with, behind)) = split_at_end(replaced, &end) else { return true };
+            // `\\1` and `&` are parts of the input.
+            let mut plain = String::new();
+            let mut chars = with.chars();
+            while let Some(c) = chars.next() {
+                match c {
+                    '\\' => match chars.next() {
+                        Some(c) if c.is_ascii_digit() || c == 'n' || c == 't' => {}
+                        Some(c) => plain.push(c),
+                        None => {}
+                    },
+                    c => plain.push(c),
+                }
+            }
+            let flags = behind.trim_start_matches(|c: char| c.is_ascii_digit() || "gpIiM".contains(c));
+            plain.contains(is_text)
+                || !flags.is_empty() && !flags.starts_with([';', '\n', '}', ' '])
+                || sed_adds_text(flags)
+        }
+        'p' | 'd' | 'q' | 'n' | 'N' | 'D' | 'P' | '=' | 'h' | 'H' | 'g' | 'G' | 'x' | '{' | '}' | ';' => {
+            sed_adds_text(after)
+        }
+        '#' => false,
+        _ => true,
+    }
 }
 
 /// Whether the code that a calculator gets may have a text in quotes, which it prints.
