@@ -1,6 +1,6 @@
 //! Programs of awk: which files they write, and what they pipe their output to.
 
-use super::lexer::{Token, clear_tokens};
+use super::lexer::{Places, Token, clear_tokens};
 use super::names::awk;
 use crate::catalogue::program::Language;
 
@@ -21,15 +21,42 @@ pub fn is_filter(command: &str) -> bool {
 /// Whether the mention of `ARGV` at this place makes the program read a file whose name is no text in it.
 fn names_input(tokens: &[Token], at: usize) -> bool {
     let token = |place: usize| tokens.get(place);
+    if is_given(tokens, at) {
+        return true;
+    }
     if token(at + 1) != Some(&Token::Symbol('[')) {
         return !matches!(at.checked_sub(1).and_then(token), Some(Token::Name(name)) if name == "in");
     }
     let end =
         tokens.iter().skip(at).position(|token| *token == Token::Symbol(']')).map_or(at, |end| at + end);
-    let is_text = matches!(token(end + 2), Some(Token::Text(_)))
+    let is_text = is_name(token(end + 2))
         && matches!(token(end + 3), None | Some(Token::Line | Token::Symbol(';' | '}')));
     let is_sign = |place: usize| token(place) == Some(&Token::Symbol('='));
     is_sign(end + 1) && !is_sign(end + 2) && !is_text
+}
+
+/// Whether a function is given the variable at an index that may change it, or it is counted up or down.
+fn is_given(tokens: &[Token], at: usize) -> bool {
+    let mut depth = 0;
+    let open = (0..at).rev().find(|at| {
+        depth += tokens.get(*at).map_or(0, Token::nesting);
+        depth > 0
+    });
+    let caller =
+        open.filter(|open| tokens.is_at(*open, '(')).and_then(|open| tokens.name_at(open.wrapping_sub(1)));
+    let end = tokens.closing(at + 1).filter(|_| tokens.is_at(at + 1, '[')).map_or(at + 1, |close| close + 1);
+    let counts = |at: usize| matches!(tokens.get(at), Some(Token::Operator("++" | "--")));
+    let operates = tokens.is_at(end + 1, '=')
+        && matches!(tokens.get(end), Some(Token::Symbol(symbol)) if "+-*/%^".contains(*symbol));
+    caller.is_some_and(|name| !awk::READING.has(name))
+        || counts(end)
+        || counts(at.wrapping_sub(1))
+        || operates
+}
+
+/// Whether a text is the name of a file as it stands.
+fn is_name(token: Option<&Token>) -> bool {
+    matches!(token, Some(Token::Text(text)) if !text.raw.contains('\\'))
 }
 
 /// Whether `getline` at this place reads a file that it names by a text, if it reads one.
@@ -38,7 +65,7 @@ fn reads_named(tokens: &[Token], at: usize) -> bool {
     let mut statement = statement
         .take_while(|token| !matches!(token, Token::Line | Token::Symbol(';' | '{' | '}' | ')')))
         .skip_while(|token| **token != Token::Symbol('<'));
-    statement.next().is_none() || matches!((statement.next(), statement.next()), (Some(Token::Text(_)), None))
+    statement.next().is_none() || is_name(statement.next()) && statement.next().is_none()
 }
 
 /// The files that a program writes; `None` where it may run a command, or is not understood. With `starts`, it may run
@@ -66,7 +93,9 @@ pub fn written(program: &str, starts: bool) -> Option<Vec<String>> {
                 prints = None;
             }
             Token::Symbol('>') | Token::Operator(">>") if prints == Some(depth) => match after(1) {
-                Some(Token::Text(file)) if ends(after(2)) => files.push(file.raw.clone()),
+                Some(Token::Text(file)) if ends(after(2)) && is_name(after(1)) => {
+                    files.push(file.raw.clone());
+                }
                 _ => return None,
             },
             Token::Symbol('|') if !starts => {

@@ -16,6 +16,9 @@ struct Cases {
     reads: Vec<String>,
     /// Code that is not.
     unproved: Vec<String>,
+    /// Code that is proved to read where the commands that it starts do, and code that is not.
+    starts: Vec<String>,
+    starts_unproved: Vec<String>,
     /// Code that changes nothing but files and folders of scratch, and code that may change others.
     tidies: Vec<String>,
     tidies_not: Vec<String>,
@@ -84,6 +87,9 @@ fn check_statements(
 /// Whether code is proved to read.
 type Prover = fn(&str) -> bool;
 
+/// A prover that is also given whether the commands that the code starts are determined.
+type ProverOfStarts = fn(&str, bool) -> bool;
+
 #[test]
 fn only_code_that_is_proved_to_read_reads() {
     check("awk", |program| awk::written(program, false));
@@ -102,6 +108,27 @@ fn only_code_that_is_proved_to_read_reads() {
     ];
     for (language, reads) in provers {
         check(language, |code| reads(code).then(Vec::new));
+    }
+}
+
+#[test]
+fn only_commands_that_stand_literally_in_code_are_proved() {
+    let provers: [(&str, ProverOfStarts); 5] = [
+        ("perl", perl::is_harmless),
+        ("php", |code, starts| plain_words::is_harmless(code, Language::Php, starts)),
+        ("ruby", |code, starts| plain_words::is_harmless(code, Language::Ruby, starts)),
+        ("python", |code, starts| python::is_harmless(code, starts, &|_| true)),
+        ("node", |code, starts| node::is_harmless(code, starts, &|_| true)),
+    ];
+    for (language, reads) in provers {
+        let Cases { starts, starts_unproved, .. } = rows(language);
+        assert!(!starts.is_empty() && !starts_unproved.is_empty(), "{language}");
+        let all = starts.iter().map(|code| (code, true));
+        let all = all.chain(starts_unproved.iter().map(|code| (code, false)));
+        let wrong: Vec<&String> =
+            all.filter(|(code, expected)| reads(code, true) != *expected).map(|(code, _)| code).collect();
+        assert!(wrong.is_empty(), "{language}: {wrong:#?}");
+        assert!(starts.iter().all(|code| !reads(code, false)), "{language}");
     }
 }
 

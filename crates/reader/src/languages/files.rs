@@ -10,11 +10,15 @@ pub(super) fn opens_any<'a>(argument: impl Iterator<Item = &'a Token>, lists_fol
     match argument.as_slice() {
         [] | [Token::Value] => false,
         // What stands in braces is computed.
-        [Token::Text(path)] => path.raw.contains(['{', '\u{1}']) && !is_of_kernel(&path.raw),
+        [Token::Text(path)] => path.raw.contains(['{', '\u{1}', '\\']) && !is_of_kernel(&path.raw),
         [Token::Name(_)] => lists_folders,
         [Token::Text(path), ..] => !is_of_kernel(&path.raw),
         // `sys.argv[1]` is a word of the command.
-        [Token::Name(_), Token::Symbol('.'), Token::Name(list), ..] => list != "argv" && list != "stdin",
+        [Token::Name(_), Token::Symbol('.'), Token::Name(list), rest @ ..] => match list.as_str() {
+            "argv" => !matches!(rest, [Token::Symbol('['), Token::Value, Token::Symbol(']')]),
+            "stdin" => !(rest.is_empty() || rest.get(1).is_some_and(|token| token.name() == Some("fileno"))),
+            _ => true,
+        },
         _ => true,
     }
 }

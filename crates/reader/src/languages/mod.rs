@@ -9,6 +9,7 @@ pub(crate) mod cases;
 mod files;
 pub mod flux;
 pub mod lexer;
+mod literal;
 pub mod mongo;
 pub mod names;
 pub mod node;

@@ -1,9 +1,10 @@
 //! JavaScript for Node.js that only computes and prints.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::files::opens_any;
 use super::lexer::{Places, Token, clear_tokens, located_tokens};
+use super::literal;
 use super::names::{Names, node};
 use crate::catalogue::program::Language;
 
@@ -64,10 +65,14 @@ pub fn is_harmless(code: &str, starts: bool, may_ask: &dyn Fn(&str) -> bool) -> 
     if (0..tokens.len()).any(|at| gives_away(&tokens, at, at >= main)) {
         return false;
     }
+    if starts && !literal::is_settled(&tokens, Language::Node, &BTreeSet::new()) {
+        return false;
+    }
     let lists_folders = tokens.iter().any(|token| token.name() == Some("readdirSync"));
     let opens_any_file = tokens.windows(2).enumerate().any(|(at, pair)| {
         matches!(pair, [Token::Name(name), Token::Symbol('(')] if name == "readFileSync")
-            && opens_any(tokens.get(at + 2..).unwrap_or_default().iter(), lists_folders)
+            && (opens_any(tokens.get(at + 2..).unwrap_or_default().iter(), lists_folders)
+                || !only_decodes(&tokens, at + 1))
     });
     // `paths.map(fs.readFileSync)` may read any file; `const { readFileSync } = require('fs')` reads none.
     let is_taken = |at: usize| {
@@ -109,6 +114,25 @@ pub fn is_harmless(code: &str, starts: bool, may_ask: &dyn Fn(&str) -> bool) -> 
         .collect();
     let names = Known { modules, functions, starts, may_ask };
     (0..tokens.len()).all(|at| is_fine(&tokens, at, &names))
+}
+
+/// Whether the second argument of a call that reads a file, if there is one, only names an encoding: a flag may create a file.
+fn only_decodes(tokens: &[Token], open: usize) -> bool {
+    let Some(inside) = tokens.closing(open).and_then(|close| tokens.get(open + 1..close)) else {
+        return false;
+    };
+    let mut depth = 0;
+    let parts = inside.split(|token| {
+        depth += token.nesting();
+        depth == 0 && token.is(',')
+    });
+    parts.skip(1).all(|part| match part {
+        [] | [Token::Text(_)] => true,
+        [Token::Symbol('{'), Token::Name(key), Token::Symbol(':'), Token::Text(_), Token::Symbol('}')] => {
+            key == "encoding"
+        }
+        _ => false,
+    })
 }
 
 /// The tokens with `import x from "y"` as `x = require("y")`.

@@ -1,6 +1,7 @@
 //! One line of Perl that only computes and prints.
 
 use super::lexer::{Places, Token, clear_tokens};
+use super::literal::{self, Constants};
 use super::names::perl;
 use crate::catalogue::program::Language;
 
@@ -17,8 +18,17 @@ pub fn is_harmless(code: &str, starts: bool) -> bool {
         _ => None,
     });
     let own = own.collect();
+    // The programs that start later get another environment.
+    let is_start = |token: &Token| {
+        matches!(token, Token::Shell(_)) || token.name().is_some_and(|name| perl::STARTING.has(name))
+    };
+    if tokens.iter().any(|token| token.name() == Some("ENV")) && tokens.iter().any(is_start) {
+        return false;
+    }
+    let is_named = |at: usize| tokens.name_at(at).is_some_and(|name| perl::STARTING.has(name));
+    let known = if starts { Constants::of(&tokens, Language::Perl, is_named) } else { Constants::none() };
     let mut reader =
-        Reader { tokens: &tokens, starts, own, variables: vec![], open: vec![], closed_lookup: false };
+        Reader { tokens: &tokens, starts, own, known, variables: vec![], open: vec![], closed_lookup: false };
     (0..tokens.len()).all(|at| reader.is_fine(at))
 }
 
@@ -60,6 +70,8 @@ struct Reader<'a> {
     tokens: &'a [Token],
     /// All commands that the code starts are determined.
     starts: bool,
+    /// Names with constant values.
+    known: Constants,
     /// Functions that the code defines.
     own: Vec<&'a str>,
     /// For each token that was read, whether it is the name of a variable.
@@ -101,7 +113,7 @@ impl<'a> Reader<'a> {
         self.variables.push(is_variable);
         let is_next = |symbol: char| tokens.is_at(at + 1, symbol);
         match token {
-            Token::Shell(_) => self.starts,
+            Token::Shell(text) => self.starts && self.known.is_text(text),
             // `$x`, `@{$x}`; a deeper name is not known.
             Token::Symbol('$' | '@') => self.names_variable(at),
             Token::Symbol('%') if self.expects_value(at) => self.names_variable(at),
@@ -158,7 +170,7 @@ impl<'a> Reader<'a> {
                     || is_method
                     || is_own
                     || perl::WORDS.has(name)
-                    || (self.starts && perl::STARTING.has(name))
+                    || (self.starts && perl::STARTING.has(name) && literal::in_perl(tokens, at, &self.known))
             }
             _ => true,
         }

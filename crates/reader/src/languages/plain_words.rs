@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::lexer::{Places, Token, clear_tokens};
+use super::literal::{self, Constants};
 use super::names::{Names, Table, lua, php, ruby, starts};
 use super::text::{Part, Text};
 use crate::catalogue::program::Language;
@@ -15,6 +16,8 @@ struct Known {
     language: Language,
     /// All commands that the code starts are determined.
     starts: bool,
+    /// Names with constant values.
+    constants: Constants,
     /// Variables that the code binds.
     variables: BTreeSet<String>,
     /// Functions that the code defines.
@@ -39,6 +42,7 @@ pub fn is_harmless(code: &str, language: Language, starts: bool) -> bool {
             Known {
                 language,
                 starts,
+                constants: Constants::none(),
                 variables: BTreeSet::new(),
                 functions: BTreeSet::new(),
                 words: $of::WORDS,
@@ -70,11 +74,30 @@ impl Known {
             return false;
         }
         let Some(tokens) = clear_tokens(code, self.language).map(merged) else { return false };
+        // The programs that start later get another environment.
+        if self.starts
+            && self.language == Language::Ruby
+            && tokens.iter().any(|token| token.name() == Some("ENV"))
+        {
+            return false;
+        }
+        if depth == 0 && self.starts {
+            let is_start = |at: usize| tokens.name_at(at).is_some_and(|name| starts::CALLS.has(name));
+            let is_hidden = (0..tokens.len()).any(|at| match tokens.get(at) {
+                // `/(?<name>…)/ =~ text` binds a name.
+                Some(Token::Value) => tokens.is_at(at + 1, '=') && tokens.is_at(at + 2, '~'),
+                Some(Token::Name(name)) => self.language == Language::Php && php::REACHING.has(name),
+                _ => false,
+            });
+            if !is_hidden {
+                self.constants = Constants::of(&tokens, self.language, is_start);
+            }
+        }
         self.define(&tokens);
         let is_php = self.language == Language::Php;
         tokens.iter().enumerate().all(|(at, token)| match token {
             Token::Name(name) => self.lists(&tokens, at, name),
-            Token::Shell(_) if !self.starts => false,
+            Token::Shell(text) if !self.starts || !self.constants.is_text(text) => false,
             Token::Text(text) | Token::Shell(text) => {
                 let calls = text.literal().is_some_and(|text| starts::CALLS.has(text));
                 let computes =
@@ -87,7 +110,8 @@ impl Known {
                             let inner = inner.strip_suffix('}').filter(|inner| !inner.contains(['{', '#']));
                             inner.is_some_and(|inner| self.reads(inner, depth + 1))
                         }
-                        None => self.reads(source, depth + 1),
+                        // `#$name` of Ruby.
+                        None => self.reads(source.strip_prefix('#').unwrap_or(source), depth + 1),
                     },
                 };
                 !calls && !computes && !text.raw.contains('\u{1}') && text.parts.iter().all(is_inner)
@@ -149,7 +173,9 @@ impl Known {
             let is_started = name == "Open3" || name == "IO" || name == "Process";
             return member.is_some_and(|member| {
                 let beginnings = self.fixed.get(&format!("{name}.{member}"));
+                let starts = is_started && starts::CALLS.has(member);
                 members.has(member)
+                    && (!starts || literal::in_ruby(tokens, at + 2, &self.constants))
                     && beginnings
                         .is_none_or(|beginnings| is_next(3, '(') && self.is_fixed(tokens, at + 4, beginnings))
             }) && (!is_started || self.starts)
@@ -157,7 +183,11 @@ impl Known {
         }
         let owner = tokens.name_at(at.wrapping_sub(2)).filter(|_| is_before('.'));
         let is_member = owner.is_some_and(|owner| self.members.get(owner).is_some());
-        let is_start = self.starts && self.starting.has(name) && !is_before('.');
+        let is_literal = || match self.language {
+            Language::Php => literal::in_php(tokens, at, &self.constants),
+            _ => literal::in_ruby(tokens, at, &self.constants),
+        };
+        let is_start = self.starts && self.starting.has(name) && !is_before('.') && is_literal();
         if self.forbidden.has(name) && !is_member && !is_start {
             return false;
         }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::files::opens_any;
 use super::lexer::{Places, Token, clear_tokens};
+use super::literal::{self, is_operated};
 use super::names::{python, starts};
 use super::sql::{self, Functions};
 use crate::catalogue::program::Language;
@@ -19,6 +20,8 @@ struct Imports {
     packages: BTreeMap<String, String>,
     /// Functions and classes.
     names: BTreeSet<String>,
+    /// Other names of functions that start programs.
+    renamed: BTreeSet<String>,
     /// Functions that send requests.
     asking: BTreeSet<String>,
     /// Functions that the code defines.
@@ -138,7 +141,11 @@ fn are_harmless(tokens: &[Token], starts: bool, may_ask: &dyn Fn(&str) -> bool) 
         at += 1;
     }
     let Some(rest) = without_requests(rest, &imports, may_ask) else { return false };
-    if opens_any_file(&rest) {
+    if opens_any_file(&rest) || starts && !literal::is_settled(&rest, Language::Python, &imports.renamed) {
+        return false;
+    }
+    // What is loaded and started later comes from other places.
+    if (0..rest.len()).any(|at| redirects(&rest, at)) {
         return false;
     }
     imports.local = local_functions(&rest);
@@ -272,11 +279,16 @@ impl Imports {
                 Some(module) if python::ASKING.get(module).is_some_and(|names| names.has(&name)) => {
                     self.asking.insert(bound.unwrap_or(name));
                 }
+                // The search path of modules.
+                Some(module) if module == "sys" && name == "path" => return None,
                 Some(module)
                     if self.allows(module, &name)
                         && !python::OPENING.has(&name)
                         && !is_connection(module, &name) =>
                 {
+                    if starts::CALLS.has(&name) {
+                        self.renamed.extend(bound.clone());
+                    }
                     self.names.insert(bound.unwrap_or(name));
                 }
                 Some(module) => {
@@ -309,6 +321,31 @@ fn dotted(tokens: &[Token]) -> Option<String> {
         }
     }
     (!name.is_empty()).then_some(name)
+}
+
+/// Whether the environment or the search path of modules may be changed at an index: they are only read where an element or
+/// all of them is printed, searched or asked for.
+fn redirects(tokens: &[Token], at: usize) -> bool {
+    let is = |ahead: usize, symbol| tokens.is_at(at + ahead, symbol);
+    let owner = tokens.name_at(at.wrapping_sub(2)).filter(|_| tokens.is_at(at.wrapping_sub(1), '.'));
+    let is_path = tokens.name_at(at) == Some("path") && owner == Some("sys");
+    if tokens.name_at(at) != Some("environ") && !is_path {
+        return false;
+    }
+    if is(1, '.') {
+        return is_path || !tokens.name_at(at + 2).is_some_and(|name| python::READING.has(name));
+    }
+    if is(1, '[') {
+        let close = tokens.closing(at + 1).unwrap_or(tokens.len());
+        let sets = tokens.is_at(close + 1, '=') && !tokens.is_at(close + 2, '=');
+        return sets || is_operated(tokens, close + 1);
+    }
+    let before = at.wrapping_sub(if owner.is_some() { 3 } else { 1 });
+    let caller = tokens.name_at(before.wrapping_sub(1)).filter(|_| tokens.is_at(before, '('));
+    let is_read =
+        caller.is_some_and(|name| python::READERS.has(name)) || tokens.name_at(before) == Some("in");
+    // `{**os.environ, "LANG": "C"}`.
+    !(is_read || tokens.is_at(before, '*') && tokens.is_at(before.wrapping_sub(1), '*'))
 }
 
 /// Functions that the code defines.

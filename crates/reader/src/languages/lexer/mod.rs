@@ -7,7 +7,9 @@ mod perl;
 mod slash;
 
 use super::names::ruby;
-use super::text::{Interpolation, Text, after_number, delimited, has_code, split_at_end};
+use super::text::{
+    Escapes, Interpolation, Kind, Part, Text, after_number, closing, code_in, delimited, split_at_end,
+};
 use crate::catalogue::program::Language;
 
 /// A token of code.
@@ -113,6 +115,21 @@ pub fn located_tokens(code: &str, language: Language) -> (Vec<Token>, Vec<usize>
 /// The number of ambiguous places after which patterns and quote operators are not read.
 const MOST_DOUBTS: usize = 64;
 
+/// The maximum nesting of texts whose code is read.
+const DEEPEST: usize = 4;
+
+/// Whether an expression in a text of Ruby or PHP ends behind the text: it contains quotes.
+fn is_cut(text: &Text) -> bool {
+    let is_open = |part: &Part| {
+        let source = part.source();
+        part.known().is_none()
+            && source.starts_with(['#', '{', '$'])
+            && source.contains('{')
+            && !source.ends_with('}')
+    };
+    text.parts.iter().any(is_open)
+}
+
 struct Lexer<'a> {
     language: Language,
     code: &'a str,
@@ -124,6 +141,8 @@ struct Lexer<'a> {
     inner: Vec<Token>,
     /// The number of ambiguous places.
     doubts: usize,
+    /// The number of texts around this code.
+    depth: usize,
     /// For each open bracket, whether it belongs to `if`, `while` or `for`.
     heads: Vec<bool>,
     /// Whether the last closed bracket did.
@@ -133,7 +152,18 @@ struct Lexer<'a> {
 impl<'a> Lexer<'a> {
     fn new(code: &'a str, language: Language) -> Self {
         let (tokens, starts, inner, heads) = (vec![], vec![], vec![], vec![]);
-        Self { language, code, rest: code, tokens, starts, inner, doubts: 0, heads, closed_head: false }
+        Self {
+            language,
+            code,
+            rest: code,
+            tokens,
+            starts,
+            inner,
+            doubts: 0,
+            depth: 0,
+            heads,
+            closed_head: false,
+        }
     }
 
     fn run(mut self) -> (Vec<Token>, usize) {
@@ -187,7 +217,10 @@ impl<'a> Lexer<'a> {
                 self.rest = after;
                 return true;
             }
-            Language::Node | Language::Deno => begins("//"),
+            // The first line may name the interpreter.
+            Language::Node | Language::Deno => {
+                begins("//") || begins("#!") && self.rest.len() == self.code.len()
+            }
             Language::Php if begins("<?") || begins("?>") => {
                 let tag =
                     ["<?php", "<?=", "<?", "?>"].into_iter().find(|tag| begins(tag)).unwrap_or_default();
@@ -215,7 +248,7 @@ impl<'a> Lexer<'a> {
                 let body = after.get(signs..)?.strip_prefix('[')?;
                 let end = format!("]{}]", "=".repeat(signs));
                 let (text, rest) = body.split_once(&end).unwrap_or((body, ""));
-                self.text(Text::plain(text, Interpolation::Nothing), rest)
+                self.text(Text::of(text, Interpolation::Nothing, Escapes::None), rest)
             }
             ('$', Awk) if after.starts_with(|c: char| c.is_ascii_alphanumeric()) => {
                 let rest = after.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
@@ -236,15 +269,7 @@ impl<'a> Lexer<'a> {
                     self.doubt();
                 }
                 let (body, rest) = whole.unwrap_or((after.get(2..)?, ""));
-                match after.chars().next()? {
-                    'x' => self.push(Token::Shell(Text::plain(body, Interpolation::Hash)), rest),
-                    'w' => {
-                        self.tokens.push(Token::Symbol('['));
-                        self.words(body);
-                        self.push(Token::Symbol(']'), rest)
-                    }
-                    _ => self.text(Text::plain(body, Interpolation::Hash), rest),
-                }
+                self.percent_of_ruby(after, body, rest)
             }
             ('%' | '?' | '<' | '=', Ruby) => {
                 self.ruby(c, after);
@@ -254,6 +279,31 @@ impl<'a> Lexer<'a> {
             _ if c.is_ascii_digit() => self.push(Token::Value, after_number(self.rest)),
             _ if self.is_name(c) => self.name(),
             _ => None,
+        }
+    }
+
+    /// A text of Ruby that begins with `%` and a letter.
+    fn percent_of_ruby(&mut self, after: &str, body: &'a str, rest: &'a str) -> Option<()> {
+        let mut chars = after.chars();
+        let (kind, open) = (chars.next()?, chars.next()?);
+        let plain = Escapes::Delimiters(open, closing(open));
+        let text = Text::of(body, Interpolation::Ruby, Escapes::Of(Language::Ruby, open));
+        if matches!(kind, 'x' | 'Q') && is_cut(&text) {
+            self.doubt();
+        }
+        match kind {
+            'x' => self.push(Token::Shell(text), rest),
+            'w' => {
+                // `\ ` is a blank in a word.
+                if body.contains('\\') {
+                    self.doubt();
+                }
+                self.tokens.push(Token::Symbol('['));
+                self.words(body, plain);
+                self.push(Token::Symbol(']'), rest)
+            }
+            'q' => self.text(Text::of(body, Interpolation::Nothing, plain), rest),
+            _ => self.text(text, rest),
         }
     }
 
@@ -320,9 +370,9 @@ impl<'a> Lexer<'a> {
     }
 
     /// Adds each word of a list without quotes.
-    fn words(&mut self, body: &str) {
+    fn words(&mut self, body: &str, escapes: Escapes) {
         for word in body.split_whitespace() {
-            self.tokens.push(Token::Text(Text::plain(word, Interpolation::Nothing)));
+            self.tokens.push(Token::Text(Text::of(word, Interpolation::Nothing, escapes)));
             self.tokens.push(Token::Symbol(','));
         }
     }
@@ -350,20 +400,28 @@ impl<'a> Lexer<'a> {
         let interpolation = match self.language {
             Language::Python if prefix.contains('f') => Interpolation::Braces,
             Language::Node | Language::Deno if quote == '`' => Interpolation::Dollar,
-            Language::Perl | Language::Ruby | Language::Php if quote != '\'' => Interpolation::Hash,
+            Language::Perl if quote != '\'' => Interpolation::Perl,
+            Language::Ruby if quote != '\'' => Interpolation::Ruby,
+            Language::Php if quote != '\'' => Interpolation::Php,
             _ => Interpolation::Nothing,
         };
         if matches!(interpolation, Interpolation::Braces | Interpolation::Dollar) {
             self.computed(body);
         }
-        if self.language == Language::Perl && quote == '"' && has_code(body) {
+        if interpolation == Interpolation::Perl {
+            self.code_of_perl(body, Kind::Text);
+        }
+        let escapes = match self.language {
+            _ if prefix.contains('r') => Escapes::None,
+            Language::Perl | Language::Ruby | Language::Php if quote == '\'' => {
+                Escapes::Delimiters(quote, quote)
+            }
+            language => Escapes::Of(language, quote),
+        };
+        let text = Text::of(body, interpolation, escapes);
+        if matches!(interpolation, Interpolation::Ruby | Interpolation::Php) && is_cut(&text) {
             self.doubt();
         }
-        let text = if prefix.contains('r') {
-            Text::plain(body, interpolation)
-        } else {
-            Text::escaped(body, interpolation)
-        };
         // `$`…`` of zx and Bun runs a command.
         let is_tagged = self.tokens.last().and_then(Token::name) == Some("$");
         let is_shell = match self.language {
@@ -371,6 +429,18 @@ impl<'a> Lexer<'a> {
             language => language != Language::Python,
         };
         self.push(if quote == '`' && is_shell { Token::Shell(text) } else { Token::Text(text) }, rest)
+    }
+
+    /// Reads the code within a text or a pattern of Perl, which is doubtful.
+    fn code_of_perl(&mut self, text: &str, kind: Kind) {
+        for code in code_in(text, kind) {
+            self.doubt();
+            if self.depth < DEEPEST {
+                let mut lexer = Lexer::new(code, self.language);
+                lexer.depth = self.depth + 1;
+                self.inner.extend(lexer.run().0);
+            }
+        }
     }
 
     /// Takes back the prefix of a text of Python that was read as a name, and returns it in lower case.

@@ -1,8 +1,9 @@
 //! Variables and quote operators of Perl.
 
 use super::{Lexer, Token};
+use crate::catalogue::program::Language;
 use crate::languages::names::perl;
-use crate::languages::text::{Interpolation, Text, closing, delimited, has_code};
+use crate::languages::text::{Escapes, Interpolation, Kind, Text, closing, delimited};
 
 /// Characters that a variable of Perl may have as its name.
 const VARIABLES: &str = ".,/\\;&!@\"|+]";
@@ -86,8 +87,10 @@ impl<'a> Lexer<'a> {
             "tr" | "y" => "cdsr",
             _ => "",
         };
-        if has_code(body) && !matches!(name, "q" | "qw" | "tr" | "y") {
-            self.doubt();
+        match name {
+            "qq" | "qx" => self.code_of_perl(body, Kind::Text),
+            "m" | "qr" | "s" => self.code_of_perl(body, Kind::Pattern),
+            _ => {}
         }
         if bodies == 2 {
             // With brackets, the second body has its own.
@@ -101,18 +104,24 @@ impl<'a> Lexer<'a> {
                 self.doubt();
                 return None;
             };
-            if has_code(second) && name == "s" {
-                self.doubt();
+            if name == "s" {
+                self.code_of_perl(second, Kind::Text);
             }
             rest = after;
         }
+        let plain = Escapes::Delimiters(first, closing(first));
+        let interpolated = || Text::of(body, Interpolation::Perl, Escapes::Of(Language::Perl, first));
         match name {
-            "q" => self.text(Text::plain(body, Interpolation::Nothing), rest),
-            "qq" => self.text(Text::plain(body, Interpolation::Hash), rest),
-            "qx" => self.push(Token::Shell(Text::plain(body, Interpolation::Hash)), rest),
+            "q" => self.text(Text::of(body, Interpolation::Nothing, plain), rest),
+            "qq" => self.text(interpolated(), rest),
+            // The shell gets what stands between `'` as it is.
+            "qx" if first == '\'' => {
+                self.push(Token::Shell(Text::of(body, Interpolation::Nothing, Escapes::None)), rest)
+            }
+            "qx" => self.push(Token::Shell(interpolated()), rest),
             "qw" => {
                 self.tokens.push(Token::Symbol('('));
-                self.words(body);
+                self.words(body, plain);
                 self.tokens.push(Token::Symbol(')'));
                 self.rest = rest;
                 Some(())

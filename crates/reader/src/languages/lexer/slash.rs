@@ -4,7 +4,7 @@ use super::{Lexer, Token};
 use crate::catalogue::program::Language;
 use crate::languages::names::{Names, awk, node, perl, ruby};
 use crate::languages::sed::bracket;
-use crate::languages::text::{delimited, has_code};
+use crate::languages::text::{Kind, delimited};
 
 /// What a `/` is.
 enum Slash {
@@ -28,9 +28,7 @@ impl<'a> Lexer<'a> {
             Slash::BeginsPattern if !self.may_search() => None,
             Slash::BeginsPattern => match self.language {
                 Language::Perl => delimited(self.rest).and_then(|(body, rest)| {
-                    if has_code(body) {
-                        self.doubt();
-                    }
+                    self.code_of_perl(body, Kind::Pattern);
                     self.flags(rest, "gimsxoc")
                 }),
                 Language::Ruby => delimited(self.rest).and_then(|(body, rest)| {

@@ -7,4 +7,5 @@ pub mod interpreter;
 mod modules;
 pub(crate) mod reading;
 pub mod sed_commands;
+mod stability;
 mod unfollowed;

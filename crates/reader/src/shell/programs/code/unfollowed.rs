@@ -27,7 +27,7 @@ pub(crate) fn numbered_tokens_of(code: &str, language: Language) -> Vec<(usize, 
     let tokens = tokens(code, language).into_iter().enumerate();
     let known = |(at, token)| match token {
         Token::Field(field) => {
-            (at, Token::Text(Text { raw: String::new(), parts: vec![Part::Unknown(field)] }))
+            (at, Token::Text(Text { raw: String::new(), parts: vec![Part::Unknown(field)], is_exact: true }))
         }
         token => (at, token),
     };

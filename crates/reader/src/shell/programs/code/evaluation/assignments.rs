@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::Evaluator;
-use super::value::{Call, Range, Takes, Value};
+use super::value::{Arguments, Call, Range, Takes, Value};
 use crate::languages::lexer::Token;
 use crate::languages::names::evaluation as words;
 
@@ -165,8 +165,9 @@ impl Evaluator<'_> {
         if self.is_ruby() && names.first().is_some_and(|name| name == "self") {
             names.dedup();
         }
-        // `$this->name` of PHP.
-        let path = names.join(".");
+        // `$this->name` of PHP, `$name` of Ruby.
+        let is_global = self.is_ruby() && head.first().is_some_and(|token| token.is('$'));
+        let path = if is_global { format!("${}", names.join(".")) } else { names.join(".") };
         if path.is_empty() {
             return;
         }
@@ -177,6 +178,14 @@ impl Evaluator<'_> {
         }
         if let Some(name) = path.strip_prefix("process.env.") {
             return self.set_variable(Some(name.to_owned()), &value);
+        }
+        if let [owner, name] = names.as_slice()
+            && matches!(self.lookup(owner), Some(Value::Path(path)) if words::ENVIRONMENTS.has(path))
+        {
+            return self.set_variable(Some(name.clone()), &value);
+        }
+        if index.is_none() && words::ENVIRONMENTS.has(&path) {
+            return self.set_variable(None, &value);
         }
         if let Some(index) = index {
             // `environ["PATH"] = …` changes what is started.
@@ -232,6 +241,18 @@ impl Evaluator<'_> {
         } else {
             self.is_complete = false;
             self.add(Call::Unclear);
+        }
+    }
+
+    /// Sets the variables of the environment that the arguments of a method state.
+    pub(super) fn set_variables(&mut self, arguments: &Arguments) {
+        let mut rows = arguments.named.clone();
+        for value in &arguments.values {
+            let Value::Table(own) = value else { return self.set_variable(None, value) };
+            rows.extend(own.iter().cloned());
+        }
+        for (name, value) in rows {
+            self.set_variable(Some(name), &value);
         }
     }
 

@@ -78,6 +78,9 @@ impl Evaluator<'_> {
         let items = list.items().filter(|items| items.len() <= super::MOST_ROUNDS);
         let is_known = items.is_some() && rest.0 >= rest.1;
         let mut values = Vec::new();
+        // The names of a comprehension are its own.
+        let outer: Vec<Option<Value>> =
+            names.iter().map(|name| self.scopes.last()?.get(name).cloned()).collect();
         self.loops += usize::from(items.is_none());
         for item in items.clone().unwrap_or_else(|| vec![Value::Unknown(names.join(", "))]) {
             self.bind_all(&names, &item);
@@ -94,6 +97,14 @@ impl Evaluator<'_> {
             values.push(self.within_brackets(element, Self::expression));
         }
         self.loops -= usize::from(items.is_none());
+        if let Some(scope) = self.scopes.last_mut() {
+            for (name, value) in names.iter().zip(outer) {
+                match value {
+                    Some(value) => scope.insert(name.clone(), value),
+                    None => scope.remove(name),
+                };
+            }
+        }
         self.at = self.end;
         if is_known { Value::List(values) } else { Value::unknown() }
     }

@@ -7,7 +7,7 @@ use super::methods::{formatted, joined_list, split};
 use super::starting::{known, starts_program, suspected};
 use super::value::{Arguments, Call, Function, Unit, Value, numbered};
 use crate::catalogue::program::Language;
-use crate::languages::names::{perl, starts};
+use crate::languages::names::{evaluation as words, perl, starts};
 
 impl Evaluator<'_> {
     /// Calls a value.
@@ -83,6 +83,14 @@ impl Evaluator<'_> {
             let end = self.statement_end(at + 1);
             self.forget_names(at + 1, end);
         }
+        if words::ENVIRONMENTS.has(owner) && words::CHANGING_ENVIRONMENTS.has(own) {
+            self.set_variables(&arguments);
+        }
+        if own == "assign"
+            && matches!(arguments.values.first(), Some(Value::Path(path)) if words::ENVIRONMENTS.has(path))
+        {
+            self.set_variables(&Arguments::of(arguments.rest()));
+        }
         if own == "chdir" && matches!(owner, "os" | "process" | "Dir" | "") {
             self.folder = Some(arguments.first().parts());
         }
@@ -121,6 +129,7 @@ impl Evaluator<'_> {
             }
             "eval" | "exec" if own == "eval" || (is_python && !arguments.values.is_empty()) => {
                 let code = text?;
+                self.unsettle(&code);
                 let unit = Rc::new(Unit::new(&code, self.language));
                 let end = unit.tokens.len();
                 let returned = self.has_returned;

@@ -6,6 +6,7 @@ use super::value::{Range, Value, numbered, pair};
 use super::{Evaluator, MOST_ROUNDS};
 use crate::catalogue::program::Language;
 use crate::languages::lexer::Token;
+use crate::languages::names::evaluation as words;
 
 impl Evaluator<'_> {
     pub(super) fn loop_over(&mut self) {
@@ -84,17 +85,25 @@ impl Evaluator<'_> {
         let step = (ends.1 + 1, close);
         self.at = close + 1;
         let body = self.body(column);
+        let has_jumps = self.has_jumps(body);
         for _ in 0..MOST_ROUNDS {
             match self.within_brackets(condition, Self::expression).truth() {
                 Some(false) => return,
                 None => break,
                 Some(true) => {}
             }
-            self.within(body, Self::statements);
+            if has_jumps {
+                self.either(body);
+            } else {
+                self.within(body, Self::statements);
+            }
             if self.has_returned || !self.spend() {
                 return;
             }
             self.within_brackets(step, Self::expression);
+            if has_jumps {
+                self.forget_names(step.0, step.1);
+            }
         }
         self.repeated(body);
     }
@@ -115,7 +124,7 @@ impl Evaluator<'_> {
             }
             match holds {
                 Some(false) => return,
-                Some(true) if self.spend() => self.within(body, Self::statements),
+                Some(true) if self.spend() && !self.has_jumps(body) => self.within(body, Self::statements),
                 _ => return self.repeated(body),
             }
             if self.has_returned {
@@ -151,11 +160,11 @@ impl Evaluator<'_> {
     }
 
     /// Forgets the values that have changed, and with `is_new` those of new names; whether there were any.
-    fn forget_changes(&mut self, before: &[BTreeMap<String, Value>], is_new: bool) -> bool {
+    pub(super) fn forget_changes(&mut self, before: &[BTreeMap<String, Value>], is_new: bool) -> bool {
         let mut has_changed = false;
         for (own, old) in self.scopes.iter_mut().zip(before) {
             for (name, value) in own {
-                let is_function = is_new && matches!(value, Value::Function(_));
+                let is_function = is_new && value.is_callable();
                 if old.get(name).map_or(is_new, |old| old != value) && !is_function {
                     *value = Value::unknown();
                     has_changed = true;
@@ -173,10 +182,15 @@ impl Evaluator<'_> {
             }
             return self.repeated(body);
         };
+        let has_jumps = self.has_jumps(body);
         let inner = |item: Value| item.items().filter(|_| flattens).unwrap_or_else(|| vec![item]);
         for item in items.into_iter().flat_map(inner) {
             self.bind_all(names, &item);
-            self.within(body, Self::statements);
+            if has_jumps {
+                self.either(body);
+            } else {
+                self.within(body, Self::statements);
+            }
             // The variable of a loop may be the element itself.
             let is_alias = matches!(self.language, Language::Perl | Language::Php | Language::Ruby);
             let own = names.first().and_then(|name| self.lookup(name));
@@ -187,5 +201,17 @@ impl Evaluator<'_> {
                 return;
             }
         }
+        // Perl gives the variable its old value back.
+        if self.is_perl() {
+            for name in names {
+                self.bind(name, Value::Unknown(format!("${name}")), true);
+            }
+        }
+    }
+
+    /// Whether a round of a loop may end before its body does.
+    fn has_jumps(&self, body: Range) -> bool {
+        let tokens = self.unit.tokens.get(body.0..body.1).unwrap_or_default();
+        tokens.iter().filter_map(Token::name).any(|name| words::JUMPS.has(name))
     }
 }

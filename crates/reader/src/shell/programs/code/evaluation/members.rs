@@ -61,7 +61,7 @@ impl Evaluator<'_> {
                 value = self.call(&value, arguments, at);
                 continue;
             }
-            if self.is(0, '[') && !(self.is_ruby() && matches!(value, Value::Path(_))) {
+            if self.is(0, '[') && !(self.is_ruby() && matches!(&value, Value::Path(path) if path != "ENV")) {
                 value = self.element(&value);
                 continue;
             }

@@ -193,7 +193,7 @@ pub(super) fn formatted(format: &Value, given: &Value) -> Value {
 /// `'{} {name}'.format(value, name=value)`.
 fn format(format: &str, arguments: &Arguments) -> Value {
     let mut next = 0;
-    filled(Interpolation::Braces.parts(&format.replace("}}", "}")), |source| {
+    filled(Interpolation::Braces.parts(format), |source| {
         let name = source.trim_matches(['{', '}']);
         let at = if name.is_empty() { Some(next) } else { name.parse().ok() };
         next += usize::from(name.is_empty());

@@ -22,6 +22,7 @@ mod value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use super::stability::Unstable;
 use crate::catalogue::program::Language;
 use crate::languages::lexer::Token;
 use crate::languages::text::Part;
@@ -82,6 +83,8 @@ struct Evaluator<'a> {
     brackets: usize,
     /// Values of names, those of the innermost function last.
     scopes: Vec<BTreeMap<String, Value>>,
+    /// Variables whose values are unknown.
+    unstable: Unstable,
     /// Names that functions share with the outermost scope.
     shared: BTreeSet<String>,
     /// The methods of classes.
@@ -135,6 +138,7 @@ pub(crate) fn follow(code: &str, language: Language, is_program: &dyn Fn(&str) -
         unit,
         brackets: 0,
         scopes: vec![BTreeMap::new()],
+        unstable: Unstable::of(code, language),
         shared: BTreeSet::new(),
         methods: BTreeMap::new(),
         defined: vec![],
@@ -201,18 +205,31 @@ impl Evaluator<'_> {
 
     /// Binds a name. `declares` states that the name is new where it stands.
     fn bind(&mut self, name: &str, value: Value, declares: bool) {
+        let is_fixed = value.is_callable() || !self.unstable.has(name);
+        let value = if is_fixed { value } else { Value::Unknown(format!("${name}")) };
         let innermost = self.scopes.len() - 1;
         let is_shared = self.shared.contains(name);
         let is_own = matches!(self.language, Language::Python | Language::Php);
+        let is_global = name.contains('.') || name.starts_with('$');
         let place = self.scopes.iter().rposition(|scope| scope.contains_key(name));
-        let outer = place
-            .filter(|place| *place < innermost && !declares && !name.contains('.') && (is_shared || !is_own));
-        let global = if name.contains('.') || is_shared { 0 } else { innermost };
+        let outer =
+            place.filter(|place| *place < innermost && !declares && !is_global && (is_shared || !is_own));
+        let global = if is_global || is_shared { 0 } else { innermost };
         let Some(scope) = self.scopes.get_mut(outer.unwrap_or(global)) else { return };
         // A closure, or a variable of its own: either may be meant.
         let old = scope.get(name).cloned().filter(|_| outer.is_some() && !is_shared);
         let value = if old.is_some() { Value::several(old.into_iter().chain([value])) } else { value };
         scope.insert(name.to_owned(), value);
+    }
+
+    /// Forgets the variables that may change in other code, which runs now.
+    fn unsettle(&mut self, code: &str) {
+        self.unstable.extend(Unstable::of(code, self.language));
+        for (name, value) in self.scopes.iter_mut().flatten() {
+            if self.unstable.has(name) && !value.is_callable() {
+                *value = Value::unknown();
+            }
+        }
     }
 
     /// All values that are bound.

@@ -1,27 +1,14 @@
 //! Texts, variables, functions without names, and other values that an expression consists of.
 
-use std::collections::VecDeque;
 use std::rc::Rc;
 
 use super::Evaluator;
+use super::methods::joined_list;
 use super::value::{Parameter, Takes, Unit, Value, merged};
 use crate::catalogue::program::Language;
 use crate::languages::lexer::Token;
 use crate::languages::names::{evaluation as words, starts};
-use crate::languages::text::{Part, Text, delimited, subscripts};
-
-/// Leaves out the first bytes of parts.
-fn consume(parts: &mut VecDeque<Part>, mut len: usize) {
-    while let Some(part) = parts.pop_front() {
-        let source = part.source();
-        if source.len() > len {
-            let left = source.get(len..).unwrap_or_default().to_owned();
-            parts.push_front(if part.known().is_some() { Part::Known(left) } else { Part::Unknown(left) });
-            return;
-        }
-        len -= source.len();
-    }
-}
+use crate::languages::text::{Kind, Part, Text, code_in};
 
 impl Evaluator<'_> {
     fn text_here(&mut self, text: &Text) -> Value {
@@ -32,67 +19,37 @@ impl Evaluator<'_> {
 
     /// The value of a text with what it interpolates.
     pub(super) fn text(&mut self, text: &Text) -> Value {
-        if !Value::is_exact(text) {
+        if !text.is_exact {
             return Value::unknown();
         }
         let mut parts = Vec::new();
-        let mut rest: VecDeque<Part> = text.parts.iter().cloned().collect();
-        // `{$name}` of PHP.
-        let mut opens = false;
-        while let Some(part) = rest.pop_front() {
+        for part in &text.parts {
             match part {
-                Part::Known(known) => {
-                    opens = self.is_php()
-                        && known.ends_with('{')
-                        && matches!(rest.front(), Some(Part::Unknown(source)) if !source.ends_with('}'));
-                    let known = if opens { known.strip_suffix('{').unwrap_or(&known) } else { &known };
-                    parts.push(Part::Known(known.to_owned()));
-                }
-                Part::Unknown(source) => {
-                    let source = self.with_subscripts(source, &mut rest, opens);
-                    opens = false;
-                    parts.extend(self.interpolated(&source).parts());
-                }
+                Part::Known(_) => parts.push(part.clone()),
+                Part::Unknown(source) => parts.extend(self.interpolated(source).parts()),
             }
         }
         Value::Text(merged(parts))
     }
 
-    /// A variable in a text with the element or field that the text takes of it: `$h{name}`, `{$h['name']}`, `$x->name`.
-    fn with_subscripts(&self, source: String, rest: &mut VecDeque<Part>, is_in_braces: bool) -> String {
-        if !matches!(self.language, Language::Perl | Language::Php) {
-            return source;
-        }
-        let after: String = rest.iter().map(Part::source).collect();
-        if is_in_braces {
-            let whole = format!("{{{after}");
-            let Some((inner, _)) = delimited(&whole) else { return source };
-            consume(rest, inner.len() + 1);
-            return source + inner;
-        }
-        // `${h}{name}` of Perl is `$h{name}`.
-        let name = source.strip_prefix("${").and_then(|name| name.strip_suffix('}'));
-        let len = if self.is_php() && name.is_some() { 0 } else { subscripts(&after, self.is_php()) };
-        if len == 0 {
-            return source;
-        }
-        consume(rest, len);
-        let variable = name.map_or_else(|| source.clone(), |name| format!("${name}"));
-        variable + after.get(..len).unwrap_or_default()
-    }
-
     /// The value of an expression in a text, as written with its braces.
     pub(super) fn interpolated(&mut self, source: &str) -> Value {
-        let inner = source
-            .strip_prefix("#{")
-            .or_else(|| source.strip_prefix("${"))
-            .or_else(|| source.strip_prefix('{'))
-            .and_then(|inner| inner.strip_suffix('}'));
         let is_sigil = matches!(self.language, Language::Perl | Language::Php);
-        let code = match inner {
-            Some(name) if is_sigil && !name.starts_with('$') => format!("${name}"),
-            Some(code) => code.to_owned(),
-            None => source.to_owned(),
+        let code = match source.strip_prefix("${") {
+            // `${h}{name}` is `$h{name}`.
+            Some(rest) if is_sigil && !rest.starts_with('$') => match rest.split_once('}') {
+                Some((name, subscripts)) if self.is_perl() || subscripts.is_empty() => {
+                    format!("${name}{subscripts}")
+                }
+                _ => source.to_owned(),
+            },
+            Some(rest) => rest.strip_suffix('}').unwrap_or(source).to_owned(),
+            None => {
+                let inner = source.strip_prefix("#{").or_else(|| source.strip_prefix('{'));
+                let inner = inner.and_then(|inner| inner.strip_suffix('}'));
+                // `#$name` of Ruby.
+                inner.or_else(|| source.strip_prefix('#')).unwrap_or(source).to_owned()
+            }
         };
         let unit = Rc::new(Unit::new(&code, self.language));
         let end = unit.tokens.len().saturating_sub(1);
@@ -104,8 +61,16 @@ impl Evaluator<'_> {
         });
         match value {
             Value::Text(_) | Value::Several(_) | Value::Number(_) => value,
+            // Perl puts `$"` between the elements, which is a blank unless the code sets it.
+            Value::List(_) if self.is_perl() && source.starts_with('@') && !self.mentions_separator() => {
+                joined_list(&value, &Value::text(" "))
+            }
             _ => Value::Unknown(source.to_owned()),
         }
+    }
+
+    fn mentions_separator(&self) -> bool {
+        self.main.tokens.iter().chain(&self.unit.tokens).any(|token| token.name() == Some("\""))
     }
 
     pub(super) fn primary(&mut self) -> Value {
@@ -133,6 +98,8 @@ impl Evaluator<'_> {
                 if self.is_perl() && number.starts_with(['s', 't', 'y']) {
                     self.forget_name("_");
                 }
+                // What a pattern runs is not followed.
+                self.is_complete &= !self.is_perl() || code_in(&number, Kind::Pattern).is_empty();
                 self.at += 1;
                 let is_number = number.chars().all(|c| c.is_ascii_digit());
                 number.parse().ok().filter(|_| is_number).map(Value::Number).unwrap_or_default()
@@ -201,6 +168,7 @@ impl Evaluator<'_> {
         };
         self.at += 1;
         let name = match self.language {
+            Language::Ruby if !is_list => format!("${name}"),
             Language::Ruby => format!("self.{name}"),
             Language::Perl
                 if is_list

@@ -3,7 +3,7 @@
 use super::value::{Arguments, Call, Value, merged};
 use super::{Evaluator, Found};
 use crate::catalogue::program::Language;
-use crate::languages::names::{node, perl, php, python, ruby, starts};
+use crate::languages::names::{awk, node, perl, php, python, ruby, starts};
 use crate::languages::text::Part;
 
 /// The maximum number of commands that one call may start, where its arguments have several values.
@@ -85,6 +85,14 @@ impl Evaluator<'_> {
             }
             return result;
         }
+        // The list names a program, and the name that the program is given.
+        if let Some(Value::List(items)) = values.first().filter(|_| self.is_ruby() && own != "popen") {
+            let program = items.first().cloned();
+            values.splice(..1, program);
+        }
+        if self.has_other_program(own, arguments) {
+            self.add(Call::Unclear);
+        }
         match arguments.option("env") {
             Some(Value::Table(rows)) => env.extend(variables(rows)),
             Some(Value::Path(path))
@@ -137,6 +145,26 @@ impl Evaluator<'_> {
             self.call_unknown(function);
         }
         result
+    }
+
+    /// Whether arguments name another program than the first one: `executable=…` of Python, `shell: …` of JavaScript.
+    fn has_other_program(&self, own: &str, arguments: &Arguments) -> bool {
+        let is_shell = |value: &Value| match value {
+            Value::Path(path) => {
+                matches!(path.as_str(), "None" | "True" | "False" | "true" | "false" | "sys.executable")
+            }
+            value => {
+                value.known().is_some_and(|path| awk::SHELLS.has(path.rsplit('/').next().unwrap_or_default()))
+            }
+        };
+        let named = match self.language {
+            Language::Python if starts::OPTIONED.has(own) => {
+                arguments.named("executable").or_else(|| arguments.values.get(2).cloned())
+            }
+            Language::Node | Language::Deno => arguments.option("shell"),
+            _ => None,
+        };
+        named.is_some_and(|value| !is_shell(&value))
     }
 
     /// Calls the function that `Thread(target=f, args=(…))` or `submit(f, …)` is given; false where it is not known.

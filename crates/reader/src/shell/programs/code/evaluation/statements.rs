@@ -294,6 +294,7 @@ impl Evaluator<'_> {
     fn tried(&mut self, body: Range) -> bool {
         let before = self.scopes.clone();
         self.within(body, Self::statements);
+        self.forget_changes(&before, true);
         self.join(before);
         std::mem::take(&mut self.has_returned)
     }
@@ -307,13 +308,19 @@ impl Evaluator<'_> {
             self.within(range, |this| {
                 let at =
                     this.find(this.at, |token| matches!(token.name(), Some("rescue" | "ensure" | "else")));
-                this.within((this.at, at), Self::statements);
+                let mut returns = false;
+                if at < this.end {
+                    returns = this.tried((this.at, at));
+                } else {
+                    this.within((this.at, at), Self::statements);
+                }
                 if at < this.end && !this.has_returned {
                     let line = this.find(at, |token| {
                         *token == Token::Line || token.is(';') || token.name() == Some("then")
                     });
                     this.ways(vec![(None, (line, this.end))]);
                 }
+                this.has_returned |= returns;
             });
             self.at = end + 1;
             return;

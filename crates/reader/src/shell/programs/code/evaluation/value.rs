@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::catalogue::program::Language;
 use crate::languages::lexer::{Token, located_tokens};
-use crate::languages::text::{Part, Text};
+use crate::languages::text::Part;
 
 /// The maximum number of values that one name may have.
 const MOST_VALUES: usize = 4;
@@ -123,24 +123,6 @@ impl Value {
 
     pub fn unknown() -> Self {
         Self::Unknown("…".to_owned())
-    }
-
-    /// A literal text whose escapes were resolved as the language does.
-    pub fn is_exact(text: &Text) -> bool {
-        if text.raw.contains('\u{1}') {
-            return false;
-        }
-        if matches!(text.parts.as_slice(), [Part::Known(known)] if *known == text.raw) {
-            return true;
-        }
-        let mut chars = text.raw.chars();
-        while let Some(c) = chars.next() {
-            if c == '\\' && chars.next().is_some_and(|c| c.is_ascii_alphanumeric() && !matches!(c, 'n' | 't'))
-            {
-                return false;
-            }
-        }
-        true
     }
 
     /// The text, if all of it is known.
