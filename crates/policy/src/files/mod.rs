@@ -319,7 +319,7 @@ impl<'a> Lists<'a> {
         let place = command.whereabouts();
         if access.touch.reads() {
             let is_it = |word: &&Word| word.begins_with_any() && word.text == access.path;
-            let is_listed = || access.path.starts_with("$(ls") || access.path.starts_with("$(find");
+            let is_listed = || lists_files(&access.path);
             let may_be_any = || command.words.iter().find(is_it).is_some() && !is_listed();
             if meant.paths.is_empty() && (is_stated_by_content(&access.path) || may_be_any()) {
                 let text = format!(

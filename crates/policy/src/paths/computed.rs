@@ -42,6 +42,15 @@ pub fn is_stated_by_content(path: &str) -> bool {
         })
 }
 
+/// Whether programs that list files state the path: `$(git ls-files | head -1)`. What they find is judged as a search.
+pub fn lists_files(path: &str) -> bool {
+    let Some((source, _)) = substitution(path) else { return false };
+    source.split('|').all(|stage| {
+        let program = stage.split_whitespace().next().unwrap_or_default();
+        LISTING_SOURCES.contains(&program)
+    })
+}
+
 /// The path below the folder, if it is relative.
 fn rooted(path: &str, cwd: Option<&str>) -> Option<String> {
     if path.starts_with(['/', '~']) {

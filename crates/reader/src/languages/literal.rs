@@ -106,13 +106,13 @@ fn is_read(tokens: &[Token], at: usize) -> bool {
     }
     let begins = match tokens.get(before) {
         Some(Token::Name(_) | Token::Symbol('(' | ',' | '+')) => true,
-        Some(Token::Symbol('.')) => before + 1 < at,
+        Some(Token::Symbol('.')) => before.wrapping_add(1) < at,
         _ => false,
     };
     let ends = match tokens.get(at + 1) {
         None | Some(Token::Line | Token::Symbol(')' | ',' | ';' | '}')) => true,
         // A text is joined: `.` of Perl and PHP.
-        Some(Token::Symbol('.')) => before + 1 < at && !tokens.is_at(at + 2, '='),
+        Some(Token::Symbol('.')) => before.wrapping_add(1) < at && !tokens.is_at(at + 2, '='),
         _ => false,
     };
     begins && ends

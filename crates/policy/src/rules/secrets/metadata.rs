@@ -24,7 +24,10 @@ pub fn objection(command: &Command) -> Option<Reason> {
             return addresses.any(|rest| {
                 let (host, path) =
                     rest.split_at(rest.find(['/', '?', '#', '"', '\'', ' ']).unwrap_or(rest.len()));
-                is_metadata_host(host) && !is_known_metadata(path)
+                // `%31` and `。` are read as other characters.
+                let name = host.rsplit('@').next().unwrap_or(host);
+                let is_disguised = name.contains('%') && !name.starts_with('[') || !name.is_ascii();
+                (is_disguised && requests || is_metadata_host(host)) && !is_known_metadata(path)
             });
         }
         let (host, path) = text.split_at(text.find('/').unwrap_or(text.len()));
@@ -63,10 +66,7 @@ fn is_metadata_host(text: &str) -> bool {
     let v6 = inner.unwrap_or(text).parse::<Ipv6Addr>().ok();
     let mapped = v6.and_then(|address| address.to_ipv4_mapped());
     let v4 = mapped.or_else(|| number_address(host));
-    // `%31` and `。` are read as other characters.
-    let is_disguised = host.contains('%') || !host.is_ascii();
-    is_disguised
-        || host.contains(['.', ':']) && listed(host)
+    host.contains(['.', ':']) && listed(host)
         || v6.is_some_and(|address| listed(&address.to_string()))
         || v4.is_some_and(|address| listed(&address.to_string()))
         || METADATA_NAMES.contains(&host)
