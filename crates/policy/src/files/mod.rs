@@ -23,7 +23,7 @@ use std::collections::HashSet;
 use crate::lists::{APPLICATION_FOLDERS, CONTAINER_FOLDERS, LINKED_FOLDERS, SAME_MACHINE};
 use crate::model::records::verdict::Reason;
 use crate::model::rights::rules::{PathRule, Rules};
-use crate::paths::computed::{is_below_new_folder, is_stated_by_content};
+use crate::paths::computed::{is_below_new_folder, is_stated_by_content, lists_files};
 use crate::paths::glob;
 use crate::paths::word_paths::{LocalMachine, WordPaths, text_paths};
 use crate::selection;

@@ -1,6 +1,8 @@
 //! Paths with parts that are computed where the command runs: below which folder they certainly lie.
 
-use crate::lists::{CONTENT_SOURCES, FINDING_CONDITIONS, NAME_FILTERS, NAME_SOURCES, NAME_VARIABLES};
+use crate::lists::{
+    CONTENT_SOURCES, FINDING_CONDITIONS, LISTING_SOURCES, NAME_FILTERS, NAME_SOURCES, NAME_VARIABLES,
+};
 
 /// What stands for a computed name.
 const NAME: &str = "_";
