@@ -474,7 +474,9 @@ fn guarding<'g>(
     let below = || {
         here().filter(|guarded| !guarded.excepted && !guarded.glob.starts_with("**")).find(|guarded| {
             let inside = glob::literal(&guarded.glob);
-            meant.paths.iter().any(|path| {
+            // `rm -rf $X/var/lib` without X.
+            let left = meant.end.iter().filter(|_| access.touch == Touch::WriteAll);
+            meant.paths.iter().chain(left).any(|path| {
                 path == "/"
                     || inside == *path
                     || (access.touch == Touch::ReadAll && glob::leads_below(&guarded.glob, path))

@@ -69,6 +69,13 @@ pub fn text_paths(text: &str, unknown: bool, command: &Command, machine: &dyn Lo
         let paths = if remote { computed::stand_ins(written, command.cwd.as_deref()) } else { None };
         paths.into_iter().flatten().map(|path| normal(&path)).collect()
     };
+    // `cd $X/etc && tee passwd`: the folder is as unknown as a path would be.
+    if let Some(cwd) = command.cwd.as_deref().filter(|cwd| cwd.starts_with('$') && !cwd.starts_with("$("))
+        && !written.starts_with(['/', '~', '$', '`'])
+    {
+        let below = Command { cwd: None, ..command.clone() };
+        return text_paths(&format!("{cwd}/{written}"), true, &below, machine);
+    }
     let cwd = command.cwd.as_deref().filter(|cwd| cwd.starts_with('/') || (remote && cwd.starts_with('~')));
     let (text, whole) = if unknown || written.starts_with('~') {
         filled(written, remote, cwd, machine)
@@ -135,6 +142,18 @@ fn filled(text: &str, remote: bool, cwd: Option<&str>, machine: &dyn LocalMachin
     let mut out = String::new();
     let mut whole = true;
     let mut rest = text;
+    // The home of another user.
+    if let Some((user, after)) =
+        text.strip_prefix('~').map(|named| named.split_once('/').unwrap_or((named, "")))
+        && user.starts_with(|c: char| c.is_ascii_alphabetic())
+        && user.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c))
+    {
+        out.push_str(&if user == "root" { "/root".to_owned() } else { format!("/home/{user}") });
+        if text.contains('/') {
+            out.push('/');
+        }
+        rest = after;
+    }
     if let Some(after) = text.strip_prefix('~')
         && (after.is_empty() || after.starts_with('/'))
         && let Some(home) = home()

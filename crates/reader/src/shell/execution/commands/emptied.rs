@@ -28,18 +28,52 @@ impl Evaluator {
                 .filter(|kept| kept.len() > 1 && kept.starts_with('-') && !is_known(text) && kept != text)
         };
         let rests: Vec<Option<String>> = invocation.fields.iter().map(|field| rest_of(&field.text)).collect();
-        if rests.iter().all(Option::is_none) {
-            return None;
-        }
         let texts = invocation.texts();
-        let usage = self.catalogue.usage(&texts, &|_| false)?;
-        let mut found = None;
+        let mut found = self.without_values(invocation, &texts);
+        if rests.iter().all(Option::is_none) {
+            return found;
+        }
+        let Some(usage) = self.catalogue.usage(&texts, &|_| false) else { return found };
         for (index, rest) in rests.into_iter().enumerate().skip(1) {
             let Some(rest) = rest.filter(|rest| steers(&usage, rest)) else { continue };
             let doubted = found.get_or_insert_with(|| invocation.clone());
             if let Some(field) = doubted.fields.get_mut(index) {
                 let source = self.unknowns.show(&field.text);
                 field.text = self.one_of(vec![field.text.clone(), rest], &source);
+            }
+        }
+        found
+    }
+
+    /// The command with each value of an option that may be no word as one of two, if the option then takes the verb, or the name
+    /// of a program, as its value: `docker -H $NONE ps restart web`.
+    fn without_values(&mut self, invocation: &Invocation, texts: &[&str]) -> Option<Invocation> {
+        let may_vanish = |text: &str| {
+            self.unknowns.only_mark(text).is_some_and(|unknown| {
+                unknown.candidates.is_empty() && !unknown.is_number && !self.unknowns.is_one_word(text)
+            })
+        };
+        let is_value = |at: &usize| {
+            texts.get(at.wrapping_sub(1)).is_some_and(|before| before.len() > 1 && before.starts_with('-'))
+                && texts.get(*at).is_some_and(|text| may_vanish(text))
+        };
+        let places: Vec<usize> = (2..texts.len().saturating_sub(1)).filter(is_value).collect();
+        let mut found = None;
+        for at in places {
+            let left: Vec<&str> =
+                texts.iter().enumerate().filter(|(index, _)| *index != at).map(|(_, text)| *text).collect();
+            let usage = self.catalogue.usage(&left, &|_| false);
+            // `ssh -p $NONE nas uptime` only reaches no host.
+            let takes = |usage: Usage| {
+                !usage.verb.is_empty() || usage.form.runs.is_some_and(|runs| !matches!(runs.how, How::Ssh))
+            };
+            if !usage.is_some_and(takes) {
+                continue;
+            }
+            let doubted = found.get_or_insert_with(|| invocation.clone());
+            if let Some(field) = doubted.fields.get_mut(at) {
+                let source = self.unknowns.show(&field.text);
+                field.text = self.one_of(vec![field.text.clone(), String::new()], &source);
             }
         }
         found
