@@ -100,19 +100,18 @@ impl Constants {
 
 /// Whether the name at an index is only read there: an argument, or a part of a text.
 fn is_read(tokens: &[Token], at: usize) -> bool {
-    let mut before = at.wrapping_sub(1);
-    while matches!(tokens.get(before), Some(Token::Symbol('$' | '@' | '*'))) {
-        before = before.wrapping_sub(1);
-    }
+    let signs = tokens.get(..at).unwrap_or_default().iter().rev();
+    let signs = signs.take_while(|token| matches!(token, Token::Symbol('$' | '@' | '*'))).count();
+    let before = at.wrapping_sub(signs).wrapping_sub(1);
     let begins = match tokens.get(before) {
         Some(Token::Name(_) | Token::Symbol('(' | ',' | '+')) => true,
-        Some(Token::Symbol('.')) => before.wrapping_add(1) < at,
+        Some(Token::Symbol('.')) => signs > 0,
         _ => false,
     };
     let ends = match tokens.get(at + 1) {
         None | Some(Token::Line | Token::Symbol(')' | ',' | ';' | '}')) => true,
         // A text is joined: `.` of Perl and PHP.
-        Some(Token::Symbol('.')) => before.wrapping_add(1) < at && !tokens.is_at(at + 2, '='),
+        Some(Token::Symbol('.')) => signs > 0 && !tokens.is_at(at + 2, '='),
         _ => false,
     };
     begins && ends
