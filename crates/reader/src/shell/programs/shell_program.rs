@@ -158,7 +158,28 @@ fn startup(evaluator: &mut Evaluator, inner: &Shell, interactive: bool) {
 }
 
 /// What bash reads in another way than a shell that only knows POSIX: there, `$'a\'` is a whole word, and `((reboot))` a command.
-const ONLY_BASH: [&str; 7] = ["$'", "((", "|&", "<<<", "<(", ">(", "+="];
+const ONLY_BASH: [&str; 6] = ["$'", "((", "|&", "<<<", "<(", ">("];
+
+/// Whether a text appends to a variable, `name+=value`, which other shells take for the name of a program.
+fn appends(text: &str) -> bool {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_[]".contains(c);
+    let mut quote = None;
+    let mut word = String::new();
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some(open), _) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '+') if chars.peek() == Some(&'=') && !word.is_empty() && word.chars().all(is_name) => {
+                return true;
+            }
+            (None, c) if c.is_whitespace() || ";&|(){}`".contains(c) => word.clear(),
+            (None, c) => word.push(c),
+        }
+    }
+    false
+}
 
 /// Whether a shell other than bash may read a text in another way.
 fn reads_differently(program: &str, text: &str) -> bool {
@@ -174,6 +195,7 @@ fn reads_differently(program: &str, text: &str) -> bool {
         next.is_some_and(|next| !";&|)\n#<>".contains(next))
     };
     ONLY_BASH.iter().any(|syntax| text.contains(syntax))
+        || appends(&text)
         || text.match_indices("&>").any(|(at, _)| runs_more(text.get(at + 2..).unwrap_or_default()))
 }
 

@@ -116,7 +116,8 @@ fn own_words(evaluator: &mut Evaluator, started: &Started<'_>, runs: &Runs) -> W
                 found.script = Some(value(at).to_owned());
             }
             Item::Option(name, Some(at)) if name.is_any(&runs.dir) => {
-                found.inner.cwd = if is_known(value(at)) { shell.follow(value(at)) } else { None };
+                let shown = || Some(evaluator.unknowns.show(value(at))).filter(|shown| shown.contains('/'));
+                found.inner.cwd = if is_known(value(at)) { shell.follow(value(at)) } else { shown() };
             }
             Item::Option(name, Some(at)) if name.is_any(&runs.sets) => {
                 set(evaluator, shell, &mut found.inner, value(at));

@@ -53,8 +53,17 @@ impl Evaluator {
                 unknown.candidates.is_empty() && !unknown.is_number && !self.unknowns.is_one_word(text)
             })
         };
+        if !texts.iter().any(|text| may_vanish(text)) {
+            return None;
+        }
+        let usage = self.catalogue.usage(texts, &|_| false)?;
+        let takes = |option: &str| {
+            let programs = usage.before.iter().map(|(program, _)| *program).chain([usage.program]);
+            let mut own = programs.flat_map(|program| program.value.iter().flatten());
+            own.any(|own| *own == option) || usage.value().contains(&option)
+        };
         let is_value = |at: &usize| {
-            texts.get(at.wrapping_sub(1)).is_some_and(|before| before.len() > 1 && before.starts_with('-'))
+            texts.get(at.wrapping_sub(1)).is_some_and(|before| takes(before))
                 && texts.get(*at).is_some_and(|text| may_vanish(text))
         };
         let places: Vec<usize> = (2..texts.len().saturating_sub(1)).filter(is_value).collect();
