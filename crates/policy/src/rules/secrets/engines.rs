@@ -56,8 +56,11 @@ fn is_harmless(command: &Command) -> bool {
         return lines
             .all(|(method, rest)| method == "GET" && rest.split_whitespace().next().is_some_and(only_reads));
     }
-    let mut paths =
-        words.iter().filter_map(|word| word.split_once("://")?.1.split_once('/')).map(|(_, path)| path);
+    let path_of = |word: &&str| {
+        let (_, rest) = word.split_once(":/")?;
+        rest.trim_start_matches('/').split_once('/').map(|(_, path)| path.to_owned())
+    };
+    let mut paths = words.iter().filter_map(path_of);
     let (path, further) = (paths.next(), paths.next());
     path.is_some_and(|path| further.is_none() && only_reads(&format!("/{path}")))
 }

@@ -59,8 +59,8 @@ impl Evaluator {
         let usage = self.catalogue.usage(texts, &|_| false)?;
         let takes = |option: &str| {
             let programs = usage.before.iter().map(|(program, _)| *program).chain([usage.program]);
-            let mut own = programs.flat_map(|program| program.value.iter().flatten());
-            own.any(|own| *own == option) || usage.value().contains(&option)
+            let mut own = programs.map(|program| program.value.as_deref().unwrap_or_default());
+            own.any(|own| own.contains(&option)) || usage.value().contains(&option)
         };
         let is_value = |at: &usize| {
             texts.get(at.wrapping_sub(1)).is_some_and(|before| takes(before))
