@@ -55,7 +55,7 @@ impl Evaluator {
         let is_pattern = |piece: &Piece<'_>| match piece {
             Piece::Text { text, quoted } => !quoted && text.contains(GLOB),
             Piece::Parameter { quoted, .. } | Piece::Command { quoted, .. } => !quoted,
-            Piece::Arithmetic { .. } | Piece::Tilde => false,
+            Piece::Arithmetic { .. } | Piece::Tilde(_) => false,
         };
         if pieces(raw, Rules::Word).iter().any(is_pattern) {
             for field in fields.iter_mut().filter(|field| may_match(field)) {
@@ -86,8 +86,8 @@ impl Evaluator {
             };
             match piece {
                 Piece::Text { text, .. } => out.push(&text),
-                Piece::Tilde => {
-                    let home = self.unknowns.plain("~");
+                Piece::Tilde(user) => {
+                    let home = self.unknowns.plain(format!("~{user}"));
                     out.push(&home);
                 }
                 Piece::Parameter { body, quoted } => {
@@ -211,7 +211,7 @@ impl Evaluator {
         for piece in pieces(raw, rules) {
             let (part, is_quoted) = match piece {
                 Piece::Text { text, quoted } => (text, quoted),
-                Piece::Tilde => (self.unknowns.plain("~"), false),
+                Piece::Tilde(user) => (self.unknowns.plain(format!("~{user}")), false),
                 Piece::Parameter { body, quoted } => {
                     let expansion = self.parameter(shell, body);
                     self.is_computed |= expansion.origin == Origin::Computed;
@@ -384,7 +384,7 @@ fn substitutions_in(text: &str) -> usize {
     let count = |piece: &Piece<'_>| match piece {
         Piece::Command { .. } => 1,
         Piece::Parameter { body, .. } | Piece::Arithmetic { body, .. } => substitutions_in(body),
-        Piece::Text { .. } | Piece::Tilde => 0,
+        Piece::Text { .. } | Piece::Tilde(_) => 0,
     };
     pieces(text, Rules::HereDocument).iter().map(count).sum()
 }

@@ -16,7 +16,7 @@ pub(crate) enum Piece<'a> {
     /// `$((…))` or `$[…]`.
     Arithmetic { body: &'a str, quoted: bool },
     /// `~` or `~user` at the start of a word.
-    Tilde,
+    Tilde(&'a str),
 }
 
 /// Which quoting rules apply.
@@ -99,7 +99,7 @@ impl<'a> Scanner<'a> {
                 entry if entry.trim_start_matches(['+', '-']).parse::<usize>().is_ok() => {
                     Piece::Parameter { body: "DIRSTACK", quoted: true }
                 }
-                _ => Piece::Tilde,
+                name => Piece::Tilde(name),
             });
         }
     }
