@@ -41,6 +41,9 @@ pub fn effect(
     }
     let mut scripts: Vec<Word> = command.words_at(&sources.scripts).collect();
     let from_stdin = scripts.is_empty();
+    if from_stdin && check == Check::SqlCondition {
+        return READS;
+    }
     if from_stdin && !is_filter {
         // The content of a file, or what another program prints.
         if command.stdin.as_ref().is_some_and(|text| text.known().is_none() && text.prefix().is_empty()) {
@@ -49,12 +52,12 @@ pub fn effect(
         scripts.extend(command.stdin.clone());
     }
     let functions = match usage.program.key {
-        "psql" | "mysql" | "cockroach" => Functions::Listed,
+        "psql" | "mysql" | "mysqldump" | "cockroach" => Functions::Listed,
         _ => Functions::BuiltIn,
     };
     let names = |script: &Word| match (check, script.known()) {
         (_, Some(known)) => Some(known.to_owned()),
-        (Check::Sql | Check::SqlWords, None) => with_names(script, calls),
+        (Check::Sql | Check::SqlWords | Check::SqlCondition, None) => with_names(script, calls),
         (Check::AwkProgram, None) => with_dates(script, calls),
         _ => None,
     };
@@ -62,6 +65,7 @@ pub fn effect(
         (Check::AwkProgram, script) => awk::written(script, command.is_followed),
         (Check::Mongo, script) => mongo::only_reads(script).then(Vec::new),
         (Check::Flux, script) => flux::only_reads(&script.to_lowercase()).then(Vec::new),
+        (Check::SqlCondition, script) => sql::reading(&format!("select * from x where {script}"), functions),
         (_, script) => sql::reading(script, functions),
     };
     let files: Option<Vec<String>> = match (check, scripts.as_slice()) {

@@ -255,8 +255,12 @@ fn named(
     // `--archive=` has its file in the same word alone.
     let is_named = |name: Name<'_>| {
         let attached = options.iter().filter_map(|option| option.strip_suffix('='));
-        name.is_any(options) || attached.into_iter().any(|option| name.is(option))
+        name.is_any(options)
+            || attached.into_iter().any(|option| name.is(option))
+            || values::abbreviates(usage, name, options)
     };
+    // The value of an abbreviated option is the next word.
+    let mut is_open = false;
     let texts = command.texts();
     let before = texts.get(..usage.rest).unwrap_or(&texts);
     let value = usage.value();
@@ -268,8 +272,15 @@ fn named(
                 (Some(word), Touch::Read) => into.extend(held(&word)),
                 (word, touch) => into.extend(word.map(|word| Access::new(touch, &word))),
             },
-            Item::Positional(_) if is_wrapper => return,
-            _ => {}
+            Item::Option(name, None) => is_open = values::abbreviates(usage, name, options),
+            Item::Positional(index) => {
+                let word = command.words.get(index).filter(|_| std::mem::take(&mut is_open));
+                into.extend(word.map(|word| Access::new(touch, word)));
+                if is_wrapper {
+                    return;
+                }
+            }
+            _ => is_open = false,
         }
     }
 }
@@ -287,7 +298,8 @@ fn written(command: &Command, files: &Files, given: &Operands<'_>, into: &mut Ve
         _ => Touch::Write,
     };
     let words: Vec<&Word> = given.words.iter().filter_map(|index| command.words.get(*index)).collect();
-    let meant = if first_is_file(files, command) { &words } else { chosen(files.writes, &words) };
+    let meant =
+        if first_is_file(files, command, Some(given)) { &words } else { chosen(files.writes, &words) };
     // `-` is standard output.
     let meant = meant.iter().filter(|word| word.text != "-");
     into.extend(meant.clone().map(|word| Access::new(touch, word)));
@@ -313,10 +325,10 @@ fn left(command: &Command, usage: &Usage, given: &Operands<'_>, is_wrapper: bool
     }
 }
 
-/// Whether an option replaces the first word: `sed -e SCRIPT FILE`.
-fn first_is_file(files: &Files, command: &Command) -> bool {
+/// Whether an option replaces the first word: `sed -e SCRIPT FILE`, also in a cluster, `jq -rf FILE`.
+fn first_is_file(files: &Files, command: &Command, given: Option<&Operands<'_>>) -> bool {
     let begins = |word: &Word| files.first_is_file.iter().any(|option| word.text.starts_with(option));
-    command.words.iter().skip(1).any(begins)
+    command.words.iter().skip(1).any(begins) || given.is_some_and(|given| given.states(&files.first_is_file))
 }
 
 /// The words that may be files that are read.
@@ -357,7 +369,7 @@ fn read(
         }
         words.push(word);
     }
-    let first_is_file = first_is_file(files, command);
+    let first_is_file = first_is_file(files, command, given);
     let mut meant = if first_is_file { words } else { chosen(files.reads, &words).to_vec() };
     // Values of options are no operands, but they may be files.
     let operands = given.map(|given| given.words.as_slice()).unwrap_or_default();

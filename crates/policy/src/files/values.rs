@@ -126,7 +126,17 @@ pub fn kind(usage: &Usage, name: Name<'_>) -> Kind {
         let is_one = |options: &Options| options.iter().any(|one| name.is(one.trim_end_matches('*')));
         forms.iter().any(|form| form.options.iter().any(|(role, options)| is(*role) && is_one(options)))
     };
+    let abbreviates_role = |is: fn(Role) -> bool| {
+        let of_role = forms.iter().flat_map(|form| form.options.iter()).filter(|(role, _)| is(*role));
+        of_role.into_iter().any(|(_, options)| abbreviates(usage, name, options))
+    };
     // A command follows, or with `=` stands in the same word.
+    if abbreviates_role(|role| matches!(role, Role::Starts)) {
+        return Kind::Starts;
+    }
+    if abbreviates_role(|role| role == Role::Configures) {
+        return Kind::Configures;
+    }
     if with_role(|role| matches!(role, Role::Starts | Role::RunsEach | Role::RunsOnce)) {
         return Kind::Starts;
     }
@@ -166,6 +176,18 @@ pub fn kind(usage: &Usage, name: Name<'_>) -> Kind {
     }
     let is_text = suggests == Kind::Open && TEXT_OPTIONS.contains(&long);
     if is_text || is_known_otherwise(usage, &forms, name) { Kind::Text } else { suggests }
+}
+
+/// Whether a long option that the program does not list is the beginning of one of these, which many programs take for it.
+pub fn abbreviates(usage: &Usage, name: Name<'_>, options: &[&str]) -> bool {
+    let forms = [usage.form, &usage.program.form];
+    let is_listed = || {
+        forms.iter().any(|form| {
+            let lists = [form.valued, form.flags, form.quiet, form.value.unwrap_or_default()];
+            lists.iter().any(|list| name.is_any(list))
+        })
+    };
+    name.begins(options) && !is_listed()
 }
 
 /// Whether the next word is no value of an option that no key names: `flag: ["-*"]`.

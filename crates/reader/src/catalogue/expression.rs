@@ -61,6 +61,20 @@ pub struct Run {
 }
 
 impl Usage {
+    /// The option that runs a command, at the end of a cluster of short ones: `-x` in `-Hx`.
+    fn run_option(&self, cluster: &str) -> Option<&'static str> {
+        let letters = cluster.strip_prefix('-').filter(|letters| !letters.starts_with('-'))?;
+        let last = letters.chars().last()?;
+        let before = letters.get(..letters.len() - last.len_utf8())?;
+        let is =
+            |letter: char, option: &str| option.strip_prefix('-').is_some_and(|one| one.chars().eq([letter]));
+        let takes_value = |letter: char| self.value().iter().any(|option| is(letter, option));
+        let [each, once] = [self.role(Role::RunsEach), self.role(Role::RunsOnce)];
+        let runs = |letter: char| each.iter().chain(once.iter()).copied().find(|option| is(letter, option));
+        let ends_before = |letter: char| takes_value(letter) || runs(letter).is_some();
+        runs(last).filter(|_| !before.chars().any(ends_before))
+    }
+
     /// Parses the words behind the program.
     pub fn expression<'a>(&self, texts: &[&'a str]) -> Expression<'a> {
         let mut found = Expression::default();
@@ -73,9 +87,10 @@ impl Usage {
             let option = at;
             at += 1;
             let value = texts.get(at).copied();
+            let batches = self.program.key == "find";
+            let text = if batches { text } else { self.run_option(text).unwrap_or(text) };
             if lists(&self.role(Role::RunsEach), text) || lists(&self.role(Role::RunsOnce), text) {
                 let rest = texts.get(at..).unwrap_or_default();
-                let batches = self.program.key == "find";
                 let end = rest.iter().position(|word| *word == ";" || (*word == "+" && batches));
                 let end = at + end.unwrap_or(rest.len());
                 let each =

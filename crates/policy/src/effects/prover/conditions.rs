@@ -40,7 +40,7 @@ impl Prover<'_> {
         let (mut words, mut any_words) = (0, false);
         let mut changing = None;
         let value = usage.value();
-        if let Some(proof) = before_verb(usage, texts) {
+        if let Some(proof) = of_bundle(usage, terms, texts).or_else(|| before_verb(usage, texts)) {
             return proof;
         }
         let outputs = usage.files().outputs;
@@ -156,6 +156,7 @@ impl Prover<'_> {
             | Check::AwkProgram
             | Check::Sql
             | Check::SqlWords
+            | Check::SqlCondition
             | Check::Flux
             | Check::Mongo => {
                 let sees = Sees { is_scratch: &is_scratch, calls: &self.calls };
@@ -182,6 +183,21 @@ impl Prover<'_> {
             Check::AnsibleModule => ansible::effect(usage, texts),
         }
     }
+}
+
+/// The effect of the options in a first word without a dash, `tar tIf PROGRAM FILE`, where they do more than read.
+fn of_bundle(usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Option<Proof> {
+    if terms.check != Some(Check::ArchiveMode)
+        || texts.get(usage.rest).is_none_or(|text| text.starts_with('-'))
+    {
+        return None;
+    }
+    let given = usage.operands(texts);
+    given.options.iter().find_map(|(name, at)| {
+        let text = at.and_then(|at| at.of(texts));
+        let changes = name.is_any(&terms.changes_with).then_some(Effect::Changes);
+        Some((doubt(*name, text, terms).or(changes)?, Why::Option(written(*name))))
+    })
 }
 
 /// The effect of a word with which a command does not read.

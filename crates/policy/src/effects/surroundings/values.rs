@@ -152,7 +152,7 @@ fn values(
                     return Some((Effect::Unknown, Why::Word));
                 }
             }
-            Item::Dashes(_) => break,
+            Item::Dashes(_) => {}
         }
     }
     None
@@ -176,6 +176,10 @@ fn attached<'t>(word: &'t str, name: Name<'_>) -> Option<&'t str> {
     word.strip_prefix('-')?.strip_prefix(letter).filter(|value| !value.is_empty())
 }
 
+/// Whether something stands behind a short option in the same word, in a cluster, too: `-HxPROGRAM`.
 fn in_word(texts: &[&str], name: Name<'_>) -> bool {
-    texts.iter().any(|text| attached(text, name).is_some())
+    let Name::Short(letter) = name else { return false };
+    let clusters =
+        texts.iter().filter_map(|text| text.strip_prefix('-').filter(|rest| !rest.starts_with('-')));
+    clusters.filter_map(|cluster| cluster.split_once(letter)).any(|(_, value)| !value.is_empty())
 }

@@ -178,6 +178,8 @@ pub enum Check {
     AnsibleModule,
     /// SQL, including the words after the first one.
     SqlWords,
+    /// A condition of SQL, in options.
+    SqlCondition,
     /// A script in Flux.
     Flux,
     /// A request to the API of a forge, by the options of `gh api`.

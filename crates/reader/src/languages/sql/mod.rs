@@ -114,8 +114,24 @@ fn said(text: &str, program: &str, says: impl Fn(&[&str]) -> Option<&'static str
     let either =
         |mark: &str| if text.contains(mark) { [Some(false), Some(true)] } else { [Some(false), None] };
     let nests = if is_mysql { [Some(false), None] } else { either("/*") };
-    let dialects = either("\\").into_iter().flatten().flat_map(|escapes| {
-        nests.into_iter().flatten().map(move |nests| Dialect { is_mysql, escapes, nests })
+    let [brackets, bare] =
+        [either("["), either("`")].map(|one| if is_mysql { [Some(false), None] } else { one });
+    let quotes = brackets.into_iter().flatten().flat_map(|brackets| {
+        bare.into_iter().flatten().map(move |bare_backquotes| (brackets, bare_backquotes))
+    });
+    let quotes: Vec<(bool, bool)> = quotes.collect();
+    let comments = either("\\")
+        .into_iter()
+        .flatten()
+        .flat_map(|escapes| nests.into_iter().flatten().map(move |nests| (escapes, nests)));
+    let dialects = comments.flat_map(|(escapes, nests)| {
+        quotes.iter().map(move |(brackets, bare_backquotes)| Dialect {
+            is_mysql,
+            escapes,
+            nests,
+            brackets: *brackets,
+            bare_backquotes: *bare_backquotes,
+        })
     });
     dialects.flat_map(|dialect| statements(text, dialect)).find_map(|tokens| {
         let text = |token: &Token| match token {

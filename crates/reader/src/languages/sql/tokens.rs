@@ -29,6 +29,10 @@ pub(super) struct Dialect {
     pub escapes: bool,
     /// Comments nest.
     pub nests: bool,
+    /// `SQLite`: `[` and `]` quote a name.
+    pub brackets: bool,
+    /// `PostgreSQL`: a backquote is an operator and quotes nothing.
+    pub bare_backquotes: bool,
 }
 
 /// The statements of a text; `None` if dialects differ about it.
@@ -52,6 +56,26 @@ fn is_part_of_word(c: char) -> bool {
 /// Whether a line that is a comment in one dialect does something in another one.
 fn does_something(line: &str) -> bool {
     line.contains(['\'', '"', '`', ';', '(', '\\'])
+}
+
+/// Whether a text that one dialect quotes ends a statement, or begins a string or a comment, in another one.
+fn ends_something(text: &str) -> bool {
+    text.contains(['\'', '"', '`', ';', '\\', '#'])
+        || ["--", "/*", "$$"].iter().any(|mark| text.contains(mark))
+}
+
+/// The text without the strings that end in it.
+fn without_strings(text: &str) -> String {
+    let mut left = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.find(['\'', '"']).and_then(|at| {
+        let quote = rest.get(at..=at)?;
+        Some((rest.get(..at)?, rest.get(at + 1..)?.split_once(quote)?.1))
+    }) {
+        left.push_str(before);
+        rest = after;
+    }
+    left + rest
 }
 
 /// The number of failed searches after which none is made.
@@ -87,7 +111,9 @@ impl<'a> Cut<'a> {
                     self.client(name.to_owned(), rest.trim());
                 }
                 '\\' => self.backslash(),
+                '`' if self.dialect.bare_backquotes => self.symbol(c),
                 '\'' | '"' | '`' => self.quoted(c),
+                '[' => self.bracket(),
                 '-' if self.rest.starts_with("--") => self.dashes(),
                 '#' if !self.rest.starts_with("#>") && !self.rest.starts_with("#-") => self.hash(),
                 '/' if self.rest.starts_with("/*") => self.comment(),
@@ -176,9 +202,24 @@ impl<'a> Cut<'a> {
         let (inside, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
         // Only some dialects treat a quote after a backslash as a part of the string.
         self.is_clear &= end.is_some() && !inside.ends_with('\\');
+        // A backquote may quote nothing.
+        self.is_clear &= quote != '`' || !ends_something(inside);
         self.rest = rest;
         self.skip(quote);
         self.push(Token::Quoted(inside.to_owned()));
+    }
+
+    /// `[NAME]` of `SQLite`, a symbol elsewhere.
+    fn bracket(&mut self) {
+        let inside = self.rest.get(1..).and_then(|rest| rest.split_once(']'));
+        self.is_clear &= inside.is_none_or(|(inside, _)| !ends_something(&without_strings(inside)));
+        match inside.filter(|_| self.dialect.brackets) {
+            Some((inside, rest)) => {
+                self.push(Token::Quoted(inside.to_owned()));
+                self.rest = rest;
+            }
+            None => self.symbol('['),
+        }
     }
 
     /// A comment; in `MySQL` only with a blank after the dashes.
