@@ -50,9 +50,12 @@ fn cuts_environment(reference: &Reference<'_>) -> bool {
     let is_slice = rest.len() < reference.operator.len();
     let is_default = rest.starts_with(['-', '=', '?', '+']);
     let is_own = reference.name.starts_with(|c: char| c.is_ascii_digit() || "@*".contains(c));
+    // A replacement may be all of the result: `${HOSTNAME/*/-exec}`.
     !is_default
         && !is_own
-        && (is_slice || !names::NAMING.has(reference.name) && rest.starts_with(['#', '%', '/', '^', ',']))
+        && (is_slice
+            || rest.starts_with(['/', '^', ','])
+            || !names::NAMING.has(reference.name) && rest.starts_with(['#', '%']))
 }
 
 /// A text that is computed from others, which may be any.
@@ -170,7 +173,10 @@ fn followed(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -> Expansi
         _ => String::new(),
     };
     // What an operator that is not followed makes of a text of the script, or the shell of one, may be any text.
+    let replacement = reference.operator.strip_prefix('/').and_then(|rest| rest.rsplit_once('/'));
     let is_computed = !given.is_empty() && is_known(&given)
+        || replacement
+            .is_some_and(|(_, with)| with.starts_with('-') || with.contains([';', '|', '&', ' ', '`']))
         || names::SET_BY_SHELL.has(reference.name)
         || matches!(found, Referenced::Missing) && cuts_environment(&reference);
     // `${x#a}` is a part of what `x` was given: `$SECRET`.

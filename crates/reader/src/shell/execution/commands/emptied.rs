@@ -3,7 +3,7 @@
 use super::invocation::Invocation;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Name, Scanner};
-use crate::catalogue::program::{How, Place};
+use crate::catalogue::program::{FileHow, How, Place};
 use crate::shell::evaluator::Evaluator;
 use crate::shell::text::{Stretch, is_known, stretches};
 
@@ -12,9 +12,10 @@ impl Evaluator {
     pub fn emptied(&mut self, invocation: &Invocation) -> Option<Invocation> {
         let rest_of = |text: &str| {
             let is_open = |index: usize| {
-                self.unknowns.get(index).is_some_and(|unknown| {
-                    unknown.source.starts_with('$') && !unknown.source.starts_with("$(")
-                })
+                // What a program prints may be nothing, too.
+                self.unknowns
+                    .get(index)
+                    .is_some_and(|unknown| unknown.source.starts_with('$') && !unknown.is_number)
             };
             let mut kept = String::new();
             for stretch in stretches(text) {
@@ -24,8 +25,8 @@ impl Evaluator {
                     Stretch::Mark(_) => return None,
                 }
             }
-            Some(kept)
-                .filter(|kept| kept.len() > 1 && kept.starts_with('-') && !is_known(text) && kept != text)
+            let begins = ["-", "of=", "if="].iter().any(|sign| kept.starts_with(sign));
+            Some(kept).filter(|kept| kept.len() > 1 && begins && !is_known(text) && kept != text)
         };
         let rests: Vec<Option<String>> = invocation.fields.iter().map(|field| rest_of(&field.text)).collect();
         let texts = invocation.texts();
@@ -91,7 +92,8 @@ impl Evaluator {
 
 /// Whether an option makes a program do more than it does without.
 fn steers(usage: &Usage, option: &str) -> bool {
-    if usage.form.runs.is_some_and(|runs| matches!(runs.how, How::Find | How::Fd)) {
+    let runs_found = usage.form.runs.is_some_and(|runs| matches!(runs.how, How::Find | How::Fd));
+    if runs_found || usage.files().how == Some(FileHow::Dd) {
         return true;
     }
     let (program, files) = (usage.program, usage.files());

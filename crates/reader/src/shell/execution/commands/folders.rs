@@ -45,6 +45,10 @@ fn meant(evaluator: &Evaluator, shell: &Shell, folder: &str) -> Vec<Option<Strin
         let at_home = evaluator.path_of(shell, folder).filter(|path| path.starts_with('/'));
         let keeps_name = folder.contains('/') && !last.is_empty() && is_known(last) && last != "..";
         let shown = evaluator.unknowns.show(folder);
+        // Where `..` leads behind a part that is not known, is not known.
+        if folder.split('/').any(|name| name.ends_with("..")) {
+            return vec![None];
+        }
         return vec![at_home.or_else(|| Some(shown).filter(|shown| keeps_name || shown.starts_with("$(")))];
     }
     let mut found = vec![shell.follow(folder)];

@@ -5,6 +5,7 @@ use super::unfollowed::{has_calls, numbered_tokens_of, suspected};
 use crate::catalogue::Catalogue;
 use crate::catalogue::program::Language;
 use crate::languages::lexer::{Token, clear_tokens, located_tokens};
+use crate::languages::names::evaluation;
 use crate::languages::only_reads;
 use crate::languages::text::{Part, Text};
 
@@ -54,6 +55,14 @@ impl Reading {
         }
         let rest = if is_unclear { rest(code, language, &is_written) } else { String::new() };
         found.retain(|found| found.call != Call::Unclear);
+        // What runs again in a way that is not followed.
+        let recurs = language == Language::Awk && !code.trim_start().starts_with("BEGIN")
+            || tokens.iter().filter_map(Token::name).any(|name| evaluation::RECURRING.has(name))
+            || tokens.windows(2).any(|pair| {
+                matches!(pair, [Token::Symbol('}'), Token::Name(name)] if name == "until" || name == "while")
+                    || matches!(pair, [Token::Name(end), Token::Name(name)] if end == "end" && (name == "until" || name == "while"))
+            });
+        found.iter_mut().for_each(|found| found.repeats |= recurs);
         let is_complete = is_complete && clear_tokens(code, language).is_some();
         Self { found, suspected, is_unclear, rest, is_complete }
     }
