@@ -269,8 +269,12 @@ fn transfers_work_with_a_login_shell_that_is_not_bash() {
 #[test]
 fn locale_of_a_host_does_not_change_what_runs() {
     let place = Place::at_tier(1, "");
-    let (stdout, _) = ends_with(&place, 0, "ssh ie01 'echo \"你\\\"; x; 你\" $LC_ALL'");
-    assert_eq!(stdout, "你\"; x; 你 C.UTF-8\n");
+    let (stdout, _) = ends_with(&place, 0, "ssh ie01 'echo \"你\\\"; x; 你\"'");
+    assert_eq!(stdout, "你\"; x; 你\n");
+    let (stdout, _) = ends_with(&place, 0, "ssh ie01 'echo \"你\\\"; x; 你\" | wc -m'");
+    assert_eq!(stdout, "9\n");
+    let (_, stderr) = ends_with(&place, 255, "ssh ie01 'echo \"你\\\"; x; 你\"; env LC_ALL=zh_CN.gbk id'");
+    assert!(stderr.contains("variable of the locale"), "{stderr}");
 }
 
 #[test]

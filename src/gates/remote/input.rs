@@ -23,6 +23,29 @@ const DEPENDS: &str = "what the command does depends on its input: a shell with 
 /// Why a command gets no input where that is not read: the line of all gates that pass it on while it arrives.
 pub const UNREAD: &str = "what the command does depends on its input, which is not read here; write the input into the command, or give it none";
 
+/// Why a text that may change its locale does not run.
+pub const LOCALE: &str = "the text has characters beyond ASCII and may set a variable of the locale, so the shell may read other words than were judged; leave out one of them";
+
+/// Programs that set variables which their words name.
+const SETTERS: [&str; 3] = ["env", "sudo", "doas"];
+
+/// Whether a text may change the locale in which a shell reads it, and has bytes that other locales read differently: there, a sign
+/// after such a byte is a part of a character. `$'…'` may state any byte.
+pub fn changes_locale(text: &str) -> bool {
+    let is_byte = |c: char| c.is_ascii_digit() || "xuU".contains(c);
+    let has_escapes = text.contains("$'") && text.split('\\').skip(1).any(|after| after.starts_with(is_byte));
+    if text.is_ascii() && !has_escapes {
+        return false;
+    }
+    let plain = text.replace(['\'', '"', '\\'], "");
+    let is_sign = |byte: u8| (b'0'..=b'~').contains(&byte) && byte.is_ascii_punctuation();
+    let mut pairs = text.bytes().zip(text.bytes().skip(1));
+    let is_read_apart = has_escapes || pairs.any(|(one, next)| !one.is_ascii() && is_sign(next));
+    let mut words = plain.split(|c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c));
+    let sets = words.any(|word| SETTERS.contains(&word)) && text.contains(['$', '`', '{', '*', '?', '[']);
+    ["LC_", "LANG"].iter().any(|name| plain.contains(name)) || is_read_apart && (sets || text.contains("${!"))
+}
+
 /// What stdin of the command is.
 #[derive(Debug, Clone, Copy)]
 pub enum Stdin<'a> {
@@ -90,6 +113,9 @@ pub fn known(
 ) -> Result<Known, String> {
     let input = String::from_utf8(input.ok_or(TOO_LONG)?).ok().filter(|input| !input.contains('\0'));
     let input = input.ok_or("the script on stdin is not text, so what it does cannot be determined")?;
+    if changes_locale(&format!("{text}\n{input}")) {
+        return Err(LOCALE.to_owned());
+    }
     let Some(runs) = with_script(text, &input) else {
         let stated = command(host, &in_bash(shell, text), Stdin::Script(&input));
         return Ok(Known { stated, runs: text.to_owned(), input: Some(input.into_bytes()) });

@@ -56,6 +56,9 @@ pub fn work(text: &str) -> Result<Work, String> {
 
 /// A command that is no transfer.
 fn command(text: &str) -> Result<Work, String> {
+    if input::changes_locale(text) {
+        return Err(input::LOCALE.to_owned());
+    }
     unread(text).map_or(Ok(Work::Command), |program| {
         Err(format!("the transfer `{program}` is refused: its path cannot be determined; write it in full"))
     })
@@ -119,6 +122,34 @@ mod tests {
             "/tmp/sftp-server",
         ] {
             assert_eq!(stated(text), Work::Command, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_beyond_ascii_does_not_change_its_locale() {
+        for text in [
+            "unset LC_ALL; : ${LC_ALL:=zh_CN.gbk}\necho \"你\\\"; id; echo \"你\\\"",
+            "LC_ALL[0]=zh_CN.gbk\necho \"你\\\"",
+            "select LC_ALL in zh_CN.gbk; do break; done <<< 1\necho 你",
+            "env LC_ALL=zh_CN.gbk bash -c 'echo 你'",
+            "export LANG=zh_CN.gbk; echo 你",
+            "env L\"C\"_ALL=zh_CN.gbk bash -c 'echo 你'",
+            "x=L; env ${x}C_ALL=zh_CN.gbk bash -c 'echo \"你\\\"; id; echo \"你\\\"'",
+            "sudo L{C_ALL,_}=zh_CN.gbk bash -c 'echo 你\\'",
+            "x=L; y=${x}C_ALL; : ${!y:=zh_CN.gbk}\necho \"你\\\"",
+            "env LC_ALL=zh_CN.gbk bash -c $'echo \"\\xa0\\\\\"'",
+        ] {
+            assert_eq!(work(text), Err(input::LOCALE.to_owned()), "{text}");
+        }
+        for text in [
+            "LC_ALL=C sort /f",
+            "echo 你",
+            "grep 'ü\\|ä' /f",
+            "env x=ü id",
+            "echo \"ü ${x}\"",
+            "echo $'a\\tb'",
+        ] {
+            assert_eq!(work(text), Ok(Work::Command), "{text}");
         }
     }
 
