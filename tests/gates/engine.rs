@@ -145,6 +145,11 @@ fn containers_with_rights_of_the_host_are_not_created() {
         "{\"Binds\":[\"data:/x:O,upperdir=/root,workdir=/tmp\"]}",
         "{\"LogConfig\":{\"Type\":\"k8s-file\",\"Config\":{\"path\":\"/etc/cron.d/x\"}}}",
         "{\"Links\":[\"media_database:db\"]}",
+        // These would give it the `/sys` of the host for writing.
+        "{\"Tmpfs\":{\"/sys/\":\"remount\"}}",
+        "{\"Tmpfs\":{\"/data\":\"remount,rw\"}}",
+        "{\"Tmpfs\":{\"/sys//\":\"\"}}",
+        "{\"Mounts\":[{\"Type\":\"tmpfs\",\"Target\":\"/proc/sys\"}]}",
     ] {
         let (status, answer) = create(config);
         assert_eq!(status, 403, "{config}: {answer}");
@@ -159,6 +164,9 @@ fn containers_with_rights_of_the_host_are_not_created() {
         "\"mounts\":[{\"destination\":\"/x\",\"type\":\"tmpfs\",\"source\":\"/\",\"options\":[\"bind\"]}]",
         "\"volumes\":[{\"Name\":\"a\",\"Dest\":\"/x\",\"Options\":[\"volume-opt=device=/\"]}]",
         "\"annotations\":{\"run.oci.hooks.stdout\":\"/root/x\"}",
+        "\"mounts\":[{\"destination\":\"/x\",\"type\":\"tmpfs\",\"options\":[\"size=1,bind\"]}]",
+        "\"mounts\":[{\"destination\":\"/x\",\"type\":\"tmpfs\",\"options\":[\"remount\"]}]",
+        "\"mounts\":[{\"destination\":\"/sys\",\"type\":\"tmpfs\"}]",
     ] {
         let body = format!("{{\"image\":\"base:1\",\"command\":[\"ls\"],{more}}}");
         let (status, answer) = gated.ask("POST", "/v4.3.1/libpod/containers/create", &body);
@@ -180,6 +188,18 @@ fn containers_with_rights_of_the_host_are_not_created() {
     assert_eq!(engine.count("POST", "/build"), 0);
     assert_eq!(engine.count("POST", "/create"), 2);
     assert_eq!(engine.count("POST", "/kill"), 0);
+}
+
+#[test]
+fn podman_passes_no_proxy_of_its_own_to_a_container() {
+    let (gated, engine) = Gated::before_fake(2, &[]);
+    for stated in ["", ",\"httpproxy\":true"] {
+        let body = format!("{{\"image\":\"base:1\",\"command\":[\"ls\"]{stated}}}");
+        assert_eq!(gated.ask("POST", "/v4.3.1/libpod/containers/create", &body).0, 201);
+        let last = engine.received.lock().unwrap().last().unwrap().clone();
+        let body: serde_json::Value = serde_json::from_slice(&last.body).unwrap();
+        assert_eq!(body["httpproxy"], json!(false), "{stated}");
+    }
 }
 
 #[test]

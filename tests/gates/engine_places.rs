@@ -46,9 +46,67 @@ fn containers_that_reach_an_engine_run_no_commands() {
             assert!(status == 403 && answer.contains("container engine"), "{name}: {status} {answer}");
         }
     }
+    let text = r#"{"Cmd": ["env", "LC_ALL=zh_CN.gbk", "bash", "-c", "echo 你"]}"#;
+    let (status, answer) = exec(&gated, "k1", text);
+    assert!(status == 403 && answer.contains("variable of the locale"), "{status} {answer}");
     assert_eq!(gated.ask("POST", "/v1.41/containers/sock/restart", "").0, 204);
     assert_eq!(gated.ask("GET", "/v1.41/containers/sock/json", "").0, 200);
     assert_eq!(engine.count("POST", "/exec") + engine.count("GET", "/archive"), 0);
+}
+
+#[test]
+fn containers_that_share_namespaces_of_their_host_run_only_known_readers() {
+    let (gated, engine) = Gated::before_fake(1, &[]);
+    for name in ["pidhost", "disks", "privileged"] {
+        for command in [
+            r#""nsenter", "-t", "1", "-m", "--", "docker", "inspect", "guard""#,
+            r#""chroot", "/proc/1/root", "docker", "inspect", "guard""#,
+            r#""docker", "inspect", "guard""#,
+            r#""nc", "-U", "/proc/1/root/run/docker.sock""#,
+            r#""curl", "http://127.0.0.1:2375/containers/guard/json""#,
+            r#""crictl", "inspect", "x""#,
+            r#""ls", "-la", "/proc/1/root/home/guard/.ssh""#,
+            r#""sh", "-c", "ls /proc/1/root/home""#,
+            r#""debugfs", "-R", "ls", "/dev/sda1""#,
+        ] {
+            let (status, answer) = exec(&gated, name, &format!(r#"{{"Cmd": [{command}]}}"#));
+            assert!(status == 403 && answer.contains("of its host"), "{name} {command}: {status} {answer}");
+        }
+        let (status, answer) = exec(&gated, name, r#"{"Cmd": ["ls"], "WorkingDir": "/proc/1/root"}"#);
+        assert!(status == 403 && answer.contains("of its host"), "{name}: {status} {answer}");
+        let (status, answer) = archive(&gated, "GET", name, "/proc/1/root/etc/motd.txt");
+        assert!(status == 403 && answer.contains("of its host"), "{name}: {status} {answer}");
+        for command in [
+            r#""cat", "/etc/os-release""#,
+            r#""cat", "/proc/meminfo""#,
+            r#""node_exporter", "--version""#,
+            r#""sh", "-c", "ls /tmp | head -3""#,
+        ] {
+            let (status, answer) = exec(&gated, name, &format!(r#"{{"Cmd": [{command}]}}"#));
+            let is_known = !command.contains("node_exporter");
+            assert!(
+                status == 201 || !is_known && !answer.contains("of its host"),
+                "{name} {command}: {answer}"
+            );
+        }
+        let (status, answer) = archive(&gated, "GET", name, "/tmp/a.txt");
+        assert_eq!(status, 200, "{name}: {answer}");
+    }
+    let (status, _) = exec(&gated, "nethost", r#"{"Cmd": ["curl", "http://127.0.0.1:2375/info"]}"#);
+    assert_eq!(status, 403);
+    let (status, answer) = exec(&gated, "nethost", r#"{"Cmd": ["cat", "/proc/1/status"]}"#);
+    assert_eq!(status, 201, "{answer}");
+    assert_eq!(engine.count("PUT", "/archive"), 0);
+}
+
+#[test]
+fn nothing_is_copied_into_a_container_with_rights_of_its_host() {
+    let (gated, engine) = Gated::before_fake(3, &[]);
+    for name in ["pidhost", "disks", "privileged"] {
+        let (status, answer) = archive(&gated, "PUT", name, "/tmp");
+        assert!(status == 403 && answer.contains("of its host"), "{name}: {status} {answer}");
+    }
+    assert_eq!(engine.count("PUT", "/archive"), 0);
 }
 
 #[test]

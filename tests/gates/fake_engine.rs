@@ -165,7 +165,7 @@ fn stat(path: &str) -> String {
 fn mounts(name: &str) -> Value {
     let bind = |source: &str, there: &str| json!({"Type": "bind", "Source": source, "Destination": there, "RW": true});
     match name {
-        "k1" | "client" => json!([]),
+        "k1" | "client" | "pidhost" | "nethost" | "disks" | "privileged" => json!([]),
         "above" => json!([bind("/srv", "/data")]),
         "within" => json!([bind("/srv/x/keys", "/keys")]),
         "byname" => json!([bind("/var/lib/docker/volumes", "/volumes")]),
@@ -197,6 +197,14 @@ fn description(name: &str) -> Value {
     if name == "apart" {
         description["Config"]["WorkingDir"] = json!("/config");
     }
+    let config = match name {
+        "pidhost" => json!({"PidMode": "host"}),
+        "nethost" => json!({"NetworkMode": "host"}),
+        "disks" => json!({"Devices": [{"PathOnHost": "/dev/sda", "PathInContainer": "/dev/sda"}]}),
+        "privileged" => json!({"Privileged": true}),
+        _ => json!({}),
+    };
+    description["HostConfig"].as_object_mut().unwrap().extend(config.as_object().unwrap().clone());
     if name == "client" {
         description["Config"]["Env"] = json!(["DOCKER_HOST=tcp://proxy:2375"]);
     }
@@ -271,7 +279,20 @@ impl Gated {
     pub fn before_fake(tier: u8, options: &[&str]) -> (Self, FakeEngine) {
         let sandbox = Sandbox::new();
         let known = ["media_database", "k0", "k1", "new", "pg-prod"];
-        let related = ["above", "within", "byname", "sock", "sockdir", "rootfs", "apart", "client"];
+        let related = [
+            "above",
+            "within",
+            "byname",
+            "sock",
+            "sockdir",
+            "rootfs",
+            "apart",
+            "client",
+            "pidhost",
+            "nethost",
+            "disks",
+            "privileged",
+        ];
         let names: Vec<String> = known.into_iter().chain(related).map(str::to_owned).collect();
         let engine = FakeEngine::listen(sandbox.path("engine.sock"), &names);
         let path = sandbox.path("engine.sock");

@@ -11,12 +11,18 @@ use serde::Deserialize;
 use super::calls::Call;
 use super::container::Container;
 use super::judge::{Engine, unanswered};
-use super::mounts::{Mount, on_host};
+use crate::gates::containers::commands::is_own_file;
+use crate::gates::containers::mounts::{Mount, on_host};
+use crate::gates::containers::reach::Reach;
 use crate::gates::proxy::request::{Asked, Pass, Refusal};
 use crate::gates::proxy::target::Target;
 
 /// The header in which an engine describes a file.
 const STAT: &str = "x-docker-container-path-stat";
+
+/// Why files of a container with rights of its host are not copied.
+const RUNS: &str = "this container has processes, rights or disks of its host, and what is copied into it would run with them; ask an operator";
+const BEYOND: &str = "this container has processes, rights or disks of its host, and this path leads to them; name a file of the container";
 
 /// The kinds of files in a mode, as Go writes it.
 const FOLDER: u32 = 1 << 31;
@@ -40,9 +46,12 @@ impl Engine {
         &self,
         asked: &mut Asked,
         call: &Call<'_>,
-        container: &Container,
+        (container, reach): (&Container, Reach),
         writes: bool,
     ) -> Result<Pass, Refusal> {
+        if writes && reach > Reach::Network {
+            return Err(Refusal::forbidden(RUNS));
+        }
         let stated = asked.target.query.iter_mut().find(|(name, _)| name == "path");
         let stated = stated.map(|(_, path)| path).ok_or_else(|| bad("the path is missing"))?;
         if stated.split('/').any(|part| part == "..") {
@@ -52,6 +61,9 @@ impl Engine {
         *stated = format!("/{}", stated.trim_start_matches('/'));
         let path = stated.clone();
         let (real, is_folder) = self.found(call, &container.id, &path).await?;
+        if reach > Reach::Network && ![&path, &real].into_iter().all(|path| is_own_file(path)) {
+            return Err(Refusal::forbidden(BEYOND));
+        }
         let plain = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect::<Vec<_>>().join("/");
         let mounts = Mount::of(&container.json);
         let mut paths = vec![path, real.clone()];

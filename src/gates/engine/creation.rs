@@ -12,11 +12,13 @@ use super::container::{self, Container};
 use super::equal::{Replaced, endpoint, is_endpoint};
 use super::judge::{Engine, STDIN, rights};
 use super::memory::{Created, Endpoints};
-use super::mounts::{Mount, words_on_host};
 use super::words::{Words, is_off, texts};
+use crate::gates::containers::commands::Command;
+use crate::gates::containers::mounts::{Mount, words_on_host};
+use crate::gates::containers::reach::Reach;
 use crate::gates::proxy::request::{Asked, Pass, Refusal, Rewrite};
 use crate::gates::proxy::target::Target;
-use crate::gates::remote::input::{Stdin, command};
+use crate::gates::remote::input::{LOCALE, Stdin, changes_locale, command};
 
 /// Why a command gets no terminal with input.
 const TYPED: &str =
@@ -263,13 +265,25 @@ impl Engine {
     pub(super) async fn exec(
         &self,
         call: &Call<'_>,
-        container: &Container,
+        (container, reach): (&Container, Reach),
         words: Words,
         body: &Value,
     ) -> Result<Pass, Refusal> {
         let reads_stdin = words.options.iter().any(|option| option == "-i");
         if reads_stdin && body.get("Tty") == Some(&Value::Bool(true)) {
             return Err(Refusal::forbidden(TYPED));
+        }
+        let stated = |option: &str| {
+            let pairs = words.options.iter().zip(words.options.iter().skip(1));
+            pairs.filter(|(own, _)| *own == option).map(|(_, value)| value.clone()).collect::<Vec<_>>()
+        };
+        let own = container.at("/Config/WorkingDir").as_str().unwrap_or_default();
+        let (folders, variables) = (stated("--workdir"), stated("-e"));
+        let folder = folders.last().map_or(own, String::as_str);
+        let limited = Command { words: &words.rest, folder, variables: &variables };
+        let changes_locale = || changes_locale(&[words.options.join(" "), words.rest.join(" ")].join(" "));
+        if let Some(why) = limited.refusal(reach).or_else(|| changes_locale().then_some(LOCALE)) {
+            return Err(Refusal::forbidden(why));
         }
         let mut all = vec![call.program.to_owned(), "exec".to_owned()];
         let place = container.at("/Config/WorkingDir").as_str().filter(|place| !place.is_empty());
@@ -323,7 +337,7 @@ impl Engine {
         &self,
         asked: &mut Asked,
         call: &Call<'_>,
-        container: &Container,
+        (container, reach): (&Container, Reach),
     ) -> Result<Pass, Refusal> {
         // Podman connects each stream that a request of its own interface does not exclude.
         let of_podman = call.prefix.iter().any(|part| part == "libpod");
@@ -336,7 +350,7 @@ impl Engine {
         let [(_, writes), (_, out), (_, errors)] = streams;
         let only_reads = !writes && (out || errors);
         let may = || self.memory.created.get(&container.id).is_some_and(|created| created.may_attach);
-        if only_reads || may() {
+        if only_reads || reach == Reach::Itself && may() {
             asked.target.query.retain(|(name, _)| streams.iter().all(|(own, _)| own != name));
             let stated = streams.map(|(name, is_on)| (name.to_owned(), is_on.to_string()));
             asked.target.query.extend(stated);

@@ -15,13 +15,13 @@ use tokio::task::spawn_blocking;
 use super::calls::Call;
 use super::container::Container;
 use super::memory::{Endpoints, Memory};
-use super::mounts::reaches_engine;
 use super::own::{self, Own};
 use super::registry;
 use super::table::{Does, Kind, Row, Table};
 use super::veil::{self, Veil};
 use super::words::{self, Words};
 use crate::gates::admission::{self, Admission, Ticket};
+use crate::gates::containers::reach::Reach;
 use crate::gates::peer;
 use crate::gates::proxy::request::{ANSWERS, Asked, Ended, Judge, Pass, Peer, Refusal, Rewrite, whole};
 use crate::gates::proxy::target::Target;
@@ -212,9 +212,10 @@ impl Engine {
             self.is_known_registry(asked).await?;
         }
         let container = self.concerned(asked, call, &words, &mut body).await?;
-        if let Some(container) = container.as_ref().filter(|_| row.kind.works_within()) {
-            self.is_apart(call, container).await?;
-        }
+        let reach = match container.as_ref().filter(|_| row.kind.works_within()) {
+            Some(container) => self.reach(call, container).await?,
+            None => Reach::Itself,
+        };
         let concerned = if call.place("service").is_some() {
             let (id, name) = self.service(&asked.target, call).await?;
             set(asked, call.place("service"), id);
@@ -253,10 +254,12 @@ impl Engine {
                 Ok(pass)
             }
             (Kind::Rename, Some(container)) => self.rename(&container, &words),
-            (Kind::Exec, Some(container)) => self.exec(call, &container, words, &body).await,
+            (Kind::Exec, Some(container)) => self.exec(call, (&container, reach), words, &body).await,
             (Kind::Begin, _) => self.begin(asked, call),
-            (Kind::Attach, Some(container)) => self.attach(asked, call, &container),
-            (Kind::Copy, Some(container)) => self.copy(asked, call, &container, row.body.is_some()).await,
+            (Kind::Attach, Some(container)) => self.attach(asked, call, (&container, reach)),
+            (Kind::Copy, Some(container)) => {
+                self.copy(asked, call, (&container, reach), row.body.is_some()).await
+            }
             (Kind::Commit, Some(container)) => {
                 self.committed(&container)?;
                 let mut all = vec![call.program.to_owned(), "commit".to_owned(), container.word];
@@ -296,6 +299,10 @@ impl Engine {
         let Some(keys) = self.table.bodies.get(name) else { return Ok(Value::Null) };
         let mut body = words::body(&asked.read(MOST_BODY).await?).map_err(Refusal::forbidden)?;
         words.body(&mut body, keys).map_err(Refusal::forbidden)?;
+        let set = self.table.sets.get(name).into_iter().flatten();
+        if let Some(entries) = body.as_object_mut() {
+            entries.extend(set.map(|(key, value)| (key.clone(), Value::from(*value))));
+        }
         asked.put(written(&body)?);
         Ok(body)
     }
@@ -343,14 +350,15 @@ impl Engine {
         if self.only_listed && !container.is_listed { Err(unknown()) } else { Ok(container) }
     }
 
-    /// Refuses containers through which the guard's files or an engine are reached.
-    async fn is_apart(&self, call: &Call<'_>, container: &Container) -> Result<(), Refusal> {
-        if reaches_engine(&container.json, &self.table.sockets) {
+    /// What a container reaches. Those through which the guard's files or an engine are reached are refused.
+    async fn reach(&self, call: &Call<'_>, container: &Container) -> Result<Reach, Refusal> {
+        let reach = Reach::of(&container.json);
+        if reach == Reach::Engine {
             return Err(Refusal::forbidden(REACHES));
         }
         let own = self.own(call).await?;
         let is_around = own.is_some_and(|own| own.is_within_reach_of(&container.json));
-        if is_around { Err(Refusal::forbidden(AROUND)) } else { Ok(()) }
+        if is_around { Err(Refusal::forbidden(AROUND)) } else { Ok(reach) }
     }
 
     /// The container of this gate, if it is one of the engine.

@@ -9,7 +9,6 @@ mod creation;
 mod equal;
 pub mod judge;
 mod memory;
-mod mounts;
 mod own;
 mod registry;
 mod table;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::mounts::{is_within, places};
+use crate::gates::containers::mounts::{is_within, places};
 
 /// The length of the full ID of a container.
 const ID: usize = 64;

@@ -12,10 +12,10 @@ pub struct Table {
     reads: Vec<String>,
     redacted: Vec<String>,
     changes: BTreeMap<String, Row>,
-    /// Globs of the sockets of engines.
-    pub sockets: Vec<String>,
     /// What makes a new container equal to the one that it replaces.
     pub equal: Equal,
+    /// Values that the gate sets in bodies, by the name of a body.
+    pub sets: BTreeMap<String, BTreeMap<String, bool>>,
     /// What the keys of bodies add to a command, by the name of a body.
     pub bodies: BTreeMap<String, Keys>,
 }
@@ -121,6 +121,12 @@ pub struct Guarded {
     /// The keys of objects in a list of values, and globs, of which a harmless value of a key matches one.
     #[serde(default)]
     pub parts: BTreeMap<String, Vec<String>>,
+    /// Whether each entry of a map is such an object: its key is the folder, its value the options.
+    #[serde(default)]
+    pub map: bool,
+    /// Folders of the container in which a harmless mount is not.
+    #[serde(default)]
+    pub outside: Vec<String>,
     /// Globs, of which a harmless value matches none.
     #[serde(default)]
     pub never: Vec<String>,

@@ -6,6 +6,7 @@ use opsctl_reader::shell::glob;
 use serde_json::{Map, Value, json};
 
 use super::table::{Adds, Guarded, Keys};
+use crate::gates::containers::mounts::is_within;
 
 /// The parts of a command.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -164,22 +165,28 @@ impl Words {
     }
 
     fn guarded(&mut self, value: &Value, guarded: &Guarded) {
-        let Guarded { option, only, parts, never, without, empty, adds } = guarded;
+        let Guarded { option, only, parts, map, outside, never, without, empty, adds } = guarded;
         if *empty && value.is_array() {
             self.host.push((option.clone(), value.to_string()));
         }
-        let is_map = *empty && value.is_object();
+        let is_map = (*empty || *map) && value.is_object();
         if is_empty(value) && !is_map {
             return;
         }
         if !parts.is_empty() {
-            let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
-            let rights = values.iter().filter(|value| !has_parts(value, parts));
+            let values = match value {
+                Value::Object(entries) if *map => entries.iter().map(in_memory).collect(),
+                Value::Array(values) => values.clone(),
+                value => vec![value.clone()],
+            };
+            let is_harmless = |value: &&Value| has_parts(value, parts) && is_outside(value, outside);
+            let (harmless, rights): (Vec<_>, Vec<_>) = values.iter().partition(is_harmless);
             self.host.extend(
-                rights.map(|value| (option.clone(), value.as_str().map_or_else(|| flat(value), mounted))),
+                rights
+                    .into_iter()
+                    .map(|value| (option.clone(), value.as_str().map_or_else(|| flat(value), mounted))),
             );
-            let volumes = values.iter().filter(|value| has_parts(value, parts)).filter_map(volume);
-            for (name, folder) in volumes {
+            for (name, folder) in harmless.into_iter().filter_map(volume) {
                 self.options.extend(["--volume".to_owned(), format!("{name}:{folder}")]);
                 self.volumes.push(name);
             }
@@ -204,6 +211,26 @@ fn words(value: &Value) -> Option<Vec<String>> {
 
 fn not_text(name: &str) -> String {
     format!("`{name}` has a value that is no text")
+}
+
+/// A folder in memory as an object with the parts of a volume.
+fn in_memory((folder, options): (&String, &Value)) -> Value {
+    let options = match options.as_str() {
+        Some("") => json!([]),
+        Some(text) => text.split(',').collect(),
+        None => json!([options]),
+    };
+    json!({ "Dest": folder, "Options": options })
+}
+
+/// Whether the folder of a mount in the container is none of these, and not below one.
+fn is_outside(value: &Value, folders: &[String]) -> bool {
+    let stated = ["Target", "Dest", "destination"].iter().find_map(|key| value.get(key)?.as_str());
+    let of_text = || value.as_str().and_then(|text| text.split(':').nth(1));
+    let Some(stated) = stated.or_else(of_text) else { return true };
+    let parts: Vec<&str> = stated.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    let folder = format!("/{}", parts.join("/"));
+    !parts.contains(&"..") && !stated.contains(':') && !folders.iter().any(|own| is_within(&folder, own))
 }
 
 /// The name of a volume that a container gets, and its folder there; `None` if it has no name.
@@ -239,9 +266,12 @@ fn has_parts(value: &Value, parts: &BTreeMap<String, Vec<String>>) -> bool {
     let has_part = |(path, globs): (&String, &Vec<String>)| {
         let part = path.split('.').try_fold(value, |value, key| value.get(key)).unwrap_or(&Value::Null);
         // Podman writes such texts into a list that is separated by commas.
-        let is_plain = !part.as_str().is_some_and(|text| text.contains([',', '=', '"', '\n']));
+        let is_plain = !part.as_str().is_some_and(|text| text.contains('='));
         let texts = if part.is_null() { vec![String::new()] } else { texts(part) };
-        is_plain && texts.iter().all(|text| globs.iter().any(|pattern| glob(pattern, text)))
+        let is_one = |text: &String| !text.contains([',', '"', '\n']);
+        is_plain
+            && texts.iter().all(is_one)
+            && texts.iter().all(|text| globs.iter().any(|pattern| glob(pattern, text)))
     };
     value.is_object() && !has_further("", value, parts) && parts.iter().all(has_part)
 }
@@ -343,6 +373,21 @@ mod tests {
             json!({"Binds": ["data"]}),
             json!({"Links": ["db:db"]}),
             json!({"LogConfig": {"Type": "k8s-file", "Config": {"path": "/etc/cron.d/x"}}}),
+            json!({"Tmpfs": {"/sys/": "remount"}}),
+            json!({"Tmpfs": {"/data": "remount,rw"}}),
+            json!({"Tmpfs": {"/data": "size=1m,bind"}}),
+            json!({"Tmpfs": {"/data": "rshared"}}),
+            json!({"Tmpfs": {"/data": ["rw"], "/x": "remount"}}),
+            json!({"Tmpfs": {"/sys/.": ""}}),
+            json!({"Tmpfs": {"//proc": ""}}),
+            json!({"Tmpfs": {"/dev/x": ""}}),
+            json!({"Tmpfs": {"/x/../sys": ""}}),
+            json!({"Tmpfs": {"/data:remount": ""}}),
+            json!({"Tmpfs": {"data": ""}}),
+            json!({"Mounts": [{"Type": "tmpfs", "Target": "/sys/fs"}]}),
+            json!({"Mounts": [{"Type": "tmpfs", "Target": "/x", "TmpfsOptions": {"Options": [["remount"]]}}]}),
+            json!({"Binds": ["data:/proc/x"]}),
+            json!({"Binds": ["data:/x:ro,remount"]}),
         ] {
             let words = of(&json!({"Image": "x", "HostConfig": config})).unwrap();
             assert!(!words.host.is_empty(), "{config}");
@@ -356,6 +401,7 @@ mod tests {
             json!({"Mounts": [{"Type": "volume", "Source": "data", "Target": "/x", "VolumeOptions": {}}]}),
             json!({"Mounts": [{"Type": "volume", "Target": "/x", "VolumeOptions": {"Labels": {"a": "b"}, "NoCopy": true}, "BindOptions": null}]}),
             json!({"Mounts": [{"Type": "tmpfs", "Target": "/x", "TmpfsOptions": {"SizeBytes": 1000}}]}),
+            json!({"Tmpfs": {"/run": "", "/tmp": "rw,noexec,nosuid,nodev,size=64m,mode=1777,uid=1000,gid=1000"}}),
             json!({"LogConfig": {"Type": "json-file", "Config": {"max-size": "10m"}}}),
             json!({"NetworkMode": "media_default", "RestartPolicy": {"Name": "always", "MaximumRetryCount": 0}}),
             json!({"SecurityOpt": ["no-new-privileges:true"], "CapDrop": ["ALL"]}),

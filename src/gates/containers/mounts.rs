@@ -1,12 +1,8 @@
-//! Where the files of a container are on its host, and what it reaches through them.
+//! Where the files of a container are on its host.
 
 use std::path::Path;
 
-use opsctl_policy::paths::glob;
 use serde_json::Value;
-
-/// The variables with the address of an engine.
-const ADDRESSES: [&str; 2] = ["DOCKER_HOST=", "CONTAINER_HOST="];
 
 /// Places of the host that containers have for the time of day only.
 const SHARED: [&str; 2] = ["/etc/localtime", "/etc/timezone"];
@@ -64,16 +60,6 @@ fn plain(path: &str) -> String {
 pub fn is_within(path: &str, folder: &str) -> bool {
     let folder = folder.trim_end_matches('/');
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-/// Whether a container reaches an engine: it has a socket of one, a folder around it, or an address in a variable.
-pub fn reaches_engine(json: &Value, sockets: &[String]) -> bool {
-    let holds =
-        |path: &str| sockets.iter().any(|own| glob::matches(own, path) || glob::leads_below(own, path));
-    let variables = json.pointer("/Config/Env").and_then(Value::as_array).into_iter().flatten();
-    let is_address = |text: &str| ADDRESSES.iter().any(|name| text.starts_with(name));
-    variables.filter_map(Value::as_str).any(is_address)
-        || Mount::of(json).iter().any(|mount| !mount.source.is_empty() && holds(&mount.source))
 }
 
 /// The places of the host that a path of a container is: itself, and with `below` those of mounts within it.
@@ -173,26 +159,5 @@ mod tests {
         for word in ["/hostname", "/x/config", "/x/host/y", "config", "/config.d/x"] {
             assert_eq!(words_on_host(&mounts, &[word.to_owned()]), None, "{word}");
         }
-    }
-
-    #[test]
-    fn sockets_of_engines_are_reached_through_folders_around_them() {
-        let sockets =
-            ["/run/docker.sock", "/run/user/*/podman/podman.sock", "**/docker.sock"].map(str::to_owned);
-        for (source, reaches) in [
-            ("/var/run/docker.sock", true),
-            ("/run", true),
-            ("/var/run/", true),
-            ("/", true),
-            ("/run/user/1000", true),
-            ("/srv/x/docker.sock", true),
-            ("/run/udev", false),
-            ("/srv", false),
-            ("/var", false),
-        ] {
-            assert_eq!(reaches_engine(&bound(&[(source, "/x")]), &sockets), reaches, "{source}");
-        }
-        let json = json!({"Config": {"Env": ["A=b", "DOCKER_HOST=tcp://proxy:2375"]}});
-        assert!(reaches_engine(&json, &sockets));
     }
 }
