@@ -217,6 +217,41 @@ fn input_that_decides_what_a_command_does_reaches_no_pod() {
 }
 
 #[test]
+fn commands_in_pods_with_rights_of_their_node_reach_nothing_through_it() {
+    lan(|lan| {
+        let log = cluster(lan, HOSTS, "1");
+        let exec = |pod: &str, words: &[&str]| {
+            let output = run(lan, &[&["-n", "media", "exec", pod, "--"], words].concat());
+            (output.status.success(), text(&output))
+        };
+        for (pod, words) in [
+            ("node-root", &["ls", "/tmp"][..]),
+            ("node-root", &["docker", "-H", "unix:///host/run/docker.sock", "inspect", "guard"]),
+            ("node-root", &["chroot", "/host", "docker", "inspect", "guard"]),
+            ("node-pid", &["nsenter", "-t", "1", "-m", "--", "docker", "inspect", "guard"]),
+            ("node-pid", &["crictl", "inspect", "x"]),
+            ("node-pid", &["ls", "/proc/1/root/home"]),
+            ("node-privileged", &["curl", "--unix-socket", "/var/run/docker.sock", "http://d/info"]),
+            ("node-privileged", &["ctr", "-n", "k8s.io", "c", "info", "x"]),
+            ("node-keys", &["cat", "/data/server/token"]),
+        ] {
+            let (done, text) = exec(pod, words);
+            let is_reason = text.contains("of its host") || text.contains("Secret");
+            assert!(!done && is_reason, "{pod} {words:?}: {text}");
+        }
+        assert!(log.lock().unwrap().iter().all(|(head, ..)| !head.contains("/exec?")));
+        for (pod, words) in [
+            ("node-pid", &["cat", "/etc/hostname"][..]),
+            ("node-privileged", &["cat", "/proc/meminfo"]),
+            ("node-keys", &["ls", "/data"]),
+        ] {
+            let (done, text) = exec(pod, words);
+            assert!(done, "{pod} {words:?}: {text}");
+        }
+    });
+}
+
+#[test]
 fn header_that_is_not_text_is_refused() {
     lan(|lan| {
         let log = cluster(lan, HOSTS, "3");
@@ -258,6 +293,18 @@ fn values_of_secrets_are_redacted_unless_the_policy_states_otherwise() {
             "apiVersion: v1\nkind: Secret\nmetadata: {name: db}\ndata: {password: W3JlZGFjdGVkXQ==}\n",
         );
         refused(lan, &["-n", "media", "create", "--validate=false", "-f", "secret.yaml"], "redacted");
+        // Whether it conflicts depends on the value.
+        lan.write(
+            "guess.json",
+            r#"{"apiVersion":"v1","kind":"Secret","metadata":{"name":"db"},"data":{"password":"Yg=="}}"#,
+        );
+        for (method, kind) in [("PATCH", "apply-patch+yaml"), ("PATCH", "merge-patch+json"), ("PUT", "json")]
+        {
+            let answer = lan.sh(&format!(
+                "curl -s -X {method} --data @guess.json -H 'Content-Type: application/{kind}' 'http://{GATE}/api/v1/namespaces/media/secrets/db?dryRun=All&fieldManager=x'"
+            ));
+            assert!(answer.contains("a dry run of a change of a Secret"), "{method} {kind}: {answer}");
+        }
         assert_eq!(changes(&log), Vec::<String>::new());
     });
     lan(|lan| {
@@ -595,6 +642,18 @@ fn resource(line: &str) -> Value {
             if name.starts_with(LONG) {
                 pod["metadata"]["labels"] = json!({"pod-template-hash": "7d9c5b6f4"});
                 pod["metadata"]["ownerReferences"] = owner("ReplicaSet", &format!("{LONG}-7d9c5b6f4"));
+            } else if name.starts_with("node-") {
+                let volume = |name: &str, path: &str| json!({"name": name, "hostPath": {"path": path}});
+                pod["spec"] = match *name {
+                    "node-root" => {
+                        json!({"containers": [{"name": "c", "volumeMounts": [{"name": "v", "mountPath": "/host"}]}], "volumes": [volume("v", "/")]})
+                    }
+                    "node-keys" => {
+                        json!({"containers": [{"name": "c", "volumeMounts": [{"name": "v", "mountPath": "/data", "subPath": "k3s"}]}], "volumes": [volume("v", "/var/lib/rancher")]})
+                    }
+                    "node-pid" => json!({"hostPID": true, "containers": [{"name": "c"}]}),
+                    _ => json!({"containers": [{"name": "c", "securityContext": {"privileged": true}}]}),
+                };
             } else if let Some((set, _)) = name.rsplit_once('-').filter(|(set, _)| *set == "agents") {
                 pod["metadata"]["ownerReferences"] = owner("DaemonSet", set);
             }

@@ -174,10 +174,15 @@ impl Asked<'_> {
         Ok(!matches!(self.target.value(name)?, None | Some("false" | "0")))
     }
 
+    /// The words of the command of an `exec`.
+    pub fn command_words(&self) -> Vec<String> {
+        let words = self.target.query.iter().filter(|(key, _)| key == "command");
+        words.map(|(_, word)| word.clone()).collect()
+    }
+
     /// The command of an `exec`.
     fn words(&self) -> String {
-        let words = self.target.query.iter().filter(|(key, _)| key == "command");
-        words.map(|(_, word)| quoted(word)).collect::<Vec<_>>().join(" ")
+        self.command_words().iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
     }
 
     /// The command of an `exec` that gets input.

@@ -17,8 +17,11 @@ use super::command::{self, STREAMS};
 use super::kubeconfig::Token;
 use super::releases::Releases;
 use super::resource::{Named, Resource};
-use super::{protobuf, secrets, server};
-use crate::gates::admission::{Admission, Ticket, admit_within};
+use super::{pods, protobuf, secrets, server};
+use crate::gates::admission::{Admission, Ticket, admit_within, objection};
+use crate::gates::containers::commands::Command;
+use crate::gates::containers::mounts::{Mount, words_on_host};
+use crate::gates::containers::reach::Reach;
 use crate::gates::peer;
 use crate::gates::proxy::request::{Asked, Judge, Pass, Refusal};
 use crate::gates::proxy::target::Target;
@@ -29,6 +32,7 @@ use crate::machine::installation;
 use crate::machine::link::message::SessionFacts;
 use opsctl_policy::model::records::event::ToolResult;
 use opsctl_policy::model::rights::gate::Gate;
+use opsctl_probe::health::line;
 
 /// The maximum size of a body in bytes, as the API server has it.
 const MOST: usize = 3 * 1024 * 1024;
@@ -158,15 +162,24 @@ impl Kubernetes {
             asked.headers.insert(ACCEPT, as_json(asked.headers.get(ACCEPT)));
         }
         let Asked { method, target, .. } = &*asked;
-        let workload = self.workload(&asked.headers, method, resource).await?;
+        let pod = self.pod(&asked.headers, method, resource).await?;
+        let workload = pod.as_ref().and_then(workload_of);
         let stated = command::Asked { method, resource, target, body: &body, is_apply, workload };
         let mut command = stated.command().map_err(|why| unknown(&why))?;
+        if stated.resource.part.as_deref() == Some("exec") {
+            self.within(pod.as_ref(), &stated).await?;
+        }
         if let Some(text) = stated.with_input()
             && self.depends(text).await?
         {
             return Err(unknown(DEPENDS));
         }
         let is_dry = stated.is_dry().map_err(|why| unknown(&why))?;
+        if is_dry && redacts && [Method::POST, Method::PUT, Method::PATCH].contains(method) {
+            return Err(unknown(
+                "a dry run of a change of a Secret shows whether a value is the real one; leave it out",
+            ));
+        }
         if !is_dry && self.changes_host_rights(&stated, &asked.headers).await? {
             command = format!("{command}\ndocker run --privileged {}", resource.word());
         }
@@ -201,14 +214,14 @@ impl Kubernetes {
         Ok(pass)
     }
 
-    /// The workload of a pod that is deleted, or that a command runs in, as the API server states it: names are cut, and the
-    /// name of a pod does not state what it belongs to. `None` if there is none.
-    async fn workload(
+    /// The pod that is deleted, or that a command runs in, as the API server states it: names are cut, and the name of a pod does
+    /// not state what it belongs to. `None` if there is none.
+    async fn pod(
         &self,
         headers: &HeaderMap,
         method: &Method,
         resource: &Resource,
-    ) -> Result<Option<String>, Refusal> {
+    ) -> Result<Option<Value>, Refusal> {
         let Resource { group, kind, namespace, name, part } = resource;
         let is_concerned = match part.as_deref() {
             None => method == Method::DELETE,
@@ -220,7 +233,31 @@ impl Kubernetes {
         }
         let path = ["api", "v1", "namespaces", namespace, "pods", name];
         let target = Target { segments: path.map(str::to_owned).to_vec(), query: vec![] };
-        Ok(server::object(&target, headers, &self.upstream).await?.as_ref().and_then(workload_of))
+        server::object(&target, headers, &self.upstream).await
+    }
+
+    /// Refuses a command in a pod that reaches its node, an engine or secret files of the node through it.
+    async fn within(&self, pod: Option<&Value>, stated: &command::Asked<'_>) -> Result<(), Refusal> {
+        let pod = pod.ok_or_else(|| unknown("the API server does not state this pod"))?;
+        let container = stated.target.value("container").map_err(unknown)?;
+        let described = pods::described(pod, container);
+        let words = stated.command_words();
+        let folder = pods::folder(&described);
+        let command = Command { words: &words, folder, variables: &[] };
+        let changes_locale = || input::changes_locale(&words.join(" ")).then_some(input::LOCALE);
+        if let Some(why) = command.refusal(Reach::of(&described)).or_else(changes_locale) {
+            return Err(Refusal::forbidden(why));
+        }
+        let place = if folder.is_empty() { vec![] } else { vec!["--workdir", folder] };
+        let all = ["docker", "exec"].into_iter().chain(place).chain(["pod"]).map(str::to_owned);
+        let all: Vec<String> = all.chain(words).collect();
+        let Some(there) = words_on_host(&Mount::of(&described), &all) else { return Ok(()) };
+        let (environment, user) = (self.environment.clone(), self.user);
+        let found = tokio::task::spawn_blocking(move || {
+            objection("secret", &line(&there), &peer::request(SessionFacts::default(), user, &environment))
+        });
+        let failed = |_| Refusal::new(StatusCode::BAD_GATEWAY, "opsctl could not judge this request");
+        found.await.map_err(failed)?.map_or(Ok(()), |reason| Err(Refusal::forbidden(reason)))
     }
 
     /// Whether a patch changes what runs with the rights of the host: the object that results has them, and a part of it differs that

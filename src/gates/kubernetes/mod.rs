@@ -5,6 +5,7 @@ mod body;
 mod command;
 mod judge;
 mod kubeconfig;
+mod pods;
 mod protobuf;
 mod releases;
 mod resource;
