@@ -90,7 +90,7 @@ fn plain(text: &str) -> Option<Vec<Vec<String>>> {
                 all.push(std::mem::take(&mut words));
             }
             c if c.is_ascii_alphanumeric() || "-_./:,+=@%".contains(c) => {
-                word.get_or_insert_default().push(c)
+                word.get_or_insert_default().push(c);
             }
             '>' if word.as_deref() == Some("2") => {
                 let rest: String = std::iter::from_fn(|| chars.next_if(|c| !" |;".contains(*c))).collect();

@@ -22,6 +22,7 @@ impl Token {
 
 /// How one dialect, in one of its settings, cuts a text.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent yes-or-no facts")]
 pub(super) struct Dialect {
     /// `MySQL`: `#` begins a comment, `--` only with a blank after it, and `$$` quotes nothing.
     pub is_mysql: bool,

@@ -130,10 +130,12 @@ impl Evaluator {
                 self.set_text(shell, name, text);
             }
             Value::Array(items) => {
-                items.iter().for_each(|(_, text)| self.set_special(shell, name, text));
+                for (_, text) in &items {
+                    self.set_special(shell, name, text);
+                }
                 shell.set(name, Value::Array(items), Origin::Assigned);
             }
-            value => shell.set(name, value, Origin::Assigned),
+            Value::Unset => shell.set(name, Value::Unset, Origin::Assigned),
         }
         if is_computed {
             shell.mark_computed(name);

@@ -127,9 +127,12 @@ pub(super) fn printf(evaluator: &mut Evaluator, args: &[&str]) -> String {
                     let converted = conversion.and_then(|conversion| converted(arg, conversion, &form));
                     let source = || format!("%{form}{}", conversion.unwrap_or_default());
                     let is_number = conversion.is_some_and(|c| !"sc".contains(c));
-                    let unknown = || match is_known(arg) && !is_number {
-                        true => evaluator.unknowns.foreign(format!("$(computed printf {format})")),
-                        false => evaluator.unknowns.many(source()),
+                    let unknown = || {
+                        if is_known(arg) && !is_number {
+                            evaluator.unknowns.foreign(format!("$(computed printf {format})"))
+                        } else {
+                            evaluator.unknowns.many(source())
+                        }
                     };
                     text.push_str(&converted.unwrap_or_else(unknown));
                 }

@@ -62,7 +62,9 @@ impl Reading {
                 matches!(pair, [Token::Symbol('}'), Token::Name(name)] if name == "until" || name == "while")
                     || matches!(pair, [Token::Name(end), Token::Name(name)] if end == "end" && (name == "until" || name == "while"))
             });
-        found.iter_mut().for_each(|found| found.repeats |= recurs);
+        for found in &mut found {
+            found.repeats |= recurs;
+        }
         let is_complete = is_complete && clear_tokens(code, language).is_some();
         Self { found, suspected, is_unclear, rest, is_complete }
     }
