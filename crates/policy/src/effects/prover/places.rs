@@ -5,6 +5,7 @@ use crate::effects::scratch;
 use crate::files;
 use crate::files::guarded::{self, Locations};
 use crate::lists::{FIXED_CONTENTS, PROGRAM_FOLDERS, USERS_FOLDERS};
+use crate::paths::computed::is_below_new_folder;
 use crate::paths::glob::matches;
 use crate::paths::word_paths::text_paths;
 use opsctl_reader::catalogue::lookup::Usage;
@@ -82,7 +83,7 @@ impl Prover<'_> {
         let (prints, words) = self.printed(word);
         let mut paths = words.iter().skip(1).filter(|word| word.contains('/'));
         prints == Some(Prints::Answers)
-            || word.begins_with_any() && words.first() != Some(&"ls")
+            || word.begins_with_any() && words.first() != Some(&"ls") && !is_below_new_folder(&word.text)
             || prints == Some(Prints::Input) && paths.clone().next().is_none()
             || paths.any(|path| path.starts_with('/') && self.may_have_written(path, command))
             || prints.is_some() && self.has_moved_to_scratch(command)
