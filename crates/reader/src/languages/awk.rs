@@ -56,7 +56,7 @@ fn is_given(tokens: &[Token], at: usize) -> bool {
 
 /// Whether a text is the name of a file as it stands.
 fn is_name(token: Option<&Token>) -> bool {
-    matches!(token, Some(Token::Text(text)) if !text.raw.contains('\\'))
+    matches!(token, Some(Token::Text(text)) if !text.raw.contains(['\\', '\u{1}']))
 }
 
 /// Whether `getline` at this place reads a file that it names by a text, if it reads one.
