@@ -20,7 +20,7 @@ pub mod values;
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
-use crate::lists::{APPLICATION_FOLDERS, CONTAINER_FOLDERS, LINKED_FOLDERS, SAME_MACHINE};
+use crate::lists::{APPLICATION_FOLDERS, ASKING_CLIENTS, CONTAINER_FOLDERS, LINKED_FOLDERS, SAME_MACHINE};
 use crate::model::records::verdict::Reason;
 use crate::model::rights::rules::{PathRule, Rules};
 use crate::paths::computed::{is_below_new_folder, is_stated_by_content, lists_files};
@@ -319,7 +319,8 @@ impl<'a> Lists<'a> {
         let place = command.whereabouts();
         if access.touch.reads() {
             let is_it = |word: &&Word| word.begins_with_any() && word.text == access.path;
-            let is_listed = || lists_files(&access.path);
+            let is_listed =
+                || lists_files(&access.path) || program.is_some_and(|name| ASKING_CLIENTS.contains(&name));
             let may_be_any = || command.words.iter().find(is_it).is_some() && !is_listed();
             if meant.paths.is_empty() && (is_stated_by_content(&access.path) || may_be_any()) {
                 let text = format!(
