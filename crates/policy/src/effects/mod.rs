@@ -8,7 +8,7 @@ mod code;
 pub mod consequence;
 mod content;
 mod find;
-mod http;
+pub mod http;
 mod key_value;
 mod leaving;
 mod lines;

@@ -34,15 +34,17 @@ impl Request {
 
     /// The addresses, with the data that stands in them.
     fn addresses(&self) -> Vec<Address> {
-        let whole = |word: &Word| {
-            let mut text = word.text.clone();
-            let data = self.data.iter().filter(|_| self.in_address);
-            for part in self.parameters.iter().chain(data) {
-                add_to_query(&mut text, &part.text);
-            }
-            Address::of(&text)
-        };
-        self.addresses.iter().map(whole).collect()
+        self.addresses.iter().map(|word| Address::of(&self.whole(word))).collect()
+    }
+
+    /// An address with the data that stands in it.
+    fn whole(&self, address: &Word) -> String {
+        let mut text = address.text.clone();
+        let data = self.data.iter().filter(|_| self.in_address);
+        for part in self.parameters.iter().chain(data) {
+            add_to_query(&mut text, &part.text);
+        }
+        text
     }
 }
 
@@ -94,6 +96,15 @@ pub fn effect(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
         _ => false,
     };
     if reads { READS } else { CHANGES }
+}
+
+/// The addresses of a request that only asks, with the data that stands in them; `None` for one that sends something.
+pub fn asked(command: &Command, usage: &Usage, texts: &[&str]) -> Option<Vec<String>> {
+    let request = Request::of(command, usage, texts);
+    let is_asking = |method: &Word| matches!(method.known(), Some("GET" | "HEAD"));
+    let sends = request.uploads || !request.data.is_empty() && !request.in_address;
+    let asks = !sends && request.method.as_ref().is_none_or(is_asking);
+    asks.then(|| request.addresses.iter().map(|word| request.whole(word)).collect())
 }
 
 /// The class of what a request asks for by the words of its address or its data: to stop a machine or a service, or to remove

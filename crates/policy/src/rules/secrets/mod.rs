@@ -27,7 +27,7 @@ pub fn objections(script: &Script) -> Vec<Reason> {
         let (Node::Command(command) | Node::Group(Construct::Through(command), _)) = node else { return };
         let found = objection(command, script, &selected)
             .or_else(|| metadata::objection(command))
-            .or_else(|| engines::objection(command));
+            .or_else(|| engines::objection(command, script.catalogue));
         reasons.extend(found.filter(|reason| !reasons.contains(reason)));
     });
     reasons.extend(filters::objection(script).filter(|reason| !reasons.contains(reason)));
