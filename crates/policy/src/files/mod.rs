@@ -96,7 +96,8 @@ pub fn objections(
             reasons.extend(found.collect::<Vec<_>>());
         }
         for access in accesses {
-            let place = (&*command.hosts, &*command.via, command.cwd.as_deref(), command.is_elsewhere);
+            let folders = (command.cwd.as_deref(), &*command.missed);
+            let place = (&*command.hosts, &*command.via, folders, command.is_elsewhere);
             let program = command.words.first().map(|word| word.text.as_str());
             let key = (access, program, place);
             if judged.contains(&key) {

@@ -65,6 +65,9 @@ pub fn word_paths(word: &Word, command: &Command, machine: &dyn LocalMachine) ->
 pub fn text_paths(text: &str, unknown: bool, command: &Command, machine: &dyn LocalMachine) -> WordPaths {
     let remote = command.host().is_some();
     let written = text.strip_prefix("file://").unwrap_or(text);
+    if !command.missed.is_empty() && !written.starts_with(['/', '~']) {
+        return everywhere(text, unknown, command, machine);
+    }
     let stand_ins = |written: &str| {
         let paths = if remote { computed::stand_ins(written, command.cwd.as_deref()) } else { None };
         paths.into_iter().flatten().map(|path| normal(&path)).collect()
@@ -119,6 +122,19 @@ pub fn text_paths(text: &str, unknown: bool, command: &Command, machine: &dyn Lo
         paths.dedup();
     }
     WordPaths { paths, end: None, too_many: false }
+}
+
+/// Resolves a relative path in each folder in which the command may run.
+fn everywhere(text: &str, unknown: bool, command: &Command, machine: &dyn LocalMachine) -> WordPaths {
+    let within = |cwd: &Option<String>| Command { cwd: cwd.clone(), ..command.settled() };
+    let mut found = text_paths(text, unknown, &within(&command.cwd), machine);
+    for folder in command.missed.iter() {
+        let other = text_paths(text, unknown, &within(folder), machine);
+        found.paths.extend(other.paths);
+        found.end = found.end.or(other.end);
+        found.too_many |= other.too_many;
+    }
+    found
 }
 
 /// The path that `/proc/PID/root` leads to, from the root of that process.

@@ -238,6 +238,7 @@ impl Evaluator {
             hosts: Arc::clone(&shell.hosts),
             via: Arc::clone(&shell.via),
             cwd: shell.cwd.clone(),
+            missed: Arc::clone(&shell.missed),
             env: Arc::clone(&shell.env),
             is_elsewhere: shell.is_elsewhere,
             repeats: shell.repeats,

@@ -173,6 +173,8 @@ pub struct Command {
     pub via: Arc<Vec<String>>,
     /// Working directory; `None` when it is unknown.
     pub cwd: Option<String>,
+    /// The working directories if a `cd` before it has failed.
+    pub missed: Arc<Vec<Option<String>>>,
     /// Variables set for this command alone, or exported earlier in the text.
     pub env: Arc<Environment>,
     /// Files that the shell opens for it.
@@ -223,6 +225,12 @@ impl Command {
             repeats: self.repeats || outer.repeats,
             ..self.clone()
         }
+    }
+
+    /// This command where no `cd` before it has failed.
+    #[must_use]
+    pub fn settled(&self) -> Self {
+        Self { missed: Arc::default(), ..self.clone() }
     }
 
     /// Where it runs, for a sentence about it: ", on ie01 through ssh, sudo"; empty for a plain command here.

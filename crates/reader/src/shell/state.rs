@@ -114,6 +114,10 @@ pub(crate) struct Shell {
     pub old_cwd: Option<String>,
     /// The directories that branches may have left behind (`test -e x && cd there; …`); empty where these are the same.
     pub folders: Shared<Vec<Option<String>>>,
+    /// The directories in which it is if a `cd` before has failed.
+    pub missed: Arc<Vec<Option<String>>>,
+    /// The last command was `cd`.
+    pub moved: Option<Rc<Moved>>,
     /// The folders that `pushd` keeps.
     pub stack: Shared<Vec<Option<String>>>,
     /// `cdable_vars`: a folder that `cd` does not find is the value of a variable.
@@ -143,6 +147,8 @@ pub(crate) struct Shell {
     pub exports_all: bool,
     /// Its `echo` reads backslash escapes: that of `sh`, or with `xpg_echo`.
     pub echoes_escapes: bool,
+    /// `nullglob`: a pattern that matches no file is no word.
+    pub drops_patterns: bool,
     /// `nocasematch` or `extglob`: patterns match more than their characters say.
     pub matches_loosely: bool,
     /// The rest of standard input; `None` when it is not part of the text.
@@ -158,7 +164,29 @@ pub(crate) struct Local {
     pub is_certain: bool,
 }
 
+/// Where a shell is if a `cd` has succeeded, and if it has failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Moved {
+    /// [`Shell::missed`] if it has succeeded.
+    pub missed: Arc<Vec<Option<String>>>,
+    /// The directories before it, and those that it had missed.
+    pub before: (Vec<Option<String>>, Arc<Vec<Option<String>>>),
+    /// `! cd FOLDER`.
+    pub is_negated: bool,
+}
+
 impl Shell {
+    /// Narrows the state to that in which the last command has succeeded, or failed.
+    pub fn end(&mut self, succeeded: bool) {
+        let Some(moved) = self.moved.take() else { return };
+        if succeeded != moved.is_negated {
+            self.missed = Arc::clone(&moved.missed);
+        } else {
+            self.enter_one_of(moved.before.0.clone());
+            self.missed = Arc::clone(&moved.before.1);
+        }
+    }
+
     /// True where files and variables are those of this machine.
     pub fn is_here(&self) -> bool {
         self.hosts.is_empty() && !self.is_elsewhere
@@ -287,6 +315,8 @@ impl Shell {
     pub fn enter(&mut self, folder: Option<String>) {
         self.cwd = folder;
         self.folders = Shared::default();
+        self.missed = Arc::default();
+        self.moved = None;
     }
 
     /// Changes the directory to one of these.
@@ -302,9 +332,22 @@ impl Shell {
         }
     }
 
+    /// Follows a path from the working directory, for a command that does not run where that fails.
+    pub fn go(&mut self, dir: &str) {
+        let missed = self.missed.iter().map(|folder| Self::follow_from(folder.as_deref(), dir)).collect();
+        self.enter(self.follow(dir));
+        self.missed = Arc::new(missed);
+    }
+
     /// The directories in which it may be.
     pub fn possible_folders(&self) -> Vec<Option<String>> {
         if self.folders.is_empty() { vec![self.cwd.clone()] } else { self.folders.to_vec() }
+    }
+
+    /// The directories in which it may be, also where a `cd` has failed; `None` where one of them is unknown.
+    pub fn places(&self) -> Option<Vec<String>> {
+        let known = |folder: &Option<String>| folder.clone().filter(|folder| folder.starts_with('/'));
+        self.possible_folders().iter().chain(self.missed.iter()).map(known).collect()
     }
 
     /// A copy of this shell as a process of its own. The loops around it are not its own: `continue` does nothing.
@@ -359,7 +402,12 @@ impl Shell {
     /// The path of `dir` from the root, or from a home (`~`) in which the working directory is; `None` when that is unknown or the
     /// path has more than [`DEEPEST_FOLDER`] names.
     pub fn follow(&self, dir: &str) -> Option<String> {
-        let start = if dir.starts_with('/') { "" } else { self.cwd.as_deref()? };
+        Self::follow_from(self.cwd.as_deref(), dir)
+    }
+
+    /// The same from another working directory.
+    pub fn follow_from(cwd: Option<&str>, dir: &str) -> Option<String> {
+        let start = if dir.starts_with('/') { "" } else { cwd? };
         let names = fold(start, dir);
         let is_at_home = start.starts_with('~') && names.first().is_some_and(|name| name.starts_with('~'));
         let root = if is_at_home { "" } else { "/" };

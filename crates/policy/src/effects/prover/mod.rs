@@ -120,7 +120,7 @@ impl Prover<'_> {
 
     /// Whether on a host the folder of a file is known only when the command runs.
     fn is_computed(&self, access: &Access, command: &Command) -> bool {
-        let meant = text_paths(&access.path, access.unknown, command, self.machine);
+        let meant = text_paths(&access.path, access.unknown, &command.settled(), self.machine);
         (command.host().is_some() || self.machine.is_host())
             && meant.paths.is_empty()
             && !access.path.starts_with('/')

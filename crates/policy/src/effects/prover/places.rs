@@ -27,6 +27,7 @@ impl Prover<'_> {
         };
         let meant = || text_paths(path, path.contains(['$', '`']), command, self.machine).paths;
         self.is_scratch(path, command)
+            || !command.missed.is_empty() && self.is_own(path, &command.settled())
             || is_there && meant().iter().any(|path| guarded::decisive(list(), path, true).is_none())
     }
 

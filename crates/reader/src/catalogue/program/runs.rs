@@ -49,6 +49,8 @@ keys::keys! {
         pub timers: Options,
         /// Options whose value is the working directory of the command.
         pub dir: Options,
+        /// Options with which, as with the word `-`, the command runs in the home of its user.
+        pub home_with: Options,
         /// Whether a `--` after the first word of the command is removed. Default: `false`.
         pub drops_dashes: bool,
         /// Options with which standard input is a script if no command is given.

@@ -194,9 +194,12 @@ impl Evaluator {
             if held == Some(false) {
                 self.not_taken(&state, |this, inner| drop(this.list(inner, body)));
             } else {
-                self.branch(&mut ways, state.clone(), "then", body);
+                let mut state = state.clone();
+                state.end(true);
+                self.branch(&mut ways, state, "then", body);
             }
             if held != Some(true) {
+                state.end(false);
                 otherwise = Some(state);
             }
         }

@@ -30,6 +30,14 @@ impl Evaluator {
             shell.folders =
                 if folders.len() > MOST_CHOICES { Shared::new(vec![None]) } else { Shared::new(folders) };
         }
+        if shell.missed != other.missed {
+            let missed = Arc::make_mut(&mut shell.missed);
+            add_new(missed, other.missed.to_vec());
+            if missed.len() > MOST_CHOICES {
+                *missed = vec![None];
+            }
+        }
+        shell.moved = None;
         if shell.old_cwd != other.old_cwd {
             shell.old_cwd = None;
         }
@@ -67,6 +75,7 @@ impl Evaluator {
         shell.outlives_exec |= other.outlives_exec;
         shell.last_pipes |= other.last_pipes;
         shell.exports_all |= other.exports_all;
+        shell.drops_patterns |= other.drops_patterns;
         shell.matches_loosely |= other.matches_loosely;
         shell.echoes_escapes |= other.echoes_escapes;
         shell.repeats |= other.repeats;
@@ -346,12 +355,14 @@ impl Shell {
             || self.variables.differing(&other.variables).is_empty())
             && self.possible_args() == other.possible_args()
             && self.possible_folders() == other.possible_folders()
+            && self.missed == other.missed
             && self.has_functions_of(other)
             && self.attributes == other.attributes
             && self.readonly == other.readonly
             && self.traps == other.traps
             && self.aliases.defined == other.aliases.defined
             && self.matches_loosely == other.matches_loosely
+            && self.drops_patterns == other.drops_patterns
             && self.echoes_escapes == other.echoes_escapes
     }
 
@@ -377,7 +388,7 @@ fn is_same_body(one: Option<&Body>, other: Option<&Body>) -> bool {
 }
 
 /// Adds what is not in the list.
-fn add_new<T: PartialEq>(list: &mut Vec<T>, more: Vec<T>) {
+pub(crate) fn add_new<T: PartialEq>(list: &mut Vec<T>, more: Vec<T>) {
     for item in more {
         if !list.contains(&item) {
             list.push(item);

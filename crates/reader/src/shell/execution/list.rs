@@ -82,6 +82,10 @@ impl Evaluator {
                 self.not_taken(&state, |this, inner| drop(this.pipeline(inner, pipeline)));
                 continue;
             };
+            state.end(after.is_none());
+            if let Some(succeeded) = succeeded.as_mut().filter(|_| after.is_some()) {
+                succeeded.end(true);
+            }
             let files = Rc::clone(&self.files);
             let ran = match after {
                 None => self.pipeline(&mut state, pipeline),
@@ -125,6 +129,10 @@ impl Evaluator {
             let ran = self.command(shell, only);
             if pipeline.bang {
                 self.status = self.status.map(|held| !held);
+                if let Some(moved) = &mut shell.moved {
+                    let moved = Rc::make_mut(moved);
+                    moved.is_negated = !moved.is_negated;
+                }
             }
             return ran;
         }
@@ -174,6 +182,7 @@ impl Evaluator {
         }
         self.depth += 1;
         self.status = None;
+        shell.moved = None;
         let ran = match command {
             ast::Command::Simple(simple) => {
                 let ran =

@@ -84,6 +84,7 @@ fn candidates(shell: &Shell, reference: &Reference<'_>, index: Option<&str>) -> 
         shell.args.iter().map(|field| field.text.clone()).collect()
     } else {
         match shell.get(reference.name).map(|variable| &variable.value) {
+            None if reference.name == "PWD" => shell.places().unwrap_or_default(),
             Some(Value::Array(items)) => items.iter().map(|(_, text)| text.clone()).collect(),
             Some(Value::Scalar(text)) => vec![text.clone()],
             _ => vec![],
@@ -298,6 +299,7 @@ fn find(shell: &Shell, name: &str, index: Option<&str>) -> Referenced {
             return text(&shell.args.len().to_string(), origin);
         }
         "0" => return shell.name.as_deref().map_or(Referenced::Missing, |name| one(name.to_owned())),
+        "PWD" | "OLDPWD" if shell.get(name).is_none() && !shell.missed.is_empty() => return Referenced::Missing,
         "PWD" if shell.get(name).is_none() => {
             return shell.cwd.clone().map_or(Referenced::Missing, one);
         }

@@ -186,7 +186,7 @@ pub(crate) fn find(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
             let mut inner = shell.clone().through("find");
             inner.repeats |= each;
             if elsewhere {
-                inner.cwd = None;
+                inner.enter(None);
             }
             inner.stdin = None;
             let mut fields = put(&fields, "{}", &found);

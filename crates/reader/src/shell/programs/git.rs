@@ -38,7 +38,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
     if let Some((at, word)) = verb.zip(word).filter(|_| evaluator.disk_of(shell).is_some()) {
         let mut inner = shell.child().through("git");
         if let Some(folder) = folder {
-            inner.cwd = evaluator.path_of(shell, folder);
+            inner.enter(evaluator.path_of(shell, folder));
         }
         let rest = invocation.from(at + 1);
         match names::GIT_HOOKS.get(word) {
@@ -88,7 +88,7 @@ impl Evaluator {
                 settings = self.script_file(shell, &format!("{folder}/config"));
             }
             if let Some(settings) = settings {
-                shell.cwd = Some(top);
+                shell.enter(Some(top));
                 return Some(Repository { folder, settings });
             }
             top = top

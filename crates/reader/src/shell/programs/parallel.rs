@@ -3,7 +3,7 @@
 use super::batch::{Items, MOST_RUNS, items};
 use super::wrapper::quoted;
 use crate::catalogue::options::Scanner;
-use crate::catalogue::program::Role;
+use crate::catalogue::program::{Role, Runs};
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Started;
 use crate::shell::host::host_of;
@@ -13,7 +13,7 @@ use crate::shell::text::Field;
 const MOST_ROWS: usize = 16_384;
 
 /// Follows the command of `parallel`, once for each combination of items.
-pub(crate) fn parallel(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
+pub(crate) fn parallel(evaluator: &mut Evaluator, started: &Started<'_>, runs: &Runs) -> String {
     let Started { shell, invocation, usage, texts, .. } = *started;
     let sources = texts.iter().position(|word| word.starts_with(":::")).unwrap_or(texts.len());
     let own = texts.get(..sources).unwrap_or_default();
@@ -34,6 +34,9 @@ pub(crate) fn parallel(evaluator: &mut Evaluator, started: &Started<'_>) -> Stri
         columns = value.filter(|_| is(Role::Columns)).or(columns);
         has_header |= is(Role::Header);
         place = value.filter(|_| is(Role::Placeholder)).unwrap_or(place);
+        if let Some(folder) = value.filter(|_| name.is_any(&runs.dir) || name.begins(&runs.dir)) {
+            evaluator.go(&mut inner, folder);
+        }
         if let Some(size) = value.filter(|_| is(Role::MaxItems)).and_then(|size| size.parse().ok()) {
             group = usize::max(size, 1);
         }

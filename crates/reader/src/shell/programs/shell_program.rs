@@ -267,7 +267,7 @@ pub(crate) fn crontab(evaluator: &mut Evaluator, shell: &Shell, invocation: &Inv
     let mut inner = shell.child().through("crontab");
     inner.repeats = true;
     inner.stdin = None;
-    inner.cwd = None;
+    inner.enter(None);
     evaluator.through(shell, invocation, "crontab", |this| {
         for command in scheduled(&text, 0) {
             this.run_text(&mut inner.clone(), &command);

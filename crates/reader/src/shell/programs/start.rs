@@ -82,7 +82,7 @@ impl Evaluator {
             How::Ssh => remote::run(self, started),
             How::Ansible => remote::ansible(self, started),
             How::Xargs => batch::xargs(self, started),
-            How::Parallel => parallel::parallel(self, started),
+            How::Parallel => parallel::parallel(self, started, runs),
             How::Find | How::Fd => batch::find(self, started),
             How::Make => tasks::make(self, started),
             How::Package => tasks::package(self, started),

@@ -138,7 +138,7 @@ pub(crate) fn task(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
         return evaluator.plain_program(started);
     };
     if words.folder.is_none() && !path.starts_with("/dev/") {
-        inner.cwd = inner.follow(path.rsplit_once('/').map_or(".", |(folder, _)| folder));
+        inner.go(path.rsplit_once('/').map_or(".", |(folder, _)| folder));
     }
     let dashes = started.texts.iter().position(|text| *text == "--");
     let rest = dashes.map_or(&[][..], |at| started.invocation.from(at + 1));
@@ -220,7 +220,7 @@ pub(crate) fn just(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
     let text = evaluator.with_included(&inner, &above, text, names::JUST_INCLUDES);
     // Recipes run in the folder of their file.
     if words.folder.is_none() {
-        inner.cwd = inner.follow(path.rsplit_once('/').map_or(".", |(folder, _)| folder));
+        inner.go(path.rsplit_once('/').map_or(".", |(folder, _)| folder));
     }
     let commands = manifest::just::commands(&text, &words.plain);
     evaluator.run_commands(started, inner, &path, &commands)
@@ -288,7 +288,7 @@ impl Evaluator {
     fn in_folder(&self, started: &Started<'_>, folder: Option<&str>) -> Shell {
         let mut inner = started.shell.child().through(started.program);
         if let Some(folder) = folder {
-            inner.cwd = self.path_of(started.shell, folder);
+            inner.enter(self.path_of(started.shell, folder));
         }
         inner.stdin = Some(String::new());
         inner
@@ -317,7 +317,7 @@ impl Evaluator {
         if commands.is_partial && !is_certain {
             return None;
         }
-        inner.cwd = inner.follow(path.rsplit_once('/').map_or(".", |(folder, _)| folder));
+        inner.go(path.rsplit_once('/').map_or(".", |(folder, _)| folder));
         // What the package has installed is found before everything else.
         inner.add_env("PATH", crate::shell::Word::literal("node_modules/.bin:$PATH"));
         Some(self.run_commands(started, inner, &path, &commands))

@@ -43,7 +43,7 @@ impl Evaluator {
             return;
         }
         let mut inner = shell.child().through("systemctl");
-        inner.cwd = Some("/".to_owned());
+        inner.enter(Some("/".to_owned()));
         inner.stdin = Some(String::new());
         self.inside(Construct::Group, |this| {
             for script in manifest::unit::commands(&text) {

@@ -7,7 +7,7 @@ use crate::shell::execution::commands::invocation::Started;
 use crate::shell::host::host_of;
 use crate::shell::shared::Shared;
 use crate::shell::state::Shell;
-use crate::shell::text::{Field, is_known, is_name, join};
+use crate::shell::text::{Field, is_name, join};
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a yes-or-no fact of its own")]
 /// The arguments of a wrapper.
@@ -115,9 +115,9 @@ fn own_words(evaluator: &mut Evaluator, started: &Started<'_>, runs: &Runs) -> W
             Item::Option(name, Some(at)) if name.is_any(&runs.script) => {
                 found.script = Some(value(at).to_owned());
             }
-            Item::Option(name, Some(at)) if name.is_any(&runs.dir) => {
-                let shown = || Some(evaluator.unknowns.show(value(at))).filter(|shown| shown.contains('/'));
-                found.inner.cwd = if is_known(value(at)) { shell.follow(value(at)) } else { shown() };
+            // GNU programs take the beginning of a long option.
+            Item::Option(name, Some(at)) if name.is_any(&runs.dir) || name.begins(&runs.dir) => {
+                evaluator.go(&mut found.inner, value(at));
             }
             Item::Option(name, Some(at)) if name.is_any(&runs.sets) => {
                 set(evaluator, shell, &mut found.inner, value(at));
@@ -144,6 +144,9 @@ fn own_words(evaluator: &mut Evaluator, started: &Started<'_>, runs: &Runs) -> W
                 found.typed |= name.is_any(&runs.typed);
                 found.quiet |= at.is_none() && name.is_any(&usage.form.quiet);
                 found.is_shell |= name.is_any(&runs.stdin_with);
+                if name.is_any(&runs.home_with) || name.begins(&runs.home_with) {
+                    found.inner.enter(None);
+                }
                 found.inner.repeats |= name.is_any(&runs.timers);
             }
             // `kubectl exec pod -- command`: the dashes end the wrapper's own words.
@@ -154,6 +157,9 @@ fn own_words(evaluator: &mut Evaluator, started: &Started<'_>, runs: &Runs) -> W
             Item::Dashes(_) => {}
             Item::Positional(index) => {
                 let word = texts.get(index).copied().unwrap_or_default();
+                if word == "-" && !runs.home_with.is_empty() {
+                    found.inner.enter(None);
+                }
                 // `env - command` is `env -i command`.
                 if runs.assigns && word == "-" {
                     found.inner.unexport(|_| true);

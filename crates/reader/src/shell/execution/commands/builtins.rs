@@ -119,7 +119,7 @@ fn run_unsettled(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invo
     }
     match name {
         "cd" | "pushd" => folders::change(evaluator, shell, invocation),
-        "popd" => shell.enter_one_of(shell.stack.to_vec()),
+        "popd" => folders::leave(shell),
         "export" | "declare" | "typeset" | "local" | "readonly" => {
             declarations::declare(evaluator, shell, invocation);
         }

@@ -7,9 +7,17 @@ use crate::catalogue::program::{FileHow, How, Place};
 use crate::shell::evaluator::Evaluator;
 use crate::shell::text::{Stretch, is_known, stretches};
 
+/// Maximum number of patterns of one command that may match no file.
+const MOST_PATTERNS: usize = 4;
+
+/// Whether a text is a pattern of names of files.
+pub(super) fn is_pattern(text: &str) -> bool {
+    is_known(text) && text.contains(['*', '?', '['])
+}
+
 impl Evaluator {
     /// The command with each such word as one of two: as it is written, and without the variable.
-    pub fn emptied(&mut self, invocation: &Invocation) -> Option<Invocation> {
+    pub fn emptied(&mut self, invocation: &Invocation, drops_patterns: bool) -> Option<Invocation> {
         let rest_of = |text: &str| {
             let is_open = |index: usize| {
                 // What a program prints may be nothing, too.
@@ -31,6 +39,13 @@ impl Evaluator {
         let rests: Vec<Option<String>> = invocation.fields.iter().map(|field| rest_of(&field.text)).collect();
         let texts = invocation.texts();
         let mut found = self.without_values(invocation, &texts);
+        let patterns = invocation.fields.iter().enumerate().skip(1).filter(|(_, field)| is_pattern(&field.text));
+        for (index, pattern) in patterns.filter(|_| drops_patterns).take(MOST_PATTERNS) {
+            let doubted = found.get_or_insert_with(|| invocation.clone());
+            if let Some(field) = doubted.fields.get_mut(index) {
+                field.text = self.one_of(vec![pattern.text.clone(), String::new()], &pattern.text);
+            }
+        }
         if rests.iter().all(Option::is_none) {
             return found;
         }

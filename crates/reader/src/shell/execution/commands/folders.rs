@@ -1,9 +1,13 @@
 //! Where a shell is: `cd`, `pushd`, and the folders that variables lead it to.
 
+use std::rc::Rc;
+use std::sync::Arc;
+
 use super::invocation::Invocation;
 use crate::shell::evaluator::Evaluator;
+use crate::shell::execution::join::add_new;
 use crate::shell::shared::Shared;
-use crate::shell::state::Shell;
+use crate::shell::state::{Moved, Shell};
 use crate::shell::text::is_known;
 
 /// `cd FOLDER`, and `pushd FOLDER`, which keeps the folder before.
@@ -33,8 +37,47 @@ pub(super) fn change(evaluator: &Evaluator, shell: &mut Shell, invocation: &Invo
             return;
         }
     }
-    shell.enter_one_of(found);
+    let first = target.unwrap_or_default();
+    let is_certain = invocation.fields.len() <= 2 && ALWAYS_THERE.contains(&first) && !is_push;
+    enter(shell, found, first, is_certain);
     shell.old_cwd = before;
+}
+
+impl Evaluator {
+    /// The folder in which a program runs another one.
+    pub fn go(&self, shell: &mut Shell, folder: &str) {
+        if is_known(folder) {
+            shell.go(folder);
+        } else {
+            shell.enter(Some(self.unknowns.show(folder)).filter(|shown| shown.contains('/')));
+        }
+    }
+}
+
+/// Folders that `cd` always finds.
+const ALWAYS_THERE: [&str; 6] = ["", "-", "/", "/tmp", "/var/tmp", "/tmp/"];
+
+/// `popd`.
+pub(super) fn leave(shell: &mut Shell) {
+    enter(shell, shell.stack.to_vec(), "/", false);
+}
+
+/// Enters one of these folders, to which a word leads, or stays where the shell is.
+fn enter(shell: &mut Shell, folders: Vec<Option<String>>, word: &str, is_certain: bool) {
+    let before = (shell.possible_folders(), Arc::clone(&shell.missed));
+    let worked = before.1.iter().map(|folder| Shell::follow_from(folder.as_deref(), word));
+    let mut worked: Vec<Option<String>> = worked.collect();
+    shell.enter_one_of(folders);
+    worked.retain(|folder| *folder != shell.cwd);
+    shell.missed = Arc::new(worked);
+    if is_certain {
+        return;
+    }
+    let mut missed = shell.missed.to_vec();
+    add_new(&mut missed, before.0.iter().chain(before.1.iter()).cloned().collect());
+    missed.retain(|folder| folder.is_none() || *folder != shell.cwd);
+    let worked = std::mem::replace(&mut shell.missed, Arc::new(missed));
+    shell.moved = Some(Rc::new(Moved { missed: worked, before, is_negated: false }));
 }
 
 /// The folders that a word may name: below the working folder, or one of `CDPATH`, or the value of a variable.
@@ -42,14 +85,17 @@ fn meant(evaluator: &Evaluator, shell: &Shell, folder: &str) -> Vec<Option<Strin
     if !is_known(folder) {
         // The last name in `cd "$DIR/jellyfin"` is known.
         let last = folder.rsplit('/').next().unwrap_or_default();
-        let at_home = evaluator.path_of(shell, folder).filter(|path| path.starts_with('/'));
         let keeps_name = folder.contains('/') && !last.is_empty() && is_known(last) && last != "..";
         let shown = evaluator.unknowns.show(folder);
+        // What is printed may be a path from the root.
+        let is_printed = shown.starts_with("$(");
+        let at_home =
+            evaluator.path_of(shell, folder).filter(|path| path.starts_with('/') && !is_printed);
         // Where `..` leads behind a part that is not known, is not known.
         if folder.split('/').any(|name| name.ends_with("..")) {
             return vec![None];
         }
-        return vec![at_home.or_else(|| Some(shown).filter(|shown| keeps_name || shown.starts_with("$(")))];
+        return vec![at_home.or_else(|| Some(shown).filter(|_| keeps_name || is_printed))];
     }
     let mut found = vec![shell.follow(folder)];
     if folder.starts_with(['/', '.']) {

@@ -176,6 +176,7 @@ fn turn(shell: &mut Shell, name: &str, is_on: bool) {
         "cdable_vars" => shell.enters_variables = true,
         "lastpipe" => shell.last_pipes = true,
         "xpg_echo" => shell.echoes_escapes = true,
+        "nullglob" => shell.drops_patterns = true,
         "nocasematch" => shell.matches_loosely = true,
         _ => {}
     }

@@ -6,6 +6,7 @@ use super::aliases::alias_text;
 use super::assign::variable;
 use super::builtins;
 use super::declarations::with_braces;
+use super::emptied::is_pattern;
 use super::invocation::Invocation;
 use crate::catalogue::base_name;
 use crate::catalogue::program::{How, Language};
@@ -243,10 +244,12 @@ impl Evaluator {
             return (self.unknowns.plain("…"), Flow::On);
         }
         self.depth += 1;
-        let emptied = if invocation.fields.iter().all(|field| is_known(&field.text)) {
-            None
+        let drops = shell.drops_patterns;
+        let may_vanish = |field: &Field| !is_known(&field.text) || drops && is_pattern(&field.text);
+        let emptied = if invocation.fields.iter().any(may_vanish) {
+            self.emptied(invocation, shell.drops_patterns)
         } else {
-            self.emptied(invocation)
+            None
         };
         let ran = match self.doubted(emptied.as_ref().unwrap_or(invocation)).or(emptied) {
             None => self.dispatch(shell, name, invocation),

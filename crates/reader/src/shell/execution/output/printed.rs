@@ -74,7 +74,7 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
             Some(String::new())
         }
         "sleep" | "mkdir" | "touch" | "rm" | "chmod" | "chown" => nothing(args),
-        "pwd" => shell.cwd.clone().filter(|cwd| cwd.starts_with('/')).map(|cwd| cwd + "\n"),
+        "pwd" => shell.places().map(|places| evaluator.one_of(places, "$PWD") + "\n"),
         "seq" => seq(args),
         "which" => Some(located(invocation, "/usr/bin/")),
         "basename" if args.iter().all(|arg| is_known(arg) && !arg.starts_with('-')) => match args {
@@ -87,7 +87,7 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
         },
         "dirname" => match args {
             [path] if is_known(path) && !path.starts_with('-') => {
-                Some(format!("{}\n", path.trim_end_matches('/').rsplit_once('/').map_or(".", |(dir, _)| dir)))
+                Some(format!("{}\n", folder_of(path)))
             }
             _ => None,
         },
@@ -99,6 +99,16 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
         _ => filters::of(evaluator, invocation, program, args),
     }
     .unwrap_or_else(|| unknown(evaluator, shell, invocation, &texts, program))
+}
+
+/// What `dirname` prints.
+fn folder_of(path: &str) -> &str {
+    match path.trim_end_matches('/').rsplit_once('/').map(|(folder, _)| folder.trim_end_matches('/')) {
+        Some("") => "/",
+        Some(folder) => folder,
+        None if path.starts_with('/') => "/",
+        None => ".",
+    }
 }
 
 /// One line as `column -t` prints it: the separators of several lines become as wide as their longest fields.

@@ -287,7 +287,11 @@ impl Evaluator {
         }
         if let Some(folder) = &found.cwd {
             let (text, whole) = self.assemble(folder);
-            shell.cwd = if whole { shell.follow(&text) } else { None };
+            if whole {
+                shell.go(&text);
+            } else {
+                shell.enter(None);
+            }
         }
     }
 
