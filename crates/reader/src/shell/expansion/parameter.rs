@@ -299,7 +299,9 @@ fn find(shell: &Shell, name: &str, index: Option<&str>) -> Referenced {
             return text(&shell.args.len().to_string(), origin);
         }
         "0" => return shell.name.as_deref().map_or(Referenced::Missing, |name| one(name.to_owned())),
-        "PWD" | "OLDPWD" if shell.get(name).is_none() && !shell.missed.is_empty() => return Referenced::Missing,
+        "PWD" | "OLDPWD" if shell.get(name).is_none() && !shell.missed.is_empty() => {
+            return Referenced::Missing;
+        }
         "PWD" if shell.get(name).is_none() => {
             return shell.cwd.clone().map_or(Referenced::Missing, one);
         }

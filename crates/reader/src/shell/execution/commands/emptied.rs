@@ -4,8 +4,9 @@ use super::invocation::Invocation;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Name, Scanner};
 use crate::catalogue::program::{FileHow, How, Place};
+use crate::languages::names::shell as names;
 use crate::shell::evaluator::Evaluator;
-use crate::shell::text::{Stretch, is_known, stretches};
+use crate::shell::text::{Field, Origin, Stretch, is_known, stretches};
 
 /// Maximum number of patterns of one command that may match no file.
 const MOST_PATTERNS: usize = 4;
@@ -13,6 +14,11 @@ const MOST_PATTERNS: usize = 4;
 /// Whether a text is a pattern of names of files.
 pub(super) fn is_pattern(text: &str) -> bool {
     is_known(text) && text.contains(['*', '?', '['])
+}
+
+/// Whether a word begins with what `which` prints, with more behind it.
+pub(super) fn is_located(field: &Field) -> bool {
+    field.origin != Origin::Literal && names::INSTALLED.begin(&field.text) && field.text.contains('-')
 }
 
 impl Evaluator {
@@ -36,10 +42,16 @@ impl Evaluator {
             let begins = ["-", "of=", "if="].iter().any(|sign| kept.starts_with(sign));
             Some(kept).filter(|kept| kept.len() > 1 && begins && !is_known(text) && kept != text)
         };
-        let rests: Vec<Option<String>> = invocation.fields.iter().map(|field| rest_of(&field.text)).collect();
+        // What `which` has not found is no word, either.
+        let rest_of = |field: &Field| {
+            let located = || field.text.find('-').and_then(|at| field.text.get(at..)).map(str::to_owned);
+            if is_located(field) { located() } else { rest_of(&field.text) }
+        };
+        let rests: Vec<Option<String>> = invocation.fields.iter().map(rest_of).collect();
         let texts = invocation.texts();
         let mut found = self.without_values(invocation, &texts);
-        let patterns = invocation.fields.iter().enumerate().skip(1).filter(|(_, field)| is_pattern(&field.text));
+        let patterns =
+            invocation.fields.iter().enumerate().skip(1).filter(|(_, field)| is_pattern(&field.text));
         for (index, pattern) in patterns.filter(|_| drops_patterns).take(MOST_PATTERNS) {
             let doubted = found.get_or_insert_with(|| invocation.clone());
             if let Some(field) = doubted.fields.get_mut(index) {

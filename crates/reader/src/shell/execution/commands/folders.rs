@@ -89,8 +89,7 @@ fn meant(evaluator: &Evaluator, shell: &Shell, folder: &str) -> Vec<Option<Strin
         let shown = evaluator.unknowns.show(folder);
         // What is printed may be a path from the root.
         let is_printed = shown.starts_with("$(");
-        let at_home =
-            evaluator.path_of(shell, folder).filter(|path| path.starts_with('/') && !is_printed);
+        let at_home = evaluator.path_of(shell, folder).filter(|path| path.starts_with('/') && !is_printed);
         // Where `..` leads behind a part that is not known, is not known.
         if folder.split('/').any(|name| name.ends_with("..")) {
             return vec![None];

@@ -6,7 +6,7 @@ use super::aliases::alias_text;
 use super::assign::variable;
 use super::builtins;
 use super::declarations::with_braces;
-use super::emptied::is_pattern;
+use super::emptied::{is_located, is_pattern};
 use super::invocation::Invocation;
 use crate::catalogue::base_name;
 use crate::catalogue::program::{How, Language};
@@ -245,7 +245,8 @@ impl Evaluator {
         }
         self.depth += 1;
         let drops = shell.drops_patterns;
-        let may_vanish = |field: &Field| !is_known(&field.text) || drops && is_pattern(&field.text);
+        let may_vanish =
+            |field: &Field| !is_known(&field.text) || is_located(field) || drops && is_pattern(&field.text);
         let emptied = if invocation.fields.iter().any(may_vanish) {
             self.emptied(invocation, shell.drops_patterns)
         } else {

@@ -86,9 +86,7 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
             _ => None,
         },
         "dirname" => match args {
-            [path] if is_known(path) && !path.starts_with('-') => {
-                Some(format!("{}\n", folder_of(path)))
-            }
+            [path] if is_known(path) && !path.starts_with('-') => Some(format!("{}\n", folder_of(path))),
             _ => None,
         },
         "shuf" if !args.is_empty() => None,
