@@ -245,7 +245,7 @@ impl<'a> Lists<'a> {
                 is_one && search::may_find(base, name, &guarded.glob, certain)
             })
         };
-        let found = folder.paths.iter().find_map(within).or_else(outside)?;
+        let found = folder.paths.iter().chain(&folder.end).find_map(within).or_else(outside)?;
         let text = format!(
             "Protected: this search for `{name}`{} may find a file that may not be written, moved or removed (`{}`). \
              Name the files, or a folder that contains none of these. {}",

@@ -91,7 +91,7 @@ fn meant(evaluator: &Evaluator, shell: &Shell, folder: &str) -> Vec<Option<Strin
         let is_printed = shown.starts_with("$(");
         let at_home = evaluator.path_of(shell, folder).filter(|path| path.starts_with('/') && !is_printed);
         // Where `..` leads behind a part that is not known, is not known.
-        if folder.split('/').any(|name| name.ends_with("..")) {
+        if folder.split('/').any(|name| name.ends_with("..")) && !shown.starts_with("~root/") {
             return vec![None];
         }
         return vec![at_home.or_else(|| Some(shown).filter(|_| keeps_name || is_printed))];

@@ -69,6 +69,9 @@ impl Evaluator {
 
     /// The value of `~`, `$NAME` or `${NAME}` in a path.
     fn variable_in_path(&self, shell: &Shell, source: &str, is_start: bool) -> Option<String> {
+        if source == "~root" {
+            return Some("/root".to_owned());
+        }
         let is_home = source == "~";
         let name = if is_home { "HOME" } else { source.strip_prefix('$')? };
         let name = name.strip_prefix('{').map_or(Some(name), |name| name.strip_suffix('}'))?;
