@@ -2,6 +2,7 @@
 
 use super::proof::{Proof, READS};
 use super::reason::Why;
+use opsctl_reader::catalogue::base_name;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::options::{Item, Scanner};
 use opsctl_reader::languages::names::lines;
@@ -49,6 +50,54 @@ pub fn view(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
 fn prints(command: &str) -> bool {
     let name = command.trim_start_matches(|c: char| c.is_ascii_digit() || " ,$.%+-:".contains(c));
     lines::EDITOR.has(name)
+}
+
+/// The effect of an editor, by the commands on its standard input: unknown, unless each line only edits the text that it opened.
+pub fn edited(command: &Command) -> Proof {
+    const EDITS: Proof = (Effect::Changes, Why::Stated);
+    let Some(input) = &command.stdin else { return EDITS };
+    let by_line = command.words.first().is_some_and(|name| lines::LINE_EDITORS.has(base_name(&name.text)));
+    let mut inserts = false;
+    let mut edits = |line: &str| {
+        if inserts {
+            inserts = line != ".";
+            return true;
+        }
+        let Some(own) = behind_address(line) else { return false };
+        inserts = lines::INSERTING.has(own);
+        inserts || own.is_empty() || lines::EDITING.has(own) || replaces(own)
+    };
+    match input.known() {
+        Some("") => EDITS,
+        Some(script) if by_line && script.lines().all(&mut edits) => EDITS,
+        _ => (Effect::Unknown, Why::Statement),
+    }
+}
+
+/// The command behind the lines that it is for: `1,$`, `%`, `/pattern/,.+3`; `None` for an address that is not closed.
+fn behind_address(line: &str) -> Option<&str> {
+    let mut rest = line;
+    loop {
+        rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || " \t,$.%+-;:^".contains(c));
+        let Some(sign) = rest.chars().next().filter(|c| matches!(c, '/' | '?' | '\'')) else {
+            return Some(rest.trim_end());
+        };
+        let inside = rest.get(1..)?;
+        rest = if sign == '\'' { inside.get(1..)? } else { inside.split_once(sign)?.1 };
+        if inside.contains('\\') {
+            return None;
+        }
+    }
+}
+
+/// A replacement: `s/a/b/g`. A backslash may continue it in the next line.
+fn replaces(command: &str) -> bool {
+    let Some(rest) = command.strip_prefix('s') else { return false };
+    let Some(sign) = rest.chars().next().filter(|c| c.is_ascii_punctuation()) else { return false };
+    let end = rest.rsplit(sign).next().unwrap_or_default();
+    !command.ends_with('\\')
+        && rest.split(sign).count() == 4
+        && end.chars().all(|c| c.is_ascii_digit() || "gilnpI".contains(c))
 }
 
 /// Whether a `kill` ends nothing but what the text itself started: `kill %1`, `kill $!`.

@@ -47,7 +47,9 @@ pub fn accesses(command: &Command, language: Option<Language>, into: &mut Vec<Ac
             let quoted: Vec<&str> =
                 quoted.filter(|part| !part.is_empty() && part.len() < 512).take(MOST_PARTS).collect();
             let joined = (1..=3).flat_map(|length| quoted.windows(length)).map(|parts| parts.join("/"));
-            into.extend(joined.map(|path| Access::named(Touch::Read, format!("~/{path}"), false)));
+            // `Path("/etc").glob("host*")`.
+            let path = |path: String| if path.starts_with('/') { path } else { format!("~/{path}") };
+            into.extend(joined.map(|joined| Access::named(Touch::Read, path(joined), false)));
             into.extend(names.iter().map(|name| Access::named(Touch::Read, (*name).to_owned(), false)));
         }
         for part in parts.into_iter().filter(|part| !part.contains(['\n', '(', ')', ';'])) {

@@ -60,6 +60,7 @@ pub fn only_reads(code: &str) -> bool {
         })
     });
     if hands_over
+        || computes_keys(&plain)
         || mongo::STARTING_NAMES.iter().any(|name| plain.split(|c| !is_name(c)).any(|word| word == name))
     {
         return false;
@@ -68,6 +69,33 @@ pub fn only_reads(code: &str) -> bool {
         // `x['drop']()`.
         name.is_some_and(|name| name.is_empty() || mongo::READING.has(name))
             && (!is_command(name) || mongo::COMMANDS.has(named(after)))
+    })
+}
+
+/// Whether code computes the name of a field, which may be that of a stage that writes: `{["$o" + "ut"]: "x"}`, `stage[name] = "x"`.
+fn computes_keys(plain: &str) -> bool {
+    plain.match_indices(']').any(|(close, _)| {
+        let after = plain.get(close + 1..).unwrap_or_default().trim_start();
+        let before = plain.get(..close).unwrap_or_default();
+        let mut depth = 0;
+        let open = before.char_indices().rev().find(|(_, c)| {
+            depth += match c {
+                ']' => 1,
+                '[' => -1,
+                _ => 0,
+            };
+            depth < 0
+        });
+        let Some((open, _)) = open else { return true };
+        let inside = before.get(open + 1..).unwrap_or_default().trim();
+        let last = before.get(..open).unwrap_or_default().trim_end();
+        let is_constant = inside.chars().all(|c| c.is_ascii_digit())
+            || inside.matches('"').count() == 2 && inside.starts_with('"') && inside.ends_with('"');
+        let is_key = after.starts_with(':') && (last.is_empty() || last.ends_with(['{', ',']));
+        let is_member = last.ends_with(|c| is_name(c) || matches!(c, ')' | ']' | '}'))
+            && !["const", "let", "var"].iter().any(|word| last.ends_with(word));
+        let is_set = after.starts_with('=') && !after.starts_with("==") && is_member;
+        !is_constant && (is_key || is_set)
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::files::opens_any;
+use super::files::{opens_any, opens_composed};
 use super::lexer::{Places, Token, clear_tokens};
 use super::literal::{self, is_operated};
 use super::names::{python, starts};
@@ -141,11 +141,20 @@ fn are_harmless(tokens: &[Token], starts: bool, may_ask: &dyn Fn(&str) -> bool) 
         at += 1;
     }
     let Some(rest) = without_requests(rest, &imports, may_ask) else { return false };
-    if opens_any_file(&rest) || starts && !literal::is_settled(&rest, Language::Python, &imports.renamed) {
+    if opens_any_file(&rest)
+        || opens_composed(&rest)
+        || starts && !literal::is_settled(&rest, Language::Python, &imports.renamed)
+    {
         return false;
     }
     // What is loaded and started later comes from other places.
     if (0..rest.len()).any(|at| redirects(&rest, at)) {
+        return false;
+    }
+    // Settings of connections may name files, such as `keylog_filename`.
+    let has_ssl = imports.modules.values().any(|module| module == "ssl")
+        || imports.names.contains("create_default_context");
+    if has_ssl && (0..rest.len()).any(|at| sets_other(&rest, at)) {
         return false;
     }
     imports.local = local_functions(&rest);
@@ -323,11 +332,31 @@ fn dotted(tokens: &[Token]) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// Whether the environment or the search path of modules may be changed at an index: they are only read where an element or
+/// Whether an attribute is set at an index, which is none of the code's own.
+fn sets_other(tokens: &[Token], at: usize) -> bool {
+    let is_set = tokens.is_at(at + 1, '=') && !tokens.is_at(at + 2, '=') || tokens.is_at(at + 1, ',');
+    tokens.is_at(at.wrapping_sub(1), '.')
+        && is_set
+        && tokens.name_at(at).is_some_and(|name| {
+            python::SETTING_FILES.has(name)
+                || tokens.is_at(at + 1, '=')
+                    && tokens.name_at(at.wrapping_sub(2)) != Some("self")
+                    && !python::SETTINGS.has(name)
+        })
+}
+
+/// Whether the environment, the arguments or the search path of modules may be changed at an index: they are only read where an element or
 /// all of them is printed, searched or asked for.
 fn redirects(tokens: &[Token], at: usize) -> bool {
     let is = |ahead: usize, symbol| tokens.is_at(at + ahead, symbol);
     let owner = tokens.name_at(at.wrapping_sub(2)).filter(|_| tokens.is_at(at.wrapping_sub(1), '.'));
+    // Modules that are run as programs take the arguments.
+    if tokens.name_at(at) == Some("argv") {
+        let close = if is(1, '[') { tokens.closing(at + 1).unwrap_or(tokens.len()) } else { at };
+        let sets = tokens.is_at(close + 1, '=') && !tokens.is_at(close + 2, '=');
+        let changes = is(1, '.') && !matches!(tokens.name_at(at + 2), Some("copy" | "count" | "index"));
+        return sets || changes || is_operated(tokens, close + 1) || is(1, ',') && owner.is_some();
+    }
     let is_path = tokens.name_at(at) == Some("path") && owner == Some("sys");
     if tokens.name_at(at) != Some("environ") && !is_path {
         return false;

@@ -164,6 +164,7 @@ impl Prover<'_> {
             }
             Check::SftpBatch => lines::sftp(command, usage, texts),
             Check::ExCommands => lines::view(command, usage, texts),
+            Check::EditorScript => lines::edited(command),
             Check::FindExpression => find::effect(usage, terms, texts, &is_scratch),
             Check::HttpRequest => http::effect(command, usage, texts),
             Check::ForgeApi => http::forge(command, usage, texts),

@@ -22,7 +22,7 @@ use crate::paths::glob::matches;
 use crate::paths::word_paths::{LocalMachine, text_paths};
 use opsctl_reader::actions::{CommandActions, command_actions};
 use opsctl_reader::catalogue::lookup::{LONGEST_VERB, Usage};
-use opsctl_reader::catalogue::program::{EffectTerms, How, Language, Stated};
+use opsctl_reader::catalogue::program::{Check, EffectTerms, How, Language, Stated};
 use opsctl_reader::catalogue::{Catalogue, base_name};
 use opsctl_reader::languages::node;
 use opsctl_reader::shell::{Command, Mode, Word, glob};
@@ -280,6 +280,12 @@ impl Prover<'_> {
                 (Effect::Reads, _) => (Effect::Reads, Why::RunsPart),
                 proof => proof,
             },
+            Stated::Changes(_)
+                if terms.check == Some(Check::EditorScript)
+                    && lines::edited(command).0 != Effect::Changes =>
+            {
+                lines::edited(command)
+            }
             Stated::Changes(_) => content.map_or((Effect::Changes, Why::Stated), may_be_option),
             Stated::Unknown => (Effect::Unknown, Why::NotStated(usage.written(&texts))),
             Stated::Reads if options::acting_word(&usage, &texts).is_some() => {

@@ -117,8 +117,14 @@ impl Described<'_> {
 
 pub(in crate::actions) fn find_actions(call: &Call<'_>, request: &Request, actions: &mut Vec<Action>) {
     let socket = call.own.value(&call.usage.role(Role::Socket));
+    // An answer that comes late, or states an error, may be that of a request that was carried out.
+    let is_sent_again =
+        call.own.value(&call.usage.role(Role::Retries)).is_some_and(|count| count.text != "0");
     for url in &request.urls {
         let mut action = of_request(call.line, request.method.as_deref(), url, &request.body);
+        if let Some(action) = action.as_mut() {
+            action.repeats |= is_sent_again;
+        }
         if let Some((action, socket)) = action.as_mut().zip(socket) {
             action.host = call
                 .line

@@ -194,6 +194,8 @@ pub enum Check {
     SftpBatch,
     /// The commands that `view` gets in `-c`.
     ExCommands,
+    /// The commands that an editor gets on standard input.
+    EditorScript,
 }
 
 keys::choices! { Stdin Check Verb Class }

@@ -64,6 +64,8 @@ roles! {
         Address,
         /// Its value is a part of the address of a request.
         Query,
+        /// Its value is how often a request is sent again, such as `--retry`.
+        Retries,
         /// Its value is a file that describes what it acts on.
         Manifests,
         /// Its value is the name of a project.

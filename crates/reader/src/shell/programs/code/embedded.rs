@@ -33,7 +33,8 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocat
 
 fn follow(evaluator: &mut Evaluator, shell: &Shell, program: &Program, script: &str) {
     let mut inner = shell.child().through(program.key);
-    inner.stdin = None;
+    // How often is stated by the input of the program: for each file, each commit, each line.
+    (inner.stdin, inner.repeats) = (None, true);
     let ((), nodes) = evaluator.collected(|this| drop(this.run_text(&mut inner, script)));
     let plain = |node: &Node| match node {
         Node::Command(command) => command.words.split_first().is_none_or(|(name, rest)| {

@@ -4,8 +4,8 @@ use super::evaluation::{Call, Followed, Found, follow};
 use super::unfollowed::{has_calls, numbered_tokens_of, suspected};
 use crate::catalogue::Catalogue;
 use crate::catalogue::program::Language;
-use crate::languages::lexer::{Token, clear_tokens, located_tokens};
-use crate::languages::names::evaluation;
+use crate::languages::lexer::{Places, Token, clear_tokens, located_tokens};
+use crate::languages::names::{evaluation, node};
 use crate::languages::only_reads;
 use crate::languages::text::{Part, Text};
 
@@ -43,8 +43,9 @@ impl Reading {
         };
         let left: Vec<bool> = (0..tokens.len()).map(is_left).collect();
         let is_left = |at: usize| left.get(at).copied().unwrap_or(true);
-        let is_unclear =
-            has_calls(&tokens, language, &is_left) || found.iter().any(|found| found.call == Call::Unclear);
+        let is_unclear = replaces_methods(&tokens, language)
+            || has_calls(&tokens, language, &is_left)
+            || found.iter().any(|found| found.call == Call::Unclear);
         let mut suspected = suspected(&tokens, &acts, &is_left);
         suspected.retain(|text| !is_written(text.trim()));
         // The texts of code that is proved to read are names of files and users.
@@ -58,6 +59,7 @@ impl Reading {
         // What runs again in a way that is not followed.
         let recurs = language == Language::Awk && !code.trim_start().starts_with("BEGIN")
             || tokens.iter().filter_map(Token::name).any(|name| evaluation::RECURRING.has(name))
+            || calls_again(code, language)
             || tokens.windows(2).any(|pair| {
                 matches!(pair, [Token::Symbol('}'), Token::Name(name)] if name == "until" || name == "while")
                     || matches!(pair, [Token::Name(end), Token::Name(name)] if end == "end" && (name == "until" || name == "while"))
@@ -79,6 +81,52 @@ impl Reading {
         let is_sure = !self.is_unclear && self.suspected.is_empty();
         self.is_complete && is_sure && self.found.iter().all(|found| !found.is_suspected)
     }
+}
+
+/// Whether JavaScript gives other methods to the values of all code: `String.prototype.trim = …`.
+fn replaces_methods(tokens: &[Token], language: Language) -> bool {
+    matches!(language, Language::Node | Language::Deno)
+        && (0..tokens.len()).any(|at| match tokens.name_at(at) {
+            Some("prototype") => {
+                let is_read = tokens.is_at(at + 1, '.') && tokens.name_at(at + 2).is_some();
+                !is_read || assigns(tokens, at + 3)
+            }
+            Some(name) if node::GLOBALS.has(name) => {
+                tokens.is_at(at + 1, '.') && tokens.name_at(at + 2).is_some() && assigns(tokens, at + 3)
+                    || tokens.is_at(at + 1, '[')
+                        && tokens.closing(at + 1).is_some_and(|close| assigns(tokens, close + 1))
+            }
+            Some(name) => node::REPLACING.has(name),
+            None => false,
+        })
+}
+
+fn assigns(tokens: &[Token], at: usize) -> bool {
+    tokens.is_at(at, '=') && !tokens.is_at(at + 1, '=')
+}
+
+/// Whether code calls functions in ways in which calls are not counted: decorators of its own, `&$function` of Perl,
+/// `function.()` of Ruby.
+fn calls_again(code: &str, language: Language) -> bool {
+    let (tokens, _) = located_tokens(code, language);
+    let is = |at: usize, symbol| tokens.is_at(at, symbol);
+    (0..tokens.len()).any(|at| match language {
+        Language::Python => {
+            let begins = at == 0 || tokens.get(at - 1) == Some(&Token::Line);
+            begins
+                && is(at, '@')
+                && !tokens.name_at(at + 1).is_some_and(|name| evaluation::DECORATORS.has(name))
+        }
+        Language::Perl => {
+            // `&function;`
+            let is_plain = tokens.name_at(at + 1).is_some() && !is(at + 2, '(');
+            let begins = at == 0
+                || matches!(tokens.get(at - 1), Some(Token::Line | Token::Symbol(';' | '{' | '}' | ',')));
+            is(at, '&') && (is(at + 1, '$') || is(at + 1, '{') || begins && is_plain)
+        }
+        Language::Ruby => is(at, '.') && is(at + 1, '('),
+        _ => false,
+    })
 }
 
 /// The words of a call, with unknown parts as written.

@@ -6,6 +6,7 @@
 mod changes;
 mod perl;
 mod php;
+mod python;
 mod ruby;
 mod script;
 
@@ -32,6 +33,7 @@ impl Unstable {
         let find = match language {
             Language::Perl => perl::unstable,
             Language::Php => php::unstable,
+            Language::Python => python::unstable,
             Language::Ruby => ruby::unstable,
             Language::Node | Language::Deno => script::unstable,
             _ => return Self::default(),
