@@ -121,7 +121,7 @@ impl Screen<'_> {
         let Self { header, tier, machine, .. } = *self;
         machine.begin();
         let mut reasons = never::objections(script, &header.rules, tier, machine);
-        reasons.extend(secrets::objections(script));
+        reasons.extend(secrets::objections(script, tier));
         reasons.extend(tier.and_then(|tier| tier::denied(script, &header.deny, tier)));
         machine.begin();
         reasons.extend(files::objections(script, &header.rules, self.locations, machine));
@@ -188,4 +188,5 @@ pub fn changes(part: &PartEffect) -> bool {
     matches!(part.effect, Effect::Changes | Effect::Unknown)
         || !part.sends_to.is_empty()
         || !part.reveals_to.is_empty()
+        || !part.logs_in_at.is_empty()
 }

@@ -5,16 +5,6 @@ use super::reach::{KNOWN, Reach};
 /// Why other commands do not run.
 const LIMITED: &str = "this container shares processes, rights, disks or the network of its host, and through them reaches a container engine without this gate: only programs that read files of the container run in it, each with plain words";
 
-/// Folders of programs.
-const FOLDERS: [&str; 6] =
-    ["/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/", "/usr/local/sbin/"];
-
-/// Variables that do not change what a program does, as far as it matters here.
-const VARIABLES: [&str; 4] = ["COLUMNS=", "LINES=", "TERM=", "TZ="];
-
-/// The beginnings of options by which a program starts others, takes names of files from its input, or follows links in folders.
-const NEVER: [&str; 8] = ["-exec", "-ok", "-files0", "--f", "--de", "--compress", "-follow", "--rcfile"];
-
 /// A command that is to be run in a container.
 #[derive(Debug, Clone, Copy)]
 pub struct Command<'a> {
@@ -33,8 +23,10 @@ impl Command<'_> {
             Reach::Itself => true,
             Reach::Engine => false,
             Reach::Network | Reach::Host => {
-                let has_variables =
-                    self.variables.iter().all(|own| VARIABLES.iter().any(|name| own.starts_with(name)));
+                let has_variables = self
+                    .variables
+                    .iter()
+                    .all(|own| KNOWN.variables.iter().any(|name| own.split('=').next() == Some(name)));
                 let is_apart = reach == Reach::Network || stays(self.folder, false);
                 let all = commands(self.words);
                 has_variables
@@ -107,7 +99,7 @@ fn plain(text: &str) -> Option<Vec<Vec<String>>> {
 
 /// The name of a program; `None` if it is at an unusual place.
 fn program(word: &str) -> Option<&str> {
-    let name = FOLDERS.iter().find_map(|folder| word.strip_prefix(folder)).unwrap_or(word);
+    let name = KNOWN.folders.iter().find_map(|folder| word.strip_prefix(folder.as_str())).unwrap_or(word);
     (!name.contains('/')).then_some(name)
 }
 
@@ -127,7 +119,7 @@ fn is_known(words: &[String], reach: Reach) -> bool {
     let is_reader = lists(&KNOWN.readers, name) || of_devices;
     let follows = |word: &String| {
         word == "--d"
-            || NEVER.iter().any(|own| word.starts_with(own))
+            || KNOWN.never.iter().any(|own| word.starts_with(own))
             || word.starts_with('-') && !word.starts_with("--") && word.contains(['R', 'L'])
     };
     match rest {

@@ -18,6 +18,12 @@ pub struct Known {
     sockets: Vec<String>,
     capabilities: Vec<String>,
     devices: Vec<String>,
+    /// Folders of programs.
+    pub folders: Vec<String>,
+    /// Variables that a command may get.
+    pub variables: Vec<String>,
+    /// Beginnings of options that it may not have.
+    pub never: Vec<String>,
     /// Programs that only read files.
     pub readers: String,
     /// Programs that read devices of disks.

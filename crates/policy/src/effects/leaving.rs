@@ -5,7 +5,7 @@ use super::http;
 use crate::lists::{
     ADDRESSING_OPTIONS, ASKING_PROGRAMS, CLIENTS, LOCAL_SOURCES, LOGIN_CLIENTS, LOGIN_OPTIONS,
     LOGIN_VARIABLES, NAMES_ON_INPUT, PASSWORD_FILES, PLAIN_FILTERS, RELAYING_OPTIONS, RELAYING_VARIABLES,
-    SECRET,
+    SECRET, VARIABLE_USERS,
 };
 use crate::targets::hosts;
 use opsctl_reader::catalogue::base_name;
@@ -91,6 +91,15 @@ pub fn revealed(command: &Command, usage: &Usage, texts: &[&str]) -> Vec<String>
         |text: &str| text.split('$').skip(1).any(|part| is_secret_variable(part.trim_start_matches('{')));
     let words = || command.words.iter().chain(&command.stdin).filter(|word| word.unknown.is_some());
     let in_words = words().any(|word| secret(&word.text));
+    if check != Some(Check::HttpRequest)
+        && VARIABLE_USERS.iter().any(|(one, _)| texts.first().is_some_and(|name| base_name(name) == *one))
+    {
+        let has_secret = |word: &Word| word.unknown.is_some() && secret(&word.text);
+        let is_given = in_words || command.env.iter().any(|entry| has_secret(&entry.1));
+        let named = hosts::named(command, Some(usage), texts);
+        let named = named.into_iter().filter(|host| !command.hosts.contains(host));
+        return servers(command, texts).into_iter().chain(named).filter(|_| is_given).collect();
+    }
     if check != Some(Check::HttpRequest) || !in_words && !usage.has(texts, &PASSWORD_FILES) {
         return vec![];
     }
@@ -106,6 +115,11 @@ pub fn logs_in(command: &Command, texts: &[&str]) -> Vec<String> {
     if !LOGIN_CLIENTS.contains(&texts.first().map_or("", |name| base_name(name))) {
         return vec![];
     }
+    servers(command, texts)
+}
+
+/// The servers that the words or the variables of a client name.
+fn servers(command: &Command, texts: &[&str]) -> Vec<String> {
     let is_scheme = |head: &str| head.chars().all(|c| c.is_ascii_alphanumeric() || "+-".contains(c));
     let addresses = texts.iter().skip(1).copied();
     let addresses = addresses.filter(|text| text.split_once("://").is_some_and(|(head, _)| is_scheme(head)));

@@ -8,7 +8,7 @@ use opsctl_reader::catalogue::base_name;
 use opsctl_reader::catalogue::operands::Operands;
 use opsctl_reader::catalogue::options::Name;
 use opsctl_reader::catalogue::program::Role;
-use opsctl_reader::shell::{Command, Word};
+use opsctl_reader::shell::{Command, Word, glob};
 
 /// Adds the variables that a program prints.
 pub fn accesses(command: &Command, program: &str, given: &Operands<'_>, into: &mut Vec<Access>) {
@@ -65,17 +65,51 @@ pub fn passed(command: &Command) -> Vec<Access> {
         return vec![];
     };
     let program = base_name(&program.text);
-    // A comparison of numbers prints what is none.
-    let asks =
-        |word: &Word| !word.text.starts_with('-') || matches!(word.text.as_str(), "-n" | "-z" | "-a" | "-o");
-    let is_test = matches!(program, "test" | "[" | "[[") && command.words.iter().all(asks);
-    if is_test || VARIABLE_USERS.contains(&program) {
+    if is_harmless_test(command, program) {
         return opened().flat_map(expanded).collect();
+    }
+    if let Some((_, takes)) = VARIABLE_USERS.iter().find(|(one, _)| *one == program) {
+        let reads_stdin = takes.split('|').any(|one| one == "<");
+        let stdin = command.stdin.iter().filter(|_| !reads_stdin);
+        let pairs = command
+            .words
+            .windows(2)
+            .filter_map(|pair| if let [before, word] = pair { Some((before, word)) } else { None });
+        let shown = pairs.filter(|(before, word)| !is_taken(&before.text, word.without_output(), takes));
+        return shown.map(|(_, word)| word).chain(stdin).chain(opened()).flat_map(expanded).collect();
     }
     // `export NAME="$VALUE"` prints nothing, unless it is the name that has a value.
     let declares = DECLARING.contains(&program);
     let is_printed = |word: &&Word| !declares || !name(&word.text).1.trim_start_matches('+').starts_with('=');
     words().filter(is_printed).flat_map(expanded).collect()
+}
+
+/// Whether `test` or `[` finds only whether a value is set: a comparison with another text finds a part of it, and one of numbers
+/// prints what is none.
+fn is_harmless_test(command: &Command, program: &str) -> bool {
+    let words = command.words.get(1..).unwrap_or_default();
+    let values = || words.iter().filter(|word| word.known().is_none());
+    let is_plain = |word: &Word| {
+        let text = word.text.as_str();
+        let is_operator =
+            matches!(text, "" | "-n" | "-z" | "-a" | "-o" | "!" | "=" | "==" | "!=" | "]" | "(" | ")");
+        // `[ x$NAME = x ]`.
+        is_operator
+            || values().any(|value| value.text.strip_prefix(text).is_some_and(|rest| rest.starts_with('$')))
+    };
+    matches!(program, "test" | "[") && words.iter().all(|word| word.known().is_none() || is_plain(word))
+}
+
+/// Whether a client logs in with a word, by the options and the forms of words that it has for this.
+fn is_taken(before: &str, word: &str, takes: &str) -> bool {
+    takes.split('|').any(|one| match one {
+        form if form.contains('*') => glob(form, word),
+        option => {
+            let rest = word.strip_prefix(option).filter(|rest| !rest.is_empty());
+            let is_attached = |rest: &str| rest.starts_with('=') || !option.starts_with("--");
+            glob(option, before) || rest.is_some_and(is_attached)
+        }
+    })
 }
 
 /// What a filter that gets the whole environment shows of it: only names, or the variables that it asks for. `None` if it

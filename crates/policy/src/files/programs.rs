@@ -6,12 +6,14 @@ use super::{code, environment, explained, mount, remove, search, sqlite, values}
 use crate::paths::archive;
 use crate::paths::archive::Operation;
 use crate::paths::word_paths::LocalMachine;
+use crate::selection::programs;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::operands::Operands;
 use opsctl_reader::catalogue::options::{Item, Name, Scanner};
 use opsctl_reader::catalogue::program::{Check, FileHow, Files, How, Role, Stated, Words};
 use opsctl_reader::catalogue::{Catalogue, base_name};
 use opsctl_reader::languages::names::shell::{PACKED_ENDINGS, PACKERS};
+use opsctl_reader::languages::sed;
 use opsctl_reader::shell::{Command, Word};
 use opsctl_reader::terms::class::Class;
 
@@ -107,6 +109,11 @@ pub fn accesses(
         _ => {}
     }
     let checks_sql = usage.form.effect.and_then(|terms| terms.check);
+    if checks_sql == Some(Check::SedScript) {
+        let scripts = programs(command, catalogue);
+        let written = scripts.iter().filter_map(|text| sed::written(text)).flatten();
+        into.extend(written.map(|path| Access::named(Touch::Write, path, false)));
+    }
     if matches!(checks_sql, Some(Check::Sql | Check::SqlWords)) {
         let words = || command.words.iter().skip(rest).chain(&command.stdin);
         words().for_each(|word| sqlite::named(word, into));

@@ -1,7 +1,8 @@
 //! Paths with parts that are computed where the command runs: below which folder they certainly lie.
 
 use crate::lists::{
-    CONTENT_SOURCES, FINDING_CONDITIONS, LISTING_SOURCES, NAME_FILTERS, NAME_SOURCES, NAME_VARIABLES,
+    CONTENT_SOURCES, FINDING_CONDITIONS, FORMAT_SOURCES, LISTING_SOURCES, NAME_FILTERS, NAME_SOURCES,
+    NAME_VARIABLES, PATH_BEGINNINGS,
 };
 
 /// What stands for a computed name.
@@ -36,12 +37,8 @@ pub fn is_stated_by_content(path: &str) -> bool {
     let states_path = |word: &str| word.contains('/') && word.contains(['%', '{']) && !word.starts_with('+');
     program.is_some_and(|program| CONTENT_SOURCES.contains(&program))
         || source.split_whitespace().any(states_path)
-        || ["'/", "\"/", "c /", "f /", "=/"].iter().any(|part| {
-            source.contains(part)
-                && program.is_some_and(|program| {
-                    matches!(program, "stat" | "seq" | "psql" | "mysql" | "mariadb" | "sqlite3" | "redis-cli")
-                })
-        })
+        || FORMAT_SOURCES.iter().any(|one| program == Some(*one))
+            && PATH_BEGINNINGS.iter().any(|part| source.contains(part))
 }
 
 /// Whether programs that list files state the path: `$(git ls-files | head -1)`. What they find is judged as a search.

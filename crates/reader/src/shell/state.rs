@@ -151,6 +151,8 @@ pub(crate) struct Shell {
     pub drops_patterns: bool,
     /// `nocasematch` or `extglob`: patterns match more than their characters say.
     pub matches_loosely: bool,
+    /// True where it prints each command before it runs: `set -x`.
+    pub traces: bool,
     /// The rest of standard input; `None` when it is not part of the text.
     pub stdin: Option<String>,
 }

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 
 use super::found::{REDACTED, found};
 use crate::lists::{
-    FIELD_FILTERS, LOG_FOLDERS, PLAIN_PRINTERS, SETTINGS_FILES, SETTINGS_PRINTERS, SLASHED_PROGRAMS,
+    FIELD_FILTERS, LOG_FOLDERS, MEASURING_FILTERS, PLAIN_PRINTERS, SETTINGS_FILES, SETTINGS_PRINTERS,
+    SLASHED_PROGRAMS,
 };
 use crate::model::records::verdict::Reason;
 use crate::paths::glob;
@@ -20,7 +21,7 @@ use opsctl_reader::shell::{Command, Construct, Mode, Node, Script, Word};
 
 /// Where a filter gets its text from, by what it may do with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Source {
+pub(super) enum Source {
     /// Any file but a log.
     File,
     /// A file with the settings of a program.
@@ -31,18 +32,20 @@ enum Source {
 
 /// A script, and its commands that get what another command prints. Their input is judged by that command itself: the text of a
 /// pipeline in `Unknown` has lost its quotes.
-struct Pipes<'a> {
-    script: &'a Script,
+pub(super) struct Pipes<'a> {
+    pub(super) script: &'a Script,
     piped: BTreeSet<*const Command>,
     /// The texts that words are computed from, of which this script is one, outermost first.
     within: Vec<String>,
+    /// The files that the script writes with output in which secrets would be replaced.
+    written: BTreeSet<String>,
 }
 
 /// How many texts may lie in each other.
 const DEEPEST: usize = 16;
 
 impl<'a> Pipes<'a> {
-    fn of(script: &'a Script) -> Self {
+    pub(super) fn of(script: &'a Script) -> Self {
         let mut piped = BTreeSet::new();
         script.visit(|node| {
             if let Node::Group(Construct::Pipeline, parts) = node {
@@ -53,7 +56,7 @@ impl<'a> Pipes<'a> {
                 }
             }
         });
-        Self { script, piped, within: Vec::new() }
+        Self { script, piped, within: Vec::new(), written: BTreeSet::new() }
     }
 
     /// The texts with another one, unless it lies in itself: what `>(…)` gets is the command that it stands in.
@@ -64,14 +67,17 @@ impl<'a> Pipes<'a> {
 }
 
 /// The objection to a filter that may print a secret in a form in which it is not recognised.
-pub fn objection(script: &Script) -> Option<Reason> {
+/// `kept` finds the files that the script writes with output in which secrets would be replaced.
+pub fn objection(script: &Script, kept: fn(&Script, &Pipes<'_>) -> Vec<String>) -> Option<Reason> {
     if is_alone(script) {
         return None;
     }
-    let pipes = &Pipes::of(script);
+    let pipes = Pipes::of(script);
+    let written = kept(script, &pipes).into_iter().collect();
+    let pipes = &Pipes { written, ..pipes };
     let mut hidden = None;
     // What a variable may hold.
-    let mut kept = None;
+    let mut held = None;
     let mut find = |node: &Node, source: Option<Source>| {
         visit(node, &mut |command| {
             let source = source.max(own(command, pipes));
@@ -90,7 +96,7 @@ pub fn objection(script: &Script) -> Option<Reason> {
         Node::Group(construct, parts) => {
             find_opened(parts, pipes, &mut find);
             if let (Construct::Substitution, [part @ Node::Command(_)]) = (construct, parts.as_slice()) {
-                kept = kept.max(printed(part, pipes));
+                held = held.max(printed(part, pipes));
             }
         }
         Node::Command(command) => {
@@ -105,8 +111,8 @@ pub fn objection(script: &Script) -> Option<Reason> {
         let found = commands.find(|command| command.words.iter().any(|word| is_cut(&word.text)));
         found.map(|command| (command.clone(), source))
     };
-    let kept = kept.filter(|source| *source != Source::File);
-    let (command, source) = hidden.or_else(|| kept.and_then(cut))?;
+    let held = held.filter(|source| *source != Source::File);
+    let (command, source) = hidden.or_else(|| held.and_then(cut))?;
     let mut text = format!(
         "Secret: `{}`{} ",
         command.words.first().map_or("", |name| name.text.as_str()),
@@ -160,7 +166,7 @@ fn find_opened(nodes: &[Node], pipes: &Pipes<'_>, find: &mut dyn FnMut(&Node, Op
 }
 
 /// The source of what a pipeline prints; each part that gets a source is found.
-fn passed_on(
+pub(super) fn passed_on(
     parts: &[Node],
     pipes: &Pipes<'_>,
     find: &mut dyn FnMut(&Node, Option<Source>),
@@ -175,6 +181,7 @@ fn passed_on(
         let catalogue = pipes.script.catalogue;
         // Its lines are harmless, if they are lines.
         if picks(command, catalogue)
+            || measures(command)
             || selects(command, catalogue) && at < 2 && !parts.iter().take(at + 1).any(is_json)
         {
             source = None;
@@ -202,6 +209,11 @@ fn printed(node: &Node, pipes: &Pipes<'_>) -> Option<Source> {
     }
 }
 
+/// Whether a command prints only numbers and sums of what it reads.
+fn measures(command: &Command) -> bool {
+    command.words.first().is_some_and(|name| MEASURING_FILTERS.contains(&base_name(&name.text)))
+}
+
 /// Whether a command prints what it reads.
 fn is_printer(command: &Command, script: &Script) -> bool {
     let Some(name) = command.words.first().map(|name| base_name(&name.text)) else { return true };
@@ -221,7 +233,9 @@ fn own(command: &Command, pipes: &Pipes<'_>) -> Option<Source> {
     let stdin = command.stdin.as_ref().filter(|word| !is_judged(word));
     let opened = command.redirections.iter().filter(|one| one.mode == Mode::Read).map(|one| &one.path);
     let words = command.words.iter().skip(1).filter(|_| is_printer(command, pipes.script));
-    let files = words.chain(opened.clone()).filter_map(file);
+    let is_written = |word: &Word| pipes.written.iter().any(|path| names(&word.text, path));
+    let of = |word: &Word| if is_written(word) { Some(Source::Redacted) } else { file(word) };
+    let files = words.chain(opened.clone()).filter_map(of);
     let all = command.words.iter().chain(stdin).chain(opened);
     let sources = all.filter_map(|word| word.unknown.as_ref()).map(|unknown| unknown.source.as_ref());
     let read = sources.filter(|source: &&str| source.starts_with(['$', '<', '`'])).filter_map(|source| {
@@ -236,6 +250,11 @@ fn own(command: &Command, pipes: &Pipes<'_>) -> Option<Source> {
             .max()
     });
     files.chain(read).max()
+}
+
+/// Whether a word is a path, or the value of an option with it: `if=/tmp/x`.
+fn names(text: &str, path: &str) -> bool {
+    text.strip_suffix(path).is_some_and(|before| before.is_empty() || before.ends_with(['=', '@', '/']))
 }
 
 /// The source that a word names, if it is a file.

@@ -3,12 +3,14 @@
 mod engines;
 mod filters;
 mod found;
+mod kept;
 mod metadata;
 
 use std::cell::OnceCell;
 
 use crate::lists::NAMED_SOURCES;
 use crate::model::records::verdict::Reason;
+use crate::model::rights::tier::Tier;
 use crate::selection::{self, Selected};
 use found::{REDACTED, found};
 use opsctl_reader::shell::{Command, Construct, Node, Script};
@@ -19,8 +21,8 @@ pub fn are_redacted(script: &Script) -> bool {
     script.commands().iter().any(is_redacted)
 }
 
-/// The objections to the commands of a script that print secrets.
-pub fn objections(script: &Script) -> Vec<Reason> {
+/// The objections to the commands of a script that print secrets. At tier 1, none may be in a file for later.
+pub fn objections(script: &Script, tier: Option<Tier>) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = Vec::new();
     let selected = OnceCell::new();
     script.visit(|node| {
@@ -30,7 +32,10 @@ pub fn objections(script: &Script) -> Vec<Reason> {
             .or_else(|| engines::objection(command, script.catalogue));
         reasons.extend(found.filter(|reason| !reasons.contains(reason)));
     });
-    reasons.extend(filters::objection(script).filter(|reason| !reasons.contains(reason)));
+    reasons.extend(filters::objection(script, kept::files).filter(|reason| !reasons.contains(reason)));
+    if tier == Some(Tier::Observe) && reasons.is_empty() {
+        reasons.extend(kept::objection(script));
+    }
     reasons
 }
 

@@ -233,6 +233,7 @@ impl Evaluator {
                 let mut found = Some(false);
                 for pattern in &case.patterns {
                     let expanded = self.text(&mut state, &pattern.value);
+                    self.stated(shell, &["test", &text, "=", &expanded]);
                     let is_fixed = !clause.value.value.contains('$');
                     let matched = matches(shell, &text, &pattern.value, &expanded);
                     let is_certain = !is_computed && !self.is_involved;

@@ -64,6 +64,7 @@ impl Evaluator {
                         (operand, word.value.contains(NOT_PLAIN))
                     })
                 });
+                self.stated(shell, &["test", &left.0, if is_arithmetic { "-eq" } else { "=" }, &right.0]);
                 if matches!(predicate, BinaryPredicate::StringMatchesRegex) {
                     let mark = self.unknowns.foreign("$(computed ${BASH_REMATCH[@]})".to_owned());
                     let mark = self.unknowns.made_from(mark, &left.0);

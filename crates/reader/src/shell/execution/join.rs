@@ -77,6 +77,7 @@ impl Evaluator {
         shell.exports_all |= other.exports_all;
         shell.drops_patterns |= other.drops_patterns;
         shell.matches_loosely |= other.matches_loosely;
+        shell.traces |= other.traces;
         shell.echoes_escapes |= other.echoes_escapes;
         shell.repeats |= other.repeats;
         shell.has_choices |= other.has_choices;
@@ -363,6 +364,7 @@ impl Shell {
             && self.aliases.defined == other.aliases.defined
             && self.matches_loosely == other.matches_loosely
             && self.drops_patterns == other.drops_patterns
+            && self.traces == other.traces
             && self.echoes_escapes == other.echoes_escapes
     }
 

@@ -4,9 +4,10 @@
 use super::invocation::Invocation;
 use crate::languages::names::shell as names;
 use crate::shell::evaluator::Evaluator;
+use crate::shell::script::{Command, Node};
 use crate::shell::shared::Shared;
 use crate::shell::state::Shell;
-use crate::shell::text::is_known;
+use crate::shell::text::{Field, is_known};
 
 /// An option as written: its sign, and its letter or its name.
 struct Stated<'a> {
@@ -108,6 +109,7 @@ pub(crate) fn start(
             Kind::Letter('i') => start.interactive |= stated.is_on,
             Kind::Letter('n') => start.quiet = stated.is_on,
             Kind::Letter('a') | Kind::Set("allexport") => shell.exports_all = stated.is_on,
+            Kind::Letter('x') | Kind::Set("xtrace") => shell.traces = stated.is_on,
             Kind::Shopt(name) => turn(shell, name, stated.is_on),
             _ => {}
         }
@@ -133,8 +135,10 @@ pub(crate) fn set(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
         if !stated.is_followed() {
             evaluator.unread(shell, &texts.join(" "));
         }
-        if let Kind::Letter('a') | Kind::Set("allexport") = stated.option {
-            shell.exports_all = stated.is_on;
+        match stated.option {
+            Kind::Letter('a') | Kind::Set("allexport") => shell.exports_all = stated.is_on,
+            Kind::Letter('x') | Kind::Set("xtrace") => shell.traces = stated.is_on,
+            _ => {}
         }
     }
     // `-` alone turns two options off.
@@ -162,6 +166,7 @@ pub(crate) fn shopt(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &I
         }
         if has('o') {
             shell.exports_all = if name == "allexport" { has('s') } else { shell.exports_all };
+            shell.traces = if name == "xtrace" { has('s') } else { shell.traces };
         } else {
             turn(shell, name, has('s'));
         }
@@ -190,6 +195,29 @@ pub(crate) fn enable(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invo
 }
 
 impl Evaluator {
+    /// Adds a builtin with words of a construct that is no command, where these hold variables: `[[ $a = b ]]` as `test $a = b`.
+    pub fn stated(&mut self, shell: &Shell, words: &[&str]) {
+        let has_variable = |text: &str| {
+            self.unknowns.show(text).split('$').skip(1).any(|part| {
+                part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_' || c == '{')
+                    || part.starts_with("(computed ")
+            })
+        };
+        if words.iter().any(|word| !is_known(word) && has_variable(word)) {
+            let words = words.iter().map(|word| self.unknowns.word(&Field::literal(*word))).collect();
+            self.push(Node::Command(Box::new(Command { words, ..Self::command_in(shell) })));
+        }
+    }
+
+    /// Adds what a shell prints of a command before it runs: the text of the command, and its words as they are expanded.
+    pub fn trace(&mut self, shell: &Shell, text: &str, words: &[&str]) {
+        if shell.traces {
+            let written = self.unknowns.plain(text);
+            let written = if text.contains('$') { written } else { String::new() };
+            self.stated(shell, &[&[":", &written], words].concat());
+        }
+    }
+
     /// Follows what it means that a variable gets a text which the shell itself uses: it calculates with it, or runs a script in
     /// another way.
     pub fn set_special(&mut self, shell: &Shell, name: &str, text: &str) {

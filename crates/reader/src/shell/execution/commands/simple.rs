@@ -83,6 +83,7 @@ impl Evaluator {
         let redirected = self.redirections(shell, redirects);
         if fields.is_empty() {
             let without = may_fail(&redirected).then(|| shell.clone());
+            self.trace(shell, &simple.to_string(), &[]);
             for assignment in assignments {
                 self.assign(shell, assignment);
             }
@@ -102,6 +103,7 @@ impl Evaluator {
             stdin: redirected.stdin.clone().or_else(|| shell.stdin.clone()),
             inherits_stdin: redirected.stdin.is_none(),
         };
+        self.trace(shell, &simple.to_string(), &invocation.texts());
         self.run_elements(shell, &invocation);
         if fails {
             self.leaf(shell, &invocation);
