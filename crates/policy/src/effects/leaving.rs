@@ -186,7 +186,8 @@ fn given<'a>(texts: &'a [&str], options: &'a [&str]) -> impl Iterator<Item = &'a
 /// The hosts in an address, in `NAME:PORT:ADDRESS` as `--resolve` takes it, or in a list with commas.
 fn hosts_in(value: &str) -> Vec<String> {
     if let Some((_, rest)) = value.split_once("://") {
-        return vec![rest.split(['/', '?']).next().unwrap_or_default().to_owned()];
+        let place = rest.split(['/', '?']).next().unwrap_or_default();
+        return vec![place.rsplit('@').next().unwrap_or_default().to_owned()];
     }
     // The address of IPv6 has colons.
     if let Some((address, _)) = value.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {

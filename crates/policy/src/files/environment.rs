@@ -97,7 +97,10 @@ fn is_harmless_test(command: &Command, program: &str) -> bool {
         is_operator
             || values().any(|value| value.text.strip_prefix(text).is_some_and(|rest| rest.starts_with('$')))
     };
-    matches!(program, "test" | "[") && words.iter().all(|word| word.known().is_none() || is_plain(word))
+    // A part of a value tells more than whether it is set.
+    let is_whole = |word: &Word| word.known().is_none() && !word.text.contains("$(computed ");
+    matches!(program, "test" | "[")
+        && words.iter().all(|word| is_whole(word) || word.known().is_some() && is_plain(word))
 }
 
 /// Whether a client logs in with a word, by the options and the forms of words that it has for this.

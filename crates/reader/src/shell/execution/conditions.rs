@@ -36,6 +36,9 @@ impl Evaluator {
                 if matches!(predicate, UnaryPredicate::ShellVariableIsSetAndAssigned) {
                     self.run_subscripts(shell, &operand);
                 }
+                if self.unknowns.show(&operand).contains("$(computed ") {
+                    self.stated(shell, &["test", "-n", &operand]);
+                }
                 let depends = is_known(&operand) && word.value.contains('$') && !is_computed;
                 let is_empty = depends.then_some(operand.is_empty())?;
                 match predicate {
