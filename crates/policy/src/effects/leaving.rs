@@ -118,8 +118,9 @@ pub fn logs_in(command: &Command, texts: &[&str]) -> Vec<String> {
     servers(command, texts)
 }
 
-/// The servers that the words or the variables of a client name.
+/// The servers that the words or the variables of a client name, before those of a command that it runs.
 fn servers(command: &Command, texts: &[&str]) -> Vec<String> {
+    let texts = texts.split(|text| *text == "--").next().unwrap_or_default();
     let is_scheme = |head: &str| head.chars().all(|c| c.is_ascii_alphanumeric() || "+-".contains(c));
     let addresses = texts.iter().skip(1).copied();
     let addresses = addresses.filter(|text| text.split_once("://").is_some_and(|(head, _)| is_scheme(head)));

@@ -47,7 +47,8 @@ fn is_name(c: char) -> bool {
 pub fn only_reads(code: &str) -> bool {
     let lower = code.to_lowercase();
     let escapes = ["\\'", "\\\"", "\\u", "\\x", "`"];
-    if escapes.iter().any(|one| lower.contains(one)) || mongo::DOUBTFUL.are_in(&lower) {
+    let is_octal = lower.split('\\').skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    if is_octal || escapes.iter().any(|one| lower.contains(one)) || mongo::DOUBTFUL.are_in(&lower) {
         return false;
     }
     let Some(plain) = without_texts(&lower) else { return false };
