@@ -33,7 +33,7 @@ fn is_of_kernel(path: &str) -> bool {
 
 /// Whether code opens a file whose name, or a part of it, is composed of other texts.
 pub(super) fn opens_composed(tokens: &[Token]) -> bool {
-    let opens = |name: &str| matches!(name, "open" | "read_bytes" | "read_text");
+    let opens = |name: &str| matches!(name, "read_bytes" | "read_text") || python::READING_FILES.has(name);
     if !tokens.iter().filter_map(Token::name).any(opens) {
         return false;
     }
@@ -42,11 +42,15 @@ pub(super) fn opens_composed(tokens: &[Token]) -> bool {
         Some(Token::Name(name)) if name == "glob" && tokens.is_at(at.wrapping_sub(1), '.') => {
             lists_any(tokens, at)
         }
-        Some(Token::Name(name)) if name == "open" || python::NAMING.has(name) => {
-            let arguments = arguments(tokens, at + 1);
-            let named = if name == "open" { arguments.get(..1) } else { arguments.get(..) };
+        Some(Token::Name(name)) if python::READING_FILES.has(name) || python::NAMING.has(name) => {
+            // `map(Path, names)`.
+            let is_value = !tokens.is_at(at + 1, '(') && tokens.is_at(at.wrapping_sub(1), '(');
+            let arguments = arguments(tokens, if is_value { at.wrapping_sub(1) } else { at + 1 });
+            let named =
+                if python::NAMING.has(name) || is_value { arguments.get(..) } else { arguments.get(..1) };
             named.unwrap_or_default().iter().any(|part| composed.has(part))
         }
+        Some(Token::Symbol('/')) if tokens.is_at(at + 1, '=') => composed.has(line(tokens, at + 2)),
         Some(Token::Symbol('/')) => match tokens.get(at + 1) {
             Some(Token::Text(text)) => {
                 let is_operated = ['+', '%', '[', '.'].iter().any(|sign| tokens.is_at(at + 2, *sign));
@@ -68,15 +72,31 @@ fn is_computed(raw: &str) -> bool {
 /// Whether a path lists files of any name: `folder.glob("sh*")`. Of `Path("/etc").glob("sh*")` the rules see the names.
 fn lists_any(tokens: &[Token], at: usize) -> bool {
     let Some(Token::Text(pattern)) = tokens.get(at + 2).filter(|_| tokens.is_at(at + 3, ')')) else {
-        return tokens.name_at(at.wrapping_sub(2)) != Some("glob");
+        let in_other = arguments(tokens, at + 1).iter().any(|part| part.name_at(0) == Some("root_dir"));
+        return !is_module(tokens, at) || in_other;
     };
-    let is_module = tokens.name_at(at.wrapping_sub(2)) == Some("glob");
+    let is_module = is_module(tokens, at);
     let is_plain = tokens.literal_at(at.wrapping_sub(3)).is_some()
         && tokens.is_at(at.wrapping_sub(4), '(')
         && tokens.name_at(at.wrapping_sub(5)) == Some("Path");
     let last = pattern.raw.rsplit('/').next().unwrap_or_default();
     let has_ending = last.strip_prefix("*.").is_some_and(|ending| ending.chars().all(char::is_alphanumeric));
     !(is_module || is_plain || has_ending || !pattern.raw.contains(['*', '?', '[']))
+}
+
+fn is_module(tokens: &[Token], at: usize) -> bool {
+    tokens.name_at(at.wrapping_sub(2)) == Some("glob")
+}
+
+/// The tokens from an index up to the end of the statement, or of the head of a block.
+fn line(tokens: &[Token], from: usize) -> &[Token] {
+    let rest = tokens.get(from..).unwrap_or_default();
+    let mut depth = 0;
+    let end = rest.iter().position(|token| {
+        depth += token.nesting();
+        depth < 0 || depth == 0 && matches!(token, Token::Line | Token::Symbol(';' | ':'))
+    });
+    rest.get(..end.unwrap_or(rest.len())).unwrap_or_default()
 }
 
 /// The arguments between the bracket at an index and the one that closes it; without names.
@@ -88,7 +108,15 @@ fn arguments(tokens: &[Token], open: usize) -> Vec<&[Token]> {
         depth += token.nesting();
         depth == 0 && token.is(',')
     });
-    parts.map(|part| if part.is_at(1, '=') { part.get(2..).unwrap_or_default() } else { part }).collect()
+    parts
+        .map(|part| {
+            if part.is_at(1, '=') && part.name_at(0) != Some("root_dir") {
+                part.get(2..).unwrap_or_default()
+            } else {
+                part
+            }
+        })
+        .collect()
 }
 
 /// Names of texts that code composes.
@@ -112,36 +140,36 @@ impl Composed {
     /// Reads the binding at an index: `name = …`, `for name in …`, `function(…)`.
     fn bind(&mut self, tokens: &[Token], at: usize) {
         let Some(name) = tokens.name_at(at) else { return };
-        let rest = |from: usize| {
-            let rest = tokens.get(from..).unwrap_or_default();
-            let mut depth = 0;
-            let end = rest.iter().position(|token| {
-                depth += token.nesting();
-                depth < 0 || depth == 0 && matches!(token, Token::Line | Token::Symbol(';' | ':'))
-            });
-            rest.get(..end.unwrap_or(rest.len())).unwrap_or_default()
-        };
         if name == "for" {
             let own = tokens.get(at + 1..).unwrap_or_default();
             let own = own.iter().take(16).take_while(|token| token.name() != Some("in"));
             let names: Vec<&str> = own.clone().filter_map(Token::name).collect();
-            let value = rest(at + 2 + own.count());
+            let value = line(tokens, at + 2 + own.count());
             names.into_iter().for_each(|name| self.add(name, value));
         } else if tokens.is_at(at + 1, '=') && !tokens.is_at(at + 2, '=') {
-            self.add(name, rest(at + 2));
+            self.add(name, line(tokens, at + 2));
+            if tokens.name_at(at + 2) == Some("lambda") && self.is_given_composed(tokens, name) {
+                let parameters = line(tokens, at + 3).iter().filter_map(Token::name).map(str::to_owned);
+                self.names.extend(parameters);
+            }
         } else if tokens.is_at(at + 1, '+') && tokens.is_at(at + 2, '=') {
             self.names.insert(name.to_owned());
         } else if matches!(tokens.name_at(at.wrapping_sub(1)), Some("def")) {
-            let is_composed = |at: usize| {
-                tokens.name_at(at) == Some(name)
-                    && arguments(tokens, at + 1).iter().any(|part| self.has(part))
-            };
-            if (0..tokens.len()).any(is_composed) {
+            if self.is_given_composed(tokens, name) {
                 let parameters = arguments(tokens, at + 1);
                 let parameters = parameters.iter().filter_map(|part| part.iter().find_map(Token::name));
                 self.names.extend(parameters.map(str::to_owned));
             }
         }
+    }
+
+    /// Whether a function of the code is called with a text that is composed.
+    fn is_given_composed(&self, tokens: &[Token], name: &str) -> bool {
+        (0..tokens.len()).any(|at| {
+            tokens.name_at(at) == Some(name)
+                && tokens.name_at(at.wrapping_sub(1)) != Some("def")
+                && arguments(tokens, at + 1).iter().any(|part| self.has(part))
+        })
     }
 
     fn add(&mut self, name: &str, value: &[Token]) {
@@ -161,7 +189,11 @@ impl Composed {
     fn has(&self, value: &[Token]) -> bool {
         let operates = value.iter().enumerate().any(|(at, token)| match token {
             Token::Symbol('+' | '%' | '*') => true,
-            Token::Text(text) => is_computed(&text.raw) || value.is_at(at + 1, '['),
+            Token::Text(text) => {
+                is_computed(&text.raw)
+                    || value.is_at(at + 1, '[')
+                    || matches!(value.get(at + 1), Some(Token::Text(_)))
+            }
             Token::Name(name) => python::COMPOSING.has(name) && value.is_at(at + 1, '('),
             _ => false,
         });

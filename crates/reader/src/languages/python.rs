@@ -151,12 +151,6 @@ fn are_harmless(tokens: &[Token], starts: bool, may_ask: &dyn Fn(&str) -> bool) 
     if (0..rest.len()).any(|at| redirects(&rest, at)) {
         return false;
     }
-    // Settings of connections may name files, such as `keylog_filename`.
-    let has_ssl = imports.modules.values().any(|module| module == "ssl")
-        || imports.names.contains("create_default_context");
-    if has_ssl && (0..rest.len()).any(|at| sets_other(&rest, at)) {
-        return false;
-    }
     imports.local = local_functions(&rest);
     // `Path.replace` renames a file, `ElementTree.write` writes one.
     let mut modules = imports.modules.values();
@@ -332,44 +326,27 @@ fn dotted(tokens: &[Token]) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// Whether an attribute is set at an index, which is none of the code's own.
-fn sets_other(tokens: &[Token], at: usize) -> bool {
-    let is_set = tokens.is_at(at + 1, '=') && !tokens.is_at(at + 2, '=') || tokens.is_at(at + 1, ',');
-    tokens.is_at(at.wrapping_sub(1), '.')
-        && is_set
-        && tokens.name_at(at).is_some_and(|name| {
-            python::SETTING_FILES.has(name)
-                || tokens.is_at(at + 1, '=')
-                    && tokens.name_at(at.wrapping_sub(2)) != Some("self")
-                    && !python::SETTINGS.has(name)
-        })
-}
-
 /// Whether the environment, the arguments or the search path of modules may be changed at an index: they are only read where an element or
 /// all of them is printed, searched or asked for.
 fn redirects(tokens: &[Token], at: usize) -> bool {
     let is = |ahead: usize, symbol| tokens.is_at(at + ahead, symbol);
     let owner = tokens.name_at(at.wrapping_sub(2)).filter(|_| tokens.is_at(at.wrapping_sub(1), '.'));
-    // Modules that are run as programs take the arguments.
-    if tokens.name_at(at) == Some("argv") {
-        let close = if is(1, '[') { tokens.closing(at + 1).unwrap_or(tokens.len()) } else { at };
-        let sets = tokens.is_at(close + 1, '=') && !tokens.is_at(close + 2, '=');
-        let changes = is(1, '.') && !matches!(tokens.name_at(at + 2), Some("copy" | "count" | "index"));
-        return sets || changes || is_operated(tokens, close + 1) || is(1, ',') && owner.is_some();
-    }
     let is_path = tokens.name_at(at) == Some("path") && owner == Some("sys");
-    if tokens.name_at(at) != Some("environ") && !is_path {
+    // Modules that are run as programs take the arguments.
+    let is_arguments = tokens.name_at(at) == Some("argv");
+    if tokens.name_at(at) != Some("environ") && !is_path && !is_arguments {
         return false;
     }
+    let before = at.wrapping_sub(if owner.is_some() { 3 } else { 1 });
     if is(1, '.') {
         return is_path || !tokens.name_at(at + 2).is_some_and(|name| python::READING.has(name));
     }
     if is(1, '[') {
         let close = tokens.closing(at + 1).unwrap_or(tokens.len());
         let sets = tokens.is_at(close + 1, '=') && !tokens.is_at(close + 2, '=');
-        return sets || is_operated(tokens, close + 1);
+        let removes = tokens.name_at(before) == Some("del");
+        return sets || removes || is_operated(tokens, close + 1);
     }
-    let before = at.wrapping_sub(if owner.is_some() { 3 } else { 1 });
     let caller = tokens.name_at(before.wrapping_sub(1)).filter(|_| tokens.is_at(before, '('));
     let is_read =
         caller.is_some_and(|name| python::READERS.has(name)) || tokens.name_at(before) == Some("in");

@@ -5,7 +5,7 @@ use super::unfollowed::{has_calls, numbered_tokens_of, suspected};
 use crate::catalogue::Catalogue;
 use crate::catalogue::program::Language;
 use crate::languages::lexer::{Places, Token, clear_tokens, located_tokens};
-use crate::languages::names::{evaluation, node};
+use crate::languages::names::{evaluation, node, ruby};
 use crate::languages::only_reads;
 use crate::languages::text::{Part, Text};
 
@@ -44,6 +44,7 @@ impl Reading {
         let left: Vec<bool> = (0..tokens.len()).map(is_left).collect();
         let is_left = |at: usize| left.get(at).copied().unwrap_or(true);
         let is_unclear = replaces_methods(&tokens, language)
+            || language == Language::Ruby && reopens(&tokens)
             || has_calls(&tokens, language, &is_left)
             || found.iter().any(|found| found.call == Call::Unclear);
         let mut suspected = suspected(&tokens, &acts, &is_left);
@@ -101,6 +102,19 @@ fn replaces_methods(tokens: &[Token], language: Language) -> bool {
         })
 }
 
+/// Whether Ruby gives other methods to values of its own classes: `class String`, `def x.strip`.
+fn reopens(tokens: &[Token]) -> bool {
+    (0..tokens.len()).any(|at| match tokens.name_at(at) {
+        Some("class" | "module") => {
+            tokens.name_at(at + 1).is_some_and(|name| ruby::BUILT_IN.has(name))
+                || matches!(tokens.get(at + 1), Some(Token::Symbol('<') | Token::Operator("<" | "<<")))
+        }
+        Some("def") => tokens.is_at(at + 2, '.') && tokens.name_at(at + 1) != Some("self"),
+        Some(name) => ruby::REPLACING.has(name),
+        None => false,
+    })
+}
+
 fn assigns(tokens: &[Token], at: usize) -> bool {
     tokens.is_at(at, '=') && !tokens.is_at(at + 1, '=')
 }
@@ -122,9 +136,19 @@ fn calls_again(code: &str, language: Language) -> bool {
             let is_plain = tokens.name_at(at + 1).is_some() && !is(at + 2, '(');
             let begins = at == 0
                 || matches!(tokens.get(at - 1), Some(Token::Line | Token::Symbol(';' | '{' | '}' | ',')));
-            is(at, '&') && (is(at + 1, '$') || is(at + 1, '{') || begins && is_plain)
+            // `main->function`
+            let is_own = |name: &str| {
+                let mut pairs = tokens.windows(2);
+                name == "can"
+                    || pairs.any(|pair| pair.name_at(0) == Some("sub") && pair.name_at(1) == Some(name))
+            };
+            let is_method = is(at, '-') && is(at + 1, '>') && tokens.name_at(at + 2).is_some_and(is_own);
+            is_method || is(at, '&') && (is(at + 1, '$') || is(at + 1, '{') || begins && is_plain)
         }
-        Language::Ruby => is(at, '.') && is(at + 1, '('),
+        Language::Ruby => {
+            let is_bare = is(at, '[') && is(at + 1, ']') && at > 0 && tokens.name_at(at - 1).is_some();
+            is(at, '.') && is(at + 1, '(') || is_bare
+        }
         _ => false,
     })
 }
