@@ -92,7 +92,7 @@ fn value<'t>(word: &'t str, option: &str, next: Option<&'t str>) -> Option<&'t s
     let value = word.get(name.len() + 1..);
     if option.starts_with("--") {
         // Programs take the beginning of a long option for it.
-        return if name == option || (name.len() > 5 && option.starts_with(name)) {
+        return if name == option || (name.len() > 4 && option.starts_with(name)) {
             value.or(next)
         } else {
             None
