@@ -145,7 +145,9 @@ impl Composed {
             let own = own.iter().take(16).take_while(|token| token.name() != Some("in"));
             let names: Vec<&str> = own.clone().filter_map(Token::name).collect();
             let value = line(tokens, at + 2 + own.count());
-            names.into_iter().for_each(|name| self.add(name, value));
+            for name in names {
+                self.add(name, value);
+            }
         } else if tokens.is_at(at + 1, '=') && !tokens.is_at(at + 2, '=') {
             self.add(name, line(tokens, at + 2));
             if tokens.name_at(at + 2) == Some("lambda") && self.is_given_composed(tokens, name) {
@@ -154,12 +156,10 @@ impl Composed {
             }
         } else if tokens.is_at(at + 1, '+') && tokens.is_at(at + 2, '=') {
             self.names.insert(name.to_owned());
-        } else if matches!(tokens.name_at(at.wrapping_sub(1)), Some("def")) {
-            if self.is_given_composed(tokens, name) {
-                let parameters = arguments(tokens, at + 1);
-                let parameters = parameters.iter().filter_map(|part| part.iter().find_map(Token::name));
-                self.names.extend(parameters.map(str::to_owned));
-            }
+        } else if tokens.name_at(at.wrapping_sub(1)) == Some("def") && self.is_given_composed(tokens, name) {
+            let parameters = arguments(tokens, at + 1);
+            let parameters = parameters.iter().filter_map(|part| part.iter().find_map(Token::name));
+            self.names.extend(parameters.map(str::to_owned));
         }
     }
 

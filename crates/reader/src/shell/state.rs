@@ -181,11 +181,11 @@ impl Shell {
     /// Narrows the state to that in which the last command has succeeded, or failed.
     pub fn end(&mut self, succeeded: bool) {
         let Some(moved) = self.moved.take() else { return };
-        if succeeded != moved.is_negated {
-            self.missed = Arc::clone(&moved.missed);
-        } else {
+        if succeeded == moved.is_negated {
             self.enter_one_of(moved.before.0.clone());
             self.missed = Arc::clone(&moved.before.1);
+        } else {
+            self.missed = Arc::clone(&moved.missed);
         }
     }
 

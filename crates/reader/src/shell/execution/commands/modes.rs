@@ -210,12 +210,10 @@ impl Evaluator {
     }
 
     /// Adds what a shell prints of a command before it runs: the text of the command, and its words as they are expanded.
-    pub fn trace(&mut self, shell: &Shell, text: &str, words: &[&str]) {
-        if shell.traces {
-            let written = self.unknowns.plain(text);
-            let written = if text.contains('$') { written } else { String::new() };
-            self.stated(shell, &[&[":", &written], words].concat());
-        }
+    pub fn trace(&mut self, shell: &Shell, text: &str, words: &[Field]) {
+        let written = if text.contains('$') { self.unknowns.plain(text) } else { String::new() };
+        let words = words.iter().map(|word| word.text.as_str());
+        self.stated(shell, &[":", &written].into_iter().chain(words).collect::<Vec<_>>());
     }
 
     /// Follows what it means that a variable gets a text which the shell itself uses: it calculates with it, or runs a script in

@@ -81,9 +81,11 @@ impl Evaluator {
             }
         }
         let redirected = self.redirections(shell, redirects);
+        if shell.traces {
+            self.trace(shell, &simple.to_string(), &fields);
+        }
         if fields.is_empty() {
             let without = may_fail(&redirected).then(|| shell.clone());
-            self.trace(shell, &simple.to_string(), &[]);
             for assignment in assignments {
                 self.assign(shell, assignment);
             }
@@ -103,7 +105,6 @@ impl Evaluator {
             stdin: redirected.stdin.clone().or_else(|| shell.stdin.clone()),
             inherits_stdin: redirected.stdin.is_none(),
         };
-        self.trace(shell, &simple.to_string(), &invocation.texts());
         self.run_elements(shell, &invocation);
         if fails {
             self.leaf(shell, &invocation);
