@@ -149,6 +149,7 @@ pub fn accesses(
     }
     if inner {
         accesses.extend(environment::passed(command));
+        programs::edited(command, catalogue, &mut accesses);
     }
     accesses
 }

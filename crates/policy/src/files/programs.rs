@@ -17,6 +17,16 @@ use opsctl_reader::languages::sed;
 use opsctl_reader::shell::{Command, Word};
 use opsctl_reader::terms::class::Class;
 
+/// Adds the files that a script of `sed` writes.
+pub fn edited(command: &Command, catalogue: Catalogue, into: &mut Vec<Access>) {
+    let program = command.words.first().and_then(|name| catalogue.find(base_name(&name.text)));
+    if program.and_then(|program| program.form.effect?.check) == Some(Check::SedScript) {
+        let scripts = programs(command, catalogue);
+        let written = scripts.iter().filter_map(|text| sed::written(text)).flatten();
+        into.extend(written.map(|path| Access::named(Touch::Write, path, false)));
+    }
+}
+
 /// Adds the accesses of a command. `inner` is false for a wrapper, of which only the words before its command count.
 pub fn accesses(
     command: &Command,
@@ -109,11 +119,6 @@ pub fn accesses(
         _ => {}
     }
     let checks_sql = usage.form.effect.and_then(|terms| terms.check);
-    if checks_sql == Some(Check::SedScript) {
-        let scripts = programs(command, catalogue);
-        let written = scripts.iter().filter_map(|text| sed::written(text)).flatten();
-        into.extend(written.map(|path| Access::named(Touch::Write, path, false)));
-    }
     if matches!(checks_sql, Some(Check::Sql | Check::SqlWords)) {
         let words = || command.words.iter().skip(rest).chain(&command.stdin);
         words().for_each(|word| sqlite::named(word, into));

@@ -161,9 +161,6 @@ mod tests {
         cases.check("what_leaves_goes_to_listed_hosts", |[tier, command]| {
             quoted(&hosts::leaving(&parts(command), &inventory, &Policy::default(), of_tier(tier)), 3)
         });
-        cases.check("output_in_which_secrets_are_replaced_is_not_kept_at_tier_1", |[tier, command]| {
-            quoted(&super::secrets::objections(&read_command(command, None).script, of_tier(tier)), 1)
-        });
         cases.check("secrets_go_to_listed_hosts_and_known_services", |[command]| {
             quoted(&hosts::revealing(&parts(command), &inventory), 3)
         });

@@ -74,7 +74,9 @@ fn in_which<'a>(node: &'a Node, pipes: &Pipes<'_>, see: &mut dyn FnMut(&'a Comma
             && passed_on(parts.get(..at).unwrap_or_default(), pipes, &mut |_, _| {})
                 == Some(Source::Redacted);
         if is_given && let Node::Group(_, parts) = part {
-            parts.iter().for_each(|part| crate::selection::visit(part, see));
+            for part in parts {
+                crate::selection::visit(part, see);
+            }
         }
     }
     all

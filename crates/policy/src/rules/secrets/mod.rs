@@ -56,3 +56,26 @@ fn objection(command: &Command, script: &Script, selected: &OnceCell<Selected>) 
         format!("Secret: `{evidence}`{place} prints secrets, which must not enter this session. {advice}");
     Some(Reason::of("secret", text))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::objections;
+    use crate::cases::Cases;
+    use crate::model::rights::tier::Tier;
+    use opsctl_reader::shell::read;
+
+    #[test]
+    fn output_with_secrets_is_only_printed() {
+        Cases::of("secrets").check(
+            "output_in_which_secrets_are_replaced_is_not_kept_at_tier_1",
+            |[tier, command]| {
+                let tier = Tier::ALL.into_iter().find(|one| one.number().to_string() == tier);
+                let found = objections(&read(command, None), tier);
+                let part = |reason: &crate::model::records::verdict::Reason| {
+                    reason.text.split('`').nth(1).map(str::to_owned)
+                };
+                found.iter().filter_map(part).collect::<Vec<_>>().join(" ")
+            },
+        );
+    }
+}
