@@ -255,7 +255,7 @@ fn locations() -> Locations {
 fn touched(command: &str) -> Vec<&'static str> {
     let script = shell::read(command, Some("/app"));
     let found = files::objections(&script, &Rules::default(), &locations, &Container);
-    let found = found.into_iter().chain(secrets::objections(&script));
+    let found = found.into_iter().chain(secrets::objections(&script, None));
     let mut rules: Vec<&str> = found.map(|reason| reason.rule).collect();
     rules.dedup();
     rules

@@ -95,9 +95,9 @@ fn code(command: &Command, texts: &[&str], language: Language) -> Option<Code> {
                     "json.tool" if is_last => Some(Code::Looks),
                     module if python::REPORTING_MODULES.get(module).is_some() => {
                         let options = python::REPORTING_MODULES.get(module)?;
-                        let mut given = texts.get(at + 1..)?.iter().filter(|text| text.starts_with('-'));
-                        let is_listed = |text: &&str| matches!(*text, "-h" | "--help") || options.has(text);
-                        given.all(|text| is_listed(text)).then_some(Code::Looks)
+                        let mut stated = texts.get(at + 1..)?.iter().filter(|text| text.starts_with('-'));
+                        let is_listed = |text: &&&str| matches!(**text, "-h" | "--help") || options.has(text);
+                        stated.all(|text| is_listed(&text)).then_some(Code::Looks)
                     }
                     "timeit" if !is_last => timed(command, texts, at + 1),
                     module => {

@@ -93,7 +93,7 @@ fn behind_address(line: &str) -> Option<&str> {
 /// A replacement: `s/a/b/g`. A backslash may continue it in the next line.
 fn replaces(command: &str) -> bool {
     let Some(rest) = command.strip_prefix('s') else { return false };
-    let Some(sign) = rest.chars().next().filter(|c| c.is_ascii_punctuation()) else { return false };
+    let Some(sign) = rest.chars().next().filter(char::is_ascii_punctuation) else { return false };
     let end = rest.rsplit(sign).next().unwrap_or_default();
     !command.ends_with('\\')
         && rest.split(sign).count() == 4

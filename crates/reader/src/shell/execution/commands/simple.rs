@@ -13,6 +13,7 @@ use crate::catalogue::program::{How, Language};
 use crate::languages::names::shell as names;
 use crate::shell::evaluator::{Evaluator, Flow, Ran, Sharing};
 use crate::shell::execution::list::may_fail;
+use crate::shell::execution::output::redirect::Redirected;
 use crate::shell::execution::ways::Ways;
 use crate::shell::expansion::pattern::glob;
 use crate::shell::on_disk::GLOB;
@@ -85,19 +86,7 @@ impl Evaluator {
             self.trace(shell, &simple.to_string(), &fields);
         }
         if fields.is_empty() {
-            let without = may_fail(&redirected).then(|| shell.clone());
-            for assignment in assignments {
-                self.assign(shell, assignment);
-            }
-            self.unless_it_fails(shell, without, Flow::On);
-            self.store_output(shell, &redirected, "");
-            if !redirected.files.is_empty() {
-                self.push(Node::Command(Box::new(Command {
-                    redirections: redirected.files,
-                    ..Self::command_in(shell)
-                })));
-            }
-            return (String::new(), Flow::On);
+            return self.assigned(shell, assignments, redirected);
         }
         let invocation = Invocation {
             fields,
@@ -145,6 +134,28 @@ impl Evaluator {
             shell.set_text("_", last.text.clone());
         }
         (self.behind(&redirected, printed), flow)
+    }
+
+    /// Runs a command without words.
+    fn assigned(
+        &mut self,
+        shell: &mut Shell,
+        assignments: Vec<&ast::Assignment>,
+        redirected: Redirected,
+    ) -> Ran {
+        let without = may_fail(&redirected).then(|| shell.clone());
+        for assignment in assignments {
+            self.assign(shell, assignment);
+        }
+        self.unless_it_fails(shell, without, Flow::On);
+        self.store_output(shell, &redirected, "");
+        if !redirected.files.is_empty() {
+            self.push(Node::Command(Box::new(Command {
+                redirections: redirected.files,
+                ..Self::command_in(shell)
+            })));
+        }
+        (String::new(), Flow::On)
     }
 
     /// Where control continues, if the state without the command is given: a file that cannot be opened keeps it from running.
