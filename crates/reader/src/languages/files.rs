@@ -190,7 +190,7 @@ impl Composed {
         let operates = value.iter().enumerate().any(|(at, token)| match token {
             Token::Symbol('+' | '%' | '*') => true,
             Token::Text(text) => {
-                is_computed(&text.raw)
+                is_computed(&text.raw) && !is_of_kernel(&text.raw)
                     || value.is_at(at + 1, '[')
                     || matches!(value.get(at + 1), Some(Token::Text(_)))
             }
