@@ -14,7 +14,7 @@ use crate::shell::execution::commands::invocation::Invocation;
 use crate::shell::execution::output::redirect::{Errors, Redirected};
 use crate::shell::host::host_of;
 use crate::shell::on_disk::GLOB;
-use crate::shell::script::{Command, Construct, Mode, Node};
+use crate::shell::script::{Command, Construct, Mode, Node, Redirection};
 use crate::shell::state::Shell;
 use crate::shell::text::{Field, Unknown, Word, is_known};
 
@@ -250,6 +250,12 @@ impl Evaluator {
 
     /// Stores the output of a command in the files to which it is redirected.
     pub fn store_output(&mut self, shell: &Shell, redirected: &Redirected, printed: &str) {
+        // `echo TEXT 1<> FILE` replaces a part of it.
+        let in_part =
+            |file: &Redirection| file.mode == Mode::ReadWrite && !file.path.text.starts_with("/dev/");
+        if redirected.files.iter().any(in_part) {
+            self.doubt_all_files(shell);
+        }
         if !redirected.silent {
             return;
         }
