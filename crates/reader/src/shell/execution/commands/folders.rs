@@ -19,6 +19,8 @@ pub(super) fn change(evaluator: &Evaluator, shell: &mut Shell, invocation: &Invo
     let found = match target {
         // The other of the two, or one of them.
         Some("-") | None if is_push => shell.stack.to_vec(),
+        // A `cd` that has failed has kept the folder before.
+        Some("-") if !shell.missed.is_empty() => vec![None],
         Some("-") => match Evaluator::variable_text(shell, "OLDPWD") {
             Some(folder) => vec![shell.follow(&folder)],
             None => vec![shell.old_cwd.clone()],
