@@ -135,7 +135,7 @@ pub fn objection(script: &Script, kept: fn(&Script, &Pipes<'_>) -> Vec<String>) 
 }
 
 /// Whether a script is one command that is no filter and gets nothing from another one: most are.
-fn is_alone(script: &Script) -> bool {
+pub(super) fn is_alone(script: &Script) -> bool {
     let [Node::Command(command)] = script.nodes.as_slice() else { return false };
     let name = command.words.first().map(|name| base_name(&name.text)).unwrap_or_default();
     command.redirections.is_empty()

@@ -1,6 +1,6 @@
 //! Files that a script writes with output in which secrets would be replaced: a later call may read them in another form.
 
-use super::filters::{Pipes, Source, passed_on};
+use super::filters::{Pipes, Source, is_alone, passed_on};
 use crate::files;
 use crate::model::records::verdict::Reason;
 use crate::paths::word_paths::UnknownMachine;
@@ -11,6 +11,12 @@ const OPEN: [&str; 3] = ["/dev/", "/proc/self/fd/", "-"];
 
 /// The objection to a file that is written with such output.
 pub fn objection(script: &Script) -> Option<Reason> {
+    // What prints such output has a verb: `ls -la` does not.
+    let has_no_verb =
+        |command: &&Command| command.words.iter().skip(1).all(|word| word.text.starts_with('-'));
+    if is_alone(script) && script.commands().iter().all(has_no_verb) {
+        return None;
+    }
     let path = files(script, &Pipes::of(script)).into_iter().next()?;
     let text = format!(
         "Secret: `{path}` would hold the output of a command in which secrets are replaced, so that a later call may read them \
