@@ -1,8 +1,9 @@
 //! Whether a request passes a gate, and what is recorded of it.
 
+use crate::gates::approved::{States, is_same};
 use crate::guard::acting::ActingCall;
 use crate::guard::approval::statement::is_answer_to;
-use crate::guard::asking::{ClientCall, LastWords, subject};
+use crate::guard::asking::ClientCall;
 use crate::guard::explain::{Explanation, explain};
 use crate::guard::judge::{Ending, Judgement, judge};
 use crate::guard::looks::before;
@@ -19,7 +20,6 @@ use opsctl_policy::model::records::question::Answer;
 use opsctl_policy::model::records::verdict::{Reason, Verdict, in_lines};
 use opsctl_policy::model::rights::ask::Topic;
 use opsctl_policy::model::rights::gate::Gate;
-use opsctl_reader::actions::read_command;
 use uuid::Uuid;
 
 /// The beginning of the ids of calls of gates, which no client gives.
@@ -46,6 +46,8 @@ pub struct Ticket {
     reserved: Option<Box<(HookCall, ToolCall)>>,
     /// Whether it was let pass although the policy denies it: the gate only watches.
     pub is_watched: bool,
+    /// Whether a person has approved it, who has not seen any input.
+    pub is_approved: bool,
 }
 
 impl Ticket {
@@ -68,34 +70,47 @@ impl Ticket {
 
 /// Judges a request: `command` is the bash text that does the same, as an agent would write it. A person may have approved it as
 /// the call of a hook.
-pub fn admit(gate: Gate, command: &str, request: &Request) -> Admission {
-    admit_within(gate, command, &[], request)
+pub fn admit(gate: Gate, (command, states): (&str, States), request: &Request) -> Admission {
+    admitted(gate, (command, states), &[], request)
 }
 
 /// Judges a request that may be a part of one of the commands `within`, which have passed. With the budgets of such a command, it
 /// counts with it.
 pub fn admit_within(gate: Gate, command: &str, within: &[String], request: &Request) -> Admission {
+    admitted(gate, (command, States::InPart), within, request)
+}
+
+fn admitted(
+    gate: Gate,
+    (command, states): (&str, States),
+    within: &[String],
+    request: &Request,
+) -> Admission {
     let id = format!("{ID}{}", Uuid::new_v4());
     let call = HookCall { session: request.session.clone(), ..HookCall::default() };
     let tool = ToolCall { id: Some(id), command: Some(command.to_owned()), ..ToolCall::default() };
     let mut explanation = explain(&call, &tool, request, false);
-    let as_read = subject::as_read(&explanation.script);
     let Explanation { acting, complaints, warnings, .. } = &mut explanation;
     let mut warnings: Vec<Warning> = std::mem::take(warnings);
     warnings.extend(std::mem::take(complaints).into_iter().map(Warning::Command));
     let Some(mut acting) = acting.take() else { return Admission::Passes(Ticket::default()) };
-    if is_covered(&acting, &as_read, within, request).unwrap_or(false) {
-        return Admission::Passes(Ticket::default());
+    match is_covered(&acting, (command, states), within, request) {
+        Ok(Covered::No) | Err(_) => {}
+        Ok(covered) => {
+            let is_approved = covered == Covered::ByAPerson;
+            return Admission::Passes(Ticket { is_approved, ..Ticket::default() });
+        }
     }
     acting.gate = Some(gate);
     before::note(&mut acting, request);
-    let client = ClientCall { digest: &|| None, words: LastWords::new(&|| None), asking: &|| Asking::Cannot };
+    let client = ClientCall { digest: &|| None, words: &|| None, asking: &|| Asking::Cannot };
     let Judgement { verdict, unrecorded, .. } =
         judge(&mut acting, Ending::Commit(&client), request, &mut warnings);
     let admission = match &verdict {
         Verdict::Silent | Verdict::Watched(_) => {
             let is_watched = matches!(verdict, Verdict::Watched(_));
-            Admission::Passes(Ticket { reserved: reserved(&acting, &call, &tool), is_watched })
+            let reserved = reserved(&acting, &call, &tool);
+            Admission::Passes(Ticket { reserved, is_watched, is_approved: false })
         }
         Verdict::Deny(reasons) => Admission::Refused(in_lines(reasons)),
         Verdict::Ask(asked) => Admission::Refused(in_lines(&asked.reasons)),
@@ -116,9 +131,24 @@ fn reserved(acting: &ActingCall<'_>, call: &HookCall, tool: &ToolCall) -> Option
     (!acting.actions.is_empty()).then(|| Box::new((call.clone(), tool.clone())))
 }
 
-/// Whether a hook has allowed the call that this request follows from: its open reservations, each of which is used once,
-/// contain all actions, and a person has approved what rules object to.
-fn is_covered(acting: &ActingCall<'_>, as_read: &str, within: &[String], request: &Request) -> Result<bool> {
+/// By what a request is covered before it is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Covered {
+    No,
+    /// The hook of a call has allowed and counted it.
+    ByAHook,
+    /// A person has approved what rules object to.
+    ByAPerson,
+}
+
+/// By what a request is covered: a hook has allowed the call that it follows from, so that its open reservations, each of which is
+/// used once, contain all actions, and a person has approved what rules object to.
+fn is_covered(
+    acting: &ActingCall<'_>,
+    (command, states): (&str, States),
+    within: &[String],
+    request: &Request,
+) -> Result<Covered> {
     let within: Vec<Vec<BudgetKey>> = within.iter().map(|command| budgets_of(command, request)).collect();
     let policy = &acting.installation.policy;
     let keys = budget_keys(&acting.actions, policy);
@@ -130,7 +160,7 @@ fn is_covered(acting: &ActingCall<'_>, as_read: &str, within: &[String], request
     let by_rules: Vec<&Reason> = reasons.iter().filter(|reason| !is_of_history(reason)).collect();
     let counted: Vec<&Reservation> = reservations.iter().filter(|wanted| wanted.counts).collect();
     if counted.is_empty() && by_rules.is_empty() {
-        return Ok(false);
+        return Ok(Covered::No);
     }
     let is_part = |budgets: &Vec<BudgetKey>| !keys.is_empty() && keys.iter().all(|key| budgets.contains(key));
     if by_rules.is_empty() && within.iter().any(is_part) {
@@ -143,21 +173,23 @@ fn is_covered(acting: &ActingCall<'_>, as_read: &str, within: &[String], request
             request,
         )?;
         change.commit()?;
-        return Ok(true);
+        return Ok(Covered::ByAHook);
     }
     let by = acting.id.tool_use.unwrap_or_default();
-    if !by_rules.is_empty() && !is_approved(&change, acting, &by_rules, (as_read, by))? {
-        return Ok(false);
+    let asked = (command, by);
+    if !by_rules.is_empty() && (states == States::InPart || !is_approved(&change, acting, &by_rules, asked)?)
+    {
+        return Ok(Covered::No);
     }
     for wanted in counted {
         if !change.claim(&wanted.key, by, now - COVERS)? {
-            return Ok(false);
+            return Ok(Covered::No);
         }
     }
     let remark = "Allowed by the hook of the call";
     audit::record(&change, acting, &Verdict::Silent, &snapshot, Some(remark), request)?;
     change.commit()?;
-    Ok(true)
+    Ok(if by_rules.is_empty() { Covered::ByAHook } else { Covered::ByAPerson })
 }
 
 /// The budgets that a command counts against.
@@ -176,13 +208,13 @@ const fn is_of_history(reason: &Reason) -> bool {
     matches!(reason.topic, Some(Topic::Budget | Topic::Exclusive))
 }
 
-/// Whether a person has lately approved the call of this session that is this request and nothing else: it reads the same, the
-/// answer is signed, and the person was asked about these objections. An approval covers one request.
+/// Whether a person has lately approved the call of this session that is this request and nothing else: it is the same command,
+/// the answer is signed, and the person was asked about these objections. An approval covers one request.
 fn is_approved(
     change: &Change<'_>,
     acting: &ActingCall<'_>,
     reasons: &[&Reason],
-    (as_read, by): (&str, &str),
+    (command, by): (&str, &str),
 ) -> Result<bool> {
     let (Some(session), Some(key)) = (acting.id.session, acting.installation.policy.approval_key) else {
         return Ok(false);
@@ -192,10 +224,9 @@ fn is_approved(
         let (Some(question), Some(answer)) = (question, change.answer_of(id)?) else { continue };
         let was_asked =
             |reason: &&Reason| question.reasons.contains(&opsctl_redact::text(&reason.text).into_owned());
-        let read = subject::as_read(&read_command(&question.command, None).script);
         if answer.answer == Answer::Approve
             && is_answer_to(&question.asked_call(), &answer, key)
-            && read == as_read
+            && is_same(&question.command, command, &acting.installation.inventory)
             && reasons.iter().all(was_asked)
         {
             return change.cover(id, by);

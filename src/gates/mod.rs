@@ -4,6 +4,7 @@
 //! judges them as every other tool call.
 
 pub mod admission;
+mod approved;
 pub mod containers;
 pub mod engine;
 pub mod host;

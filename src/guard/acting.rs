@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 
+use super::asking::subject::Shown;
 use super::screen::disk;
 use crate::machine::engines::Engines;
 use crate::machine::installation;
@@ -47,7 +48,7 @@ pub struct ActingCall<'a> {
     /// The hosts that it concerns, by their names in the inventory if they have one, sorted; none: this machine.
     pub hosts: Vec<String>,
     /// The call as a person is shown it; `None` for a call that has run.
-    pub shown: Option<String>,
+    pub shown: Option<Shown>,
     /// The gate that it is a request to; `None` for a call of the client.
     pub gate: Option<Gate>,
     /// The states before its actions, and the commands that return to them.

@@ -2,7 +2,7 @@
 
 use chrono::Utc;
 
-use crate::machine::request::Request;
+use crate::machine::environment::Environment;
 use opsctl_ledger::records::decisions::{NewDecision, OperatorAct, WOULD_DENY};
 use opsctl_ledger::{Change, Ledger, Location, Result, Scope};
 use opsctl_policy::decide::{BudgetKey, Snapshot, draws};
@@ -18,7 +18,7 @@ pub fn record(
     verdict: &Verdict,
     snapshot: &Snapshot,
     remark: Option<&str>,
-    request: &Request,
+    environment: &Environment,
 ) -> Result<()> {
     // The hook after the call looks its IDs up again.
     change.keep_containers(&acting.known, acting.now)?;
@@ -38,7 +38,7 @@ pub fn record(
         &NewDecision {
             call: acting.id,
             tier: acting.tier,
-            command: acting.shown.as_deref().unwrap_or_default(),
+            command: acting.shown.as_ref().map(|shown| shown.text.as_str()).unwrap_or_default(),
             hosts: &acting.hosts.join(" "),
             verdict: match verdict {
                 Verdict::Silent => "allow",
@@ -51,7 +51,7 @@ pub fn record(
             budgets: &budgets(snapshot, acting),
             reason: &reason,
             effect: acting.effect,
-            took: Some(request.started.elapsed()),
+            took: Some(environment.started.elapsed()),
             undo: &acting.before,
         },
         acting.now,

@@ -5,9 +5,9 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 
 use super::acting::ActingCall;
-use super::asking::{AfterDenial, approved, grants};
+use super::asking::{AfterDenial, Needed, approved, grants};
 use crate::guard::kept::Beside;
-use crate::machine::request::Request;
+use crate::machine::environment::Environment;
 use opsctl_ledger::file::mark::LedgerLoss;
 use opsctl_ledger::{CallId, Change, Ledger, Location, Result};
 use opsctl_policy::budgets::hosts;
@@ -140,8 +140,8 @@ pub enum Rest {
     Exhausted,
     /// The call is denied: the ledger has lost rows, and `policy.on_failure` is closed.
     LostRows(LedgerLoss),
-    /// The last words of the agent are read, and the decision begins anew.
-    WordsNeeded,
+    /// The client is asked, and the decision begins anew.
+    Needed(Needed),
 }
 
 /// Decides on a call. `ask` has a person asked about these objections, and returns what became of it.
@@ -149,11 +149,11 @@ pub fn decided(
     acting: &ActingCall<'_>,
     book: &dyn Book,
     history: History<'_>,
-    request: &Request,
+    environment: &Environment,
     ask: &dyn Fn(&[Reason]) -> Result<AfterDenial>,
 ) -> Result<Decided> {
     let policy = &acting.installation.policy;
-    let lost = book.loss(&request.state_dir)?;
+    let lost = book.loss(&environment.state_dir)?;
     let snapshot = history.usage(book, policy, acting.now)?;
     let by_rules = acting.by_rules(&snapshot, acting.now);
     // A denial that depends on no budget needs no usage.
@@ -204,7 +204,7 @@ fn lifted(
         }
     }
     Ok(match ask(&reasons)? {
-        AfterDenial::WordsNeeded => Decided { rest: Rest::WordsNeeded, ..denied },
+        AfterDenial::Needed(needed) => Decided { rest: Rest::Needed(needed), ..denied },
         AfterDenial::Denied(None) => denied,
         AfterDenial::Denied(Some(reason)) => {
             reasons.push(reason);

@@ -8,12 +8,13 @@ use std::fmt::Display;
 use chrono::{DateTime, Utc};
 
 use super::acting::ActingCall;
-use super::asking::{self, AfterDenial, ClientCall, grants};
+use super::asking::{self, AfterDenial, ClientCall, ClientFacts, Needed, grants};
 use super::audit;
 use super::decision::{Decided, Existing, History, Rest, decided};
 use super::failures::{self, UnrecordedDecision};
 use super::kept::{self, Beside, finished::Finished};
 use super::lost;
+use crate::machine::environment::Environment;
 use crate::machine::notify;
 use crate::machine::request::Request;
 use crate::machine::warning::Warning;
@@ -59,6 +60,16 @@ pub enum Unrecorded {
 impl Judgement {
     fn of(verdict: Verdict, unrecorded: Unrecorded) -> Self {
         Self { verdict, unrecorded, remark: None }
+    }
+
+    /// Denies a request to a gate while others use the ledger: they could keep it busy until it counts nothing. A gate that
+    /// only watches denies none.
+    fn try_again(acting: &ActingCall<'_>, error: &LedgerError) -> Option<Self> {
+        acting.gate.filter(|_| error.is_in_use())?;
+        let text = format!("Denied: {error}, so `{}` cannot be counted now. Try again.", acting.evidence());
+        let reasons = vec![Reason { rule: "on_failure", topic: None, text: text.clone() }];
+        let is_watched = acting.is_watched(&reasons);
+        (!is_watched).then(|| Self::of(Verdict::Deny(reasons), Unrecorded::FailedClosed(text)))
     }
 
     /// Denies actions that cannot be counted.
@@ -159,6 +170,11 @@ fn failed(
         Verdict::Deny(reasons) if acting.is_watched(&reasons) => Verdict::Silent,
         verdict => verdict,
     };
+    if let Failure::Ledger(error) = &failure
+        && let Some(denial) = Judgement::try_again(acting, error).filter(|_| verdict == Verdict::Silent)
+    {
+        return denial;
+    }
     match (acting.installation.policy.on_failure, failure) {
         (_, failure) if verdict != Verdict::Silent => {
             // A ledger that others have locked can still be written, but for what they have locked.
@@ -191,7 +207,7 @@ fn keep(acting: &ActingCall<'_>, request: &Request) -> bool {
     can_be_kept && kept::keep_finished(&Finished::of(acting, None), request).is_ok()
 }
 
-/// The judgement with the ledger. The last words of the agent are read outside of the transaction, which then begins anew.
+/// The judgement with the ledger. The client is asked outside of the transaction, which then begins anew.
 fn with_ledger(
     acting: &mut ActingCall<'_>,
     history: History<'_>,
@@ -200,11 +216,17 @@ fn with_ledger(
     warnings: &mut Vec<Warning>,
 ) -> Result<Judgement> {
     let Some(client) = client else { return previewed(acting, history, request, warnings) };
+    // A hook on the agent's side sends its request again if it has lost the answer. Another hook with the same call is
+    // another request: it needs its own place, and its own approval.
+    let id = request.agent.request_id().filter(|_| acting.id.tool_use.is_some());
+    let needs_digest = id.is_some() || !acting.installation.policy.ask.is_empty();
+    let digest = if needs_digest { (client.digest)() } else { None };
+    let facts = ClientFacts::new(id, digest);
     loop {
-        if let Some(judgement) = committed(acting, history, client, request, warnings)? {
-            return Ok(judgement);
+        match committed(acting, history, &facts, &request.environment, warnings)? {
+            Committed::Judged(judgement) => return Ok(judgement),
+            Committed::Needed(needed) => facts.learn(needed, client),
         }
-        client.words.read();
     }
 }
 
@@ -217,12 +239,14 @@ fn previewed(
 ) -> Result<Judgement> {
     let book = Existing::open(&request.ledger)?;
     acting.now = book.now(acting.now)?;
-    let policy = &acting.installation.policy;
-    let at_terminal = request.mode == Some(Mode::Interactive);
+    let (acting, at_terminal) = (&*acting, request.mode == Some(Mode::Interactive));
     let ask = |reasons: &[Reason]| {
-        let would_ask = asking::would_ask(reasons, policy);
-        let asked = AfterDenial::Asked { question: None, at_terminal, notice: None };
-        Ok(if would_ask { asked } else { AfterDenial::Denied(None) })
+        let would_ask = asking::would_ask(reasons, &acting.installation.policy);
+        Ok(match asking::not_whole(acting, at_terminal) {
+            _ if !would_ask => AfterDenial::Denied(None),
+            Some(reason) => AfterDenial::Denied(Some(reason)),
+            None => AfterDenial::Asked { question: None, at_terminal, notice: None },
+        })
     };
     let decided = decided(acting, &book, history, request, &ask)?;
     if let Rest::LostRows(loss) = decided.rest {
@@ -232,15 +256,23 @@ fn previewed(
     Ok(Judgement::of(decided.verdict, Unrecorded::Nothing))
 }
 
-/// The judgement in one transaction; `None` if it needs the last words of the agent, which have not been read.
+/// What a transaction has resulted in.
+enum Committed {
+    /// A judgement.
+    Judged(Judgement),
+    /// Nothing: the client has to be asked first.
+    Needed(Needed),
+}
+
+/// The judgement in one transaction.
 fn committed(
     acting: &mut ActingCall<'_>,
     history: History<'_>,
-    client: &ClientCall<'_>,
-    request: &Request,
+    client: &ClientFacts<'_>,
+    environment: &Environment,
     warnings: &mut Vec<Warning>,
-) -> Result<Option<Judgement>> {
-    let mut ledger = Ledger::open(&request.ledger)?;
+) -> Result<Committed> {
+    let mut ledger = Ledger::open(&environment.ledger)?;
     // Questions have limits of their own: what may be asked excludes all other calls.
     let scope = if acting.installation.policy.ask.is_empty() {
         Scope::Of { budgets: history.keys, call: Some(acting.id) }
@@ -251,27 +283,24 @@ fn committed(
     acting.now = change.now(acting.now);
     let acting = &*acting;
     let policy = &acting.installation.policy;
-    // A hook on the agent's side sends its request again if it has lost the answer. Another hook with the same call is
-    // another request: it needs its own place, and its own approval.
-    let id = request.agent.request_id().filter(|_| acting.id.tool_use.is_some());
-    let digest = id.and_then(|_| (client.digest)());
-    let own = id.zip(digest.as_deref()).map(|(id, digest)| HookRequest { id, call: acting.id, digest });
+    let digest = client.digest.as_deref();
+    let own = client.request.zip(digest).map(|(id, digest)| HookRequest { id, call: acting.id, digest });
     if let Some(own) = &own
         && change.is_allowed(own, acting.now)?
     {
-        return Ok(Some(Judgement::of(Verdict::Silent, Unrecorded::Nothing)));
+        return Ok(Committed::Judged(Judgement::of(Verdict::Silent, Unrecorded::Nothing)));
     }
-    let ask = |reasons: &[Reason]| asking::outcome(&change, acting, reasons, client, request);
+    let ask = |reasons: &[Reason]| asking::outcome(&change, acting, reasons, client, environment);
     let Decided { verdict, rest, reservations, uses, remark, notice, snapshot, lost } =
-        decided(acting, &change, history, request, &ask)?;
-    match rest {
-        Rest::WordsNeeded => Ok(None),
-        Rest::Denied => Ok(Some(Judgement::of(verdict, Unrecorded::Decision))),
-        Rest::LostRows(loss) => Ok(Some(Judgement::fail_closed(acting, &loss))),
+        decided(acting, &change, history, environment, &ask)?;
+    Ok(Committed::Judged(match rest {
+        Rest::Needed(needed) => return Ok(Committed::Needed(needed)),
+        Rest::Denied => Judgement::of(verdict, Unrecorded::Decision),
+        Rest::LostRows(loss) => Judgement::fail_closed(acting, &loss),
         Rest::Exhausted => {
             drop(change);
             let unrecorded = Unrecorded::Exhausted(snapshot, Box::new(ledger), lost.is_some());
-            Ok(Some(Judgement::of(verdict, unrecorded)))
+            Judgement::of(verdict, unrecorded)
         }
         Rest::Rows => {
             change.reserve(acting.id, &reservations, acting.now)?;
@@ -282,14 +311,14 @@ fn committed(
                 change.take_leases(acting.id.session, &reservations, length.delta(), acting.now)?;
             }
             grants::use_all(&change, acting, &uses)?;
-            audit::record(&change, acting, &verdict, &snapshot, remark.as_deref(), request)?;
+            audit::record(&change, acting, &verdict, &snapshot, remark.as_deref(), environment)?;
             let by = (policy, acting.id.session);
-            warnings.extend(lost::commit(change, lost, by, request, acting.now)?);
+            warnings.extend(lost::commit(change, lost, by, environment, acting.now)?);
             // A notice that is not delivered now waits for the next flush.
-            warnings.extend(notice.and_then(|id| notify::hand_over(request, id)));
-            Ok(Some(Judgement { verdict, unrecorded: Unrecorded::Nothing, remark }))
+            warnings.extend(notice.and_then(|id| notify::hand_over(environment, id)));
+            Judgement { verdict, unrecorded: Unrecorded::Nothing, remark }
         }
-    }
+    }))
 }
 
 /// Records that the guard failed `open` or `closed`, and notifies the operators.

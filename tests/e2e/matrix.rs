@@ -60,7 +60,7 @@ const ROWS: &[Row] = &[
     Row("bash -c 'docker compose -p SVC down -v'", AT_NONE),
     Row("echo SVC | xargs docker volume rm", AT_NONE),
     Row("gh pr merge SVC", AT_NONE),
-    Row("sudo docker ps --filter name=SVC", AT_NONE),
+    Row("sudo docker restart SVC", AT_NONE),
     Row("ssh root@ie01 'rm -rf /srv/SVC'", AT_NONE),
     Row("ssh root@ie01 'reboot # SVC'", AT_NONE),
     Row("docker restart $(docker ps -q) SVC", AT_NONE),

@@ -2,11 +2,12 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
+use std::process::Stdio;
 use std::sync::Barrier;
 
 use serde_json::json;
 
-use crate::fake_engine::{Gated, id_of};
+use crate::fake_engine::{Gated, id_of, twin_of};
 use crate::sandbox::passes;
 
 const RESTARTS: &str = "SELECT count(*) FROM hook_actions WHERE service = 'database' AND counts";
@@ -65,6 +66,30 @@ fn two_hundred_clients_at_once_make_two_restarts() {
     });
     assert_eq!((passed, engine.count("POST", "/restart")), (2, 2));
     assert_eq!(gated.sandbox.sql(RESTARTS), "2");
+}
+
+#[test]
+fn no_restart_passes_while_another_program_has_locked_the_ledger() {
+    for on_failure in ["open", "closed"] {
+        let (gated, engine) = Gated::before_fake(2, &[]);
+        gated.policy(&format!("on_failure: {on_failure}"));
+        assert_eq!(restart(&gated, "media_database").0, 204);
+        while gated.sandbox.sql("SELECT count(*) FROM hook_actions WHERE state = 'reserved'") != "0" {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let (mut program, lock) = gated.sandbox.locking_program();
+        let mut holder = program.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        holder.stdin.as_mut().unwrap().write_all(lock.as_bytes()).unwrap();
+        holder.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        let (status, answer) = restart(&gated, "media_database");
+        assert_eq!(status, 403, "{on_failure}: {answer}");
+        assert!(answer.contains("cannot be counted now. Try again."), "{on_failure}: {answer}");
+        assert_eq!(engine.count("POST", "/restart"), 1);
+        drop(holder.stdin.take());
+        holder.wait().unwrap();
+        assert_eq!(restart(&gated, "media_database").0, 204, "{on_failure}");
+        assert_eq!(restart(&gated, "media_database").0, 403, "{on_failure}");
+    }
 }
 
 #[test]
@@ -292,10 +317,77 @@ fn a_service_gets_no_volume_of_another_container() {
     };
     let (status, answer) = create("shared");
     assert!(status == 403 && answer.contains("--volume shared"), "{status} {answer}");
-    for volume in ["guard-state", "unused"] {
+    // An operator has created these, for another container.
+    for volume in ["around", "engine", "disk", "plugin"] {
+        let (status, answer) = create(volume);
+        assert!(status == 403 && answer.contains(&format!("--volume {volume}")), "{status} {answer}");
+    }
+    for volume in ["guard-state", "unused", "films"] {
         let (status, answer) = create(volume);
         assert_eq!(status, 201, "{volume}: {answer}");
     }
+}
+
+#[test]
+fn a_new_container_runs_the_program_of_its_image() {
+    let (gated, engine) = Gated::before_fake(2, &[]);
+    let create = |body: &str| gated.ask("POST", "/v1.41/containers/create?name=e1", body);
+    for body in [
+        r#"{"Image":"finder:1","Cmd":["ls","-exec","reboot",";"]}"#,
+        r#"{"Image":"finder:1","Entrypoint":[],"Cmd":["ls"]}"#,
+        r#"{"Image":"base:1","Entrypoint":["reboot"],"Cmd":["ls"]}"#,
+        r#"{"Image":"base:1","Entrypoint":["find","/"],"Cmd":["ls","-exec","reboot",";"]}"#,
+        r#"{"Image":"starter:1","Cmd":["reboot"]}"#,
+        r#"{"Image":"tini:1","Cmd":["ls","-exec","reboot",";"]}"#,
+    ] {
+        let (status, answer) = create(body);
+        assert_eq!(status, 403, "{body}: {answer}");
+    }
+    let body = r#"{"name":"e1","image":"finder:1","command":["ls","-exec","reboot",";"]}"#;
+    assert_eq!(gated.ask("POST", "/v4.3.1/libpod/containers/create", body).0, 403);
+    assert_eq!(engine.count("POST", "/create"), 0);
+    for body in [
+        r#"{"Image":"starter:1","Cmd":["ls"]}"#,
+        r#"{"Image":"finder:1","Cmd":["-name","x"]}"#,
+        r#"{"Image":"finder:1","Entrypoint":[""],"Cmd":["ls"]}"#,
+        r#"{"Image":"base:1","Entrypoint":[],"Cmd":["ls"]}"#,
+    ] {
+        let (status, answer) = create(body);
+        assert_eq!(status, 201, "{body}: {answer}");
+    }
+}
+
+#[test]
+fn a_container_that_is_to_replace_another_one_does_not_run_beside_it() {
+    let (gated, engine) = Gated::before_fake(3, &[]);
+    let twin = twin_of("media_database");
+    let target = format!("/v1.41/containers/create?name={twin}");
+    assert_eq!(gated.ask("POST", &target, &as_it_is().to_string()).0, 201);
+    for name in [&twin, &id_of(&twin)] {
+        for (method, action, body) in [
+            ("POST", "start", ""),
+            ("POST", "restart", ""),
+            ("POST", "unpause", ""),
+            ("POST", "exec", r#"{"Cmd":["ls"]}"#),
+            ("POST", "attach?stream=1&stdin=1", ""),
+            ("GET", "archive?path=/x/a.txt", ""),
+            ("PUT", "archive?path=/x", ""),
+        ] {
+            let (status, answer) = gated.ask(method, &format!("/v1.41/containers/{name}/{action}"), body);
+            assert!(status == 403 && answer.contains("run beside it"), "{action}: {status} {answer}");
+        }
+    }
+    for action in ["start", "restart", "exec", "attach"] {
+        assert_eq!(engine.count("POST", action), 0, "{action}");
+    }
+    // It gets the networks of the other one, and may be stopped and removed.
+    assert_eq!(gated.ask("POST", &format!("/v1.41/containers/{twin}/stop"), "").0, 204);
+    let endpoint = format!(r#"{{"Container":"{twin}","EndpointConfig":{{}}}}"#);
+    assert_eq!(gated.ask("POST", "/networks/media/connect", &endpoint).0, 204);
+    assert_eq!(gated.ask("DELETE", &format!("/v1.41/containers/{twin}?force=1"), "").0, 204);
+    // It has the name of its service from the beginning on.
+    let audit = gated.sandbox.sql("SELECT group_concat(command, ';') FROM hook_decisions");
+    assert!(audit.contains("docker stop media_database") && !audit.contains(&twin), "{audit}");
 }
 
 /// The body that creates `media_database` as it is.
@@ -531,6 +623,21 @@ fn actions_on_a_pod_are_those_on_its_containers() {
 }
 
 #[test]
+fn a_start_counts_the_containers_that_podman_starts_with_it() {
+    let (gated, engine) = Gated::before_fake(2, &[]);
+    let act = |path: &str| gated.ask("POST", path, "");
+    assert_eq!(act("/v4.3.1/libpod/containers/needs-database/start").0, 204);
+    assert_eq!(act("/v1.41/containers/needs-database/restart").0, 204);
+    assert_eq!(gated.sandbox.sql(RESTARTS), "2");
+    let (status, answer) = act("/v4.3.1/libpod/containers/needs-database/start");
+    assert!(status == 403 && answer.contains("Cooldown limit exceeded for database: 2/2"), "{answer}");
+    // What it needs is not known.
+    let (status, answer) = act("/v1.41/containers/needs-unknown/restart");
+    assert!(status == 502 && answer.contains("status 404"), "{status} {answer}");
+    assert_eq!(engine.count("POST", "start"), 2);
+}
+
+#[test]
 fn commands_in_containers_are_read_and_run_once() {
     let (gated, engine) = Gated::before_fake(2, &[]);
     let exec = |body: &str| gated.ask("POST", "/v1.41/containers/k0/exec", body);
@@ -576,8 +683,9 @@ fn requests_that_are_not_known_are_refused() {
         assert!((400..=405).contains(&status), "{method} {target}: {status} {answer}");
     }
     let received = engine.received.lock().unwrap();
-    let reached: Vec<_> =
-        received.iter().filter(|own| !own.target.ends_with(&format!("{}/json", "k0"))).collect();
+    // The gate asks which container it is, and what its volumes are.
+    let is_question = |target: &str| target.ends_with("k0/json") || target == "/volumes/guard-state";
+    let reached: Vec<_> = received.iter().filter(|own| !is_question(&own.target)).collect();
     assert!(reached.is_empty(), "{reached:?}");
 }
 

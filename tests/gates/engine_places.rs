@@ -55,6 +55,93 @@ fn containers_that_reach_an_engine_run_no_commands() {
 }
 
 #[test]
+fn volumes_are_judged_by_the_folder_of_the_host_that_they_are() {
+    let (gated, engine) = Gated::before_fake(1, &[]);
+    gated.policy("secret: [/opt/keys/**]");
+    for (name, path, reason) in [
+        ("has-engine", "/vol/a.txt", "container engine"),
+        ("has-keys", "/vol/a.txt", "Secret"),
+        ("has-disk", "/vol/opt/keys/a.txt", "Secret"),
+        ("has-plugin", "/vol/opt/keys/a.txt", "Secret"),
+        ("has-gone", "/vol/opt/keys/a.txt", "Secret"),
+    ] {
+        let cat = format!(r#"{{"Cmd": ["cat", "{path}"]}}"#);
+        for (status, answer) in [exec(&gated, name, &cat), archive(&gated, "GET", name, path)] {
+            assert!(status == 403 && answer.contains(reason), "{name}: {status} {answer}");
+        }
+    }
+    // What is not known may lead to an engine.
+    let curl = r#"{"Cmd": ["curl", "--unix-socket", "/vol/run/docker.sock", "http://x/info"]}"#;
+    for name in ["has-disk", "has-plugin", "has-gone"] {
+        let (status, answer) = exec(&gated, name, curl);
+        assert!(status == 403 && answer.contains("of its host"), "{name}: {status} {answer}");
+        assert_eq!(exec(&gated, name, LS).0, 201, "{name}");
+    }
+    for name in ["has-keys", "has-films"] {
+        assert_eq!(exec(&gated, name, r#"{"Cmd": ["cat", "/plain/a.txt"]}"#).0, 201, "{name}");
+        assert_eq!(archive(&gated, "GET", name, "/plain/a.txt").0, 200, "{name}");
+    }
+    assert_eq!(exec(&gated, "has-films", r#"{"Cmd": ["tail", "/vol/a.txt"]}"#).0, 201);
+    assert_eq!(engine.count("GET", "/archive"), 2);
+}
+
+#[test]
+fn volumes_are_asked_for_only_where_their_source_matters() {
+    let (gated, engine) = Gated::before_fake(2, &[]);
+    for name in ["has-films", "has-plugin", "has-gone", "has-engine"] {
+        assert_eq!(gated.ask("POST", &format!("/v1.41/containers/{name}/restart"), "").0, 204, "{name}");
+        assert_eq!(gated.ask("GET", &format!("/v1.41/containers/{name}/json"), "").0, 200, "{name}");
+    }
+    let asked = || {
+        let received = engine.received.lock().unwrap();
+        received.iter().filter(|own| own.target.contains("/volumes/")).count()
+    };
+    assert_eq!(asked(), 0);
+    assert_eq!(exec(&gated, "has-films", LS).0, 201);
+    assert_eq!(asked(), 2);
+    assert_eq!(exec(&gated, "k1", LS).0, 201);
+    assert_eq!(asked(), 2);
+}
+
+#[test]
+fn volumes_that_are_folders_of_the_guard_are_closed() {
+    let (gated, engine) = Gated::in_container(3);
+    for (name, restarts) in [("has-around", true), ("has-inner", false), ("has-plugin", true)] {
+        for (status, answer) in [
+            exec(&gated, name, LS),
+            archive(&gated, "GET", name, "/plain/a.txt"),
+            archive(&gated, "PUT", name, "/plain"),
+            gated.ask("POST", &format!("/v1.41/containers/{name}/attach?stdout=1&stream=1&stdin=0"), ""),
+        ] {
+            assert!(status == 403 && answer.contains("guard"), "{name}: {status} {answer}");
+        }
+        let status = gated.ask("POST", &format!("/v1.41/containers/{name}/restart"), "").0;
+        assert_eq!(status == 204, restarts, "{name}: {status}");
+    }
+    assert_eq!(exec(&gated, "has-films", LS).0, 201);
+    // A service gets none, either.
+    let body = r#"{"Image": "base:1", "Cmd": ["ls"], "HostConfig": {"Binds": ["inner:/x"]}}"#;
+    let (status, answer) = gated.ask("POST", "/v1.41/containers/create?name=media_database", body);
+    assert_eq!(status, 403, "{answer}");
+    assert_eq!((engine.count("POST", "/exec"), engine.count("POST", "/create")), (1, 0));
+}
+
+#[test]
+fn first_request_does_not_decide_which_container_is_the_guards() {
+    let (gated, engine) = Gated::in_container(3);
+    assert_eq!(gated.ask("GET", "/v4.0.0/libpod/info", "").0, 404);
+    for (method, target) in [
+        ("POST", "/v1.41/containers/k0/restart"),
+        ("GET", "/v1.41/containers/k0/archive?path=/state/a.txt"),
+        ("POST", "/v1.41/containers/within/restart"),
+    ] {
+        let (status, answer) = gated.ask(method, target, "");
+        assert!(status == 403 && answer.contains("guard"), "{target}: {status} {answer}");
+    }
+    assert_eq!(engine.count("POST", "/restart"), 0);
+}
+
+#[test]
 fn containers_that_share_namespaces_of_their_host_run_only_known_readers() {
     let (gated, engine) = Gated::before_fake(1, &[]);
     for name in ["pidhost", "disks", "privileged"] {

@@ -82,9 +82,9 @@ fn attach(gated: &Gated, target: &str) -> (String, String) {
 fn a_connection_that_reads_a_container_writes_nothing_to_it() {
     let (gated, engine) = Gated::before_fake(2, &[]);
     for target in [
-        "/v4.0.0/libpod/containers/k1/attach?stdout=1&stream=1",
-        "/v4.0.0/libpod/containers/k1/attach?stdout=1&stream=1&stdin=",
-        "/v4.0.0/libpod/containers/k1/attach?stdout=1&stream=1&stdin=true",
+        "/v4.3.1/libpod/containers/k1/attach?stdout=1&stream=1",
+        "/v4.3.1/libpod/containers/k1/attach?stdout=1&stream=1&stdin=",
+        "/v4.3.1/libpod/containers/k1/attach?stdout=1&stream=1&stdin=true",
         "/v1.41/containers/k1/attach?stdout=1&stream=1&stdin=1",
     ] {
         let (head, _) = attach(&gated, target);
@@ -92,8 +92,8 @@ fn a_connection_that_reads_a_container_writes_nothing_to_it() {
     }
     assert_eq!(engine.count("POST", "/attach"), 0);
     for target in [
-        "/v4.0.0/libpod/containers/k1/attach?stdout=1&stream=1&stdin=false",
-        "/v4.0.0/libpod/containers/k1/attach?stdout=1&stream=1&stdin=0",
+        "/v4.3.1/libpod/containers/k1/attach?stdout=1&stream=1&stdin=false",
+        "/v4.3.1/libpod/containers/k1/attach?stdout=1&stream=1&stdin=0",
         "/v1.41/containers/k1/attach?stdout=1&stream=1",
     ] {
         let (head, back) = attach(&gated, target);

@@ -19,6 +19,11 @@ pub fn id_of(name: &str) -> String {
     format!("{:016x}", sum.wrapping_mul(0x9e37_79b9_7f4a_7c15)).repeat(4)
 }
 
+/// The name of a container that is to replace this one of the fake engine.
+pub fn twin_of(name: &str) -> String {
+    format!("{}_{name}", &id_of(name)[..12])
+}
+
 /// A request that the engine has received.
 #[derive(Debug, Clone)]
 pub struct Received {
@@ -108,9 +113,28 @@ impl FakeEngine {
         }
     }
 
+    fn name_of(&self, id: &str) -> Option<&str> {
+        self.names.get(id).map(String::as_str)
+    }
+
     fn answer(&self, method: &str, path: &str) -> (u16, String) {
         let parts: Vec<&str> = path.split('/').filter(|part| !is_prefix(part)).collect();
         match (method, parts.as_slice()) {
+            // As Podman, which needs a version here.
+            ("GET", ["", "containers", id, "json"])
+                if path.contains("/v4.0.0/libpod/") && self.name_of(id) == Some("needs-database") =>
+            {
+                (200, json!({"Dependencies": [id_of("media_database")]}).to_string())
+            }
+            ("GET", ["", "containers", id, "json"])
+                if path.contains("/v4.0.0/libpod/") && self.name_of(id) == Some("needs-unknown") =>
+            {
+                (404, "Not Found".to_owned())
+            }
+            // As an engine that has no such interface.
+            ("GET", _) if path.contains("/v4.0.0/libpod/") => {
+                (404, json!({"message": "page not found"}).to_string())
+            }
             ("GET", ["", "containers", name, "json"]) => {
                 let id = id_of(name);
                 let of_id =
@@ -122,8 +146,16 @@ impl FakeEngine {
             }
             ("GET", ["", "images", name, "json"]) => {
                 let id = if *name == "base:1" { "sha256:1" } else { "sha256:2" };
-                (200, json!({"Id": id, "Config": {"Cmd": ["sh"], "Env": ["PATH=/bin"]}}).to_string())
+                let program = match *name {
+                    "finder:1" => json!(["find", "/"]),
+                    "tini:1" => json!(["/usr/bin/tini", "-g", "--", "find", "/"]),
+                    "starter:1" => json!(["docker-entrypoint.sh"]),
+                    _ => json!(null),
+                };
+                let config = json!({"Entrypoint": program, "Cmd": ["sh"], "Env": ["PATH=/bin"]});
+                (200, json!({"Id": id, "Config": config}).to_string())
             }
+            ("GET", ["", "volumes", name]) => volume(name),
             ("GET", ["", "pods", _, "json"]) => {
                 let container = json!({"Id": id_of("media_database"), "Name": "media_database"});
                 (200, json!({"Id": id_of("pod"), "Containers": [container]}).to_string())
@@ -161,9 +193,36 @@ fn stat(path: &str) -> String {
     data_encoding::BASE64.encode(text.as_bytes())
 }
 
+/// What the engine states of a volume.
+fn volume(name: &str) -> (u16, String) {
+    let bound = |folder: &str| json!({"type": "none", "o": "bind", "device": folder});
+    let (driver, options) = match name {
+        "around" => ("local", bound("/srv")),
+        "engine" => ("local", bound("/run")),
+        "inner" => ("local", bound("/srv/x/keys")),
+        "keys" => ("local", bound("/opt/keys")),
+        "disk" => ("local", json!({"type": "ext4", "device": "/dev/sda1"})),
+        "films" => ("local", json!({"type": "nfs", "o": "addr=10.0.0.9,ro", "device": ":/films"})),
+        "plugin" => ("rclone", json!({"remote": "x"})),
+        "gone" | "unused" => {
+            return (404, json!({"message": format!("get {name}: no such volume")}).to_string());
+        }
+        _ => ("local", json!(null)),
+    };
+    let mountpoint = format!("/var/lib/docker/volumes/{name}/_data");
+    (200, json!({"Name": name, "Driver": driver, "Mountpoint": mountpoint, "Options": options, "Scope": "local"}).to_string())
+}
+
 /// The mounts of the containers whose places are compared with those of `k0`, the guard's own one in some tests.
 fn mounts(name: &str) -> Value {
     let bind = |source: &str, there: &str| json!({"Type": "bind", "Source": source, "Destination": there, "RW": true});
+    let volume = |name: &str, there: &str| {
+        let source = format!("/var/lib/docker/volumes/{name}/_data");
+        json!({"Type": "volume", "Name": name, "Source": source, "Destination": there, "Driver": "local", "RW": true})
+    };
+    if let Some(volume_name) = name.strip_prefix("has-") {
+        return json!([volume(volume_name, "/vol"), volume("plain", "/plain")]);
+    }
     match name {
         "k1" | "client" | "pidhost" | "nethost" | "disks" | "privileged" => json!([]),
         "above" => json!([bind("/srv", "/data")]),
@@ -225,7 +284,14 @@ fn description(name: &str) -> Value {
             "LC_TIME=de_DE.UTF-8",
             "NGINX_VERSION=1.27.0",
         ]);
-        description["Config"]["CreateCommand"] = json!(["podman", "run", "-e", "SMTP_LOGIN=joe:hunter7"]);
+        description["Config"]["CreateCommand"] = json!([
+            "podman",
+            "run",
+            "-e",
+            "SMTP_LOGIN=joe:hunter7",
+            "-deSMTP_LOGIN=joe:hunter7",
+            "-ieadminPw=hunter3"
+        ]);
         description["Path"] = json!("mysqladmin");
         description["Args"] = json!(["-phunter6", "ping"]);
     }
@@ -292,8 +358,20 @@ impl Gated {
             "nethost",
             "disks",
             "privileged",
+            "has-around",
+            "has-engine",
+            "has-inner",
+            "has-keys",
+            "has-disk",
+            "has-films",
+            "has-plugin",
+            "has-gone",
+            "needs-database",
+            "needs-unknown",
         ];
-        let names: Vec<String> = known.into_iter().chain(related).map(str::to_owned).collect();
+        let twin = twin_of("media_database");
+        let names = known.into_iter().chain(related).chain([twin.as_str()]);
+        let names: Vec<String> = names.map(str::to_owned).collect();
         let engine = FakeEngine::listen(sandbox.path("engine.sock"), &names);
         let path = sandbox.path("engine.sock");
         (Self::before(sandbox, &path, tier, options), engine)

@@ -234,6 +234,10 @@ fn commands_in_pods_with_rights_of_their_node_reach_nothing_through_it() {
             ("node-privileged", &["curl", "--unix-socket", "/var/run/docker.sock", "http://d/info"]),
             ("node-privileged", &["ctr", "-n", "k8s.io", "c", "info", "x"]),
             ("node-keys", &["cat", "/data/server/token"]),
+            ("claim-run", &["docker", "-H", "unix:///data/docker.sock", "inspect", "guard"]),
+            ("claim-keys", &["cat", "/data/server/token"]),
+            ("claim-lost", &["curl", "--unix-socket", "/data/docker.sock", "http://d/info"]),
+            ("claim-lost", &["cat", "/data/etc/shadow"]),
         ] {
             let (done, text) = exec(pod, words);
             let is_reason = text.contains("of its host") || text.contains("Secret");
@@ -244,10 +248,76 @@ fn commands_in_pods_with_rights_of_their_node_reach_nothing_through_it() {
             ("node-pid", &["cat", "/etc/hostname"][..]),
             ("node-privileged", &["cat", "/proc/meminfo"]),
             ("node-keys", &["ls", "/data"]),
+            ("claim-keys", &["ls", "/data"]),
+            ("claim-lost", &["ls", "/data"]),
+            ("claim-csi", &["head", "/data/a.txt"]),
         ] {
             let (done, text) = exec(pod, words);
             assert!(done, "{pod} {words:?}: {text}");
         }
+    });
+}
+
+#[test]
+fn commands_run_in_the_container_that_was_judged() {
+    lan(|lan| {
+        let log = cluster(lan, HOSTS, "1");
+        let ask = |pod: &str, container: &str, words: &str| {
+            let path = format!("/api/v1/namespaces/media/pods/{pod}/exec?stdout=true{container}{words}");
+            text(&run(lan, &["get", "--raw", &path]))
+        };
+        let inspects = "&command=docker&command=inspect&command=guard";
+        for container in ["&container=", "&container", "", "&container=c"] {
+            let answer = ask("node-root", container, inspects);
+            assert!(answer.contains("of its host"), "{container}: {answer}");
+        }
+        for pod in ["node-root", "jellyfin-7d9c5b6f4-x2x8k"] {
+            let answer = ask(pod, "&container=other", inspects);
+            assert!(answer.contains("no container `other`"), "{answer}");
+        }
+        let sent = || -> Vec<String> {
+            let log = log.lock().unwrap();
+            log.iter().map(|(head, ..)| head.clone()).filter(|head| head.contains("/exec?")).collect()
+        };
+        assert_eq!(sent(), Vec::<String>::new());
+        let _ = ask("jellyfin-7d9c5b6f4-x2x8k", "&container=", "&command=ls");
+        let sent = sent();
+        let is_named = |head: &String| head.contains("container=c") && !head.contains("container=&");
+        assert!(sent.len() == 1 && sent.iter().all(is_named), "{sent:?}");
+    });
+}
+
+#[test]
+fn ports_of_pods_that_reach_their_node_are_not_forwarded() {
+    lan(|lan| {
+        let log = cluster(lan, HOSTS, "3");
+        lan.write(
+            "debug.json",
+            r#"{"spec":{"ephemeralContainers":[{"name":"d","image":"i","command":["ls"]}]}}"#,
+        );
+        let ask = |pod: &str, part: &str| {
+            let path = format!("/api/v1/namespaces/media/pods/{pod}/{part}");
+            text(&run(lan, &["get", "--raw", &path]))
+        };
+        for pod in ["node-net", "node-root", "node-pid", "node-privileged", "claim-run", "claim-lost"] {
+            let answer = ask(pod, "portforward?ports=2375");
+            assert!(answer.contains("of its node"), "{pod}: {answer}");
+            let path = format!("http://{GATE}/api/v1/namespaces/media/pods/{pod}/ephemeralcontainers");
+            let kind = "Content-Type: application/strategic-merge-patch+json";
+            let answer = lan.sh(&format!("curl -s -X PATCH --data @debug.json -H '{kind}' '{path}'"));
+            assert!(answer.contains("of its node"), "{pod}: {answer}");
+        }
+        for pod in ["node-root", "claim-run"] {
+            let answer = ask(pod, "attach?stdout=true");
+            assert!(answer.contains("of its node"), "{pod}: {answer}");
+        }
+        assert!(log.lock().unwrap().iter().all(|(head, ..)| !head.contains("/portforward")));
+        for pod in ["jellyfin-7d9c5b6f4-x2x8k", "claim-csi"] {
+            let answer = ask(pod, "portforward?ports=80");
+            assert!(!answer.to_lowercase().contains("forbidden"), "{pod}: {answer}");
+        }
+        let log = log.lock().unwrap();
+        assert_eq!(log.iter().filter(|(head, ..)| head.contains("/portforward?ports=80")).count(), 2);
     });
 }
 
@@ -286,6 +356,7 @@ fn values_of_secrets_are_redacted_unless_the_policy_states_otherwise() {
             let shown = passes(lan, &[&["-n", "media"], words].concat());
             assert!(shown.contains("W3JlZGFjdGVkXQ=="), "{shown}");
             assert!(!shown.contains("aHVudGVyMg") && !shown.contains("hunter2"), "{shown}");
+            assert!(words[1] == "secret" && words[4].len() > 4 || shown.contains("release-name"), "{shown}");
         }
         refused(lan, &["-n", "media", "get", "secrets", "-w"], "redacted");
         lan.write(
@@ -310,6 +381,24 @@ fn values_of_secrets_are_redacted_unless_the_policy_states_otherwise() {
     lan(|lan| {
         cluster(lan, &format!("{HOSTS}policy: {{redact_output: false}}\n"), "2");
         assert!(passes(lan, &["-n", "media", "get", "secret", "db", "-o", "yaml"]).contains("aHVudGVyMg"));
+    });
+}
+
+#[test]
+fn pods_are_not_deleted_before_their_containers_have_ended() {
+    lan(|lan| {
+        let log = cluster(lan, HOSTS, "2");
+        let delete = ["-n", "media", "delete", "pod", "agents-x7k2p", "--wait=false"];
+        refused(lan, &[&delete[..], &["--force", "--grace-period=0"]].concat(), "gracePeriodSeconds");
+        let pod = format!("http://{GATE}/api/v1/namespaces/media/pods/agents-x7k2p");
+        let answer = lan.sh(&format!("curl -s -X DELETE '{pod}?gracePeriodSeconds=0'"));
+        assert!(answer.contains("gracePeriodSeconds"), "{answer}");
+        lan.write("evict.json", r#"{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"agents-x7k2p"},"deleteOptions":{"gracePeriodSeconds":0}}"#);
+        let post = format!("curl -s --data @evict.json -H 'Content-Type: application/json' '{pod}/eviction'");
+        let answer = lan.sh(&post);
+        assert!(answer.contains("gracePeriodSeconds"), "{answer}");
+        assert_eq!(changes(&log), Vec::<String>::new());
+        passes(lan, &[&delete[..], &["--grace-period=5"]].concat());
     });
 }
 
@@ -636,6 +725,21 @@ fn resource(line: &str) -> Value {
             json!({"kind": "SecretList", "apiVersion": "v1", "metadata": {}, "items": [secret()]})
         }
         [.., "secrets", "db"] => secret(),
+        [.., "persistentvolumeclaims", name] => {
+            let mut claim = object("v1", "PersistentVolumeClaim", name);
+            claim["spec"] = json!({ "volumeName": name });
+            claim
+        }
+        [.., "persistentvolumes", name] => {
+            let mut volume = object("v1", "PersistentVolume", name);
+            volume["spec"] = match *name {
+                "claim-run" => json!({"hostPath": {"path": "/run"}}),
+                "claim-keys" => json!({"local": {"path": "/var/lib/rancher/k3s"}}),
+                "claim-csi" => json!({"csi": {"driver": "ebs.csi.aws.com"}}),
+                _ => json!(null),
+            };
+            volume
+        }
         [.., "pods", name] => {
             let mut pod = object("v1", "Pod", name);
             let owner = |kind: &str, name: &str| json!([{"kind": kind, "name": name, "controller": true}]);
@@ -652,8 +756,14 @@ fn resource(line: &str) -> Value {
                         json!({"containers": [{"name": "c", "volumeMounts": [{"name": "v", "mountPath": "/data", "subPath": "k3s"}]}], "volumes": [volume("v", "/var/lib/rancher")]})
                     }
                     "node-pid" => json!({"hostPID": true, "containers": [{"name": "c"}]}),
+                    "node-net" => json!({"hostNetwork": true, "containers": [{"name": "c"}]}),
                     _ => json!({"containers": [{"name": "c", "securityContext": {"privileged": true}}]}),
                 };
+            } else if name.starts_with("claim-") {
+                let claim = json!({"name": "v", "persistentVolumeClaim": {"claimName": name}});
+                let mount = json!({"name": "v", "mountPath": "/data"});
+                pod["spec"] =
+                    json!({"containers": [{"name": "c", "volumeMounts": [mount]}], "volumes": [claim]});
             } else if let Some((set, _)) = name.rsplit_once('-').filter(|(set, _)| *set == "agents") {
                 pod["metadata"]["ownerReferences"] = owner("DaemonSet", set);
             }
@@ -666,7 +776,12 @@ fn resource(line: &str) -> Value {
 fn secret() -> Value {
     let mut secret = object("v1", "Secret", "db");
     secret["data"] = json!({"password": "aHVudGVyMg=="});
-    let applied = json!({"kubectl.kubernetes.io/last-applied-configuration": r#"{"data":{"password":"aHVudGVyMg=="}}"#});
+    let applied = r#"{"data":{"password":"aHVudGVyMg=="}}"#;
+    let applied = json!({
+        "kubectl.kubernetes.io/last-applied-configuration": applied,
+        "kopf.zalando.org/last-handled-configuration": applied,
+        "meta.helm.sh/release-name": "shop",
+    });
     secret["metadata"]["annotations"] = applied;
     secret
 }

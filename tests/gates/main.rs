@@ -5,6 +5,8 @@ mod engine;
 mod engine_of_a_host;
 mod engine_places;
 mod engine_streams;
+#[path = "../support/fake_client.rs"]
+mod fake_client;
 mod fake_engine;
 #[path = "../support/guard_process.rs"]
 mod guard_process;

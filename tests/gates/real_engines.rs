@@ -116,6 +116,87 @@ fn real_clients_restart_a_service_twice() {
     }
 }
 
+#[test]
+#[ignore = "needs engines: tests/image/gate"]
+fn volumes_of_an_engine_are_judged_as_the_folders_that_they_are() {
+    for engine in engines() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.txt"), "of the host\n").unwrap();
+        let volume = |name: &str, kind: &str, options: &str, device: &str| {
+            let [kind, options, device] = [("type", kind), ("o", options), ("device", device)]
+                .map(|(key, value)| format!("{key}={value}"));
+            client(&engine, &["docker", "rm", "-f", &format!("has-{name}")], "");
+            client(&engine, &["docker", "volume", "rm", "-f", name], "");
+            let words =
+                ["docker", "volume", "create", "--opt", &kind, "--opt", &options, "--opt", &device, name];
+            works(&engine, &words, "");
+            container(&engine, &format!("has-{name}"), &["-v", &format!("{name}:/x")]);
+        };
+        volume("bound", "none", "bind", folder.path().to_str().unwrap());
+        volume("running", "none", "bind", "/run");
+        volume("memory", "tmpfs", "mode=755", "tmpfs");
+        container(&engine, "has-plain", &["-v", "plain:/x"]);
+        let gated = Gated::before(Sandbox::new(), &engine, 1, &[]);
+        gated.policy(&format!("secret: ['{}/**']", folder.path().display()));
+        let gate = gated.socket();
+        let exec =
+            |name: &str, words: &[&str]| client(&gate, &[&["docker", "exec", name], words].concat(), "");
+        let (code, text) = exec("has-bound", &["cat", "/x/a.txt"]);
+        assert!(code != Some(0) && text.contains("Secret"), "{text}");
+        let (code, text) = client(&gate, &["docker", "cp", "has-bound:/x/a.txt", "-"], "");
+        assert!(code != Some(0) && text.contains("Secret"), "{text}");
+        let (code, text) = exec("has-running", &["ls", "/"]);
+        assert!(code != Some(0) && text.contains("container engine"), "{text}");
+        for name in ["has-memory", "has-plain", "has-bound"] {
+            let (code, text) = exec(name, &["ls", "/bin"]);
+            assert!(code == Some(0) && text.contains("busybox"), "{name}: {text}");
+        }
+        for name in ["bound", "running", "memory", "plain"] {
+            client(&engine, &["docker", "rm", "-f", &format!("has-{name}")], "");
+            client(&engine, &["docker", "volume", "rm", "-f", name], "");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs engines: tests/image/gate"]
+fn twin_of_a_container_of_an_engine_does_not_run_beside_it() {
+    for engine in engines() {
+        let id = container(&engine, "jellyfin", &["-v", "films:/films"]);
+        let gated = Gated::before(Sandbox::new(), &engine, 2, &[]);
+        let body = r#"{"Image":"base:1","Cmd":["sleep","1000"],"StopTimeout":0,"HostConfig":{"NetworkMode":"none","Binds":["films:/films"]}}"#;
+        let target = format!("/v1.41/containers/create?name={}_jellyfin", &id[..12]);
+        let (status, answer) = gated.ask("POST", &target, body);
+        assert_eq!(status, 201, "{answer}");
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        let twin = answer["Id"].as_str().unwrap();
+        let ask = |method: &str, name: &str, action: &str, body: &str| {
+            gated.ask(method, &format!("/v1.41/containers/{name}{action}"), body)
+        };
+        for (action, body) in [("/start", ""), ("/restart", ""), ("/exec", r#"{"Cmd":["ls"]}"#)] {
+            let (status, answer) = ask("POST", twin, action, body);
+            assert!(status == 403 && answer.contains("run beside it"), "{action}: {status} {answer}");
+        }
+        let running = |name: &str| {
+            works(&engine, &["docker", "inspect", "-f", "{{.State.Running}}", name], "").trim() == "true"
+        };
+        assert!(running("jellyfin") && !running(twin));
+        for (method, name, action) in [
+            ("DELETE", "jellyfin", "?force=1"),
+            ("POST", twin, "/rename?name=jellyfin"),
+            ("POST", "jellyfin", "/start"),
+        ] {
+            let (status, answer) = ask(method, name, action, "");
+            assert_eq!(status, 204, "{method} {action}: {answer}");
+        }
+        assert!(running(twin));
+        let counted = gated.sandbox.sql("SELECT count(*) FROM cooldown_actions WHERE service = 'jellyfin'");
+        assert_ne!(counted, "0");
+        client(&engine, &["docker", "rm", "-f", "jellyfin"], "");
+        client(&engine, &["docker", "volume", "rm", "-f", "films"], "");
+    }
+}
+
 /// Further settings of a service of compose, after its first volume.
 const FURTHER: &str = ", 'data:/data', '/anonymous'], environment: {A: b}, labels: {a: b}, user: '0', working_dir: /bin, \
     restart: always, read_only: true, tmpfs: [/t], cap_drop: [CHOWN], security_opt: ['no-new-privileges:true'], \

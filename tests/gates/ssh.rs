@@ -9,8 +9,9 @@ use opsctl::machine::link::caller;
 use opsctl::machine::link::message::{Call, RecordCall, Request, SessionFacts};
 use opsctl_ledger::sessions::client_runs::NewRun;
 
-use crate::lab::Place;
-use crate::sandbox::{denied, passes};
+use crate::fake_client::hook;
+use crate::lab::{Place, script};
+use crate::sandbox::{self, denied, passes};
 
 /// A policy that protects files in a folder of the host.
 const GUARDED: &str = "policy: {protect: [{path: '**/opsctl-app/guarded/**', where: any}, {path: '**/opsctl-app/conf', where: any}, {path: /srv/opsctl-none/none/x, where: any}]}\n";
@@ -161,6 +162,42 @@ fn a_call_that_the_hook_has_allowed_counts_once() {
     assert!(reason.contains("Cooldown limit"), "{reason}");
     ends_with(&place, 255, command);
     assert_eq!(place.ran(), "docker restart jellyfin\n".repeat(2));
+}
+
+#[test]
+fn an_approval_covers_the_approved_call_only_and_without_input() {
+    let place = Place::at_tier(2, "policy:\n  ask: [{about: unknown, limit: 9}]\n");
+    let key = place.guarded.guard.opsctl(&["key"], b"");
+    for side in [&place.guarded.guard, &place.guarded.agent] {
+        let hosts = std::fs::read_to_string(side.path("hosts.yaml")).unwrap();
+        side.write("hosts.yaml", &format!("{hosts}  {}\n", key.stdout.trim()));
+    }
+    script(&place.path("bin/frobmark"), "echo \"ran $*\"; cat");
+    let session = "export CLAUDE_SESSION_ID=sess-abc-123";
+    let long = "x".repeat(130);
+    let mut question = 0;
+    for (approved, asked, same) in [
+        ("frobmark a", "frobmark a", true),
+        ("frobmark a && frobmark b", "frobmark a; frobmark b", false),
+        ("frobmark a", "X=1 frobmark a", false),
+        ("frobmark \u{FFFD}", "frobmark '$'\\xff''", false),
+        (&format!("frobmark {long}-one"), &format!("frobmark {long}-two"), false),
+    ] {
+        question += 1;
+        let id = format!("t{question}");
+        let call = format!("ssh ie01 '{approved}'");
+        let asks = || hook(&place.guarded.agent, &sandbox::call(&id, &call));
+        let run = asks();
+        assert!(run.stdout.contains("Question"), "{run:?}");
+        let run = place.guarded.guard.opsctl(&["approve", &question.to_string()], b"");
+        assert_eq!(run.code, Some(0), "{run:?}");
+        assert!(!asks().stdout.contains("deny"));
+        let (code, stdout, stderr) = place.said(&format!("{session}; ssh ie01 '{asked}' <<<'input'"));
+        assert_eq!(code == Some(0), same, "{approved} / {asked}: {stderr}");
+        assert!(!stdout.contains("input"), "{stdout}");
+        // Once.
+        assert_eq!(place.said(&format!("{session}; ssh ie01 '{asked}'")).0, Some(255), "{asked}");
+    }
 }
 
 #[test]
@@ -627,8 +664,12 @@ fn rsync_and_git_pass_by_direction_and_path() {
     // The repository states programs that git runs.
     assert!(stderr.contains("`git-receive-pack`"), "{stderr}");
     ends_with(&place, 0, &format!("cd w; {git} push -q $H/r.git work"));
-    ends_with(&place, 0, &format!("{git} clone -q ie01:$H/r.git c && cmp c/f w/f"));
-    assert_eq!(ends_with(&place, 0, &format!("{git} ls-remote ie01:$H/r.git")).0.lines().count(), 2);
+    // A session may name another repository in the files of one that it may write.
+    let steal = "cd $H; mkdir -p g.git/objects/info g.git/refs/heads; cp r.git/HEAD g.git; cp r.git/refs/heads/work g.git/refs/heads; echo $H/r.git/objects >g.git/objects/info/alternates; cd -";
+    for call in ["clone -q ie01:$H/g.git c", "clone -q ie01:$H/r.git c", "ls-remote ie01:$H/r.git"] {
+        let stderr = fails(&place, &format!("({steal}) >/dev/null && {git} {call}"));
+        assert!(stderr.contains("may be written by this session"), "{call}: {stderr}");
+    }
     let open = Place::at_tier(3, "policy: {tiers: {3: {effects: [reads, changes, unknown]}}}\n");
     ends_with(
         &open,
@@ -638,6 +679,8 @@ fn rsync_and_git_pass_by_direction_and_path() {
             place.guarded.agent.path(".").display()
         ),
     );
+    ends_with(&open, 0, &format!("{git} clone -q -b work ie01:$H/r.git c && cmp c/f w/f"));
+    assert_eq!(ends_with(&open, 0, &format!("{git} ls-remote ie01:$H/r.git")).0.lines().count(), 2);
     let (code, _, stderr) = open.said(&format!("cd w; {git} push ie01:$H/r.git work:main"));
     assert!(
         code != Some(0) && stderr.contains("push-to-main") || stderr.contains("pull request"),

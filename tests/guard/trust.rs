@@ -14,7 +14,7 @@ use opsctl_ledger::sessions::client_runs::{NewRun, RunEnd};
 use opsctl_policy::model::records::event::{Level, NewEvent};
 use serde_json::{Value, json};
 
-use crate::fake_client::fake_client;
+use crate::fake_client::hook;
 use crate::guard_process::Guarded;
 use crate::sandbox::{Run, Sandbox, call, denied, passes};
 
@@ -265,12 +265,6 @@ fn a_peer_cannot_fill_the_ledger_and_a_session_is_still_recorded() {
     assert!(more < written + 250, "{more}");
     std::thread::sleep(Duration::from_secs(2));
     assert!(record(&guarded, "nas", begin("a")).is_ok());
-}
-
-fn hook(sandbox: &Sandbox, input: &Value) -> Run {
-    let hook = sandbox.command(&["hook", "pre-tool-use"]);
-    let words = ["-p", hook.get_program().to_str().unwrap(), "hook", "pre-tool-use"];
-    sandbox.in_place_of(&fake_client("2.1.330"), &words, input.to_string().as_bytes())
 }
 
 /// Whether a hook has let the call run.

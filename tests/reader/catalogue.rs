@@ -5,7 +5,7 @@ use std::path::Path;
 
 use opsctl_reader::actions::read_command;
 use opsctl_reader::catalogue::Catalogue;
-use opsctl_reader::catalogue::program::{Does, Form, How, Program, Runs, TargetKind, Words};
+use opsctl_reader::catalogue::program::{Does, Form, How, Place, Program, Runs, TargetKind, Words};
 use opsctl_reader::terms::action::{Action, Target};
 
 /// A form that acts, as one way of writing its verb.
@@ -180,4 +180,95 @@ fn every_program_in_then_is_in_the_catalogue() {
         let found = Catalogue::default().find(next);
         assert!(found.is_some_and(|found| found.key == next), "{} {path:?}: `{next}`", program.key);
     }
+}
+
+/// Names under which options set variables of a command.
+const SETTING: [&str; 5] = ["-e", "-E", "--env", "--setenv", "--environment"];
+
+/// Options with one of these names that set no variable: the program, and what their value is.
+const NOT_SETTING: [(&str, &str, &str); 34] = [
+    ("autossh", "-E", "a file"),
+    ("autossh", "-e", "a key"),
+    ("cpulimit", "-e", "a program"),
+    ("crictl", "-e", "errors that are ignored"),
+    ("daemonize", "-e", "a file"),
+    ("dotenv", "-e", "a file of variables of its folder, without a verb"),
+    ("dtach", "-e", "a key"),
+    ("flock", "-E", "an exit code"),
+    ("ltrace", "-e", "calls"),
+    ("nix-shell", "-E", "an expression"),
+    ("nodemon", "-e", "ends of names"),
+    ("nomad", "-e", "a key"),
+    ("op", "--env", "the name of an environment"),
+    ("opsctl", "--env", "the name of a variable"),
+    ("perf", "-e", "events"),
+    ("pipenv", "--environment", "the name of an environment"),
+    ("pipenv", "-e", "the name of an environment"),
+    ("pssh", "-e", "a folder"),
+    ("salt", "-E", "a pattern of hosts"),
+    ("screen", "-e", "a key"),
+    ("script", "-E", "when it echoes"),
+    ("ssh", "-E", "a file"),
+    ("ssh", "-e", "a key"),
+    ("ssh-agent", "-E", "a hash"),
+    ("stdbuf", "-e", "a size"),
+    ("strace", "-e", "calls"),
+    ("telnet", "-e", "a key"),
+    ("tini", "-e", "an exit code"),
+    ("uv", "--environment", "the name of an environment"),
+    ("uv", "-e", "the name of an environment"),
+    ("virsh", "-e", "a key"),
+    ("watchexec", "-e", "ends of names"),
+    ("xvfb-run", "-e", "a file"),
+    ("chpst", "-e", "a folder of variables, which is judged as settings"),
+];
+
+#[test]
+fn every_option_of_a_launcher_that_sets_variables_is_described() {
+    let mut wrong = BTreeSet::new();
+    let mut spared: BTreeSet<(&str, &str)> = BTreeSet::new();
+    for (program, path, form) in forms() {
+        let Some(runs) = form.runs else { continue };
+        if !matches!(runs.how, How::Command | How::Joined | How::Typed | How::Shell | How::Ssh) {
+            continue;
+        }
+        for option in SETTING.iter().filter(|option| form.valued.contains(option)) {
+            let about = NOT_SETTING.iter().find(|(key, name, _)| *key == program.key && name == option);
+            spared.extend(about.map(|(key, name, _)| (*key, *name)));
+            if about.is_none() && !runs.sets.contains(option) {
+                wrong.insert(format!("{} {path:?} {option}", program.key));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let unused = NOT_SETTING.iter().filter(|(key, name, _)| !spared.contains(&(*key, *name)));
+    assert_eq!(unused.collect::<Vec<_>>(), Vec::<&(&str, &str, &str)>::new());
+}
+
+/// Options with which a program ends before it does anything else.
+const ENDING: [&str; 9] = ["--help", "-help", "-h", "-?", "-I", "--version", "-version", "-V", "-v"];
+
+/// Programs whose other quiet options let them end before they read a command, too, or whose other commands only print.
+const HARMLESS: [&str; 3] = ["mysql", "psql", "tar"];
+
+#[test]
+fn no_quiet_option_outranks_one_whose_commands_are_recognised_by_a_sign_only() {
+    let mut wrong = BTreeSet::new();
+    for (program, path, form) in forms() {
+        let is_quiet = form.quiet.iter().any(|option| !ENDING.contains(option));
+        if !is_quiet && form.quiet_values.is_empty() || HARMLESS.contains(&program.key) {
+            continue;
+        }
+        for (place, patterns) in program.commands.iter() {
+            let Place::OptionValue(option) = place else { continue };
+            let states = |form: &Form| {
+                let unknown = form.effect.map(|terms| terms.unknown_values).unwrap_or_default();
+                unknown.iter().any(|(name, _)| name == option)
+            };
+            if !patterns.contains(&"*") && !states(form) && !states(&program.form) {
+                wrong.insert(format!("{} {path:?} {option}", program.key));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -13,6 +13,8 @@ use opsctl_policy::effects::{PartEffect, Scratch, parts, strongest};
 use opsctl_policy::model::rights::rules::Rules;
 use opsctl_policy::paths::word_paths::UnknownMachine;
 use opsctl_reader::actions::read_command;
+use opsctl_reader::catalogue::Catalogue;
+use opsctl_reader::catalogue::program::{Form, How, Program, Role, Stated, Texts, Words};
 use opsctl_reader::terms::effect::Effect;
 use serde::Deserialize;
 
@@ -125,7 +127,6 @@ fn what_a_file_states_is_no_known_verb_option_or_target() {
         "systemctl $(cat /srv/o)",
         "apt-get install $(cat /srv/o)",
         "rm -rf $(cat /srv/n)",
-        "echo x | tee $(cat /srv/n)",
         "echo x >$(cat /srv/n)",
         "git -c alias.x='!sh /root/s' x",
         "docker exec $(cat /srv/v) ls",
@@ -134,6 +135,8 @@ fn what_a_file_states_is_no_known_verb_option_or_target() {
     ] {
         assert_eq!(proved(unknown).0, Effect::Unknown, "{unknown}");
     }
+    // No session has written the list; it writes a file.
+    assert_eq!(proved("echo x | tee $(cat /srv/n)").0, Effect::Changes);
     for known in [
         "docker restart $(cat /srv/list)",
         "docker rm $(docker ps -aq -f status=exited)",
@@ -146,4 +149,95 @@ fn what_a_file_states_is_no_known_verb_option_or_target() {
     ] {
         assert_ne!(proved(known).0, Effect::Unknown, "{known}");
     }
+}
+
+/// The paths of verbs without a pattern.
+fn plain_verbs(program: &Program) -> Vec<String> {
+    let paths = program.verbs.iter().flat_map(|verb| verb.paths.iter());
+    let is_plain = |path: &&Texts| path.iter().all(|word| word.chars().all(|c| c.is_ascii_alphanumeric()));
+    paths.filter(is_plain).map(|path| path.join(" ")).collect()
+}
+
+#[test]
+fn an_option_that_is_not_described_may_take_the_word_after_it() {
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    let mut check = |name: &str, words: &str| {
+        count += 1;
+        let command = format!("{name} --zzq {words}");
+        if proved(&command).0 == Effect::Reads {
+            wrong.push(command);
+        }
+    };
+    for program in Catalogue::default().programs() {
+        let Some(name) = program.names.iter().find(|name| !name.contains(['*', '[', '.'])) else { continue };
+        let verbs = plain_verbs(program);
+        let of_effect = |effect: fn(Effect) -> bool| {
+            verbs.iter().filter(move |verb| effect(proved(&format!("{name} {verb}")).0))
+        };
+        if let Some(read) = of_effect(|effect| effect == Effect::Reads).find(|verb| !verb.contains(' ')) {
+            of_effect(|effect| effect >= Effect::Changes).take(4).for_each(|verb| {
+                check(name, &format!("{read} {verb}"));
+                check(name, &format!("{read} --zzq {read} {verb}"));
+            });
+        }
+        let has_words = |how| matches!(how, How::Command | How::Joined | How::Xargs);
+        if program.form.runs.is_some_and(|runs| runs.after.0.is_some() && has_words(runs.how)) {
+            check(name, "ls frobnicate");
+        }
+    }
+    assert!(count > 1000, "only {count} commands");
+    assert!(wrong.is_empty(), "{} of {count} commands:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Whether a form states that options which it does not list take no value: `flag: ["-*"]`.
+fn states_flags_only(form: &Form) -> bool {
+    form.options.iter().any(|(role, options)| *role == Role::Flag && options.contains(&"-*"))
+}
+
+/// Whether a form reads with options that it does not list.
+fn has_open_options(form: &Form) -> bool {
+    form.effect.is_some_and(|terms| terms.stated == Stated::Reads && terms.flags.is_none())
+}
+
+#[test]
+fn an_option_that_is_not_described_is_not_proved_to_read_with_a_path() {
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    for program in Catalogue::default().programs() {
+        let Some(name) = program.names.iter().find(|name| !name.contains(['*', '['])) else { continue };
+        let verbs = program.verbs.iter().filter_map(|verb| Some((verb.paths.first()?.0, &verb.form)));
+        for (path, form) in verbs.chain([([].as_slice(), &program.form)]) {
+            if !has_open_options(form) {
+                continue;
+            }
+            let words: Vec<String> = path.iter().map(|word| word.replace('*', "x")).collect();
+            let plain = format!("{name} {}", words.join(" "));
+            let mut options = vec!["--xq1z=/tmp/x", "--xq1z=/root/x"];
+            // Where words are files, the next word may be one.
+            let is_next_value =
+                form.files.is_some_and(|files| files.reads == Words::None && files.writes == Words::None)
+                    && ![form, &program.form].into_iter().any(states_flags_only);
+            options.extend(is_next_value.then_some("--xq1z /root/x"));
+            for option in options {
+                count += 1;
+                let command = format!("{} {option}", plain.trim_end());
+                if proved(&command).0 == Effect::Reads {
+                    wrong.push(format!("{}: {command}", program.key));
+                }
+            }
+        }
+    }
+    assert!(count > 2000, "only {count} commands");
+    assert!(wrong.is_empty(), "{} of {count} commands:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn unlike_programs_have_a_closed_list_of_options_each() {
+    // Entries of former times. A new one with more than three names states `flags`, or is divided.
+    const MOST: usize = 66;
+    let is_open = |program: &&Program| {
+        program.names.len() > 3 && program.verbs.is_empty() && has_open_options(&program.form)
+    };
+    let open: Vec<&str> =
+        Catalogue::default().programs().filter(is_open).map(|program| program.key).collect();
+    assert!(open.len() <= MOST, "{} entries without `flags`: {}", open.len(), open.join(", "));
 }

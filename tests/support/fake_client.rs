@@ -5,13 +5,24 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
-/// `--version` prints the name of its folder; `-p PROGRAM ARGUMENT…` runs a hook, which then has this process above it.
+use serde_json::Value;
+
+use crate::sandbox::{Run, Sandbox};
+
+/// `--version` prints the name of its folder, as soon as there is no file `wait` in it; `-p PROGRAM ARGUMENT…` runs a hook, which then has this process above it.
 const SOURCE: &str = r#"
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments[0] == "--version" {
         let program = std::env::current_exe().unwrap();
-        let folder = program.parent().unwrap().file_name().unwrap().to_str().unwrap();
+        let folder = program.parent().unwrap();
+        if folder.join("wait").exists() {
+            std::fs::write(folder.join("asked"), "").unwrap();
+            while folder.join("wait").exists() {
+                std::thread::sleep(std::time::Duration::from_millis(2));
+            }
+        }
+        let folder = folder.file_name().unwrap().to_str().unwrap();
         println!("{folder} (Claude Code)");
         return;
     }
@@ -43,4 +54,17 @@ pub fn fake_client(version: &str) -> PathBuf {
         .unwrap();
     assert!(built.success());
     client
+}
+
+/// Runs the hook of a call below the client of this release with these arguments.
+pub fn hook_of(sandbox: &Sandbox, client: &str, arguments: &[&str], input: &Value) -> Run {
+    let hook = sandbox.command(&["hook", "pre-tool-use"]);
+    let program = hook.get_program().to_str().unwrap();
+    let words = [arguments, &[program, "hook", "pre-tool-use"]].concat();
+    sandbox.in_place_of(&fake_client(client), &words, input.to_string().as_bytes())
+}
+
+/// Runs the hook of a call below a client without a terminal that can wait for a person.
+pub fn hook(sandbox: &Sandbox, input: &Value) -> Run {
+    hook_of(sandbox, "2.1.330", &["-p"], input)
 }

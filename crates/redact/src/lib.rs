@@ -134,6 +134,11 @@ pub fn name(name: &str) -> Cow<'_, str> {
     by_rules(name).map_or(Cow::Borrowed(name), Cow::Owned)
 }
 
+/// The parts of a text that have the form of a secret, in order: what [`name`] removes.
+pub fn formed(text: &str) -> impl Iterator<Item = &str> {
+    spans::spans(text).into_iter().filter_map(|span| text.get(span))
+}
+
 /// Removes values of secret variables, and text that matches a rule.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {

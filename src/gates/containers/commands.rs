@@ -3,7 +3,7 @@
 use super::reach::{KNOWN, Reach};
 
 /// Why other commands do not run.
-const LIMITED: &str = "this container shares processes, rights, disks or the network of its host, and through them reaches a container engine without this gate: only programs that read files of the container run in it, each with plain words";
+const LIMITED: &str = "this container shares processes, rights, disks or the network of its host, or has a volume that may be any folder of it, and may reach a container engine through them without this gate: only programs that read files of the container run in it, each with plain words";
 
 /// A command that is to be run in a container.
 #[derive(Debug, Clone, Copy)]

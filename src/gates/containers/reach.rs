@@ -1,5 +1,6 @@
 //! What a container reaches beyond itself: an engine, its host, or the network of its host.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use opsctl_policy::paths::glob;
@@ -34,6 +35,20 @@ pub struct Known {
     pub proc: String,
     /// Files of `/dev` that are no disks.
     pub dev: String,
+    /// What the volumes of engines and clusters are.
+    pub volumes: Volumes,
+}
+
+/// What volumes are on their host.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Volumes {
+    /// Types of file systems without files of the host.
+    pub apart: Vec<String>,
+    /// Folders of the host that have a type of their own.
+    pub folders: BTreeMap<String, String>,
+    /// Kinds of volumes of pods and of clusters that are not folders of a node.
+    pub clusters: Vec<String>,
 }
 
 /// A test reads the file, so it is valid.
@@ -47,7 +62,8 @@ pub enum Reach {
     Itself,
     /// The network of its host, where an engine may listen.
     Network,
-    /// The processes or the disks of its host, or of another container, and all files through them.
+    /// The processes or the disks of its host, or of another container, and all files through them. Also a volume of which it is
+    /// not known what it is.
     Host,
     /// A container engine.
     Engine,
@@ -82,7 +98,9 @@ fn reaches_engine(json: &Value) -> bool {
         |path: &str| KNOWN.sockets.iter().any(|own| glob::matches(own, path) || glob::leads_below(own, path));
     let is_address = |text: &str| ADDRESSES.iter().any(|name| text.starts_with(name));
     texts(json, "/Config/Env").any(is_address)
-        || Mount::of(json).iter().any(|mount| !mount.source.is_empty() && holds(&mount.source))
+        || Mount::of(json)
+            .iter()
+            .any(|mount| mount.is_known && !mount.source.is_empty() && holds(&mount.source))
 }
 
 /// Whether a container has processes of others, rights over those of its host, or its disks.
@@ -102,6 +120,7 @@ fn reaches_host(json: &Value) -> bool {
         || texts(json, "/HostConfig/CapAdd").chain(texts(json, "/EffectiveCaps")).any(is_right)
         || texts(json, "/HostConfig/DeviceCgroupRules").any(is_any)
         || devices.any(is_disk)
+        || Mount::of(json).iter().any(|mount| !mount.is_known)
 }
 
 /// Whether a container is in the network of its host.

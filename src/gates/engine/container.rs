@@ -18,6 +18,17 @@ const LABELS: [&str; 4] = [
     "io.kubernetes.pod.name",
 ];
 
+/// The length of the beginning of an ID in the name of a container that replaces another one.
+const SHORT_ID: usize = 12;
+
+/// The name that a container gets when it has replaced another one, and the beginning of the ID of that one:
+/// `994b1c2d3e4f_media-jellyfin-1`.
+pub fn replaced(name: &str) -> Option<(&str, &str)> {
+    let (id, name) = name.split_once('_')?;
+    let is_id = id.len() == SHORT_ID && id.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'a'..=b'f'));
+    is_id.then_some((id, name))
+}
+
 /// A container.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Container {
@@ -75,12 +86,14 @@ impl Container {
 }
 
 /// The name by which hosts.yaml knows a container of a host, and whether it lists it. `None` if the name is not that of a container.
+/// A container that is to replace another one has the name of that one.
 pub fn word(
     id: &str,
     name: &str,
     labels: Option<&Value>,
     (inventory, host): (&Inventory, Option<&str>),
 ) -> Option<(String, bool)> {
+    let name = std::iter::successors(Some(name), |name| replaced(name).map(|(_, last)| last)).last()?;
     let label = |label: &str| labels.and_then(|labels| labels.get(label)?.as_str()).unwrap_or_default();
     let described = Described::read(&format!("{id}|{name}|{}", LABELS.map(label).join("|")))?;
     let identify = |target: &Target, form| inventory.identify(target, form, host, None);

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use axum::http::StatusCode;
 use opsctl_probe::health::line;
+use opsctl_reader::shell::glob;
 use serde_json::{Value, json};
 
 use super::calls::Call;
-use super::container::{self, Container};
+use super::container::{self, Container, replaced};
 use super::equal::{Replaced, endpoint, is_endpoint};
-use super::judge::{Engine, STDIN, rights};
+use super::judge::{Engine, OWN, STDIN, rights};
 use super::memory::{Created, Endpoints};
 use super::words::{Words, is_off, texts};
+use crate::gates::approved::States;
 use crate::gates::containers::commands::Command;
 use crate::gates::containers::mounts::{Mount, words_on_host};
 use crate::gates::containers::reach::Reach;
@@ -24,22 +26,14 @@ use crate::gates::remote::input::{LOCALE, Stdin, changes_locale, command};
 const TYPED: &str =
     "what is typed in a terminal cannot be judged, and programs run commands of it; leave out `-i` or `-t`";
 
-/// The length of the beginning of an ID in the name of a container that replaces another one.
-const SHORT_ID: usize = 12;
+/// Why an empty list is not accepted as the program of a container.
+const TWO_READINGS: &str = "Docker reads an empty `Entrypoint` as no program, and Podman as that of the image; leave it out, or state the program";
 
 /// An ID, for the description of a container that does not exist yet.
 const NO_ID: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 /// The name of a container that has none yet.
 const UNNAMED: &str = "new-container-without-name";
-
-/// The name that a container gets when it has replaced another one, and the beginning of the ID of that one:
-/// `994b1c2d3e4f_media-jellyfin-1`.
-fn replaced(name: &str) -> Option<(&str, &str)> {
-    let (id, name) = name.split_once('_')?;
-    let is_id = id.len() == SHORT_ID && id.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'a'..=b'f'));
-    is_id.then_some((id, name))
-}
 
 /// The repository of an image: its name without a tag, a digest and what clients may leave out.
 fn repository(image: &str) -> &str {
@@ -63,6 +57,30 @@ fn of_docker(call: &Call<'_>, body: &Value) -> Value {
     let at = |key: &str| body.get(key).unwrap_or(&Value::Null);
     let env = at("env").as_object().map(|_| texts(at("env")));
     json!({ "Cmd": at("command"), "Entrypoint": at("entrypoint"), "Env": env, "User": at("user"), "WorkingDir": at("work_dir") })
+}
+
+/// Adds what the image runs to the words of a new container, as an engine does: its program, unless the request states one, and its
+/// arguments if the request states neither. The program of an image that only starts its arguments is left out.
+fn with_image(words: &mut Words, image: &Value, form: &Value, starters: &[String]) -> Result<(), Refusal> {
+    let of = |key: &str| image.pointer(key).filter(|words| words.is_array()).map(texts).unwrap_or_default();
+    let (program, is_stated) = (of("/Config/Entrypoint"), !words.entrypoint.is_empty());
+    if form.get("Entrypoint").is_some_and(Value::is_array) && !is_stated && !program.is_empty() {
+        return Err(Refusal::forbidden(TWO_READINGS));
+    }
+    if is_stated {
+        return Ok(());
+    }
+    if words.rest.is_empty() {
+        words.entrypoint = program;
+        words.rest = of("/Config/Cmd");
+        return Ok(());
+    }
+    let mut own = program.into_iter().peekable();
+    while own.next_if(|word| starters.iter().any(|starter| glob(starter, word))).is_some() {
+        while own.next_if(|word| word.starts_with('-')).is_some() {}
+    }
+    words.entrypoint = own.collect();
+    Ok(())
 }
 
 /// The ID in the answer to a request that creates something.
@@ -91,7 +109,13 @@ impl Engine {
         let (word, is_listed) =
             word.ok_or_else(|| Refusal::forbidden("the name of the container is not valid"))?;
         let old = self.before(call, last).await?;
-        let old = old.filter(|old| replaces.is_none_or(|(id, _)| old.id.starts_with(id)));
+        let mut old = old.filter(|old| replaces.is_none_or(|(id, _)| old.id.starts_with(id)));
+        if let Some((own, old)) = self.own().await?.zip(old.as_mut()) {
+            self.resolve(&mut old.json).await.ok();
+            if own.has(&old.json) {
+                return Err(Refusal::forbidden(OWN));
+            }
+        }
         // Labels of the new one do not change whose container it is.
         let own = old.as_ref().filter(|old| old.is_listed).map(|old| old.word.clone());
         let (word, is_listed) = own.map_or((word, is_listed), |word| (word, true));
@@ -118,14 +142,12 @@ impl Engine {
         if is_listed && !is_same {
             self.are_free(call, old.as_ref(), &words.volumes).await?;
         }
-        if !is_listed && !is_same && words.entrypoint.is_empty() && words.rest.is_empty() {
+        if !is_listed && !is_same {
             let image = image.ok_or_else(|| {
                 let name = words.image.as_deref().unwrap_or_default();
                 Refusal::new(StatusCode::NOT_FOUND, format!("No such image: {name}"))
             })?;
-            let of = |key: &str| image.pointer(key).filter(|words| words.is_array()).map(texts);
-            words.entrypoint = of("/Config/Entrypoint").unwrap_or_default();
-            words.rest = of("/Config/Cmd").unwrap_or_default();
+            with_image(&mut words, &image, &form, &self.table.starters)?;
         }
         let reads_stdin = !is_same && words.options.iter().any(|option| option == "-i");
         let has_terminal = ["Tty", "terminal"].iter().any(|key| body.get(key) == Some(&Value::Bool(true)));
@@ -181,7 +203,7 @@ impl Engine {
             && keys.is_some_and(|keys| replaced.is_equal(keys, &self.table.equal))
     }
 
-    /// Refuses volumes of other containers, unless the container that is replaced has them.
+    /// Refuses volumes of other containers, and those that are a folder of the host, unless the container that is replaced has them.
     async fn are_free(
         &self,
         call: &Call<'_>,
@@ -193,6 +215,10 @@ impl Engine {
             let is_it = |mount: &Value| mount.get("Name").and_then(Value::as_str) == Some(volume.as_str());
             if mounts.is_some_and(|mounts| mounts.iter().any(is_it)) {
                 continue;
+            }
+            // One that no container has may be a folder of the host.
+            if self.volume(volume).await?.is_some_and(|volume| !volume.is_apart()) {
+                return Err(rights("--volume", volume));
             }
             let filters = json!({ "volume": [volume] }).to_string();
             let query = vec![("all".to_owned(), "true".to_owned()), ("filters".to_owned(), filters)];
@@ -248,6 +274,21 @@ impl Engine {
         Ok(self.admitted(uid, text).await?.1)
     }
 
+    /// Refuses a container that is to replace another one, and does not have its name yet: it would run beside that one, on the same
+    /// volumes. Its service is that of the other one, so what is done with it would count for what goes on running.
+    pub(super) async fn has_its_place(&self, call: &Call<'_>, container: &Container) -> Result<(), Refusal> {
+        let Some((_, last)) = replaced(&container.name) else { return Ok(()) };
+        let is_new = self.memory.created.get(&container.id).is_some_and(|created| created.name.is_some());
+        let is_other = |other: &Container| other.name == last && other.id != container.id;
+        if !is_new && !self.inspected(call, last).await?.is_some_and(|other| is_other(&other)) {
+            return Ok(());
+        }
+        Err(Refusal::forbidden(format!(
+            "`{}` is to replace `{last}`, and would run beside it; remove `{last}` and rename this one to it first, as `docker compose up` does",
+            container.name
+        )))
+    }
+
     /// A container gets another name: only one that replaces another one does, because budgets follow from names.
     pub(super) fn rename(&self, container: &Container, words: &Words) -> Result<Pass, Refusal> {
         let created = self.memory.created.get(&container.id);
@@ -295,9 +336,12 @@ impl Engine {
             named.push(container.word.clone());
             named.extend(words.rest.iter().cloned());
         }
-        let there = words_on_host(&Mount::of(&container.json), &there).unwrap_or(there);
-        if there != all {
-            let text = command(self.host(), &line(&there), Stdin::Plain);
+        let mut places = words_on_host(&Mount::of(&container.json), &there);
+        if places.is_empty() {
+            places.push(there);
+        }
+        for there in places.iter().filter(|there| **there != all) {
+            let text = command(self.host(), &line(there), Stdin::Plain);
             self.passes(call.uid, "secret", text).await?;
         }
         let mut text = line(&all);
@@ -305,7 +349,8 @@ impl Engine {
             self.ignores_input(call.uid, &text).await?;
             text.push_str(STDIN);
         }
-        let (_, mut pass) = self.admitted(call.uid, &text).await?;
+        let is_whole = !words.lacks && !reads_stdin;
+        let (_, mut pass) = self.admitted_as(call.uid, &text, States::of(is_whole)).await?;
         let memory = Arc::clone(&self.memory);
         let rewrite: Rewrite = Box::new(move |_, body| {
             if let Some(id) = created_id(&body) {
@@ -393,8 +438,12 @@ fn stated(program: &str, word: &str, is_listed: bool, is_same: bool, words: &Wor
         all.extend(["--name", word].map(str::to_owned));
     }
     let mut entrypoint = words.entrypoint.iter().cloned();
-    all.extend(entrypoint.next().into_iter().flat_map(|program| ["--entrypoint".to_owned(), program]));
+    if is_listed {
+        all.extend(entrypoint.next().into_iter().flat_map(|program| ["--entrypoint".to_owned(), program]));
+    }
+    // What runs in another container is its program, with the arguments. An empty one is none.
     all.push(image);
-    all.extend(entrypoint.chain(words.rest.iter().cloned()));
+    all.extend(entrypoint.filter(|program| is_listed || !program.is_empty()));
+    all.extend(words.rest.iter().cloned());
     line(&all)
 }

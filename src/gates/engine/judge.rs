@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::body::{Body, Bytes};
-use axum::http::{Request, StatusCode};
+use axum::body::Bytes;
+use axum::http::StatusCode;
 use opsctl_policy::model::installation::inventory::Inventory;
 use opsctl_policy::model::records::event::ToolResult;
 use opsctl_policy::model::rights::gate::Gate;
@@ -13,19 +13,20 @@ use tokio::sync::{OnceCell, Semaphore};
 use tokio::task::spawn_blocking;
 
 use super::calls::Call;
-use super::container::Container;
-use super::memory::{Endpoints, Memory};
-use super::own::{self, Own};
+use super::container::{self, Container};
+use super::memory::{Created, Endpoints, Memory};
+use super::own::Own;
 use super::registry;
 use super::table::{Does, Kind, Row, Table};
 use super::veil::{self, Veil};
 use super::words::{self, Words};
 use crate::gates::admission::{self, Admission, Ticket};
+use crate::gates::approved::States;
 use crate::gates::containers::reach::Reach;
 use crate::gates::peer;
-use crate::gates::proxy::request::{ANSWERS, Asked, Ended, Judge, Pass, Peer, Refusal, Rewrite, whole};
+use crate::gates::proxy::request::{Asked, Ended, Judge, Pass, Peer, Refusal, Rewrite};
 use crate::gates::proxy::target::Target;
-use crate::gates::proxy::upstream::{Answer, Upstream};
+use crate::gates::proxy::upstream::Upstream;
 use crate::gates::remote::input::{self, Stdin};
 use crate::guard::process::socket::peers::Peers;
 use crate::machine::environment::Environment;
@@ -33,16 +34,11 @@ use crate::machine::installation;
 use crate::machine::link::message::SessionFacts;
 use crate::machine::request::Request as Question;
 
-/// The most bytes of a body that is read, and of an answer of the engine.
+/// The most bytes of a body that is read.
 const MOST_BODY: usize = 1024 * 1024;
-const MOST_ANSWER: usize = 4 * 1024 * 1024;
-
-/// Why no commands run in a container that reaches the guard or an engine.
-const AROUND: &str = "this container has a folder that contains files of the guard, and the guard's keys are there; no commands run in it and no files of it are copied; ask an operator";
-const REACHES: &str = "this container reaches a container engine without this gate, by its socket, a folder around it, or its address; no commands run in it and no files of it are copied; ask an operator";
 
 /// Why what belongs to the guard is not changed.
-const OWN: &str = "this is the guard's own container, or shares a volume or a folder with it, and the guard's keys are there; leave it as it is, or ask an operator";
+pub const OWN: &str = "this is the guard's own container, or shares a volume or a folder with it, and the guard's keys are there; leave it as it is, or ask an operator";
 
 /// The most requests that are judged at once: writers of the ledger wait for each other anyway.
 const MOST_TURNS: usize = 4;
@@ -55,14 +51,14 @@ pub struct Engine {
     environment: Arc<Environment>,
     peers: Peers,
     user: Option<u32>,
-    only_listed: bool,
-    host: Option<String>,
+    pub(super) only_listed: bool,
+    pub(super) host: Option<String>,
     /// The requests that it knows.
     pub table: Table,
     /// What it keeps of requests.
     pub memory: Arc<Memory>,
-    upstream: Arc<Upstream>,
-    container: OnceCell<Option<Own>>,
+    pub(super) upstream: Arc<Upstream>,
+    pub(super) container: OnceCell<Option<Own>>,
     turns: Semaphore,
 }
 
@@ -167,7 +163,7 @@ impl Engine {
         if !is_redacted && !is_list {
             return Ok(Pass::default());
         }
-        let veil = Veil { listed, ..self.veil(call, is_redacted).await? };
+        let veil = Veil { listed, ..self.veil(is_redacted).await? };
         if !veil.redacts && veil.listed.is_none() && veil.own.is_empty() {
             return Ok(Pass::default());
         }
@@ -175,8 +171,8 @@ impl Engine {
     }
 
     /// What clients do not see of a response with variables.
-    async fn veil(&self, call: &Call<'_>, is_redacted: bool) -> Result<Veil, Refusal> {
-        let own = self.own(call).await?.map(|own| own.variables.clone()).unwrap_or_default();
+    async fn veil(&self, is_redacted: bool) -> Result<Veil, Refusal> {
+        let own = self.own().await?.map(|own| own.variables.clone()).unwrap_or_default();
         Ok(Veil { redacts: is_redacted && self.redacts(), listed: None, own })
     }
 
@@ -192,7 +188,7 @@ impl Engine {
         words.query(&asked.target.query, &row.query).map_err(Refusal::forbidden)?;
         let mut body = self.body(asked, row, &mut words).await?;
         let segments = asked.target.segments.iter().cloned().map(Value::from).collect();
-        if let Some(own) = self.own(call).await?
+        if let Some(own) = self.own().await?
             && (own.is_named(&body) || own.is_named(&Value::Array(segments)))
         {
             return Err(Refusal::forbidden(OWN));
@@ -211,9 +207,15 @@ impl Engine {
             let asked = words.rest.first().unwrap_or(&name);
             self.is_known_registry(asked).await?;
         }
-        let container = self.concerned(asked, call, &words, &mut body).await?;
-        let reach = match container.as_ref().filter(|_| row.kind.works_within()) {
-            Some(container) => self.reach(call, container).await?,
+        let mut container = self.concerned(asked, call, &words, &mut body).await?;
+        let acts = call.place("container").is_some() && !matches!(row.kind, Kind::Rename | Kind::Remove);
+        if let Some(container) = container.as_ref().filter(|_| acts)
+            && self.does_nothing(row.kind, call, container).await?
+        {
+            return Ok(Pass::default());
+        }
+        let reach = match container.as_mut().filter(|_| row.kind.works_within()) {
+            Some(container) => self.reach(container).await?,
             None => Reach::Itself,
         };
         let concerned = if call.place("service").is_some() {
@@ -225,7 +227,11 @@ impl Engine {
             set(asked, call.place("pod"), id);
             containers
         } else {
-            container.iter().map(|container| container.word.clone()).collect()
+            let mut words: Vec<String> = container.iter().map(|container| container.word.clone()).collect();
+            if let Some(container) = container.as_ref().filter(|_| row.starts()) {
+                words.extend(self.required(call, container).await?);
+            }
+            words
         };
         let concerns = container.as_ref().filter(|_| row.kind == Kind::Connect);
         let connects = concerns.and_then(|container| {
@@ -233,10 +239,11 @@ impl Engine {
             let network = network.map(String::as_str).unwrap_or_default();
             self.connected(call, container, network, &body, &mut words)
         });
+        let is_whole = connects.is_none() && row.body.as_deref() != Some("stream") && !words.lacks;
         let text = connects.unwrap_or_else(|| call.text(row, &concerned, &words, &asked.target));
         match (row.kind, container) {
             (Kind::Stop, Some(container)) => {
-                let (is_counted, pass) = self.admitted(call.uid, &text).await?;
+                let (is_counted, pass) = self.admitted_as(call.uid, &text, States::of(is_whole)).await?;
                 if !is_counted {
                     self.memory.stopped.put(format!("{} {}", call.uid, container.word), ());
                 }
@@ -245,11 +252,16 @@ impl Engine {
             (Kind::Start, Some(container)) => self.start(call.uid, &container, &text).await,
             (Kind::Remove, Some(container)) => {
                 let created = self.memory.created.get(&container.id);
-                if !container.is_listed && created.is_some_and(|created| created.may_be != Endpoints::Any) {
-                    // It was created through this gate, lately, and in place of no service.
+                // One that is to replace another one has done nothing yet.
+                let is_unused = |created: &Created| {
+                    !container.is_listed && created.may_be != Endpoints::Any
+                        || created.name.is_some() && container::replaced(&container.name).is_some()
+                };
+                if created.as_ref().is_some_and(is_unused) {
+                    // It was created through this gate, lately, and is no service.
                     return Ok(Pass::default());
                 }
-                let (_, pass) = self.admitted(call.uid, &text).await?;
+                let (_, pass) = self.admitted_as(call.uid, &text, States::of(is_whole)).await?;
                 self.memory.removed.put(container.name.clone(), container);
                 Ok(pass)
             }
@@ -260,31 +272,43 @@ impl Engine {
             (Kind::Copy, Some(container)) => {
                 self.copy(asked, call, (&container, reach), row.body.is_some()).await
             }
-            (Kind::Commit, Some(container)) => {
-                self.committed(&container)?;
-                let mut all = vec![call.program.to_owned(), "commit".to_owned(), container.word];
-                all.append(&mut words.rest);
-                Ok(self.admitted(call.uid, &line(&all)).await?.1)
-            }
+            (Kind::Commit, Some(container)) => self.commit(call, container, words).await,
             _ => {
-                let mut pass = self.admitted(call.uid, &text).await?.1;
+                let mut pass = self.admitted_as(call.uid, &text, States::of(is_whole)).await?.1;
                 if row.redacted {
-                    pass.rewrite = Some(rewritten(asked, self.veil(call, true).await?));
+                    pass.rewrite = Some(rewritten(asked, self.veil(true).await?));
                 }
                 Ok(pass)
             }
         }
     }
 
-    /// Refuses to make an image of a container that has secrets in its variables: who reads the image has them.
-    fn committed(&self, container: &Container) -> Result<(), Refusal> {
+    /// Whether a request stops what does not run and has not its place yet; refuses all else of such a container.
+    async fn does_nothing(
+        &self,
+        kind: Kind,
+        call: &Call<'_>,
+        container: &Container,
+    ) -> Result<bool, Refusal> {
+        let waits = self.has_its_place(call, container).await;
+        match (kind, container.at("/State/Running")) {
+            // Compose stops what is left of a recreation that was refused, too.
+            (Kind::Stop, running) => Ok(waits.is_err() && *running == Value::Bool(false)),
+            _ => waits.map(|()| false),
+        }
+    }
+
+    /// An image is to be made of a container. With secrets in its variables it is not: who reads the image has them.
+    async fn commit(&self, call: &Call<'_>, container: Container, mut words: Words) -> Result<Pass, Refusal> {
         if self.redacts() && opsctl_redact::json(&mut container.at("/Config/Env").clone()) > 0 {
             return Err(Refusal::forbidden(format!(
                 "`{}` has variables with secrets, which an image of it would contain; ask an operator",
                 container.name
             )));
         }
-        Ok(())
+        let mut all = vec![call.program.to_owned(), "commit".to_owned(), container.word];
+        all.append(&mut words.rest);
+        Ok(self.admitted(call.uid, &line(&all)).await?.1)
     }
 
     /// Reads the body of a request as its row states it.
@@ -336,116 +360,6 @@ impl Engine {
         Ok(Some(container))
     }
 
-    async fn container(&self, target: &Target, call: &Call<'_>, bound: &str) -> Result<Container, Refusal> {
-        let name = call.place(bound).and_then(|at| target.segments.get(at));
-        self.named(call, name.map(String::as_str).unwrap_or_default()).await
-    }
-
-    async fn named(&self, call: &Call<'_>, name: &str) -> Result<Container, Refusal> {
-        let unknown = || Refusal::new(StatusCode::NOT_FOUND, format!("No such container: {name}"));
-        let container = self.inspected(call, name).await?.ok_or_else(unknown)?;
-        if self.own(call).await?.is_some_and(|own| own.has(&container.json)) {
-            return Err(Refusal::forbidden(OWN));
-        }
-        if self.only_listed && !container.is_listed { Err(unknown()) } else { Ok(container) }
-    }
-
-    /// What a container reaches. Those through which the guard's files or an engine are reached are refused.
-    async fn reach(&self, call: &Call<'_>, container: &Container) -> Result<Reach, Refusal> {
-        let reach = Reach::of(&container.json);
-        if reach == Reach::Engine {
-            return Err(Refusal::forbidden(REACHES));
-        }
-        let own = self.own(call).await?;
-        let is_around = own.is_some_and(|own| own.is_within_reach_of(&container.json));
-        if is_around { Err(Refusal::forbidden(AROUND)) } else { Ok(reach) }
-    }
-
-    /// The container of this gate, if it is one of the engine.
-    async fn own(&self, call: &Call<'_>) -> Result<Option<&Own>, Refusal> {
-        let found = self.container.get_or_try_init(|| async {
-            let Some(id) = own::id() else { return Ok(None) };
-            Ok(self.state(call, &["containers", &id, "json"]).await?.as_ref().and_then(Own::read))
-        });
-        Ok(found.await?.as_ref())
-    }
-
-    /// What the engine states of the container with this name, ID or beginning of an ID; `None`: there is none.
-    pub async fn inspected(&self, call: &Call<'_>, name: &str) -> Result<Option<Container>, Refusal> {
-        let is_name = name.starts_with(|c: char| c.is_ascii_alphanumeric())
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));
-        if !is_name {
-            return Ok(None);
-        }
-        let Some(json) = self.state(call, &["containers", name, "json"]).await? else { return Ok(None) };
-        let inventory = self.inventory().await?;
-        let container = Container::read(json, &inventory, self.host.as_deref());
-        container.map(Some).ok_or_else(|| unanswered("its description of a container is not understood"))
-    }
-
-    async fn service(&self, target: &Target, call: &Call<'_>) -> Result<(String, String), Refusal> {
-        let name = call.place("service").and_then(|at| target.segments.get(at));
-        let name = name.map(String::as_str).unwrap_or_default();
-        let unknown = || Refusal::new(StatusCode::NOT_FOUND, format!("service {name} not found"));
-        let json = self.state(call, &["services", name]).await?.ok_or_else(unknown)?;
-        let text = |path: &str| json.pointer(path).and_then(Value::as_str).map(str::to_owned);
-        text("/ID").zip(text("/Spec/Name")).ok_or_else(unknown)
-    }
-
-    /// The ID of a pod, and its containers as they are in commands; its name if it has none.
-    async fn pod(&self, target: &Target, call: &Call<'_>) -> Result<(String, Vec<String>), Refusal> {
-        let name = call.place("pod").and_then(|at| target.segments.get(at));
-        let name = name.map(String::as_str).unwrap_or_default();
-        let unknown = || Refusal::new(StatusCode::NOT_FOUND, format!("no pod with name or ID {name} found"));
-        let json = self.state(call, &["pods", name, "json"]).await?.ok_or_else(unknown)?;
-        let id = json.get("Id").and_then(Value::as_str).ok_or_else(unknown)?;
-        let infra = json.get("InfraContainerID");
-        let mut words = Vec::new();
-        for container in json.get("Containers").and_then(Value::as_array).into_iter().flatten() {
-            if let Some(own) = container.get("Id").filter(|id| Some(*id) != infra).and_then(Value::as_str) {
-                words.push(self.named(call, own).await?.word);
-            }
-        }
-        if words.is_empty() {
-            words.push(name.to_owned());
-        }
-        Ok((id.to_owned(), words))
-    }
-
-    /// Asks the engine for JSON, through the interface of the call; `None`: it states that there is none.
-    pub async fn state(&self, call: &Call<'_>, path: &[&str]) -> Result<Option<Value>, Refusal> {
-        self.stated(call, path, vec![]).await
-    }
-
-    /// Asks the engine for JSON with these parameters.
-    pub async fn stated(
-        &self,
-        call: &Call<'_>,
-        path: &[&str],
-        query: Vec<(String, String)>,
-    ) -> Result<Option<Value>, Refusal> {
-        let path = path.iter().map(|part| (*part).to_owned());
-        let target = Target { segments: call.prefix.iter().cloned().chain(path).collect(), query };
-        let mut request = Request::new(Body::empty());
-        *request.uri_mut() = target.uri().ok_or_else(|| unanswered("the name is too long"))?;
-        let answer = self.sent(request).await?;
-        let status = answer.status();
-        let (body, _held) = whole(Body::new(answer.into_body()), MOST_ANSWER, &ANSWERS).await?;
-        match status {
-            StatusCode::OK => {
-                serde_json::from_slice(&body).map(Some).map_err(|error| unanswered(&error.to_string()))
-            }
-            StatusCode::NOT_FOUND => Ok(None),
-            status => Err(unanswered(&format!("it answers with status {status}"))),
-        }
-    }
-
-    /// Sends the gate's own question to the engine.
-    pub(super) async fn sent(&self, mut request: Request<Body>) -> Result<Answer, Refusal> {
-        request.headers_mut().insert(axum::http::header::HOST, self.upstream.host.clone());
-        self.upstream.send(request).await.map_err(|error| unanswered(&error))
-    }
-
     /// Refuses a registry by an address or with a port, unless it is a host of the inventory: the engine would connect to it.
     async fn is_known_registry(&self, name: &str) -> Result<(), Refusal> {
         let Some(registry) = registry::by_address(name) else { return Ok(()) };
@@ -466,9 +380,15 @@ impl Engine {
 
     /// Judges a command. Returns whether it is counted for this request, and the request that settles it.
     pub async fn admitted(&self, uid: u32, text: &str) -> Result<(bool, Pass), Refusal> {
+        self.admitted_as(uid, text, States::InPart).await
+    }
+
+    /// Judges a command that states this much of the request.
+    pub async fn admitted_as(&self, uid: u32, text: &str, states: States) -> Result<(bool, Pass), Refusal> {
         let command = input::command(self.host.as_deref(), text, Stdin::Plain);
-        let admission =
-            self.asked_of(uid, move |request| admission::admit(Gate::Engine, &command, request)).await?;
+        let admission = self
+            .asked_of(uid, move |request| admission::admit(Gate::Engine, (&command, states), request))
+            .await?;
         match admission {
             Admission::Refused(reason) => Err(Refusal::forbidden(reason)),
             Admission::Passes(ticket) => {

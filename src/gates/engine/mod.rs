@@ -11,8 +11,10 @@ pub mod judge;
 mod memory;
 mod own;
 mod registry;
+mod stated;
 mod table;
 mod veil;
+mod volumes;
 mod words;
 
 use std::io;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::gates::containers::mounts::{is_within, places};
+use crate::gates::containers::mounts::{Mount, is_within, places};
 
 /// The length of the full ID of a container.
 const ID: usize = 64;
@@ -55,10 +55,10 @@ impl Own {
             || places(json).iter().any(is_own)
     }
 
-    /// Whether a container has a folder that contains one of this container.
+    /// Whether a container has a folder that contains one of this container, or a volume that may be one.
     pub fn is_within_reach_of(&self, json: &Value) -> bool {
         let around = |place: &String| self.places.iter().chain(&self.kept).any(|own| is_within(own, place));
-        places(json).iter().any(around)
+        places(json).iter().any(around) || Mount::of(json).iter().any(|mount| !mount.is_known)
     }
 
     /// Whether a body of a request names a volume or a folder of this container.

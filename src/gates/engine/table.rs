@@ -14,6 +14,8 @@ pub struct Table {
     changes: BTreeMap<String, Row>,
     /// What makes a new container equal to the one that it replaces.
     pub equal: Equal,
+    /// Globs of the programs of images that prepare the container and start their arguments.
+    pub starters: Vec<String>,
     /// Values that the gate sets in bodies, by the name of a body.
     pub sets: BTreeMap<String, BTreeMap<String, bool>>,
     /// What the keys of bodies add to a command, by the name of a body.
@@ -56,6 +58,14 @@ pub struct Row {
     pub redacted: bool,
     /// The name of the body; `stream` is forwarded.
     pub body: Option<String>,
+}
+
+impl Row {
+    /// Whether the engine starts a container for it, and may start others that this one needs.
+    pub fn starts(&self) -> bool {
+        let verb = self.does.split(' ').nth(1);
+        verb.is_some_and(|verb| matches!(verb, "start" | "restart"))
+    }
 }
 
 /// What is to be considered of a request besides its command.

@@ -1,5 +1,6 @@
 //! What clients see of containers: no secrets, and if so configured only those that hosts.yaml lists.
 
+use std::cmp::Reverse;
 use std::sync::LazyLock;
 
 use axum::body::Bytes;
@@ -60,10 +61,13 @@ pub fn changed(headers: &HeaderMap, body: Bytes, veil: &Veil) -> Result<Bytes, S
     }
     let mut removed: Vec<String> = veil.own.iter().filter(|text| !is_harmless(text)).cloned().collect();
     if veil.redacts {
+        steps(&mut value);
         options(&mut value);
         stated(&value, &mut removed);
         opsctl_redact::json(&mut value);
     }
+    // A value may be the beginning of another one.
+    removed.sort_by_key(|own| Reverse(own.len()));
     remove(&mut value, &removed);
     serde_json::to_vec(&value).map(Bytes::from).map_err(|error| error.to_string())
 }
@@ -86,18 +90,57 @@ fn stated(value: &Value, into: &mut Vec<String>) {
     }
 }
 
-/// Removes the values of variables, also where they are words of a command.
+/// Redacts variables and arguments in the steps that made an image: `ENV NAME=VALUE`, `|1 NAME=VALUE /bin/sh -c …`.
+fn steps(value: &mut Value) {
+    for step in value.as_array_mut().into_iter().flatten() {
+        let Some(Value::String(text)) = step.get_mut("CreatedBy") else { continue };
+        let states = ["ENV ", "ARG ", "|"]
+            .iter()
+            .any(|sign| text.trim_start_matches("/bin/sh -c #(nop)").trim_start().starts_with(sign));
+        if states {
+            *text = without_values(text);
+        }
+    }
+}
+
+/// A step without the values that clients may not read; each ends at the next name, or at the command.
+fn without_values(step: &str) -> String {
+    let mut words = Vec::new();
+    let mut is_hidden = false;
+    for word in step.split(' ') {
+        let stated = word.split_once('=').filter(|(name, _)| !name.is_empty() && !name.contains('/'));
+        match stated {
+            Some((name, _)) if !is_harmless(word) => {
+                is_hidden = true;
+                words.push(format!("{name}=[redacted]"));
+                continue;
+            }
+            None if is_hidden && !word.starts_with("/bin/") => continue,
+            _ => is_hidden = false,
+        }
+        words.push(word.to_owned());
+    }
+    words.join(" ")
+}
+
+/// The length in bytes of a value that is not a part of another text by chance.
+const LONG: usize = 8;
+
+/// Removes the values of variables, also where they are a part of a word of a command: `-dePASS=…` has the option `-e`.
 fn remove(value: &mut Value, variables: &[String]) {
     match value {
-        Value::String(text) => {
-            let found = variables.iter().find_map(|own| Some((text.strip_suffix(own.as_str())?, own)));
-            let replaced = found.and_then(|(front, own)| {
-                let (name, _) = own.split_once('=')?;
-                let is_option = front.is_empty() || front == "-e" || front == "--env=";
-                is_option.then(|| format!("{front}{name}=[redacted]"))
-            });
-            if let Some(replaced) = replaced {
-                *text = replaced;
+        Value::String(text) if text.contains('=') => {
+            for own in variables {
+                let Some((name, content)) = own.split_once('=').filter(|_| text.contains(own.as_str()))
+                else {
+                    continue;
+                };
+                let by = format!("{name}=[redacted]");
+                if content.len() >= LONG {
+                    *text = text.replace(own.as_str(), &by);
+                } else if let Some(front) = text.strip_suffix(own.as_str()) {
+                    *text = format!("{front}{by}");
+                }
             }
         }
         Value::Array(values) => values.iter_mut().for_each(|value| remove(value, variables)),
@@ -189,4 +232,24 @@ fn is_listed(container: &Value, inventory: &Inventory) -> bool {
     let names = container.get("Names").and_then(Value::as_array);
     let name = names.and_then(|names| names.first()?.as_str()).unwrap_or_default().trim_start_matches('/');
     word(id, name, container.get("Labels"), (inventory, None)).is_some_and(|(_, is_listed)| is_listed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_of_an_image_state_no_values() {
+        for (step, shown) in [
+            ("ENV DSN=hunter2hunter2", "ENV DSN=[redacted]"),
+            ("/bin/sh -c #(nop)  ENV DSN=a b c", "/bin/sh -c #(nop)  ENV DSN=[redacted]"),
+            ("ENV PATH=/usr/bin DSN=x", "ENV PATH=/usr/bin DSN=[redacted]"),
+            ("|1 LICENCE=x /bin/sh -c make A=b", "|1 LICENCE=[redacted] /bin/sh -c make A=[redacted]"),
+            ("RUN make A=b", "RUN make A=b"),
+        ] {
+            let mut value = serde_json::json!([{"CreatedBy": step}]);
+            steps(&mut value);
+            assert_eq!(value[0]["CreatedBy"], shown, "{step}");
+        }
+    }
 }

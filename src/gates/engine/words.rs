@@ -7,6 +7,11 @@ use serde_json::{Map, Value, json};
 
 use super::table::{Adds, Guarded, Keys};
 use crate::gates::containers::mounts::is_within;
+use crate::gates::proxy::request::has_nul;
+
+/// What adds nothing to a command, and concerns only how long a client waits and what it shows, in small letters.
+const OUTPUT: [&str; 10] =
+    ["t", "timeout", "detachkeys", "attachstdout", "attachstderr", "detach", "tty", "consolesize", "h", "w"];
 
 /// The parts of a command.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -25,6 +30,8 @@ pub struct Words {
     pub container: Option<String>,
     /// The names of volumes, which other containers may have, too.
     pub volumes: Vec<String>,
+    /// Whether something of the request is in none of them.
+    pub lacks: bool,
 }
 
 /// A body as its only reading. Engines ignore the case of keys, so that two keys could be one.
@@ -37,7 +44,9 @@ pub fn body(bytes: &[u8]) -> Result<Value, String> {
     if !value.is_object() {
         return Err("the body is not an object".to_owned());
     }
-    if has_twins(&value) {
+    if has_nul(&value) {
+        Err("the body has a text with NUL".to_owned())
+    } else if has_twins(&value) {
         Err("the body has two keys that differ in case only".to_owned())
     } else {
         Ok(value)
@@ -140,7 +149,11 @@ impl Words {
             }
             Adds::Any(option) => option.as_str(),
         };
-        if option.is_empty() || is_empty(value) {
+        if is_empty(value) {
+            return Ok(());
+        }
+        if option.is_empty() {
+            self.lacks |= !OUTPUT.contains(&name.to_ascii_lowercase().as_str());
             return Ok(());
         }
         let mut values = match option {
@@ -173,6 +186,7 @@ impl Words {
         if is_empty(value) && !is_map {
             return;
         }
+        self.lacks |= !*adds;
         if !parts.is_empty() {
             let values = match value {
                 Value::Object(entries) if *map => entries.iter().map(in_memory).collect(),
@@ -332,13 +346,38 @@ fn flat(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gates::engine::table::Table;
+    use crate::gates::engine::table::{Does, Table};
 
     fn of(body: &Value) -> Result<Words, String> {
         let table = Table::built_in().unwrap();
         let mut words = Words::default();
         words.body(&mut body.clone(), table.bodies.get("create").unwrap())?;
         Ok(words)
+    }
+
+    #[test]
+    fn what_no_word_states_is_noted() {
+        let table = Table::built_in().unwrap();
+        let lacks = |body: &str, stated: Value| {
+            let mut words = Words::default();
+            words.body(&mut stated.clone(), table.bodies.get(body).unwrap()).unwrap();
+            words.lacks
+        };
+        assert!(!lacks("exec", json!({"Cmd": ["ls"], "User": "root", "AttachStdout": true, "Tty": true})));
+        assert!(!lacks("volume", json!({"Name": "a", "Labels": {}})));
+        assert!(lacks("volume", json!({"Name": "a", "Labels": {"a": "b"}})));
+        let Some(known) = table.find("POST", &["volumes".to_owned(), "prune".to_owned()]) else { panic!() };
+        let Does::Changes(row) = known.does else { panic!() };
+        let mut words = Words::default();
+        words.query(&[("filters".to_owned(), "{\"label!\":[\"a\"]}".to_owned())], &row.query).unwrap();
+        assert!(words.lacks);
+    }
+
+    #[test]
+    fn a_body_with_nul_is_refused() {
+        for text in [r#"{"Cmd": ["cat", "/proc/1/environ\u0000a"]}"#, r#"{"Env": {"a\u0000": "b"}}"#] {
+            assert!(body(text.as_bytes()).unwrap_err().contains("NUL"), "{text}");
+        }
     }
 
     #[test]

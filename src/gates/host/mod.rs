@@ -12,9 +12,10 @@ pub mod signed;
 use std::io::Read as _;
 
 use crate::gates::admission::{Admission, Ticket, admit};
+use crate::gates::approved::States;
 use crate::gates::remote::input::{Known, LONGEST, Takes, depends, in_bash, is_script, known, takes};
 use crate::gates::remote::transfers::Stated;
-use crate::gates::remote::{Work, work};
+use crate::gates::remote::{Work, fetched, work};
 use crate::machine::request::Request;
 use opsctl_policy::model::records::event::ToolResult;
 use opsctl_policy::model::rights::gate::Gate;
@@ -37,9 +38,7 @@ pub fn serve(text: &str, request: &Request) -> Result<u8, String> {
     let has_rules = matches!(work, Work::Transfer(Stated { has_rules: true, .. }));
     let known = match work {
         Work::Sftp => return sftp::serve(request),
-        Work::Fetch(repository) => {
-            as_sent(format!("git -C {repository} archive HEAD; tar c -- {repository}"))
-        }
+        Work::Fetch(repository) => as_sent(fetched(&repository)),
         Work::Transfer(Stated { command, runs, .. }) => {
             Known { stated: command, runs: runs.unwrap_or_else(|| text.to_owned()), input: None }
         }
@@ -52,7 +51,7 @@ pub fn serve(text: &str, request: &Request) -> Result<u8, String> {
             }
         }
     };
-    match admit(Gate::Host, &known.stated, request) {
+    match admit(Gate::Host, (&known.stated, States::InPart), request) {
         Admission::Refused(reasons) => Err(in_one_line(&reasons)),
         Admission::Passes(ticket) => run(shell, &known, has_rules, (ticket, request)),
     }

@@ -12,6 +12,7 @@ use super::policy::usable;
 use super::reasons::in_one_line;
 use super::{environment, run};
 use crate::gates::admission::{Admission, admit};
+use crate::gates::approved::States;
 use crate::gates::remote::files::{Client, Requests, Session};
 use crate::machine::request::Request;
 use opsctl_policy::model::records::event::ToolResult;
@@ -49,7 +50,7 @@ impl Client for Caller<'_> {
     async fn judge(&self, command: &str) -> Result<(), String> {
         // It may have changed since the connection began.
         usable(self.0)?;
-        match admit(Gate::Host, command, &self.0.at(chrono::Utc::now())) {
+        match admit(Gate::Host, (command, States::InPart), &self.0.at(chrono::Utc::now())) {
             Admission::Refused(reasons) => Err(in_one_line(&reasons)),
             Admission::Passes(ticket) => {
                 ticket.settle(&ToolResult::Succeeded, self.0);

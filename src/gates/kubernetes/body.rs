@@ -14,6 +14,7 @@ use opsctl_reader::manifest::{host_rights, value as manifest};
 pub struct Known {
     pub questions: Vec<String>,
     pub workloads: Vec<String>,
+    pub annotations: Vec<String>,
 }
 
 /// A test reads the file, so it is valid.

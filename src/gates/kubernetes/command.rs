@@ -18,6 +18,9 @@ const RELEASE: &str = "helm.sh/release.v1";
 /// The last word of a here-document. Bodies are one line of JSON, which never consists of it.
 const END: &str = "END-OF-BODY";
 
+/// Why a pod is not deleted at once.
+const AT_ONCE: &str = "with `gracePeriodSeconds: 0`, a pod is deleted while its containers may go on running beside their successors; leave out `--force`";
+
 /// Parts of resources that `kubectl exec` and similar commands use. A request by GET may act on them.
 pub const STREAMS: [&str; 3] = ["attach", "exec", "portforward"];
 
@@ -43,6 +46,9 @@ impl Asked<'_> {
         let Resource { namespace, part, .. } = self.resource;
         let namespace = namespace.as_ref().map(|name| format!(" -n {name}")).unwrap_or_default();
         let is_dry = self.is_dry()?;
+        if self.deletes_at_once()? {
+            return Err(AT_ONCE.to_owned());
+        }
         let does = match (self.method, part.as_deref()) {
             (_, Some(part)) if STREAMS.contains(&part) => self.stream(part)?,
             (&Method::GET | &Method::HEAD, part) => self.read(part)?,
@@ -74,7 +80,7 @@ impl Asked<'_> {
     pub fn change(&self) -> Option<String> {
         let Resource { group, kind, namespace, part, .. } = self.resource;
         let is_whole = self.method == Method::POST || self.is_whole();
-        let is_workload = KNOWN.workloads.contains(&self.resource.word());
+        let is_workload = self.is_workload();
         let suspends = self.body.pointer("/spec/suspend") == Some(&Value::Bool(true));
         let is_question = ["authorization.k8s.io", "authentication.k8s.io"].contains(&group.as_str());
         let stays = part.is_some() || is_question || self.release().is_some() || self.is_of_access();
@@ -94,6 +100,26 @@ impl Asked<'_> {
 
     fn changes_an_object(&self) -> bool {
         [Method::PATCH, Method::PUT].contains(self.method) && self.resource.part.is_none()
+    }
+
+    /// Whether the resource runs containers: only of these, the number of replicas and the time of a restart are no more than a restart.
+    fn is_workload(&self) -> bool {
+        KNOWN.workloads.contains(&self.resource.word())
+    }
+
+    /// Whether it deletes a pod, or all of them, without waiting for the end of its containers.
+    fn deletes_at_once(&self) -> Result<bool, String> {
+        let is_eviction = self.resource.part.as_deref() == Some("eviction");
+        let is_deletion = *self.method == Method::DELETE && self.resource.part.is_none();
+        if self.resource.word() != "pods" || !is_eviction && !is_deletion {
+            return Ok(false);
+        }
+        let places = ["/gracePeriodSeconds", "/deleteOptions/gracePeriodSeconds"].into_iter();
+        let stated = places.filter_map(|place| self.body.pointer(place)).filter(|own| !own.is_null());
+        let stated = stated.map(Value::to_string);
+        let of_address = self.target.value("gracePeriodSeconds")?.map(str::to_owned);
+        let is_period = |text: String| text.parse::<u32>().is_ok_and(|seconds| seconds > 0);
+        Ok(!stated.chain(of_address).all(is_period))
     }
 
     /// Whether the server changes nothing. It reads the options of a deletion from the body; without one, from the address, as for
@@ -199,6 +225,9 @@ impl Asked<'_> {
             (&Method::PUT | &Method::PATCH, _, "scale") => {
                 let replicas = self.body.pointer("/spec/replicas").and_then(Value::as_u64);
                 let replicas = replicas.ok_or("the number of replicas is not stated")?;
+                if !self.is_workload() {
+                    return Ok(format!("patch {word} {name} -p '{{\"spec\":{{\"replicas\":{replicas}}}}}'"));
+                }
                 Ok(format!("scale {word}/{name} --replicas={replicas}"))
             }
             (&Method::PATCH | &Method::PUT, "pods", "ephemeralcontainers") => {
@@ -282,10 +311,10 @@ impl Asked<'_> {
         if self.is_of_access() {
             return Ok(self.document("auth reconcile"));
         }
-        if self.restarts() {
+        if self.is_workload() && self.restarts() {
             return Ok(format!("rollout restart {word}/{name}"));
         }
-        if let Some(replicas) = self.replicas() {
+        if let Some(replicas) = self.replicas().filter(|_| self.is_workload()) {
             return Ok(format!("scale {word}/{name} --replicas={replicas}"));
         }
         if word == "nodes" {
@@ -463,6 +492,21 @@ mod tests {
             ),
         ] {
             assert_eq!(command(&method, path, &body), expected, "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn only_workloads_are_restarted_by_the_number_of_their_pods() {
+        let path = "/apis/cluster.x-k8s.io/v1/namespaces/m/machinedeployments/x";
+        let (replicas, at) = (json!({"spec": {"replicas": 0}}), "2026");
+        let restarted = json!({"spec": {"template": {"metadata": {"annotations": {RESTARTED_AT: at}}}}});
+        for (method, path, body) in [
+            (Method::PATCH, path.to_owned(), &replicas),
+            (Method::PUT, format!("{path}/scale"), &replicas),
+            (Method::PATCH, path.to_owned(), &restarted),
+        ] {
+            let expected = format!("kubectl -n m patch machinedeployments.cluster.x-k8s.io x -p '{body}'");
+            assert_eq!(command(&method, &path, body), expected, "{method} {path}");
         }
     }
 

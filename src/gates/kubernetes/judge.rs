@@ -1,6 +1,7 @@
 //! Judges the requests of `kubectl`, `helm` and other clients of a cluster.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
@@ -23,7 +24,7 @@ use crate::gates::containers::commands::Command;
 use crate::gates::containers::mounts::{Mount, words_on_host};
 use crate::gates::containers::reach::Reach;
 use crate::gates::peer;
-use crate::gates::proxy::request::{Asked, Judge, Pass, Refusal};
+use crate::gates::proxy::request::{Asked, Judge, Pass, Refusal, has_nul};
 use crate::gates::proxy::target::Target;
 use crate::gates::proxy::upstream::Upstream;
 use crate::gates::remote::input;
@@ -40,6 +41,12 @@ const MOST: usize = 3 * 1024 * 1024;
 /// Why a command in a pod gets no input.
 const DEPENDS: &str =
     "what the command does depends on its input; write the input into the command, or leave out `-i`";
+
+/// The part of a pod by which a container is added to it, which has the network of the pod, and may have its volumes.
+const JOINED: &str = "ephemeralcontainers";
+
+/// Why no stream leads to a pod that reaches more than itself.
+const BEYOND: &str = "this pod has processes, rights, disks, a folder or the network of its node, or reaches a container engine, and what listens there would be reached without this gate; ask an operator";
 
 /// The headers that are forwarded. Credentials, and headers by which a client acts as another user, are not.
 const HEADERS: [HeaderName; 9] = [
@@ -161,13 +168,19 @@ impl Kubernetes {
             }
             asked.headers.insert(ACCEPT, as_json(asked.headers.get(ACCEPT)));
         }
+        let pod = self.pod(&asked.headers, &asked.method, resource).await?;
+        if is_stream {
+            name_container(asked, resource, pod.as_ref())?;
+        }
         let Asked { method, target, .. } = &*asked;
-        let pod = self.pod(&asked.headers, method, resource).await?;
         let workload = pod.as_ref().and_then(workload_of);
         let stated = command::Asked { method, resource, target, body: &body, is_apply, workload };
         let mut command = stated.command().map_err(|why| unknown(&why))?;
-        if stated.resource.part.as_deref() == Some("exec") {
-            self.within(pod.as_ref(), &stated).await?;
+        let is_joined = resource.part.as_deref() == Some(JOINED) && *method != Method::GET;
+        if (is_stream || is_joined)
+            && let Some(pod) = &pod
+        {
+            self.within(pod, &stated, &asked.headers).await?;
         }
         if let Some(text) = stated.with_input()
             && self.depends(text).await?
@@ -214,7 +227,7 @@ impl Kubernetes {
         Ok(pass)
     }
 
-    /// The pod that is deleted, or that a command runs in, as the API server states it: names are cut, and the name of a pod does
+    /// The pod that is deleted, or to which a stream leads, as the API server states it: names are cut, and the name of a pod does
     /// not state what it belongs to. `None` if there is none.
     async fn pod(
         &self,
@@ -225,7 +238,7 @@ impl Kubernetes {
         let Resource { group, kind, namespace, name, part } = resource;
         let is_concerned = match part.as_deref() {
             None => method == Method::DELETE,
-            Some(part) => matches!(part, "eviction" | "exec"),
+            Some(part) => part == "eviction" || part == JOINED || STREAMS.contains(&part),
         };
         let (Some(namespace), Some(name)) = (namespace, name) else { return Ok(None) };
         if !is_concerned || !group.is_empty() || kind != "pods" {
@@ -236,28 +249,68 @@ impl Kubernetes {
         server::object(&target, headers, &self.upstream).await
     }
 
-    /// Refuses a command in a pod that reaches its node, an engine or secret files of the node through it.
-    async fn within(&self, pod: Option<&Value>, stated: &command::Asked<'_>) -> Result<(), Refusal> {
-        let pod = pod.ok_or_else(|| unknown("the API server does not state this pod"))?;
+    /// The persistent volumes behind the claims of a pod, by the name of the volume in the pod. What the API server does not state is
+    /// empty.
+    async fn claimed(&self, pod: &Value, headers: &HeaderMap) -> Result<BTreeMap<String, Value>, Refusal> {
+        let namespace = pod.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default();
+        let mut found = BTreeMap::new();
+        for (name, claim) in pods::claims(pod) {
+            let object = async |path: &[&str]| {
+                let segments = path.iter().map(|part| (*part).to_owned()).collect();
+                server::object(&Target { segments, query: vec![] }, headers, &self.upstream).await
+            };
+            let claims = ["api", "v1", "namespaces", namespace, "persistentvolumeclaims", &claim];
+            let claim = object(&claims).await?.unwrap_or_default();
+            let volume = match claim.pointer("/spec/volumeName").and_then(Value::as_str) {
+                Some(volume) => object(&["api", "v1", "persistentvolumes", volume]).await?,
+                None => None,
+            };
+            found.insert(
+                name,
+                volume.and_then(|mut volume| Some(volume.get_mut("spec")?.take())).unwrap_or_default(),
+            );
+        }
+        Ok(found)
+    }
+
+    /// Refuses a stream of a pod, or a container in it, that reaches its node, an engine or secret files of the node through it.
+    async fn within(
+        &self,
+        pod: &Value,
+        stated: &command::Asked<'_>,
+        headers: &HeaderMap,
+    ) -> Result<(), Refusal> {
         let container = stated.target.value("container").map_err(unknown)?;
-        let described = pods::described(pod, container);
+        let described = pods::described(pod, container, &self.claimed(pod, headers).await?);
+        let reach = Reach::of(&described);
+        match stated.resource.part.as_deref() {
+            Some("exec") => {}
+            Some("attach") if reach != Reach::Engine => return Ok(()),
+            _ if reach == Reach::Itself => return Ok(()),
+            _ => return Err(Refusal::forbidden(BEYOND)),
+        }
         let words = stated.command_words();
         let folder = pods::folder(&described);
         let command = Command { words: &words, folder, variables: &[] };
         let changes_locale = || input::changes_locale(&words.join(" ")).then_some(input::LOCALE);
-        if let Some(why) = command.refusal(Reach::of(&described)).or_else(changes_locale) {
+        if let Some(why) = command.refusal(reach).or_else(changes_locale) {
             return Err(Refusal::forbidden(why));
         }
         let place = if folder.is_empty() { vec![] } else { vec!["--workdir", folder] };
         let all = ["docker", "exec"].into_iter().chain(place).chain(["pod"]).map(str::to_owned);
         let all: Vec<String> = all.chain(words).collect();
-        let Some(there) = words_on_host(&Mount::of(&described), &all) else { return Ok(()) };
-        let (environment, user) = (self.environment.clone(), self.user);
-        let found = tokio::task::spawn_blocking(move || {
-            objection("secret", &line(&there), &peer::request(SessionFacts::default(), user, &environment))
-        });
-        let failed = |_| Refusal::new(StatusCode::BAD_GATEWAY, "opsctl could not judge this request");
-        found.await.map_err(failed)?.map_or(Ok(()), |reason| Err(Refusal::forbidden(reason)))
+        for there in words_on_host(&Mount::of(&described), &all) {
+            let (environment, user) = (self.environment.clone(), self.user);
+            let found = tokio::task::spawn_blocking(move || {
+                let request = peer::request(SessionFacts::default(), user, &environment);
+                objection("secret", &line(&there), &request)
+            });
+            let failed = |_| Refusal::new(StatusCode::BAD_GATEWAY, "opsctl could not judge this request");
+            if let Some(reason) = found.await.map_err(failed)? {
+                return Err(Refusal::forbidden(reason));
+            }
+        }
+        Ok(())
     }
 
     /// Whether a patch changes what runs with the rights of the host: the object that results has them, and a part of it differs that
@@ -332,6 +385,9 @@ impl Kubernetes {
         if !value.is_object() && !value.is_array() {
             return Err(invalid("it is neither an object nor a list".into()));
         }
+        if has_nul(&value) {
+            return Err(invalid("it has a text with NUL".into()));
+        }
         // JSON is YAML, too.
         let text = value.to_string();
         asked.headers.insert(CONTENT_LENGTH, text.len().into());
@@ -357,6 +413,21 @@ impl Kubernetes {
             Err(_) => Err(Refusal::new(StatusCode::BAD_GATEWAY, "opsctl could not judge this request")),
         }
     }
+}
+
+/// States the container of a stream by its name, so that it is the one that is judged.
+fn name_container(asked: &mut Asked, resource: &Resource, pod: Option<&Value>) -> Result<(), Refusal> {
+    if resource.word() != "pods" {
+        return Err(unknown(&format!("streams of {} are not known", resource.word())));
+    }
+    let pod = pod.ok_or_else(|| unknown("the API server does not state this pod"))?;
+    let stated = asked.target.value("container").map_err(unknown)?;
+    // A port-forward leads to all of them.
+    let is_of_one = resource.part.as_deref() != Some("portforward");
+    let name = if is_of_one { pods::container(pod, stated).map_err(|why| unknown(&why))? } else { None };
+    asked.target.query.retain(|(key, _)| key != "container");
+    asked.target.query.extend(name.map(|name| ("container".to_owned(), name)));
+    Ok(())
 }
 
 /// The workload that a pod belongs to: `deployments/web`.

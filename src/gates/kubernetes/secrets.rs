@@ -1,23 +1,27 @@
 //! Values of Secrets, which do not enter a session.
 
+use opsctl_reader::shell::glob;
 use serde_json::{Map, Value};
+
+use super::body::KNOWN;
 
 /// What stands in place of a value, and the same in base64.
 const REPLACED: &str = "[redacted]";
 const REPLACED_IN_BASE64: &str = "W3JlZGFjdGVkXQ==";
 
-/// The annotation in which `kubectl apply` keeps an object, with its values.
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-
-/// Replaces the values of all Secrets in a response, at any depth: an object, a list, or a table with objects.
+/// Replaces the values of all Secrets in a response, at any depth: an object, a list, or a table with objects. An annotation may contain
+/// them, too: `kubectl apply` and operators keep an object there.
 pub fn redact(value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(redact),
         Value::Object(object) => {
             replace(object, "data", REPLACED_IN_BASE64);
             replace(object, "stringData", REPLACED);
-            if let Some(text) = object.get_mut(LAST_APPLIED) {
-                *text = REPLACED.into();
+            if let Some(Value::Object(annotations)) = object.get_mut("annotations") {
+                let is_harmless = |name: &str| KNOWN.annotations.iter().any(|own| glob(own, name));
+                for (_, text) in annotations.iter_mut().filter(|(name, _)| !is_harmless(name)) {
+                    *text = REPLACED.into();
+                }
             }
             object.values_mut().for_each(redact);
         }
@@ -59,7 +63,11 @@ mod tests {
 
     #[test]
     fn values_are_replaced_in_objects_lists_tables_and_annotations() {
-        let secret = json!({"kind": "Secret", "metadata": {"name": "x", "annotations": {LAST_APPLIED: "{\"data\":{\"a\":\"aHVudGVyMg==\"}}"}},
+        let secret = json!({"kind": "Secret", "metadata": {"name": "x", "annotations": {
+            "kubectl.kubernetes.io/last-applied-configuration": "{\"data\":{\"a\":\"aHVudGVyMg==\"}}",
+            "kopf.zalando.org/last-handled-configuration": "{\"data\":{\"a\":\"aHVudGVyMg==\"}}",
+            "meta.helm.sh/release-name": "shop",
+        }},
             "data": {"a": "aHVudGVyMg=="}, "stringData": {"b": "hunter2"}, "type": "Opaque"});
         for mut value in [
             secret.clone(),
@@ -70,7 +78,10 @@ mod tests {
             let text = value.to_string();
             assert!(!text.contains("aHVudGVyMg") && !text.contains("hunter2"), "{text}");
             assert!(
-                text.contains("\"a\":\"W3JlZGFjdGVkXQ==\"") && text.contains("Opaque") && is_redacted(&text),
+                text.contains("\"a\":\"W3JlZGFjdGVkXQ==\"")
+                    && text.contains("shop")
+                    && text.contains("Opaque")
+                    && is_redacted(&text),
                 "{text}"
             );
         }

@@ -9,6 +9,7 @@ use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, response};
 
 use futures_util::StreamExt as _;
+use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
@@ -174,5 +175,15 @@ pub trait Judge: Send + Sync + 'static {
     fn judge(&self, asked: &mut Asked) -> impl Future<Output = Result<Pass, Refusal>> + Send;
 
     /// The body of a refusal in the form of the interface, which is JSON. `target` is unknown if it has no single reading.
-    fn refusal(&self, refusal: &Refusal, target: Option<&Target>) -> serde_json::Value;
+    fn refusal(&self, refusal: &Refusal, target: Option<&Target>) -> Value;
+}
+
+/// Whether a body has a text with NUL: what carries it out may end the text there.
+pub fn has_nul(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(values) => values.iter().any(has_nul),
+        Value::Object(entries) => entries.iter().any(|(key, value)| key.contains('\0') || has_nul(value)),
+        _ => false,
+    }
 }

@@ -54,6 +54,12 @@ pub fn work(text: &str) -> Result<Work, String> {
     Ok(work)
 }
 
+/// The command that reads what a fetch of a repository does: everything below it. Its files can name other repositories, of which
+/// a fetch sends what it is asked for, so that it is none of a folder where a session may write.
+pub fn fetched(repository: &str) -> String {
+    format!("git -C {repository} archive HEAD; tar c -- {repository}")
+}
+
 /// A command that is no transfer.
 fn command(text: &str) -> Result<Work, String> {
     if input::changes_locale(text) {

@@ -4,6 +4,7 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
 use crate::gates::admission::{Admission, Ticket, admit};
+use crate::gates::approved::States;
 use crate::gates::peer;
 use crate::gates::remote::input;
 use crate::guard::process::socket::veil::Veil;
@@ -31,8 +32,8 @@ pub struct Judge<'a> {
 
 impl Judge<'_> {
     /// Whether a command passes. The error is its reason, without secrets.
-    pub async fn admit(&self, command: String) -> Result<Ticket, String> {
-        let admitted = self.ask(move |request| match admit(Gate::Ssh, &command, request) {
+    pub async fn admit(&self, command: String, states: States) -> Result<Ticket, String> {
+        let admitted = self.ask(move |request| match admit(Gate::Ssh, (&command, states), request) {
             Admission::Passes(ticket) => Ok(ticket),
             Admission::Refused(reason) => Err(opsctl_redact::text(&reason).into_owned()),
         });

@@ -6,9 +6,9 @@
 
 mod connections;
 mod engines;
-mod hosts;
+pub mod hosts;
 mod judge;
-mod options;
+pub mod options;
 mod sent;
 mod streams;
 mod transfer;
@@ -29,9 +29,10 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::gates::admission::Ticket;
+use crate::gates::approved::States;
 use crate::gates::remote::input::{self, Known, NO_COMMAND, Stdin, Takes, in_bash, is_script, known, takes};
 use crate::gates::remote::transfers::Stated;
-use crate::gates::remote::{Work, work};
+use crate::gates::remote::{Work, fetched, work};
 use crate::guard::process::connections::{Stop, stopped};
 use crate::machine::environment::Environment;
 use crate::machine::link::frame;
@@ -229,11 +230,7 @@ impl Broker {
                 asked.command = stated.runs.clone().map_or(asked.command, |runs| vec![runs.into_bytes()]);
                 command
             }
-            Work::Fetch(repository) => {
-                // Everything below it is read.
-                let reads = input::command(Some(host), &format!("tar c -- {repository}"), Stdin::Plain);
-                format!("git ls-remote {host}:{repository}; {reads}")
-            }
+            Work::Fetch(repository) => input::command(Some(host), &fetched(repository), Stdin::Plain),
             // The repository states programs that git runs before it reads anything.
             Work::Push(repository) => {
                 input::command(Some(host), &format!("git-receive-pack {repository}"), Stdin::Plain)
@@ -245,7 +242,11 @@ impl Broker {
             asked.command = vec![sent(&asked.text(), destination.shell)];
         }
         let redacts = installation.policy.redact_output && work == Work::Command;
-        let ticket = judge.admit(command).await?;
+        let is_whole = work == Work::Command && matches!(input, Input::Null | Input::Passes);
+        let ticket = judge.admit(command, States::of(is_whole)).await?;
+        if ticket.is_approved {
+            input = Input::Null;
+        }
         Ok(Plan { asked, destination, work, input, ticket, redacts })
     }
 

@@ -8,6 +8,7 @@ use tokio::process::ChildStdin;
 
 use super::judge::Judge;
 use super::streams::{Output, input, pass_input};
+use crate::gates::approved::States;
 use crate::gates::remote::files::{Client, Requests, Session, UNKNOWN};
 use crate::gates::remote::input::{Stdin, command as stated};
 use crate::gates::remote::push::{References, references};
@@ -95,7 +96,7 @@ impl<'a> Transfer<'a> {
     }
 
     async fn admitted(&self, command: String) -> Result<(), String> {
-        let ticket = self.judge.admit(command).await?;
+        let ticket = self.judge.admit(command, States::InPart).await?;
         self.judge.settle(ticket, 0).await;
         Ok(())
     }

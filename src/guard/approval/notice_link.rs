@@ -11,16 +11,19 @@ use opsctl_ledger::Ledger;
 use opsctl_ledger::records::notices::StoredNotice;
 use opsctl_policy::model::records::notice::Body;
 use opsctl_policy::model::records::question::{Answer, Question, QuestionState};
+use opsctl_policy::texts::notices::first_lines;
 
-/// Adds the link of a question to its notice, and buttons to a target that shows them. Another notice stays as it is.
+/// Adds the link of a question to its notice, and buttons to a target that shows them, if the notice shows the whole
+/// command. Another notice stays as it is.
 pub fn add(environment: &Environment, notice: StoredNotice, target: Target) -> (StoredNotice, Target) {
     let found = question(environment, &notice, Utc::now());
     let Some((desk, key, question)) = found else { return (notice, target) };
     let address = link::address(desk, &key, &question);
     let target = match target {
         Target::Urls(urls) if environment.ntfy_actions => {
-            let token = link::token(&key, &question);
-            Target::Urls(with_buttons(&urls, &address, &buttons(desk, question.id, &token)))
+            let is_whole = first_lines(&question.command).1 == 0;
+            let buttons = is_whole.then(|| buttons(desk, question.id, &link::token(&key, &question)));
+            Target::Urls(with_buttons(&urls, &address, buttons.as_deref()))
         }
         target => target,
     };
@@ -63,11 +66,11 @@ fn buttons(desk: &str, id: i64, token: &str) -> String {
     format!("{}; {}", button("Approve once", Answer::Approve), button("Refuse", Answer::Refuse))
 }
 
-/// The URLs, in which those of ntfy have the buttons, and open the link when tapped.
-fn with_buttons(urls: &str, address: &str, buttons: &str) -> String {
+/// The URLs, in which those of ntfy have the buttons, if there are any, and open the link when tapped.
+fn with_buttons(urls: &str, address: &str, buttons: Option<&str>) -> String {
     let more = url::form_urlencoded::Serializer::new(String::new())
         .append_pair("click", address)
-        .append_pair("actions", buttons)
+        .extend_pairs(buttons.map(|buttons| ("actions", buttons)))
         .finish()
         // A plus sign is a space in forms only.
         .replace('+', "%20");
@@ -93,7 +96,7 @@ mod tests {
         let urls = with_buttons(
             "ntfys://ntfy.example/ops, json://a/ ntfy://b/c?priority=high ntfy://d/e?click=x",
             "https://desk.example/q/7?t=AAAA",
-            &buttons,
+            Some(&buttons),
         );
         let lines: Vec<&str> = urls.lines().collect();
         assert!(lines[0].starts_with(

@@ -10,8 +10,8 @@ use chrono::{DateTime, Utc};
 use super::acting::ActingCall;
 use crate::guard::approval::statement::is_answer_to;
 use crate::machine::client::release::Asking;
+use crate::machine::environment::Environment;
 use crate::machine::notify;
-use crate::machine::request::Request;
 use opsctl_ledger::{Change, Result};
 use opsctl_policy::model::display::relative_time::timestamp;
 use opsctl_policy::model::records::event::{Level, NewEvent};
@@ -23,39 +23,55 @@ use opsctl_policy::rules::ask::{self, Asked, Known, OfCall, Step, asks, step};
 use opsctl_policy::rules::tier;
 use opsctl_policy::texts::notices::{forged_answer, question_asked};
 
-/// What only the client knows of a call; each is asked for when it is needed.
+/// What only the client knows of a call. It may take seconds to answer.
 pub struct ClientCall<'a> {
     /// SHA-256 of the exact call in hexadecimal; `None` if it cannot be determined.
     pub digest: &'a dyn Fn() -> Option<String>,
     /// The last words of the agent before the call.
-    pub words: LastWords<'a>,
+    pub words: &'a dyn Fn() -> Option<String>,
     /// How the client lets a person be asked.
     pub asking: &'a dyn Fn() -> Asking,
 }
 
-/// The last words of an agent. They may have to be waited for, so they are read outside of the transaction, which then
-/// begins anew.
-pub struct LastWords<'a> {
-    read: &'a dyn Fn() -> Option<String>,
-    found: OnceCell<Option<String>>,
+/// What the client has answered. A transaction gets this and no `Request`, so that it cannot wait for the agent's side: if it
+/// needs more, it ends, the client is asked, and a new one begins.
+pub struct ClientFacts<'a> {
+    /// The id of the request; `None` if none is stated.
+    pub request: Option<&'a str>,
+    /// SHA-256 of the exact call; `None` if it cannot be determined or is not needed.
+    pub digest: Option<String>,
+    asking: OnceCell<Asking>,
+    words: OnceCell<Option<String>>,
 }
 
-impl<'a> LastWords<'a> {
-    /// Words that `read` would find.
-    pub fn new(read: &'a dyn Fn() -> Option<String>) -> Self {
-        Self { read, found: OnceCell::new() }
+/// What a transaction needs to know of the client.
+#[derive(Clone, Copy)]
+pub enum Needed {
+    /// How it lets a person be asked.
+    Asking,
+    /// The last words of the agent.
+    Words,
+}
+
+impl<'a> ClientFacts<'a> {
+    /// What is known before the client is asked.
+    pub const fn new(request: Option<&'a str>, digest: Option<String>) -> Self {
+        Self { request, digest, asking: OnceCell::new(), words: OnceCell::new() }
     }
 
-    /// Reads them.
-    pub fn read(&self) {
-        self.found.get_or_init(self.read);
+    /// Asks the client.
+    pub fn learn(&self, needed: Needed, client: &ClientCall<'_>) {
+        match needed {
+            Needed::Asking => drop(self.asking.set((client.asking)())),
+            Needed::Words => drop(self.words.set((client.words)())),
+        }
     }
 }
 
 /// What becomes of a denied call.
 pub enum AfterDenial {
-    /// A person would be asked, and the last words of the agent have not been read.
-    WordsNeeded,
+    /// A person may be asked, and this is not known.
+    Needed(Needed),
     /// It stays denied; this is another reason, if there is one.
     Denied(Option<Reason>),
     /// It stays denied: an answer is not genuine. An event and a notice are written.
@@ -78,19 +94,20 @@ pub fn outcome(
     change: &Change<'_>,
     acting: &ActingCall<'_>,
     reasons: &[Reason],
-    client: &ClientCall<'_>,
-    request: &Request,
+    client: &ClientFacts<'_>,
+    environment: &Environment,
 ) -> Result<AfterDenial> {
     let policy = &acting.installation.policy;
     let Some(asks) = asks(reasons, policy) else { return Ok(AfterDenial::Denied(None)) };
     let Some(call) = asked_call(acting, client) else { return Ok(AfterDenial::Denied(None)) };
-    let at_terminal = match (client.asking)() {
-        Asking::Defers => false,
-        Asking::AtTerminal => true,
-        Asking::Cannot => return Ok(AfterDenial::Denied(None)),
-        Asking::Subagent => return Ok(AfterDenial::Denied(Some(ask::of_subagent()))),
+    let at_terminal = match client.asking.get() {
+        None => return Ok(AfterDenial::Needed(Needed::Asking)),
+        Some(Asking::Defers) => false,
+        Some(Asking::AtTerminal) => true,
+        Some(Asking::Cannot) => return Ok(AfterDenial::Denied(None)),
+        Some(Asking::Subagent) => return Ok(AfterDenial::Denied(Some(ask::of_subagent()))),
     };
-    let (now, has_target) = (acting.now, notify::has_target(request));
+    let (now, has_target) = (acting.now, notify::has_target(environment));
     let known = known(change, &call, &asks, policy, now)?;
     let step = match step(&known, &call.command) {
         // The person at the terminal answers at once, so no question stays open.
@@ -116,7 +133,12 @@ pub fn outcome(
             }
         }
         Step::Ask => {
-            let Some(words) = client.words.found.get().cloned() else { return Ok(AfterDenial::WordsNeeded) };
+            if let Some(reason) = not_whole(acting, at_terminal) {
+                return Ok(AfterDenial::Denied(Some(reason)));
+            }
+            let Some(words) = client.words.get().cloned() else {
+                return Ok(AfterDenial::Needed(Needed::Words));
+            };
             let question = NewQuestion {
                 call,
                 reasons: reasons.iter().map(|reason| reason.text.clone()).collect(),
@@ -132,7 +154,7 @@ pub fn outcome(
                 return Ok(asked(None));
             }
             let contact: Vec<String> = asks.iter().flat_map(|ask| ask.contact.clone()).collect();
-            let notice = question_asked(id, &question, &contact, request.desk_url.as_deref());
+            let notice = question_asked(id, &question, &contact, environment.desk_url.as_deref());
             change.add_event(Some(&question.call.session), &event(id, &question), now)?;
             let notice = change.raise(Some(&question.call.session), &notice, has_target, now)?;
             Ok(asked(notice))
@@ -151,16 +173,22 @@ pub fn would_ask(reasons: &[Reason], policy: &Policy) -> bool {
     asks(reasons, policy).is_some()
 }
 
+/// Why a person is not asked about a call of which a part would not be shown. At a terminal, the client shows its call.
+pub fn not_whole(acting: &ActingCall<'_>, at_terminal: bool) -> Option<Reason> {
+    let hides = acting.shown.as_ref()?.hides.filter(|_| !at_terminal);
+    hides.map(ask::not_whole)
+}
+
 /// The call as a person is asked about it; `None` without a session, an id of the call or a digest.
-fn asked_call(acting: &ActingCall<'_>, client: &ClientCall<'_>) -> Option<AskedCall> {
+fn asked_call(acting: &ActingCall<'_>, client: &ClientFacts<'_>) -> Option<AskedCall> {
     let service = acting.actions.iter().find_map(|action| action.service.clone());
     let mut actions: Vec<String> = acting.actions.iter().map(tier::describe).collect();
     actions.dedup();
     Some(AskedCall {
         session: acting.id.session?.to_owned(),
         call: acting.id.tool_use?.to_owned(),
-        digest: (client.digest)()?,
-        command: acting.shown.clone()?,
+        digest: client.digest.clone()?,
+        command: acting.shown.as_ref()?.text.clone(),
         actions,
         service,
     })

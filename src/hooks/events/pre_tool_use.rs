@@ -1,6 +1,6 @@
 //! Before a tool runs: the only event at which a call can be denied.
 
-use crate::guard::asking::{ClientCall, LastWords, subject};
+use crate::guard::asking::{ClientCall, subject};
 use crate::guard::explain::{Explanation, explain};
 use crate::guard::judge::{Ending, Judgement, judge};
 use crate::guard::looks::before;
@@ -60,7 +60,7 @@ fn answer(
     let last_words = || transcript::last_words(call.transcript.as_deref()?, tool.id.as_deref()?, agent);
     let client = ClientCall {
         digest: &|| wire::digest::of_call(input.stdin, &subject::as_read(&explanation.script)),
-        words: LastWords::new(&last_words),
+        words: &last_words,
         asking: &|| match release::asking(request.mode, agent) {
             Asking::Defers if wire::digest::is_of_subagent(input.stdin) => Asking::Subagent,
             asking => asking,

@@ -20,32 +20,34 @@ struct ArgumentsWire {
 
 /// The call of `tool`, from the whole hook input.
 pub fn call(tool: String, input: &str) -> McpCall {
-    let mut arguments = Vec::new();
-    if let Ok(wire) = surrogates::parse::<ArgumentsWire>(input) {
-        flatten(&wire.tool_input, String::new(), &mut arguments);
+    let mut call = McpCall { tool, is_whole: true, ..McpCall::default() };
+    match surrogates::parse::<ArgumentsWire>(input) {
+        Ok(wire) => flatten(&wire.tool_input, String::new(), &mut call),
+        Err(_) => call.is_whole = false,
     }
-    McpCall { tool, arguments }
+    call
 }
 
-/// Adds the strings and numbers in `value` to `into`, by JSON pointer.
-fn flatten(value: &Value, pointer: String, into: &mut Vec<(String, String)>) {
-    if into.len() >= MAX_ARGUMENTS || pointer.len() > MAX_POINTER {
+/// Adds what `value` contains to `into`, by JSON pointer.
+fn flatten(value: &Value, pointer: String, into: &mut McpCall) {
+    if into.arguments.len().max(into.others.len()) >= MAX_ARGUMENTS || pointer.len() > MAX_POINTER {
+        into.is_whole = false;
         return;
     }
     match value {
-        Value::String(text) => into.push((pointer, text.clone())),
-        Value::Number(number) => into.push((pointer, number.to_string())),
-        Value::Array(items) => {
+        Value::String(text) => into.arguments.push((pointer, text.clone())),
+        Value::Number(number) => into.arguments.push((pointer, number.to_string())),
+        Value::Array(items) if !items.is_empty() => {
             for (index, item) in items.iter().enumerate() {
                 flatten(item, format!("{pointer}/{index}"), into);
             }
         }
-        Value::Object(members) => {
+        Value::Object(members) if !members.is_empty() => {
             for (key, member) in members {
                 let key = key.replace('~', "~0").replace('/', "~1");
                 flatten(member, format!("{pointer}/{key}"), into);
             }
         }
-        Value::Null | Value::Bool(_) => {}
+        other => into.others.push((pointer, other.to_string())),
     }
 }

@@ -50,7 +50,8 @@ fn tool(text: &str) -> ToolCall {
         let (name, rest) = text.split_once(' ').unwrap_or((text, ""));
         let arguments = rest.split(' ').filter_map(|pair| pair.split_once('='));
         let arguments = arguments.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-        return ToolCall { mcp: Some(McpCall { tool: name.to_owned(), arguments }), ..ToolCall::default() };
+        let mcp = McpCall { tool: name.to_owned(), arguments, ..McpCall::default() };
+        return ToolCall { mcp: Some(mcp), ..ToolCall::default() };
     }
     ToolCall { command: Some(text.to_owned()), ..ToolCall::default() }
 }

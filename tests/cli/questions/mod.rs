@@ -1,10 +1,11 @@
 //! Questions to a person: what is asked, answers, grants, and attempts of an agent to answer itself.
 
 mod forgery;
+mod whole;
 
 use serde_json::{Value, json};
 
-use crate::fake_client::fake_client;
+use crate::fake_client::{fake_client, hook, hook_of};
 use crate::guard_process::Guarded;
 use crate::sandbox::{Run, Sandbox, call, denied, passes};
 
@@ -22,18 +23,6 @@ fn asking(topics: &str, rest: &str) -> Sandbox {
     );
     sandbox.write("cooldown.json", "{}");
     sandbox
-}
-
-/// The hook before a call, run by a headless client of this release.
-fn hook_of(sandbox: &Sandbox, client: &str, arguments: &[&str], input: &Value) -> Run {
-    let hook = sandbox.command(&["hook", "pre-tool-use"]);
-    let program = hook.get_program().to_str().unwrap();
-    let words = [arguments, &[program, "hook", "pre-tool-use"]].concat();
-    sandbox.in_place_of(&fake_client(client), &words, input.to_string().as_bytes())
-}
-
-fn hook(sandbox: &Sandbox, input: &Value) -> Run {
-    hook_of(sandbox, "2.1.330", &["-p"], input)
 }
 
 fn before(sandbox: &Sandbox, id: &str, command: &str) -> Run {
@@ -498,4 +487,29 @@ fn the_guard_quotes_words_that_the_client_writes_after_it_called_the_hook() {
     });
     deferred(&run);
     assert_eq!(guard.sql("SELECT words FROM questions"), "Its port is closed.");
+}
+
+#[test]
+fn a_client_that_answers_the_guard_late_keeps_no_other_session_from_the_ledger() {
+    let Guarded { guard, agent, .. } = &Guarded::with(asking("[budget]", ""), |agent| agent);
+    agent.write("hosts.yaml", &std::fs::read_to_string(guard.path("hosts.yaml")).unwrap());
+    spend(agent);
+    let client = fake_client("2.1.331");
+    let (wait, asked) = (client.with_file_name("wait"), client.with_file_name("asked"));
+    std::fs::write(&wait, "").unwrap();
+    std::thread::scope(|scope| {
+        let late = scope.spawn(|| hook_of(agent, "2.1.331", &["-p"], &call("t3", THIRD)));
+        while !asked.exists() {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        let mut other = call("u1", "docker restart sonarr");
+        other["session_id"] = json!("another");
+        let (began, run) = (std::time::Instant::now(), hook(agent, &other));
+        let took = began.elapsed();
+        std::fs::remove_file(&wait).unwrap();
+        allowed(&run);
+        assert!(took < std::time::Duration::from_secs(3), "{took:?}");
+        deferred(&late.join().unwrap());
+    });
+    assert_eq!(guard.sql("SELECT service FROM hook_actions WHERE state = 'reserved'"), "sonarr");
 }

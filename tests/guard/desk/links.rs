@@ -95,8 +95,8 @@ fn links_expire_and_belong_to_one_ledger() {
     assert_eq!(refused(&state), (403, 403));
 }
 
-#[test]
-fn a_notification_carries_a_link_and_buttons_that_the_ledger_does_not_contain() {
+/// A desk that notifies programs, which keep what they get in `sent-targets` and `sent-text`, and its address.
+fn with_buttons() -> (State, String) {
     let sandbox = Sandbox::new();
     // Stands in for apprise: keeps its targets and the text.
     let apprise =
@@ -108,16 +108,43 @@ fn a_notification_carries_a_link_and_buttons_that_the_ledger_does_not_contain() 
     drop(listener);
     let sandbox =
         sandbox.with("PATH", &path).with("CLAUDEOPS_DESK_URL", &desk).with("CLAUDEOPS_NTFY_ACTIONS", "true");
-    let state = State::of(sandbox);
-    let question = state.ask("docker restart jellyfin");
-    let server = state.start_at(desk.strip_prefix("http://").unwrap());
+    (State::of(sandbox), desk)
+}
+
+/// Delivers a notice of this question.
+fn notify(state: &State, question: impl std::fmt::Display) {
     state.sandbox.sql(&format!(
         "INSERT INTO notices (key, created_at, level, title, body, format, tags, state) VALUES
              ('question/{question}', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), 'warning', 'Question', 'Answer it.', 'markdown', '', 'pending')"
     ));
-    let run = state.sandbox.opsctl(&["notify", "--deliver", "1"], b"ntfys://ntfy.example/ops json://other\n");
+    let number = state.sandbox.sql("SELECT max(id) FROM notices");
+    let run =
+        state.sandbox.opsctl(&["notify", "--deliver", &number], b"ntfys://ntfy.example/ops json://other\n");
     assert_eq!(run.code, Some(0), "{run:?}");
-    assert_eq!(state.sandbox.sql("SELECT state FROM notice_states"), "delivered");
+    assert_eq!(state.sandbox.sql("SELECT DISTINCT state FROM notice_states"), "delivered");
+}
+
+#[test]
+fn a_notification_that_does_not_show_the_whole_command_has_no_buttons() {
+    let (state, desk) = with_buttons();
+    let _server = state.start_at(desk.strip_prefix("http://").unwrap());
+    for (lines, has_buttons) in [(40, true), (41, false)] {
+        let question = state.ask(&"docker restart jellyfin\n".repeat(lines));
+        let link = state.link(question);
+        notify(&state, question);
+        let targets = state.sandbox.read("sent-targets");
+        assert!(targets.contains("click="), "{targets}");
+        assert_eq!(targets.contains("actions="), has_buttons, "{lines}: {targets}");
+        assert!(state.sandbox.read("sent-text").contains(&link));
+    }
+}
+
+#[test]
+fn a_notification_carries_a_link_and_buttons_that_the_ledger_does_not_contain() {
+    let (state, desk) = with_buttons();
+    let question = state.ask("docker restart jellyfin");
+    let server = state.start_at(desk.strip_prefix("http://").unwrap());
+    notify(&state, question);
     let link = format!("{desk}{}", state.link(question));
     assert_eq!(
         state.sandbox.read("sent-text"),

@@ -36,7 +36,7 @@ pub struct PolicyWire {
     pub resolve: Option<Vec<ResolveWire>>,
     /// Hosts that commands of a session with a tier may change: those of `hosts` (`inventory`) or all (`any`). Reading is allowed on every host. Default: `inventory`, and `any` where `hosts` lists none.
     pub hosts: Option<HostsAllowed>,
-    /// While the ledger, the database of past actions, cannot be used, an action is allowed and reported (`open`) or denied (`closed`); so is every tool call that opsctl cannot read, or for which it is missing or crashes. Default: `open`, with a warning of `opsctl doctor`.
+    /// While the ledger, the database of past actions, cannot be used, an action is allowed and reported (`open`) or denied (`closed`), as is every tool call that opsctl cannot read, or for which it is missing or crashes. Gates deny an action while others have locked the ledger. Default: `open`, with a warning of `opsctl doctor`.
     pub on_failure: Option<OnFailure>,
     /// Whether secrets in the output of tools are replaced with `[redacted]` before the model reads them; see [policy.md](policy.md#secrets-in-the-output-of-tools). Default: `true`.
     pub redact_output: Option<bool>,

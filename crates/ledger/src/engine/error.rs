@@ -63,6 +63,11 @@ impl LedgerError {
         matches!(self.engine(), Some(Error::Locked))
     }
 
+    /// Whether others use the ledger, also another program that has locked its file.
+    pub fn is_in_use(&self) -> bool {
+        self.engine().is_some_and(|error| matches!(error, Error::Locked) || error.is_busy())
+    }
+
     fn is_no_row(&self) -> bool {
         matches!(self.engine(), Some(Error::NoRow))
     }

@@ -175,7 +175,7 @@ fn by_option(usage: &Usage, terms: &EffectTerms, texts: &[&str], elsewhere: bool
         let mut items = Scanner::new(texts, usage.rest, &value).with_flags(options).take_while(|item| {
             words += usize::from(matches!(item, Item::Positional(_)));
             // What follows is the command that a program runs.
-            own_words(usage).is_none_or(|own| words <= own)
+            own_words(usage, texts).is_none_or(|own| words <= own)
         });
         items.any(|item| match item {
             Item::Option(name, at) => {

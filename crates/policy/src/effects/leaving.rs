@@ -2,16 +2,17 @@
 
 use super::content::{carried, is_file};
 use super::http;
+use crate::files::environment::is_credential;
 use crate::lists::{
-    ADDRESSING_OPTIONS, ASKING_PROGRAMS, CLIENTS, LOCAL_SOURCES, LOGIN_CLIENTS, LOGIN_OPTIONS,
-    LOGIN_VARIABLES, NAMES_ON_INPUT, PASSWORD_FILES, PLAIN_FILTERS, RELAYING_OPTIONS, RELAYING_VARIABLES,
-    SECRET, VARIABLE_USERS,
+    ADDRESSING_OPTIONS, ASKING_PROGRAMS, CLIENTS, LOCAL_PROGRAMS, LOCAL_SOURCES, LOGIN_CLIENTS,
+    LOGIN_OPTIONS, LOGIN_VARIABLES, NAMES_ON_INPUT, PASSWORD_FILES, PLAIN_FILTERS, RELAYING_OPTIONS,
+    RELAYING_VARIABLES, SERVER_WORDS, VARIABLE_USERS,
 };
 use crate::targets::hosts;
 use opsctl_reader::catalogue::base_name;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::program::Check;
-use opsctl_reader::shell::{Command, Word, glob, host_of};
+use opsctl_reader::shell::{Command, Word, host_of};
 
 /// The host of an address that is known only when the command runs.
 const UNKNOWN: &str = "";
@@ -66,11 +67,18 @@ pub fn destinations(command: &Command, usage: &Usage, texts: &[&str]) -> Vec<Str
     let mut sent: Vec<String> = own.collect();
     let is_fed = command.stdin.as_ref().is_some_and(is_unknown)
         && (!sent.is_empty() || is_one(&NAMES_ON_INPUT) && usage.operands(texts).words.is_empty());
+    // `--set url=…` names no server; `:http,url=…:` of rclone and `--schema=http:…` do.
+    let is_address = |text: &&&str| {
+        text.split_once("://").is_some_and(|(head, _)| {
+            let value = head.split_once('=').filter(|(option, _)| option.starts_with("--"));
+            head.starts_with(':') || !value.map_or(head, |(_, value)| value).contains('=')
+        })
+    };
+    if !LOCAL_PROGRAMS.contains(&name) && !is_one(&CLIENTS) {
+        let addressed = texts.iter().skip(1).filter(|text| composed(text)).filter(is_address);
+        sent.extend(addressed.flat_map(|text| hosts_in(text)));
+    }
     if is_one(&CLIENTS) {
-        // `--set url=…` names no server, and `:http,url=…:` of rclone does.
-        let is_address = |text: &&&str| {
-            text.split_once("://").is_some_and(|(head, _)| head.starts_with(':') || !head.contains('='))
-        };
         sent.extend(texts.iter().skip(1).filter(is_address).flat_map(|text| hosts_in(text)));
         sent.extend(given(texts, &ADDRESSING_OPTIONS).flat_map(hosts_in));
     }
@@ -86,6 +94,10 @@ pub fn destinations(command: &Command, usage: &Usage, texts: &[&str]) -> Vec<Str
 /// The hosts to which a request sends a variable with the name of a secret; an empty one where the variable is a part of the host.
 /// Passwords in a file belong to the names of servers: they are revealed to what is reached under another name.
 pub fn revealed(command: &Command, usage: &Usage, texts: &[&str]) -> Vec<String> {
+    // A host gets the password with which `ssh` logs in.
+    if command.via.iter().any(|via| base_name(via) == "sshpass") {
+        return command.hosts.to_vec();
+    }
     let check = usage.form.effect.and_then(|terms| terms.check);
     let secret =
         |text: &str| text.split('$').skip(1).any(|part| is_secret_variable(part.trim_start_matches('{')));
@@ -98,6 +110,16 @@ pub fn revealed(command: &Command, usage: &Usage, texts: &[&str]) -> Vec<String>
         let is_given = in_words || command.env.iter().any(|entry| has_secret(&entry.1));
         let named = hosts::named(command, Some(usage), texts);
         let named = named.into_iter().filter(|host| !command.hosts.contains(host));
+        let first = usage
+            .operands(texts)
+            .words()
+            .next()
+            .filter(|_| SERVER_WORDS.contains(&texts.first().map_or("", |name| base_name(name))));
+        let named = named.chain(first.into_iter().chain(given(texts, &["-L", "-host"])).filter_map(server));
+        // `rest:http://HOST`, `:webdav,url=http://HOST,pass=$PASSWORD:`.
+        let addresses = texts.iter().skip(1).filter(|text| text.contains("://"));
+        let parts = addresses.flat_map(|text| text.split(',')).filter(|part| part.contains("://"));
+        let named = named.chain(parts.flat_map(hosts_in));
         return servers(command, texts).into_iter().chain(named).filter(|_| is_given).collect();
     }
     if check != Some(Check::HttpRequest) || !in_words && !usage.has(texts, &PASSWORD_FILES) {
@@ -138,15 +160,16 @@ fn servers(command: &Command, texts: &[&str]) -> Vec<String> {
     named.flat_map(|value| value.split(',')).flat_map(hosts_in).filter(is_host).collect()
 }
 
+/// The server that a word names: `HOST`, `//HOST/SHARE`, `udp:HOST:PORT`.
+fn server(word: &str) -> Option<String> {
+    let host = word.trim_start_matches('/').split('/').next().unwrap_or_default();
+    hosts_in(host).pop().filter(|host| host.starts_with(|c: char| c.is_ascii_alphanumeric()))
+}
+
 /// Whether a text begins with the name of a variable that may hold a secret.
 fn is_secret_variable(text: &str) -> bool {
     let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(text.len());
-    let name = format!("${}", text.get(..end).unwrap_or_default());
-    let last = SECRET.iter().rev().find(|(one, ..)| {
-        let one = one.trim_start_matches('!');
-        one.starts_with('$') && glob(one, &name)
-    });
-    last.is_some_and(|(one, ..)| !one.starts_with('!'))
+    is_credential(text.get(..end).unwrap_or_default())
 }
 
 /// The hosts to which a request may send something that changes them: with data, or with a method that does not only ask.

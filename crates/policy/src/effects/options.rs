@@ -3,6 +3,7 @@
 use super::proof::Proof;
 use super::reason::Why;
 pub use crate::files::values::ANY_OPTION;
+use crate::files::values::separated;
 use crate::lists::{ACTING_OPTIONS, ACTING_WORDS, VALUED_OPTIONS};
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::options::{At, Item, Name, Scanner};
@@ -117,6 +118,7 @@ pub fn is_unknown_word(word: &str, terms: &EffectTerms) -> bool {
 
 /// The option or word with which the effect of a command that changes something is unknown.
 pub fn unknown_option(usage: &Usage, texts: &[&str]) -> Option<String> {
+    let all = texts;
     let scan = |form: &Form, from: usize, texts: &[&str], value: &[&'static str]| {
         let terms = form
             .effect
@@ -126,7 +128,7 @@ pub fn unknown_option(usage: &Usage, texts: &[&str]) -> Option<String> {
         let items = Scanner::new(texts, from, value).with_flags(&listed).take_while(|item| {
             words += usize::from(matches!(item, Item::Positional(_)));
             // What follows is the command that a program runs.
-            own_words(usage).is_none_or(|own| words <= own)
+            own_words(usage, all).is_none_or(|own| words <= own)
         });
         let mut doubtful = items.filter_map(|item| match item {
             Item::Option(name, at) => {
@@ -155,6 +157,22 @@ pub fn doubt(name: Name<'_>, value: Option<&str>, terms: &EffectTerms) -> Option
         let changes = known.any(|(_, values)| value.is_some_and(|value| fits(value, values)));
         if changes { Effect::Changes } else { Effect::Unknown }
     })
+}
+
+/// An option whose value is judged, and which is not listed as one that takes the next word: `--opt value` is judged as
+/// `--opt=value`.
+pub fn beside(usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Option<Proof> {
+    let value = usage.value();
+    let own = texts.iter().zip(texts.iter().skip(1)).take_while(|(option, _)| **option != "--");
+    let is_open = |(option, next): &(&&str, &&str)| {
+        option.starts_with("--") && (!next.starts_with('-') || next.contains(' ')) && !value.contains(option)
+    };
+    let mut judged = own.filter(is_open).flat_map(|(option, next)| {
+        let terms = terms.unknown_values.iter();
+        terms.filter(move |(one, _)| one == option).map(move |(_, values)| (option, next, values))
+    });
+    let (option, ..) = judged.find(|(_, next, values)| !values.is_empty() && fits(next, values))?;
+    Some((Effect::Unknown, Why::OptionValue((*option).to_owned())))
 }
 
 /// An option that takes back a dry run, or of which the dry run may be the value: `-n --no-dry-run`, `--dry-run=false`,
@@ -253,7 +271,8 @@ pub fn acts(name: Name<'_>, usage: &Usage, terms: &EffectTerms) -> bool {
     let forms = [usage.form, &usage.program.form];
     let is_listed =
         forms.iter().any(|form| [form.flags, form.valued, form.quiet].iter().any(|one| name.is_any(one)));
-    let first = long.split(['-', '_']).next().unwrap_or_default();
+    let separated = separated(long);
+    let first = separated.split(['-', '_']).next().unwrap_or_default();
     let is_excluded = ACTING_OPTIONS.iter().any(|one| one.strip_prefix('!') == Some(long));
     // `--daemo` is `--daemonize` for many programs.
     let begins =
@@ -263,12 +282,37 @@ pub fn acts(name: Name<'_>, usage: &Usage, terms: &EffectTerms) -> bool {
 
 /// The number of words of its own that stand before the command which a program runs, such as a host: what follows is the
 /// command. `None` if its options may stand behind them.
-pub fn own_words(usage: &Usage) -> Option<usize> {
+pub fn own_words(usage: &Usage, texts: &[&str]) -> Option<usize> {
     usage.form.runs.and_then(|runs| match runs.how {
         How::Ssh => Some(1),
+        How::Command if !runs.words_need.is_empty() && !usage.has(texts, &runs.words_need) => None,
         How::Command => runs.after.0,
         _ => None,
     })
+}
+
+/// Where the command begins that a program runs, behind its options, their values and its own words. The end where that is not
+/// known.
+pub fn start_of_command(usage: &Usage, texts: &[&str]) -> usize {
+    let how = usage.form.runs.map(|runs| runs.how);
+    let own = match how {
+        Some(How::Xargs) => Some(0),
+        Some(How::Command) => own_words(usage, texts),
+        _ => None,
+    };
+    let Some(own) = own else { return texts.len() };
+    let value = usage.value();
+    let terms = usage.form.effect.map_or(EffectTerms::PLAIN, |terms| *terms);
+    let listed = listed_options(usage, &terms, &value);
+    let mut words = 0;
+    let end = Scanner::new(texts, usage.rest, &value).with_flags(&listed).find_map(|item| match item {
+        Item::Positional(index) => {
+            words += 1;
+            (words > own).then_some(index)
+        }
+        _ => None,
+    });
+    end.unwrap_or(texts.len())
 }
 
 pub fn written(name: Name<'_>) -> String {

@@ -8,7 +8,8 @@ use opsctl_reader::shell::Command;
 
 /// Whether a file that a command writes lies in scratch, as it is written and with links resolved.
 pub fn is_scratch(path: &str, command: &Command, scratch: &Scratch, machine: &dyn LocalMachine) -> bool {
-    if EMPTY_DEVICES.contains(&path) || path.starts_with("/dev/fd/") {
+    let descriptor = path.strip_prefix("/dev/fd/");
+    if EMPTY_DEVICES.contains(&path) || descriptor.is_some_and(|number| !number.contains('/')) {
         return true;
     }
     // A name that `mktemp` makes is new, below its folder for such files.

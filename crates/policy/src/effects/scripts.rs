@@ -2,14 +2,15 @@
 
 use super::proof::{CHANGES, Proof, READS};
 use super::reason::Why;
-use crate::lists::{LISTING_CLIENTS, PLAIN_OUTPUTS};
+use crate::lists::{DATABASE_FILES, LISTING_CLIENTS, PLAIN_OUTPUTS};
+use opsctl_reader::catalogue::base_name;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::program::{Check, EffectTerms};
 use opsctl_reader::languages::sources::Sources;
 use opsctl_reader::languages::sql;
 use opsctl_reader::languages::sql::Functions;
 use opsctl_reader::languages::{awk, flux, mongo, names, sed};
-use opsctl_reader::shell::{Command, Word};
+use opsctl_reader::shell::{Command, Word, glob};
 use opsctl_reader::terms::effect::Effect;
 
 /// What is known around a command.
@@ -73,7 +74,9 @@ pub fn effect(
         (Check::SedScript, scripts) => edited(scripts),
         (_, scripts) => scripts.iter().map(written).collect::<Option<Vec<_>>>().map(|files| files.concat()),
     };
-    match files.map(|files| files.into_iter().find(|file| !is_scratch(file))) {
+    let created = || sources.words.first().and_then(|word| created(texts.get(word.index)?, texts));
+    let created = (check == Check::SqlWords).then(created).flatten();
+    match files.map(|files| files.into_iter().chain(created).find(|file| !is_scratch(file))) {
         Some(None) => READS,
         // The rules for files do not see what a filter writes.
         Some(Some(_)) | None if is_filter => (Effect::Unknown, Why::Statement),
@@ -191,6 +194,15 @@ fn prints_date(command: &str) -> bool {
         && command.chars().all(is_plain)
         && !(command.contains('"') && command.contains('\''))
         && fields.all(|field| field.starts_with(|c| "aAbBdeFHIjklmMNpPRsSTuUVwWyYzZ".contains(c)))
+}
+
+/// The file that `sqlite3` creates if there is none: one that has not the name of a database.
+fn created(database: &str, texts: &[&str]) -> Option<String> {
+    let (path, query) = database.split_once('?').unwrap_or((database, ""));
+    let path = path.strip_prefix("file:").unwrap_or(path);
+    let is_database = DATABASE_FILES.iter().any(|one| glob(one, base_name(path)));
+    let is_read_only = query.contains("mode=ro") || texts.iter().any(|text| text.ends_with("-readonly"));
+    (!is_database && !is_read_only && !path.contains('$')).then(|| path.to_owned())
 }
 
 /// Where the scripts of a command line are.

@@ -4,7 +4,7 @@
 //! to read.
 
 use super::access::{Access, Touch};
-use super::environment;
+use super::variables_in_code;
 use opsctl_reader::catalogue::program::Language;
 use opsctl_reader::languages::names::{Names, awk, files};
 use opsctl_reader::languages::only_reads;
@@ -27,7 +27,7 @@ pub fn accesses(command: &Command, language: Option<Language>, into: &mut Vec<Ac
     let words = command.words.iter().skip(1).map(|word| word.text.as_str());
     let codes = words.chain(command.stdin.iter().map(|stdin| stdin.text.as_str()));
     for code in codes {
-        environment::in_code(code, into);
+        variables_in_code::accesses(code, into);
         if language == Some(Language::Awk) && !opens_file(code) {
             continue;
         }

@@ -1,13 +1,14 @@
 //! Which variables of the environment a command prints: that of the agent, of a host or of a container.
 
 use super::access::{Access, Touch};
-use crate::lists::{DECLARING, ENVIRONMENT_USERS, ENVIRONMENTS, PRINTING, PROCESS_STARTS, VARIABLE_USERS};
+use crate::lists::{DECLARING, QUIET_USERS, SECRET, TELLING_OPTIONS, VARIABLE_USERS};
 use crate::selection::leaves_names;
 use crate::selection::names::picks_doubtful;
+use opsctl_reader::catalogue::Catalogue;
 use opsctl_reader::catalogue::base_name;
 use opsctl_reader::catalogue::operands::Operands;
-use opsctl_reader::catalogue::options::Name;
-use opsctl_reader::catalogue::program::Role;
+use opsctl_reader::catalogue::options::{Item, Name, Scanner};
+use opsctl_reader::catalogue::program::{How, Role};
 use opsctl_reader::shell::{Command, Word, glob};
 
 /// Adds the variables that a program prints.
@@ -24,7 +25,14 @@ pub fn accesses(command: &Command, program: &str, given: &Operands<'_>, into: &m
             let letter = |name: Name<'_>| if let Name::Short(letter) = name { Some(letter) } else { None };
             let letters: Vec<char> = given.options.iter().filter_map(|(name, _)| letter(*name)).collect();
             match program {
-                "printenv" => into.extend(names.iter().map(|name| printed(name))),
+                "printenv" => {
+                    into.extend(names.iter().map(|name| printed(name)));
+                    // A word that may be none leaves it alone.
+                    let may_vanish = |name: &str| {
+                        command.words.iter().any(|word| word.text == name && word.may_be_several())
+                    };
+                    names.retain(|name| !may_vanish(name));
+                }
                 // An empty environment, and what the command adds to it.
                 "env" if given.has(Role::Empties) => return,
                 "env" | "caddy" => names.clear(),
@@ -52,36 +60,152 @@ pub fn accesses(command: &Command, program: &str, given: &Operands<'_>, into: &m
 }
 
 /// A variable that is printed; without a name, all of them.
-fn printed(name: &str) -> Access {
+pub(super) fn printed(name: &str) -> Access {
     Access::named(Touch::Print, name.to_owned(), false)
 }
 
-/// The variables that a program gets as words or as its input, and may print, also in an error: all but those of clients,
-/// which log in with them, and of tests of whether they are set.
+/// The variables that a program gets as words, as its input, or as values of other variables, and may print, also in an error: all
+/// but those of clients, which log in with them, and of tests of whether they are set.
 pub fn passed(command: &Command) -> Vec<Access> {
     let opened = || command.redirections.iter().map(|one| &one.path);
     let words = || command.words.iter().chain(&command.stdin).chain(opened());
-    let Some(program) = command.words.first().filter(|_| words().any(|word| word.unknown.is_some())) else {
-        return vec![];
-    };
+    let Some(program) = command.words.first() else { return vec![] };
+    let mut passed = renamed(command);
+    if words().all(|word| word.unknown.is_none()) {
+        return passed;
+    }
     let program = base_name(&program.text);
     if is_harmless_test(command, program) {
-        return opened().flat_map(expanded).collect();
-    }
-    if let Some((_, takes)) = VARIABLE_USERS.iter().find(|(one, _)| *one == program) {
+        passed.extend(opened().flat_map(expanded));
+    } else if let Some((_, takes)) = VARIABLE_USERS.iter().find(|(one, _)| *one == program) {
         let reads_stdin = takes.split('|').any(|one| one == "<");
         let stdin = command.stdin.iter().filter(|_| !reads_stdin);
+        let tells = tells(command, program);
         let pairs = command
             .words
             .windows(2)
             .filter_map(|pair| if let [before, word] = pair { Some((before, word)) } else { None });
-        let shown = pairs.filter(|(before, word)| !is_taken(&before.text, word.without_output(), takes));
-        return shown.map(|(_, word)| word).chain(stdin).chain(opened()).flat_map(expanded).collect();
+        let is_shown =
+            |(before, word): &(&Word, &Word)| tells || !is_taken(&before.text, word.without_output(), takes);
+        let hosts = command.words.iter().flat_map(in_host);
+        passed.extend(hosts);
+        let shown = pairs.filter(is_shown).map(|(_, word)| word).chain(stdin).chain(opened());
+        passed.extend(shown.flat_map(expanded));
+    } else {
+        // `export NAME="$VALUE"` prints nothing, unless it is the name that has a value.
+        let declares = DECLARING.contains(&program);
+        let is_printed =
+            |word: &&Word| !declares || !name(&word.text).1.trim_start_matches('+').starts_with('=');
+        passed.extend(words().filter(is_printed).flat_map(expanded));
     }
-    // `export NAME="$VALUE"` prints nothing, unless it is the name that has a value.
-    let declares = DECLARING.contains(&program);
-    let is_printed = |word: &&Word| !declares || !name(&word.text).1.trim_start_matches('+').starts_with('=');
-    words().filter(is_printed).flat_map(expanded).collect()
+    passed
+}
+
+/// The variables whose values a command gets under another name, which is not that of a secret: it may print them.
+fn renamed(command: &Command) -> Vec<Access> {
+    let others = command.env.iter().filter(|entry| entry.1.unknown.is_some() && !is_credential(&entry.0));
+    others.flat_map(|entry| expanded(&entry.1)).collect()
+}
+
+/// The variables that a program gets which starts another one: its options, and its words before the command.
+pub fn launched(command: &Command, catalogue: Catalogue) -> Vec<Access> {
+    if command.words.iter().all(|word| word.unknown.is_none()) {
+        return vec![];
+    }
+    let texts = command.texts();
+    let Some(usage) = catalogue.usage(&texts, &|_| false) else { return vec![] };
+    let Some(runs) = usage.form.runs.filter(|runs| {
+        matches!(runs.how, How::Command | How::Joined | How::Ssh | How::Xargs | How::Parallel)
+    }) else {
+        return vec![];
+    };
+    let program = texts.first().map_or("", |name| base_name(name));
+    let takes = VARIABLE_USERS.iter().find(|(one, _)| *one == program).map_or("", |(_, takes)| *takes);
+    let is_judged = |name: Name<'_>| {
+        runs.takes_script(name) || [runs.split, runs.sets].iter().any(|list| name.is_any(list))
+    };
+    let mut found: Vec<Access> =
+        command.words.get(..usage.rest).unwrap_or_default().iter().flat_map(expanded).collect();
+    // The host of `ssh`.
+    let own = usize::from(runs.how == How::Ssh);
+    let mut left = runs.after.0.map_or(usize::MAX, |after| after + own);
+    for item in Scanner::new(&texts, usage.rest, &usage.form.valued).with_flags(&usage.form.flags) {
+        match item {
+            Item::Option(name, Some(at)) if !is_judged(name) => {
+                let before = at.index.checked_sub(1).and_then(|before| texts.get(before)).unwrap_or(&"");
+                let word = command.words.get(at.index);
+                let word =
+                    word.filter(|word| takes.is_empty() || !is_taken(before, word.without_output(), takes));
+                found.extend(word.into_iter().flat_map(expanded));
+            }
+            Item::Positional(index) => {
+                let Some(word) = command.words.get(index) else { break };
+                let assigns = runs.assigns && name(&word.text).1.starts_with('=');
+                if assigns {
+                    continue;
+                }
+                if left == 0 {
+                    break;
+                }
+                left -= 1;
+                found.extend(expanded(word));
+            }
+            Item::Option(..) | Item::Dashes(_) => {}
+        }
+    }
+    found
+}
+
+/// Whether a variable has the name of a secret: no program prints it for another reason, and rules know it by this name.
+pub fn is_credential(name: &str) -> bool {
+    let variable = format!("${name}");
+    let is_it = |one: &&(&str, &str, &str)| {
+        let one = one.0.trim_start_matches('!');
+        one.starts_with('$') && glob(one, &variable)
+    };
+    let last = SECRET.iter().rev().find(is_it);
+    last.is_some_and(|(one, ..)| !one.starts_with('!'))
+}
+
+/// Whether a client prints what it is given, by its options.
+fn tells(command: &Command, program: &str) -> bool {
+    let words = || command.words.iter().skip(1).map(|word| word.text.as_str());
+    let has = |options: &str| {
+        options.split('|').any(|option| match option.split_once('=') {
+            Some((option, value)) => {
+                let mut pairs = command.words.windows(2);
+                let is_value = |pair: &[Word]| {
+                    let [before, word] = pair else { return false };
+                    word.text.strip_prefix(option).is_some_and(|rest| !rest.is_empty() && glob(value, rest))
+                        || (before.text == option || is_cluster(&before.text, option))
+                            && glob(value, &word.text)
+                };
+                pairs.any(is_value)
+            }
+            None => words().any(|word| {
+                word == option || is_cluster(word, option) || option.ends_with('*') && glob(option, word)
+            }),
+        })
+    };
+    TELLING_OPTIONS.iter().any(|(one, options)| *one == program && has(options))
+        || QUIET_USERS.iter().any(|(one, options)| *one == program && !has(options))
+}
+
+/// Whether a word is several short options with this one among them: `-sv`.
+fn is_cluster(word: &str, option: &str) -> bool {
+    let letter = option.strip_prefix('-').filter(|rest| rest.len() == 1);
+    let letters = word.strip_prefix('-').filter(|rest| rest.chars().all(|c| c.is_ascii_alphabetic()));
+    letter.zip(letters).is_some_and(|(letter, letters)| letters.contains(letter))
+}
+
+/// The variables in the host of an address, which errors and requests for names show.
+fn in_host(word: &Word) -> Vec<Access> {
+    if word.unknown.is_none() {
+        return vec![];
+    }
+    let text = word.without_output();
+    let addresses = text.split("://").skip(1).map(|rest| rest.split(['/', '?']).next().unwrap_or_default());
+    addresses.map(|place| place.rsplit('@').next().unwrap_or_default()).flat_map(named_in).collect()
 }
 
 /// Whether `test` or `[` finds only whether a value is set: a comparison with another text finds a part of it, and one of numbers
@@ -174,17 +298,17 @@ fn expanded(word: &Word) -> Vec<Access> {
 }
 
 /// The variables that a text names: `$NAME`, `${NAME:-x}`.
-fn named_in(text: &str) -> Vec<Access> {
+pub(super) fn named_in(text: &str) -> Vec<Access> {
     let parts = text.split('$').skip(1).map(|part| part.strip_prefix('{').unwrap_or(part));
     parts.map(|part| name(part).0).filter(|name| !name.is_empty()).map(printed).collect()
 }
 
 /// The name at the beginning of a text, and what follows it.
-fn name(text: &str) -> (&str, &str) {
+pub(super) fn name(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c| !is_name(c)).unwrap_or(text.len()))
 }
 
-fn is_name(c: char) -> bool {
+pub(super) fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
@@ -196,76 +320,29 @@ fn filter(text: &str, into: &mut Vec<Access>) {
         let is_part = before.is_some_and(|c| is_name(c) || ".$\"/-".contains(c))
             || rest.starts_with(|c: char| is_name(c) || "\"/:-".contains(c));
         if !is_part {
-            into.push(printed(named(rest).unwrap_or_default()));
+            into.push(printed(field(rest).unwrap_or_default()));
         }
     }
 }
 
-/// Adds the variables that code prints.
-///
-/// All of them, where it takes the environment as a whole; one, where it is printed directly.
-pub fn in_code(code: &str, into: &mut Vec<Access>) {
-    for called in ENVIRONMENTS {
-        for (at, _) in code.match_indices(called) {
-            let before = code.get(..at).unwrap_or_default();
-            let rest = code.get(at + called.len()..).unwrap_or_default();
-            if before.ends_with(is_name) || rest.starts_with(is_name) {
-                continue;
-            }
-            let before = before.trim_end_matches("os.").trim_end_matches(['$', '%']).trim_end();
-            let before = before.strip_suffix("dict(").unwrap_or(before);
-            let compact: String = before.chars().rev().filter(|c| *c != ' ').take(8).collect();
-            let compact: String = compact.chars().rev().collect();
-            match (named(rest), rest.split('(').next()) {
-                (Some(name), _) => {
-                    let ends =
-                        |call: &&str| before.ends_with(*call) && (!call.is_empty() || before.is_empty());
-                    into.extend(PRINTING.iter().any(ends).then(|| printed(name)));
-                }
-                (None, Some(".copy" | ".update" | ".setdefault" | ".pop" | ".keys" | ".key?" | ".has")) => {}
-                _ if ENVIRONMENT_USERS.iter().any(|one| before.ends_with(one) || compact.ends_with(one)) => {}
-                _ if PROCESS_STARTS.iter().any(|one| called_in(before).contains(one)) => {}
-                _ => into.push(printed("")),
-            }
-        }
+/// The variable of an environment of jq: `.NAME`, `["NAME"]`.
+fn field(rest: &str) -> Option<&str> {
+    match rest.strip_prefix('.') {
+        Some(member) => Some(name(member).0).filter(|name| !name.is_empty()),
+        None => literal(rest.strip_prefix('[')?).map(|(name, _)| name),
     }
 }
 
-/// The name of the function among whose arguments a text ends.
-fn called_in(before: &str) -> &str {
-    let mut depth = 0_usize;
-    for (at, c) in before.char_indices().rev() {
-        match c {
-            ')' | ']' => depth += 1,
-            '[' if depth == 0 => break,
-            '(' if depth == 0 => {
-                let head = before.get(..at).unwrap_or_default();
-                return head.rsplit(|c| !is_name(c)).next().unwrap_or_default();
-            }
-            '(' | '[' => depth -= 1,
-            _ => {}
-        }
-    }
-    ""
+/// The name between quotes, which nothing in it composes, and what follows it.
+pub(super) fn literal(text: &str) -> Option<(&str, &str)> {
+    let (text, rest) = quoted(text.trim_start().trim_start_matches('b'))?;
+    let ends = rest.trim_start().starts_with([']', ')', '}', ',']);
+    (ends && !text.is_empty() && text.chars().all(is_name)).then_some((text, rest))
 }
 
-/// The variable that is taken from the environment: `["NAME"]`, `.get("NAME")`, `{NAME}`, `("NAME")`, `.NAME`.
-fn named(rest: &str) -> Option<&str> {
-    let rest = ["[", ".get(", ".fetch(", "{", "("].iter().find_map(|open| rest.strip_prefix(open)).or_else(
-        || {
-            // Methods of the whole.
-            let whole = ["items(", "values(", "copy(", "update(", "setdefault(", "pop(", "keys("];
-            let member = rest.strip_prefix('.')?;
-            let is_variable = member.starts_with(|c: char| c.is_ascii_uppercase() || c == '_');
-            (is_variable && !whole.iter().any(|call| member.starts_with(call))).then_some(member)
-        },
-    )?;
-    let (name, _) = name(rest.trim_start_matches(['"', '\'', '`']));
-    (!name.is_empty() && !rest.starts_with('$') && (rest.starts_with(['"', '\'', '`']) || is_constant(name)))
-        .then_some(name)
-}
-
-/// Whether a bare name is that of a variable of the environment, and not one of the code.
-fn is_constant(name: &str) -> bool {
-    name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+/// A text between quotes without an escape, and what follows it.
+pub(super) fn quoted(text: &str) -> Option<(&str, &str)> {
+    let quote = text.chars().next().filter(|c| "\"'`".contains(*c))?;
+    let (inner, rest) = text.get(1..)?.split_once(quote)?;
+    (!inner.contains('\\')).then_some((inner, rest))
 }

@@ -5,7 +5,7 @@
 
 mod access;
 mod code;
-mod environment;
+pub mod environment;
 mod explained;
 pub mod guarded;
 mod mount;
@@ -16,6 +16,7 @@ mod socket;
 mod sqlite;
 mod transfer;
 pub mod values;
+mod variables_in_code;
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -23,16 +24,16 @@ use std::collections::HashSet;
 use crate::lists::{APPLICATION_FOLDERS, ASKING_CLIENTS, CONTAINER_FOLDERS, LINKED_FOLDERS, SAME_MACHINE};
 use crate::model::records::verdict::Reason;
 use crate::model::rights::rules::{PathRule, Rules};
-use crate::paths::computed::{is_below_new_folder, is_stated_by_content, lists_files};
+use crate::paths::computed::{is_below_new_folder, lists_files};
 use crate::paths::glob;
 use crate::paths::word_paths::{LocalMachine, WordPaths, text_paths};
 use crate::selection;
 pub use access::{Access, Touch};
 pub use code::removed;
 use guarded::{Guarded, Locations};
-use opsctl_reader::catalogue::Catalogue;
-use opsctl_reader::catalogue::program::Program;
-use opsctl_reader::shell::{Command, Construct, Found, Mode, Node, Script, Word};
+use opsctl_reader::catalogue::program::{Prints, Program};
+use opsctl_reader::catalogue::{Catalogue, base_name};
+use opsctl_reader::shell::{Command, Construct, Found, Mode, Node, Script, Unknown, Word};
 use opsctl_reader::terms::plain_text::first_words;
 pub use search::searched;
 pub use transfer::received;
@@ -150,6 +151,8 @@ pub fn accesses(
     if inner {
         accesses.extend(environment::passed(command));
         programs::edited(command, catalogue, &mut accesses);
+    } else {
+        accesses.extend(environment::launched(command, catalogue));
     }
     accesses
 }
@@ -320,11 +323,7 @@ impl<'a> Lists<'a> {
         }
         let place = command.whereabouts();
         if access.touch.reads() {
-            let is_it = |word: &&Word| word.begins_with_any() && word.text == access.path;
-            let is_listed =
-                || lists_files(&access.path) || program.is_some_and(|name| ASKING_CLIENTS.contains(&name));
-            let may_be_any = || command.words.iter().find(is_it).is_some() && !is_listed();
-            if meant.paths.is_empty() && (is_stated_by_content(&access.path) || may_be_any()) {
+            if meant.paths.is_empty() && is_stated_by_content(access, command, self.catalogue) {
                 let text = format!(
                     "Secret: the content of a file states which file is read{place} (`{shown}`), which may be a secret \
                      one. Name the file."
@@ -372,6 +371,26 @@ impl<'a> Lists<'a> {
         );
         Some(Reason::of("protect", text))
     }
+}
+
+/// Whether the content of a file, or of an address, states a path: `$(cat list)`. What a search lists is judged as a search.
+fn is_stated_by_content(access: &Access, command: &Command, catalogue: Catalogue) -> bool {
+    let program = command.words.first().map(|word| base_name(&word.text));
+    let opened = command.redirections.iter().map(|one| &one.path);
+    let words = command.words.iter().chain(opened);
+    let mut named =
+        words.flat_map(Word::beginnings).filter(|unknown| access.path.starts_with(&unknown.source));
+    // No word states the folder in which a command runs: `cd $(cat list)`.
+    let is_copied = || {
+        let source = access.path.strip_prefix("$(").and_then(|source| source.split_whitespace().next());
+        let prints = |program: &str| catalogue.find(program).and_then(|found| found.prints);
+        source.is_some_and(|one| one == "<" || matches!(prints(one), Some(Prints::Input | Prints::Answers)))
+    };
+    let is_stated = match named.next() {
+        Some(unknown) => unknown.may_be_any() || named.any(Unknown::may_be_any),
+        None => is_copied(),
+    };
+    is_stated && !lists_files(&access.path) && !program.is_some_and(|name| ASKING_CLIENTS.contains(&name))
 }
 
 /// The objection to writing a folder of a container that may be one of its host.

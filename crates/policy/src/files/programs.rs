@@ -68,8 +68,8 @@ pub fn accesses(
     }
     if !inner {
         // Beside a script in an option, the words are the wrapper's own.
-        let script = usage.form.runs.filter(|runs| runs.how != How::Shell).map(|runs| runs.script);
-        let is_script = |name: &Name<'_>| script.is_some_and(|script| name.is_any(&script));
+        let runs = usage.form.runs.filter(|runs| runs.how != How::Shell);
+        let is_script = |name: &Name<'_>| runs.is_some_and(|runs| runs.takes_script(*name));
         if how == Some(How::Make) || given.options.iter().any(|(name, _)| is_script(name)) {
             read(command, &files, rest, Some(&given), catalogue, into);
             written(command, &files, &given, into);
@@ -97,7 +97,7 @@ pub fn accesses(
             }
         }
         Some(FileHow::TextSearch | FileHow::FolderSearch) => {
-            search::texts_search(&usage, &given, false, into);
+            search::texts(command, &usage, &given, into);
         }
         Some(FileHow::Folders) if given.has(Role::Recursive) || usage.role(Role::Recursive).is_empty() => {
             let words: Vec<_> = given.words.iter().filter_map(|index| command.words.get(*index)).collect();

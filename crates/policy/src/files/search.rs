@@ -8,7 +8,7 @@ use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::operands::Operands;
 use opsctl_reader::catalogue::program::{FileHow, How, Role};
 use opsctl_reader::catalogue::{Catalogue, base_name};
-use opsctl_reader::shell::{Word, glob as fits};
+use opsctl_reader::shell::{Command, Word, glob as fits};
 
 /// A name that a search must leave out to be free of secrets where the files that it finds cannot be looked at.
 const TYPICAL: &str = ".env";
@@ -44,6 +44,10 @@ pub fn may_find(base: &str, name: &str, guarded: &str, certain: bool) -> bool {
     };
     let base = base.trim_end_matches('/');
     let (folder, last) = guarded.rsplit_once('/').unwrap_or(("", guarded));
+    // Of a home, only a search in its hidden folders.
+    if guarded.ends_with("/.*/**") || guarded.contains("/*/bin/**") {
+        return certain && glob::matches(guarded, base);
+    }
     if last == "**" {
         return certain && (is_within(base, &glob::literal(folder)) || base.is_empty());
     }
@@ -325,6 +329,14 @@ pub fn texts_search(usage: &Usage, given: &Operands<'_>, lists: bool, into: &mut
         left_out.push(".*".to_owned());
     }
     searches(places, names, &left_out, into);
+}
+
+/// The files that `grep` and similar programs search. A pattern may be several words, of which all but one are files.
+pub fn texts(command: &Command, usage: &Usage, given: &Operands<'_>, into: &mut Vec<Access>) {
+    texts_search(usage, given, false, into);
+    let pattern = given.words.first().and_then(|index| command.words.get(*index));
+    let open = pattern.filter(|word| word.may_be_several());
+    into.extend(open.map(|word| Access::new(Touch::Read, word)));
 }
 
 /// Whether a name may be one of a folder: it has no ending, or that of a folder with parts of a configuration.

@@ -4,12 +4,13 @@
 
 use super::access::{Access, Touch};
 use crate::lists::{
-    CONFIGURING_WORDS, LOGGING_WORDS, NEGATING_WORDS, STARTING_WORDS, TEXT_OPTIONS, WRITING_WORDS,
+    CONFIGURING_WORDS, LOGGING_WORDS, NAMING_OPTIONS, NEGATING_WORDS, REVEALED_FILES, STARTING_WORDS,
+    TEXT_OPTIONS, WRITING_WORDS,
 };
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::options::{At, Item, Name, Scanner};
 use opsctl_reader::catalogue::program::{Form, Options, Place, Role};
-use opsctl_reader::shell::Command;
+use opsctl_reader::shell::{Command, glob};
 
 /// In `changes_with` and as `flag`, all options that are not listed; in `unknown_values`, each option.
 pub const ANY_OPTION: &str = "-*";
@@ -92,24 +93,35 @@ fn suggested_outputs(
                     }
                     _ => false,
                 };
-                if !is_output {
-                    continue;
-                }
                 let is_listed = name.is_any(&own) || name.is_any(&flags);
                 // The value of an option that is not listed may be the next word.
                 let next = || match items.peek() {
                     Some(Item::Positional(index)) if !is_listed => Some(At { index: *index, offset: 0 }),
                     _ => None,
                 };
-                let value = at.or_else(next).and_then(|at| command.value(at));
-                let meant = value.filter(|value| kind == Kind::AlwaysWrites || is_path(&value.text));
-                into.extend(meant.map(|value| Access::new(Touch::Write, &value)));
+                let Some(value) = at.or_else(next).and_then(|at| command.value(at)) else { continue };
+                if is_output && (kind == Kind::AlwaysWrites || is_path(&value.text)) {
+                    into.push(Access::new(Touch::Write, &value));
+                } else if !is_output && kind != Kind::Host && !names_only(name) && is_revealed(&value.text) {
+                    into.push(Access::new(Touch::Read, &value));
+                }
             }
             Item::Positional(index) if up_to_word && index >= usage.rest => return,
             Item::Positional(_) => {}
             Item::Dashes(_) => return,
         }
     }
+}
+
+/// Whether every program may print a line of this file in a message.
+fn is_revealed(path: &str) -> bool {
+    REVEALED_FILES.iter().any(|one| glob(one, path))
+}
+
+/// Whether an option only states a name, of which no file is read: `--exclude`, `-newer`.
+fn names_only(name: Name<'_>) -> bool {
+    let Name::Long(name) = name else { return false };
+    NAMING_OPTIONS.iter().any(|one| glob(one, name))
 }
 
 /// Whether the value of an option has the form of a path.
@@ -169,7 +181,10 @@ pub fn kind(usage: &Usage, name: Name<'_>) -> Kind {
     if long.split('-').next().is_some_and(|first| NEGATING_WORDS.contains(&first)) {
         return Kind::Text;
     }
-    let suggests = suggested(&long.to_ascii_lowercase());
+    let suggests = match suggested(&long.to_ascii_lowercase()) {
+        Kind::Open => suggested(&separated(long)),
+        kind => kind,
+    };
     // That a file is read says nothing of what its content does.
     if suggests == Kind::Configures && !is_output {
         return Kind::Configures;
@@ -201,6 +216,20 @@ fn is_known_otherwise(usage: &Usage, forms: &[&Form], name: Name<'_>) -> bool {
     forms.iter().any(|form| is_stated(form, name)) || usage.program.commands.iter().any(is_command)
 }
 
+/// A name whose words begin with capitals, with dashes: `outputFile` is `output-file`.
+pub fn separated(name: &str) -> String {
+    let mut separated = String::with_capacity(name.len() + 4);
+    let mut is_small = false;
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && is_small {
+            separated.push('-');
+        }
+        is_small = letter.is_ascii_lowercase() || letter.is_ascii_digit();
+        separated.push(letter.to_ascii_lowercase());
+    }
+    separated
+}
+
 /// What the words in a name suggest.
 pub fn suggested(name: &str) -> Kind {
     let words = || name.split(['-', '_', '.', ':']).chain([name]);
@@ -223,5 +252,5 @@ fn is_stated(form: &Form, name: Name<'_>) -> bool {
         form.effect.map(|terms| [terms.flags.unwrap_or_default(), terms.reads_with, terms.statements]);
     files.iter().chain(&terms).flatten().any(|options| name.is_any(options))
         || name.is_any(&form.quiet)
-        || form.runs.is_some_and(|runs| name.is_any(&runs.script))
+        || form.runs.is_some_and(|runs| runs.takes_script(name))
 }

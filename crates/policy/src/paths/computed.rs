@@ -1,9 +1,6 @@
 //! Paths with parts that are computed where the command runs: below which folder they certainly lie.
 
-use crate::lists::{
-    CONTENT_SOURCES, FINDING_CONDITIONS, FORMAT_SOURCES, LISTING_SOURCES, NAME_FILTERS, NAME_SOURCES,
-    NAME_VARIABLES, PATH_BEGINNINGS,
-};
+use crate::lists::{FINDING_CONDITIONS, LISTING_SOURCES, NAME_FILTERS, NAME_SOURCES, NAME_VARIABLES};
 
 /// What stands for a computed name.
 const NAME: &str = "_";
@@ -29,25 +26,23 @@ pub fn is_below_new_folder(path: &str) -> bool {
         && (rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Whether the content of a file or an address states the path: `$(cat list)`.
-pub fn is_stated_by_content(path: &str) -> bool {
-    let Some((source, _)) = substitution(path) else { return false };
-    let program = source.split_whitespace().next();
-    // A format states a part of what is printed: `stat -c /etc/shadow /`.
-    let states_path = |word: &str| word.contains('/') && word.contains(['%', '{']) && !word.starts_with('+');
-    program.is_some_and(|program| CONTENT_SOURCES.contains(&program))
-        || source.split_whitespace().any(states_path)
-        || FORMAT_SOURCES.iter().any(|one| program == Some(*one))
-            && PATH_BEGINNINGS.iter().any(|part| source.contains(part))
-}
-
 /// Whether programs that list files state the path: `$(git ls-files | head -1)`. What they find is judged as a search.
 pub fn lists_files(path: &str) -> bool {
     let Some((source, _)) = substitution(path) else { return false };
-    source.split('|').all(|stage| {
-        let program = stage.split_whitespace().next().unwrap_or_default();
-        LISTING_SOURCES.contains(&program)
-    })
+    let source = source.replace("2>/dev/null", "");
+    let Some(first) = first_stage(&source) else { return false };
+    let mut words = first.split_whitespace();
+    let listed = words.next().and_then(|name| LISTING_SOURCES.iter().find(|(one, _)| *one == name));
+    let Some((_, needed)) = listed else { return false };
+    // A form states any text.
+    if first.contains(" -printf") || first.contains(" --format") {
+        return false;
+    }
+    needed.is_empty()
+        || words.any(|word| match needed.strip_prefix('-') {
+            Some(letter) => word.starts_with('-') && !word.starts_with("--") && word.contains(letter),
+            None => needed.split('|').any(|one| one == word),
+        })
 }
 
 /// The path below the folder, if it is relative.

@@ -1,7 +1,7 @@
 //! The files that a word of a command refers to.
 
 use super::computed;
-use opsctl_reader::path::fold;
+use opsctl_reader::path::{above_home, fold};
 use opsctl_reader::shell::{Command, Word};
 
 /// The agent's machine: variables, links and globs. The rules query it and open nothing themselves. Where links
@@ -87,6 +87,13 @@ pub fn text_paths(text: &str, unknown: bool, command: &Command, machine: &dyn Lo
     };
     if !whole {
         let mut meant = WordPaths { end: known_end(&text), paths: stand_ins(written), too_many: false };
+        meant.paths.extend(above_home(written).unwrap_or_default());
+        // The folders of any process: `/proc/$$/root/etc`.
+        if text.starts_with("/proc/\u{1}") {
+            let path = normal(&text.replace('\u{1}', "0"));
+            meant.paths.extend(behind_process(&path));
+            meant.paths.push(path);
+        }
         for reading in readings(&text, written) {
             let other = text_paths(&reading, false, command, machine);
             meant.paths.extend(other.paths);
@@ -94,7 +101,8 @@ pub fn text_paths(text: &str, unknown: bool, command: &Command, machine: &dyn Lo
         }
         return meant;
     }
-    let path = match (text.starts_with('/') || (remote && text.starts_with('~')), cwd) {
+    let is_whole = text.starts_with('/') || (remote && text.starts_with('~')) || above_home(&text).is_some();
+    let path = match (is_whole, cwd) {
         (true, _) => text,
         (false, Some(cwd)) => format!("{cwd}/{text}"),
         // A path below an unknown folder.
@@ -103,7 +111,7 @@ pub fn text_paths(text: &str, unknown: bool, command: &Command, machine: &dyn Lo
             return WordPaths { end, paths: stand_ins(written), too_many: false };
         }
     };
-    let mut paths = vec![normal(&path)];
+    let mut paths = above_home(&path).unwrap_or_else(|| vec![normal(&path)]);
     paths.extend(paths.first().and_then(|path| behind_process(path)));
     if !remote {
         if path.contains(['*', '?', '[']) {
@@ -121,7 +129,8 @@ pub fn text_paths(text: &str, unknown: bool, command: &Command, machine: &dyn Lo
         paths.extend(path.contains("..").then(|| machine.canonical(&path)).flatten());
         paths.dedup();
     }
-    WordPaths { paths, end: None, too_many: false }
+    let end = paths.first().and_then(|path| end_behind_link(path));
+    WordPaths { paths, end, too_many: false }
 }
 
 /// Resolves a relative path in each folder in which the command may run.
@@ -144,6 +153,33 @@ fn behind_process(path: &str) -> Option<String> {
         part == "task" || part == "self" || part == "thread-self" || part.chars().all(|c| c.is_ascii_digit())
     });
     is_process.then(|| normal(&format!("/{rest}")))
+}
+
+/// What follows in a path behind a folder that a process has chosen: `/proc/1/cwd`, `/dev/fd/3`, `/proc/1/fd/3`.
+fn end_behind_link(path: &str) -> Option<String> {
+    let mut names = path.strip_prefix('/')?.split('/').peekable();
+    let is_process = match names.next()? {
+        "dev" => names.next()? == "fd",
+        "proc" => {
+            names.next()?;
+            if names.peek() == Some(&"task") {
+                names.nth(1)?;
+            }
+            match names.next()? {
+                "cwd" => return rest_of(names),
+                link => link == "fd",
+            }
+        }
+        _ => false,
+    };
+    is_process.then(|| names.next()).flatten()?;
+    rest_of(names)
+}
+
+/// The other names as the end of a path.
+fn rest_of<'n>(names: impl Iterator<Item = &'n str>) -> Option<String> {
+    let rest: Vec<&str> = names.collect();
+    (!rest.is_empty()).then(|| format!("/{}", rest.join("/")))
 }
 
 /// The text with `~` and known variables expanded, and whether all of them were known.

@@ -124,6 +124,11 @@ pub fn of_subagent() -> Reason {
     )
 }
 
+/// Why a call is denied of which a person would not see everything; `why` states the part and the remedy.
+pub fn not_whole(why: &str) -> Reason {
+    reason(format!("A person would be asked about this call, but could not see all of it: {why}."))
+}
+
 /// Why a call is denied whose approval was used.
 pub fn used(id: i64) -> Reason {
     reason(format!(

@@ -27,18 +27,22 @@ pub fn objections(
     }
     // What the tier denies needs no second reason, unless a person may lift the denial.
     let asks = !policy.ask.is_empty();
+    let is_acting = |action: &&ResolvedAction| asks || rights.allow.contains(&action.action.kind);
+    let acts = actions.iter().any(|action| is_acting(&action));
     let changes = |part: &&PartEffect| match part.effect {
         Effect::Reads => false,
+        Effect::Acts => acts,
         Effect::Changes | Effect::Unknown if asks => true,
         effect => rights.effects.contains(&effect),
     };
     let changing = parts.iter().filter(changes).flat_map(|part| &part.hosts);
-    let acting = actions.iter().filter(|action| {
-        (asks || rights.allow.contains(&action.action.kind))
-            && !action.action.via.iter().any(|via| via == "ansible")
-    });
+    let acting = actions
+        .iter()
+        .filter(|action| is_acting(action) && !action.action.via.iter().any(|via| via == "ansible"));
     let hosts = changing.chain(acting.filter_map(|action| action.host.as_ref()));
-    let is_foreign = |host: &&String| !is_loopback(host) && inventory.find_host(host).is_none();
+    // A launcher may name several.
+    let is_listed = |host: &str| is_loopback(host) || inventory.find_host(host).is_some();
+    let is_foreign = |host: &&String| !host.split(',').all(is_listed);
     // What a request reaches in the own network, or at the address of a check, is known.
     let sends = |part: &&PartEffect| part.effect == Effect::Reads || changes(part);
     let requested = parts.iter().filter(sends).flat_map(|part| &part.changes_at);

@@ -189,7 +189,7 @@ mod tests {
             let rule = ToolRule { tool: tool.clone(), verb, service, host, to: None };
             let arguments = arguments.split(' ').filter_map(|pair| pair.split_once('='));
             let arguments = arguments.map(|(at, text)| (at.to_owned(), text.to_owned())).collect();
-            let actions = tool::find_actions(&McpCall { tool, arguments }, &[rule]);
+            let actions = tool::find_actions(&McpCall { tool, arguments, ..McpCall::default() }, &[rule]);
             let found = actions.into_iter().map(|action| (action.target, action.host, action.evidence));
             format!("{:?}", found.collect::<Vec<_>>())
         });

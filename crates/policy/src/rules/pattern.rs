@@ -16,6 +16,7 @@
 //! | `{sql}` | SQL that destroys, in any word or on standard input |
 //! | `{accounts}` | SQL that changes who may use a database, likewise |
 //! | `{passwords}` | SQL that may print passwords of accounts, likewise |
+//! | `{credentials}` | SQL that names what holds passwords of accounts or of other servers, likewise |
 //! | `{code}` | code of another language that removes a data folder, likewise |
 
 use opsctl_reader::catalogue::options::{Item, Name, Scanner};
@@ -62,7 +63,7 @@ opsctl_reader::words! {
 }
 
 /// What patterns say of SQL and code, wherever it stands.
-const STATEMENTS: [&str; 4] = ["{sql}", "{accounts}", "{passwords}", "{code}"];
+const STATEMENTS: [&str; 5] = ["{sql}", "{accounts}", "{passwords}", "{credentials}", "{code}"];
 
 /// A parsed pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,6 +102,8 @@ enum Condition<'a> {
     Accounts,
     /// SQL that may print passwords of accounts.
     Passwords,
+    /// SQL that names what holds passwords of accounts or of other servers.
+    Credentials,
     /// Code that removes data.
     Code,
 }
@@ -140,7 +143,7 @@ pub enum PatternError {
     #[error("has an empty alternative in `{0}`")]
     EmptyAlternative(String),
     #[error(
-        "has `{0}`, which is none of `{{data}}`, `{{contents}}`, `{{folder}}`, `{{store}}`, `{{device}}`, `{{pids}}`, `{{init}}`, `{{listed}}`, `{{unknown}}`, `{{temporary}}`, `{{input}}`, `{{secret}}`, `{{doubtful}}`, `{{sql}}`, `{{accounts}}`, `{{passwords}}`, `{{code}}`"
+        "has `{0}`, which is none of `{{data}}`, `{{contents}}`, `{{folder}}`, `{{store}}`, `{{device}}`, `{{pids}}`, `{{init}}`, `{{listed}}`, `{{unknown}}`, `{{temporary}}`, `{{input}}`, `{{secret}}`, `{{doubtful}}`, `{{sql}}`, `{{accounts}}`, `{{passwords}}`, `{{credentials}}`, `{{code}}`"
     )]
     Kind(String),
     #[error("has `{0}` among options; each begins with `-`")]
@@ -178,6 +181,7 @@ impl<'a> Pattern<'a> {
                 "{sql}" => pattern.conditions.push(Condition::Sql),
                 "{accounts}" => pattern.conditions.push(Condition::Accounts),
                 "{passwords}" => pattern.conditions.push(Condition::Passwords),
+                "{credentials}" => pattern.conditions.push(Condition::Credentials),
                 "{code}" => pattern.conditions.push(Condition::Code),
                 _ if token.starts_with('!') => {
                     let token = token.trim_start_matches('!');
@@ -270,6 +274,9 @@ impl<'a> Pattern<'a> {
                 }
                 Condition::Passwords => {
                     stated(command, sql::shows_passwords)?;
+                }
+                Condition::Credentials => {
+                    stated(command, sql::shows_credentials)?;
                 }
                 Condition::Accounts => evidence.push(stated(command, sql::changes_accounts)?.to_owned()),
             }

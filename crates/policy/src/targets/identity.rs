@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use crate::model::installation::container::Container;
-use crate::model::installation::identity::{Identity, engine_units, is_engine_unit};
+use crate::model::installation::identity::{Identity, engine_units, is_engine};
 use crate::model::installation::inventory::{Inventory, is_loopback};
 use crate::model::installation::names;
 use crate::model::records::verdict::ResolvedAction;
@@ -116,8 +116,7 @@ impl Lookup<'_> {
         let context = || Some(self.inventory.find_host(action.reference.context.as_deref()?)?.name.clone());
         let host =
             action.host.as_deref().map(|host| self.inventory.host_of(host).to_owned()).or_else(context);
-        let is_engine_here =
-            host.is_none() && matches!(&action.target, Target::Unit(unit) if is_engine_unit(unit));
+        let is_engine_here = host.is_none() && is_engine(&action.target);
         let here = is_engine_here.then(|| self.surroundings.name()).flatten();
         let (target, form) = (&action.target, action.reference.form);
         // A group of ansible may be any hosts.
@@ -194,9 +193,8 @@ impl Lookup<'_> {
         if let Some(within) = &action.within {
             let outer = self.inventory.identify(&within.target, within.reference.form, scope, here);
             // The engine of a guest is not that of its host.
-            let is_engine = matches!(target, Target::Unit(unit) if is_engine_unit(unit));
             let is_outer =
-                is_engine || action.family == Family::Process || !matches!(own, Identity::Listed(_));
+                is_engine(target) || action.family == Family::Process || !matches!(own, Identity::Listed(_));
             if let Identity::Listed(outer) = outer {
                 // What is listed for another host may have the same name in here.
                 return match own {

@@ -17,6 +17,12 @@ const API_QUIET: TimeDelta = TimeDelta::hours(4);
 /// The quiet period after a failure of the guard: a broken ledger fails at each action until an operator fixes it.
 const GUARD_QUIET: TimeDelta = TimeDelta::hours(1);
 
+/// The most lines of a command in a notice.
+const COMMAND_LINES: usize = 40;
+
+/// The most bytes of a command in a notice: targets cut longer messages.
+const COMMAND_BYTES: usize = 2_000;
+
 /// A used-up budget.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exhausted {
@@ -85,7 +91,14 @@ pub fn budget_exhausted(
 pub fn question_asked(id: i64, question: &NewQuestion, contact: &[String], url: Option<&str>) -> Notice {
     let NewQuestion { call, reasons, tier, words, expires_at, .. } = question;
     let mut body = format!("A session waits for an answer until {}.\n\n", time(*expires_at));
-    body += &call.command.lines().take(40).map(|line| format!("    {line}\n")).collect::<String>();
+    let (shown, missing) = first_lines(&call.command);
+    body.extend(shown.iter().map(|line| format!("    {line}\n")));
+    if missing > 0 {
+        let lines = if missing == 1 { "line" } else { "lines" };
+        body += &format!(
+            "\n… {missing} more {lines} of the command. Read all of it on the desk or with `opsctl approvals` before you answer.\n"
+        );
+    }
     body.push('\n');
     body.extend(reasons.iter().map(|reason| format!("- {reason}\n")));
     body.extend(call.service.iter().map(|service| format!("- service: {service}\n")));
@@ -100,6 +113,21 @@ pub fn question_asked(id: i64, question: &NewQuestion, contact: &[String], url: 
     let title = format!("Question {id}: may the agent act on {what}?");
     Notice::new(format!("question/{id}"), "question", Level::Warning, title, body)
         .with_tags(call.service.iter().chain(contact).map(String::as_str))
+}
+
+/// The first lines of a command, as its notice shows them, and how many lines are missing.
+pub fn first_lines(command: &str) -> (Vec<&str>, usize) {
+    let mut bytes = 0;
+    let shown: Vec<&str> = command
+        .lines()
+        .take(COMMAND_LINES)
+        .take_while(|line| {
+            bytes += line.len();
+            bytes <= COMMAND_BYTES
+        })
+        .collect();
+    let missing = command.lines().count() - shown.len();
+    (shown, missing)
 }
 
 /// The notice of an answer that no person has given.

@@ -99,6 +99,11 @@ impl<'a> Call<'a> {
         words
     }
 
+    /// What it does to its targets.
+    pub fn verb(&self) -> Verb {
+        self.verb
+    }
+
     /// The words that name the targets.
     pub fn targets(&self) -> Vec<Word> {
         words_at(self.does.to.at, self.line, self.usage, &self.own)
@@ -119,9 +124,7 @@ impl<'a> Call<'a> {
             let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
             return name.filter(|name| name.chars().all(is_plain)).and_then(host_of);
         }
-        let variables = self.usage.program.host_variables;
-        let address = variables.iter().find_map(|name| self.line.command.variable(name))?;
-        host_of(&address.text)
+        engine::host(self.line, self.usage, &[&self.outer, &self.global])
     }
 
     /// An action on a target, with this evidence.
@@ -152,6 +155,12 @@ impl<'a> Call<'a> {
         action
     }
 
+    /// Whether the command may run several times, each time with the words that are known: `xargs docker restart NAME`.
+    pub fn is_batched(&self) -> bool {
+        let is_run = self.line.command.via.last().is_some_and(|via| matches!(via.as_str(), "xargs" | "find"));
+        is_run && self.targets().iter().any(Word::may_be_several)
+    }
+
     /// An action for each target that one word names. `clean` removes the parts of a word that do not belong to the
     /// name.
     pub fn act_on_each(
@@ -167,13 +176,19 @@ impl<'a> Call<'a> {
                 Named::Everything(listing) => self.on_everything(family, &format!("$({listing})")),
                 Named::One(all @ ("*" | "*.service")) => self.on_everything(family, &format!("'{all}'")),
                 Named::One(written) => {
-                    let name = clean(written);
+                    // Behind a name stands a number of replicas; `name=web` is no name.
+                    let is_number = |value: &str| value.bytes().all(|byte| byte.is_ascii_digit());
+                    let is_setting = written.split_once('=').is_some_and(|(_, value)| !is_number(value));
+                    let name = if is_setting { "" } else { clean(written) };
                     // A shell turns a pattern into the names of files, which may be those of containers.
                     let is_pattern = matches!(family, Family::Container | Family::Compose)
                         && name.contains(['*', '?', '[']);
                     let is_unknown = name.is_empty() || is_pattern;
                     let target = if is_unknown { Target::Unknown } else { target(name.to_owned()) };
-                    self.action(family, target, self.evidence(name))
+                    let mut action =
+                        self.action(family, target, self.evidence(if is_setting { written } else { name }));
+                    action.repeats |= self.is_batched();
+                    action
                 }
                 Named::Matching(part) => {
                     self.action(family, target(part.to_owned()), self.evidence(&word.text))

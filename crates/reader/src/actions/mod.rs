@@ -18,7 +18,9 @@ use std::rc::Rc;
 use crate::catalogue::Catalogue;
 use crate::catalogue::program::{How, TargetKind};
 use crate::shell::disk::Disk;
-use crate::shell::{self, Command, Complaint, Construct, EACH, Found, INHERITED, NOT_TAKEN, Node, Script};
+use crate::shell::{
+    self, Command, Complaint, Construct, EACH, Found, INHERITED, NOT_TAKEN, Node, Script, Word,
+};
 use crate::terms::action::{Action, ActionKind, Family, Target, Verb};
 use crate::terms::class::Class;
 use crate::terms::reference::{Form, Reference};
@@ -244,11 +246,11 @@ fn bounded(actions: Vec<Action>) -> Vec<Action> {
     found
 }
 
-/// Removes the actions that only the environment asks for, where the script asks for one of the same kind on the same target,
-/// or on any if the environment names the target.
+/// Removes the actions that only the environment asks for, where the script asks for one of the same kind on the same target and
+/// host, or on any target if the environment names it.
 fn forget_unnamed(named: &[Action], own: &mut Vec<Action>) {
     let is_same = |one: &Action, other: &Action| {
-        let is_like = (one.kind, one.repeats) == (other.kind, other.repeats);
+        let is_like = (one.kind, one.repeats, &one.host) == (other.kind, other.repeats, &other.host);
         // Without its program, a command is taken for one of `systemctl`.
         is_like && (other.target == Target::Unknown || one.target.name() == other.target.name())
     };
@@ -295,6 +297,24 @@ pub fn command_actions(command: &Command, catalogue: Catalogue) -> CommandAction
             if actions.is_empty() { CommandActions::NoAction } else { CommandActions::Acts(actions) }
         }
     }
+}
+
+/// The call of `systemctl` that does to units what a command of another program does to them: `systemctl stop web` for
+/// `service web stop` and for a call of `StopUnit` on the bus.
+pub fn as_systemctl(command: &Command, catalogue: Catalogue) -> Option<Command> {
+    let line = Line::new(command, catalogue);
+    let usage = line.usage().filter(|usage| usage.program.key != "systemctl")?;
+    usage.form.does.filter(|does| does.to.kind == TargetKind::Unit)?;
+    let call = Call::of(&line, &usage).ok()?;
+    let verb = [Word::literal("systemctl"), Word::literal(call.verb().as_str()), Word::literal("--")];
+    let mut units = call.targets();
+    // `busctl` takes a name that begins with a dash for a word: `-.slice`.
+    units.extend(command.words.iter().skip(usage.rest).filter(|word| word.text.starts_with("-.")).cloned());
+    let units = units.into_iter().map(|word| match word.known().map(targets::bus_text) {
+        Some(name) => Word::literal(name),
+        None => word,
+    });
+    Some(Command { words: verb.into_iter().chain(units).collect(), ..command.clone() })
 }
 
 /// The class of what the HTTP requests of a command change.

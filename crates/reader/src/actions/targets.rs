@@ -88,9 +88,14 @@ pub(super) fn container(name: &str) -> &str {
 }
 
 fn unit(name: &str) -> &str {
-    // D-Bus names the type.
-    let name = name.strip_prefix("string:").unwrap_or(name);
+    let name = bus_text(name);
     name.strip_suffix(".service").unwrap_or(name)
+}
+
+/// A text as programs for D-Bus write it, without its type and its quotes: `string:web`, `'web'`.
+pub(super) fn bus_text(word: &str) -> &str {
+    let word = word.strip_prefix("string:").or_else(|| word.strip_prefix("@s ")).unwrap_or(word).trim();
+    word.trim_matches(['\'', '"'])
 }
 
 /// A program that a supervisor runs: `web` of the group `web:`, or the folder `/run/service/web`.

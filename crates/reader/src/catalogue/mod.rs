@@ -10,6 +10,7 @@ pub mod never;
 pub mod operands;
 pub mod options;
 pub mod program;
+pub mod taken;
 
 use crate::shell::glob;
 use never::DefaultRule;

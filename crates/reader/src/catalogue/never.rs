@@ -12,6 +12,8 @@ keys! {
         pub local: bool,
         /// Whether it only applies to commands on other machines. Default: `false`.
         pub remote: bool,
+        /// Whether it only applies to a text that may change something. Default: `false`.
+        pub changes: bool,
         /// Commands that it denies.
         pub matches: Texts,
         /// Similar commands that it does not deny.

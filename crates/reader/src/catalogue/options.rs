@@ -136,6 +136,11 @@ impl<'a> Scanner<'a> {
         self.next
     }
 
+    /// Whether more letters of the same word follow.
+    pub fn is_inside(&self) -> bool {
+        self.cluster.is_some()
+    }
+
     /// The option with a value that a long name abbreviates; the name itself where it abbreviates none.
     fn whole(&self, name: &'a str) -> &'a str {
         if !self.valued.contains(&ABBREVIATES) || name.len() < 2 {

@@ -143,10 +143,10 @@ fn required(tokens: &[Token]) -> Vec<Token> {
         at += 1;
         let begins = found.last().is_none_or(|token| matches!(token, Token::Line | Token::Symbol(';')));
         let rest = tokens.get(at..).unwrap_or_default();
-        let from = rest.iter().position(|token| token.name() == Some("from"));
+        let from = || rest.iter().position(|token| token.name() == Some("from"));
         if token.name() == Some("import")
             && begins
-            && let Some((names, [_, module @ Token::Text(_), ..])) = from.map(|from| rest.split_at(from))
+            && let Some((names, [_, module @ Token::Text(_), ..])) = from().map(|from| rest.split_at(from))
             && (matches!(names, [Token::Name(_)]) || names.is_at(0, '{') && names.is_at(names.len() - 1, '}'))
         {
             at += names.len() + 2;

@@ -12,10 +12,10 @@ use super::grammar::here::{HereDocument, restore};
 use super::leaving::Leaving;
 use super::on_disk::OnDisk;
 use super::programs::code::reading::Reading;
-use super::script::{Command, Construct, Node, Script, Unread};
+use super::script::{Command, Construct, Environment, Node, Script, Unread};
 use super::shared::Shared;
-use super::state::{Local, Shell, Sink};
-use super::text::Unknowns;
+use super::state::{ALWAYS_SET, Local, Shell, Sink, Value, Variable};
+use super::text::{Field, Origin, Unknowns};
 use crate::catalogue::Catalogue;
 use crate::catalogue::program::Language;
 use crate::shell::Complaint;
@@ -29,6 +29,9 @@ const MOST_TEXT: usize = 200 * 1024;
 
 /// Maximum number of functions that are read as text because a text that is not followed may call them.
 const MOST_LEFT_OUT: usize = 256;
+
+/// Upper bound on exported variables passed to commands.
+const MOST_EXPORTED: usize = 256;
 
 /// How control flow continues after a command.
 /// In the order of how much is left.
@@ -88,6 +91,8 @@ pub(crate) struct Evaluator {
     pub trapped: Vec<Vec<Node>>,
     pub traps_around: usize,
     nodes: Vec<Vec<Node>>,
+    /// The exported variables of the last command, and what they are as words.
+    environment: (Vec<Rc<Variable>>, Arc<Environment>),
     pub complaints: Vec<Complaint>,
     work: usize,
     text: usize,
@@ -233,17 +238,54 @@ impl Evaluator {
     }
 
     /// A command without words, with the host, directory and environment of the shell.
-    pub fn command_in(shell: &Shell) -> Command {
+    pub fn command_in(&mut self, shell: &Shell) -> Command {
+        let mut missed = Arc::clone(&shell.missed);
+        if !shell.folders.is_empty() {
+            Arc::make_mut(&mut missed).extend(shell.folders.iter().cloned());
+        }
         Command {
             hosts: Arc::clone(&shell.hosts),
             via: Arc::clone(&shell.via),
             cwd: shell.cwd.clone(),
-            missed: Arc::clone(&shell.missed),
-            env: Arc::clone(&shell.env),
+            missed,
+            env: self.environment(shell),
             is_elsewhere: shell.is_elsewhere,
             repeats: shell.repeats,
             ..Command::default()
         }
+    }
+
+    /// The exported variables, as commands get them.
+    fn environment(&mut self, shell: &Shell) -> Arc<Environment> {
+        let is_always = |name: &str| ALWAYS_SET.contains(&name);
+        // A local variable without a value hides none of its caller from commands.
+        let passed = |(name, own): (&'_ Rc<str>, &'_ Rc<Variable>)| {
+            let local = shell.locals.get(&**name).filter(|_| own.value == Value::Unset);
+            let variable = local.map_or(Some(own), |local| local.variable.as_ref())?;
+            let is_passed = is_always(name) || variable.exported && variable.value != Value::Unset;
+            is_passed.then(|| (Rc::clone(name), Rc::clone(variable)))
+        };
+        let exported = || shell.variables.iter().filter_map(passed);
+        if !exported().map(|(_, variable)| Rc::as_ptr(&variable)).eq(self
+            .environment
+            .0
+            .iter()
+            .map(Rc::as_ptr))
+        {
+            if exported().count() > MOST_EXPORTED {
+                self.complain(Complaint::ManyValues);
+            }
+            let kept =
+                exported().enumerate().filter(|(at, (name, _))| *at < MOST_EXPORTED || is_always(name));
+            let words = kept.map(|(_, (name, variable))| {
+                let field =
+                    Field { text: variable.value.text(), origin: Origin::Assigned, ..Field::default() };
+                Arc::new((name.to_string(), self.unknowns.word(&field)))
+            });
+            let words = Arc::new(words.collect());
+            self.environment = (exported().map(|(_, variable)| variable).collect(), words);
+        }
+        Arc::clone(&self.environment.1)
     }
 
     /// Adds a text that would run but cannot be read.
@@ -272,6 +314,7 @@ impl Evaluator {
     /// Adds a text that would run; `maker` is true for the command whose unknown output would run.
     pub fn unread_text(&mut self, shell: &Shell, text: &str, maker: bool) {
         let text = restore(&self.unknowns.show(text), &self.documents);
-        self.push(Node::Unread(Unread { text, maker, ..(&Self::command_in(shell)).into() }));
+        let command = self.command_in(shell);
+        self.push(Node::Unread(Unread { text, maker, ..(&command).into() }));
     }
 }

@@ -31,4 +31,4 @@ pub use programs::{AnsibleCall, pairs};
 pub use script::{
     Command, Construct, EACH, Environment, Found, INHERITED, Mode, NOT_TAKEN, Node, Script, Suspicion, Unread,
 };
-pub use text::{FAILED, Listing, Word, is_name};
+pub use text::{FAILED, Listing, Unknown, Word, is_name};

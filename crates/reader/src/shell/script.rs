@@ -245,7 +245,12 @@ impl Command {
 
     /// The value of a variable in the environment of the command.
     pub fn variable(&self, name: &str) -> Option<&Word> {
-        self.env.iter().rev().find(|entry| entry.0 == name).map(|entry| &entry.1)
+        self.values(name).last()
+    }
+
+    /// The values that a variable in the environment of the command may have. An empty one stands for none, too.
+    pub fn values(&self, name: &str) -> impl Iterator<Item = &Word> {
+        self.env.iter().filter(move |entry| entry.0 == name).map(|entry| &entry.1)
     }
 }
 

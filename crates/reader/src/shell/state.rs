@@ -6,18 +6,14 @@ use std::sync::Arc;
 
 use brush_parser::ast;
 
-use super::script::Environment;
 use super::shared::Shared;
-use super::text::{Field, Origin, Word};
+use super::text::{Field, Origin};
 use super::variables::Variables;
 pub(crate) use super::variables::{Value, Variable, is_same};
 use crate::path::fold;
 
 /// Variables that every environment has, or that the shell itself evaluates: an assignment takes effect without `export`.
 pub const ALWAYS_SET: [&str; 3] = ["PATH", "HOME", "PS4"];
-
-/// Upper bound on exported variables passed to commands.
-const MOST_EXPORTED: usize = 256;
 
 /// Maximum number of names in a path that is followed; a loop of `cd a` exceeds it.
 const DEEPEST_FOLDER: usize = 64;
@@ -97,8 +93,8 @@ pub(crate) struct Shell {
     pub readonly: Shared<BTreeSet<String>>,
     /// Where `exec` sends standard output, as a path with marks.
     pub output: Option<Rc<str>>,
-    /// Exported variables, as commands receive them.
-    pub env: Arc<Environment>,
+    /// Names whose variables are exported when they get a value.
+    pub exported_names: Shared<BTreeSet<String>>,
     /// The positional parameters, `$1` first.
     pub args: Shared<Vec<Field>>,
     /// True when the positional parameters are unknown.
@@ -204,10 +200,7 @@ impl Shell {
         let target = (!self.attributes.is_empty()).then(|| self.referred(name).to_owned());
         let name = target.as_deref().unwrap_or(name);
         let value = if target.is_some() { self.stored(name, value) } else { value };
-        if ALWAYS_SET.contains(&name) {
-            let text = if let Value::Scalar(text) = &value { text.as_str() } else { "" };
-            self.add_env(name, Word::literal(text));
-        }
+        let exported = exported || self.exports_all || self.exported_names.contains(name);
         let variable = Variable { exported, ..Variable::of(value, origin) };
         self.put(name, variable);
     }
@@ -250,18 +243,27 @@ impl Shell {
         }
     }
 
-    /// Marks a variable as exported. Does not update `env`.
+    /// Exports a variable to the commands that follow, as soon as it has a value.
     pub fn export(&mut self, name: &str) {
-        if let Some(variable) = Shared::make_mut(&mut self.variables).get_mut(name) {
-            Rc::make_mut(variable).exported = true;
+        match Shared::make_mut(&mut self.variables).get_mut(name) {
+            Some(variable) => Rc::make_mut(variable).exported = true,
+            None => drop(Shared::make_mut(&mut self.exported_names).insert(name.to_owned())),
         }
     }
 
-    pub fn add_env(&mut self, name: &str, word: Word) {
-        let env = Arc::make_mut(&mut self.env);
-        env.retain(|entry| entry.0 != name);
-        if env.len() < MOST_EXPORTED || ALWAYS_SET.contains(&name) {
-            env.push(Arc::new((name.to_owned(), word)));
+    /// Makes a variable one that commands do not get.
+    pub fn keep_back(&mut self, name: &str) {
+        if self.exported_names.contains(name) {
+            Shared::make_mut(&mut self.exported_names).remove(name);
+        }
+        if self.variables.get(name).is_some_and(|variable| variable.exported)
+            && let Some(variable) = Shared::make_mut(&mut self.variables).get_mut(name)
+        {
+            let variable = Rc::make_mut(variable);
+            variable.exported = false;
+            for choice in variable.choices.as_mut().map(Rc::make_mut).into_iter().flatten().flatten() {
+                choice.exported = false;
+            }
         }
     }
 
@@ -271,12 +273,6 @@ impl Shell {
         for name in exported.map(|(name, _)| Rc::clone(name)).collect::<Vec<_>>() {
             Shared::make_mut(&mut self.variables).remove(&name);
         }
-        Arc::make_mut(&mut self.env).retain(|entry| !is_removed(&entry.0));
-    }
-
-    /// True when further exported variables are not passed to commands.
-    pub fn has_full_environment(&self) -> bool {
-        self.env.len() >= MOST_EXPORTED
     }
 
     /// Sets the positional parameters.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::grammar::here::restore;
 use super::marks::{APART, CLOSE, DOCUMENT, OPEN, READS, WRITES};
-use super::on_disk::Search;
+use super::on_disk::{GLOB, Search};
 
 /// Where a word's text comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -80,6 +80,8 @@ pub struct Unknown {
     pub(crate) is_doubtful: bool,
     /// True for a text that may be any, such as that of a file, of a server or of code.
     pub(crate) is_foreign: bool,
+    /// True for a text that may be any until the files of this machine are read that it is made from.
+    pub(crate) is_any: bool,
 }
 
 /// A filter whose input is known when what it prints is run.
@@ -108,18 +110,67 @@ pub struct Word {
     written: Option<Arc<str>>,
     /// Where its unknown stretches stand.
     gaps: Option<Arc<[Gap]>>,
+    /// True for an unquoted pattern that may match any name of a file, such as `*`.
+    is_pattern: bool,
 }
 
-/// Where an unknown stretch stands in a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// An unknown stretch of a word.
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Gap {
     /// The number of bytes from its start to the end of the word, and from its end.
     before_end: (usize, usize),
-    is_number: bool,
-    is_foreign: bool,
+    unknown: Arc<Unknown>,
+}
+
+impl Unknown {
+    /// Whether it is a number.
+    pub const fn is_number(&self) -> bool {
+        self.is_number
+    }
+
+    /// Whether it may be any text even where all files that it is made from are kept from agents.
+    pub const fn is_foreign(&self) -> bool {
+        self.is_foreign
+    }
+
+    /// Whether it may be any text, such as that of a file, of a server, of code or of several commands; false for numbers, for
+    /// variables of the environment, and for what programs print that print numbers and names of a fixed form.
+    pub fn may_be_any(&self) -> bool {
+        let is_written =
+            self.source.starts_with(['$', '~', '{', '<', '>', '/']) || self.source.contains(GLOB);
+        self.is_any || !self.is_number && !is_written
+    }
+
+    /// Whether it is the name of a file that a pattern matches.
+    pub fn is_name_of_file(&self) -> bool {
+        begins_as_pattern(&self.source)
+    }
 }
 
 impl Word {
+    /// Whether its first unknown stretch may be any number of words.
+    pub fn may_be_several(&self) -> bool {
+        self.unknown.as_ref().is_some_and(|unknown| unknown.many)
+    }
+
+    /// Whether it stands for names of files that may begin with any character.
+    pub const fn is_pattern(&self) -> bool {
+        self.is_pattern
+    }
+
+    /// The unknown stretches with which it may begin: those before all known text.
+    pub fn beginnings(&self) -> impl Iterator<Item = &Unknown> {
+        let mut done = 0;
+        let gaps = self.gaps.as_deref().unwrap_or_default().iter();
+        let first = gaps.take_while(move |gap| {
+            let (start, end) = gap.before_end;
+            let is_next = self.text.len().checked_sub(start) == Some(done);
+            done = self.text.len().saturating_sub(end);
+            is_next
+        });
+        first.map(|gap| gap.unknown.as_ref())
+    }
+
     /// The whole word; `None` when a stretch of it is unknown.
     pub fn known(&self) -> Option<&str> {
         self.unknown.is_none().then_some(self.text.as_str())
@@ -138,11 +189,11 @@ impl Word {
         }
         let mut filled = String::new();
         let mut done = 0;
-        for Gap { before_end: (start, end), is_number, is_foreign } in self.gaps.as_deref()? {
+        for Gap { before_end: (start, end), unknown } in self.gaps.as_deref()? {
             let (start, end) = (self.text.len().checked_sub(*start)?, self.text.len().checked_sub(*end)?);
             filled.push_str(self.text.get(done..start)?);
-            let source = self.text.get(start..end).filter(|_| !is_foreign);
-            filled.push_str(if *is_number { "1" } else { fill(source?)? });
+            let source = self.text.get(start..end).filter(|_| !unknown.is_foreign);
+            filled.push_str(if unknown.is_number { "1" } else { fill(source?)? });
             done = end;
         }
         filled.push_str(self.text.get(done..)?);
@@ -157,11 +208,6 @@ impl Word {
     /// The text after the last unknown stretch; the whole word when all of it is known.
     pub fn suffix(&self) -> &str {
         self.text.get(self.text.len() - self.known_suffix.min(self.text.len())..).unwrap_or_default()
-    }
-
-    /// Whether it begins with a text that may be any.
-    pub fn begins_with_any(&self) -> bool {
-        self.known_prefix == 0 && self.unknown.as_ref().is_some_and(|unknown| unknown.is_foreign)
     }
 
     /// The text without the output of commands: `$NAME` of `$(date): $NAME`. These commands are judged where they run.
@@ -182,21 +228,24 @@ impl Word {
             known_suffix,
             written: None,
             gaps: None,
+            is_pattern: false,
         }
     }
 
     /// A wholly unknown word that is written as `source`.
     pub fn unknown(source: impl Into<String>) -> Self {
         let text = source.into();
-        let unknown = Unknown { source: text.clone(), ..Unknown::default() };
+        let unknown = Arc::new(Unknown { source: text.clone(), ..Unknown::default() });
+        let gap = Gap { before_end: (text.len(), 0), unknown: Arc::clone(&unknown) };
         Self {
             text,
             origin: Origin::Literal,
-            unknown: Some(Arc::new(unknown)),
+            unknown: Some(unknown),
             known_prefix: 0,
             known_suffix: 0,
             written: None,
-            gaps: None,
+            gaps: Some(Arc::new([gap])),
+            is_pattern: false,
         }
     }
 
@@ -211,6 +260,7 @@ impl Word {
             known_suffix: self.known_suffix.min(self.text.len().saturating_sub(at)),
             written: None,
             gaps: self.gaps.clone(),
+            is_pattern: begins_as_pattern(self.text.get(at..).unwrap_or_default()) && self.is_pattern,
         }
     }
 }
@@ -220,11 +270,22 @@ impl Word {
 pub(crate) struct Field {
     pub text: String,
     pub origin: Origin,
+    /// True for an unquoted pattern that may match any name of a file.
+    pub is_pattern: bool,
 }
 
 impl Field {
     pub fn literal(text: impl Into<String>) -> Self {
-        Self { text: text.into(), origin: Origin::Literal }
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// A word as it is written, without quotes.
+    pub fn unquoted(text: &str) -> Self {
+        Self { is_pattern: begins_as_pattern(text), ..Self::literal(text) }
+    }
+
+    pub fn computed(text: String) -> Self {
+        Self { text, origin: Origin::Computed, is_pattern: false }
     }
 }
 
@@ -249,6 +310,10 @@ impl Unknowns {
         if unknown.source.contains([DOCUMENT, APART, READS, WRITES]) {
             unknown.source = restore(&unknown.source, &[]);
         }
+        unknown.is_any |= unknown.is_foreign
+            || unknown.on_disk.is_some()
+            || unknown.contents.is_some()
+            || unknown.candidates.iter().any(|text| self.are_any(text));
         let index = self.all.len();
         self.all.push(Arc::new(unknown));
         format!("{OPEN}{index}{CLOSE}")
@@ -302,6 +367,13 @@ impl Unknowns {
     pub fn are_foreign(&self, text: &str) -> bool {
         stretches(text).any(|stretch| {
             matches!(stretch, Stretch::Mark(index) if self.get(index).is_some_and(|unknown| unknown.is_foreign))
+        })
+    }
+
+    /// Whether a part of a text may be any text, also one of a file that is read when it is run.
+    pub fn are_any(&self, text: &str) -> bool {
+        stretches(text).any(|stretch| {
+            matches!(stretch, Stretch::Mark(index) if self.get(index).is_some_and(Unknown::may_be_any))
         })
     }
 
@@ -408,8 +480,8 @@ impl Unknowns {
         self.show_with(text, &mut |_, _, _| {})
     }
 
-    /// Shows a text; `gap` gets the start and the end of each unknown stretch in it, and what is known of the stretch.
-    fn show_with(&self, text: &str, gap: &mut dyn FnMut(usize, usize, Option<&Unknown>)) -> String {
+    /// Shows a text; `gap` gets the start and the end of each unknown stretch in it, and its index.
+    fn show_with(&self, text: &str, gap: &mut dyn FnMut(usize, usize, usize)) -> String {
         if is_known(text) {
             return text.to_owned();
         }
@@ -432,7 +504,7 @@ impl Unknowns {
                 _ => shown.push_str(source),
             }
             if let Stretch::Mark(index) = stretch {
-                gap(start, shown.len(), self.get(index));
+                gap(start, shown.len(), index);
             }
         }
         shown
@@ -441,13 +513,7 @@ impl Unknowns {
     /// Converts an expanded field into a word of a command.
     pub fn word(&self, field: &Field) -> Word {
         let mut gaps = vec![];
-        let text = self.show_with(&field.text, &mut |start, end, unknown| {
-            gaps.push((
-                start,
-                end,
-                unknown.map_or((false, true), |found| (found.is_number, found.is_foreign)),
-            ));
-        });
+        let text = self.show_with(&field.text, &mut |start, end, index| gaps.push((start, end, index)));
         let Some(at) = field.text.find(OPEN) else {
             let known_prefix = text.len();
             return Word {
@@ -458,6 +524,7 @@ impl Unknowns {
                 known_suffix: known_prefix,
                 written: None,
                 gaps: None,
+                is_pattern: field.is_pattern,
             };
         };
         let unknown = stretches(&field.text)
@@ -466,13 +533,23 @@ impl Unknowns {
         let unknown = Some(unknown.unwrap_or_default());
         let written = self.without_output(&field.text);
         let length = text.len();
-        let gaps = gaps.into_iter().map(|(start, end, (is_number, is_foreign))| Gap {
+        let lost = || Arc::new(Unknown { is_foreign: true, ..Unknown::default() });
+        let gaps = gaps.into_iter().map(|(start, end, index)| Gap {
             before_end: (length - start, length - end),
-            is_number,
-            is_foreign,
+            unknown: self.all.get(index).map_or_else(lost, Arc::clone),
         });
         let gaps = Some(gaps.collect());
-        Word { text, origin: field.origin, unknown, known_prefix: at, known_suffix, written, gaps }
+        let is_pattern = field.is_pattern;
+        Word {
+            text,
+            origin: field.origin,
+            unknown,
+            known_prefix: at,
+            known_suffix,
+            written,
+            gaps,
+            is_pattern,
+        }
     }
 
     /// The text without marks of what commands print; `None` where it has none.
@@ -491,6 +568,17 @@ impl Unknowns {
         };
         Some(stretches(text).map(shown).collect::<String>().into())
     }
+}
+
+/// Whether an unquoted text is a pattern that may match a name of any beginning, or an option: `*`, `?x`, `[!a]*`, `-*`.
+pub(crate) fn begins_as_pattern(text: &str) -> bool {
+    let before = text.find(GLOB).and_then(|at| text.get(..at));
+    let is_bracket = text.starts_with('[') && !text.contains(']');
+    let is_either = ["@(", "+(", "!("].iter().any(|either| text.starts_with(either));
+    is_either
+        || !is_bracket
+            && before
+                .is_some_and(|before| before.is_empty() || before.starts_with('-') && !before.contains('='))
 }
 
 /// True for the name of a variable.

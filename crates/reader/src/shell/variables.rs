@@ -19,6 +19,17 @@ pub(crate) enum Value {
     Array(Vec<(String, String)>),
 }
 
+impl Value {
+    /// What `$NAME` is: of an array its first element.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Unset => String::new(),
+            Self::Scalar(text) => text.clone(),
+            Self::Array(items) => items.first().map(|(_, text)| text.clone()).unwrap_or_default(),
+        }
+    }
+}
+
 /// A variable of the script.
 #[derive(Debug, Clone)]
 pub(crate) struct Variable {

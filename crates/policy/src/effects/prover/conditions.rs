@@ -2,8 +2,8 @@
 
 use super::Prover;
 use crate::effects::options::{
-    ANY_OPTION, acts, before_verb, doubt, fits, is_option, is_unknown_word, listed_options, may_be_doubtful,
-    only_reads_file, own_words, proves, written,
+    ANY_OPTION, acts, before_verb, beside, doubt, fits, is_option, is_unknown_word, listed_options,
+    may_be_doubtful, only_reads_file, own_words, proves, written,
 };
 use crate::effects::proof::{Proof, READS};
 use crate::effects::reason::Why;
@@ -14,7 +14,7 @@ use crate::paths::archive::Operation;
 use opsctl_reader::catalogue::base_name;
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::options::{ABBREVIATES, Item, Name, Scanner};
-use opsctl_reader::catalogue::program::{Check, EffectTerms, How, Role};
+use opsctl_reader::catalogue::program::{Check, EffectTerms, FileHow, How, Role};
 use opsctl_reader::shell::{Command, Word, glob};
 use opsctl_reader::terms::effect::Effect;
 
@@ -28,19 +28,15 @@ impl Prover<'_> {
         texts: &[&str],
     ) -> Proof {
         if terms.check == Some(Check::FindExpression) {
-            let hides = command.words.iter().skip(1).find(|word| self.may_be_option(word, command));
-            return hides.map_or_else(
-                || find::effect(usage, terms, texts, &|path| self.is_scratch(path, command)),
-                |word| (Effect::Unknown, Why::MaybeOption(word.text.clone())),
-            );
+            return self.searches(command, usage, terms, texts);
         }
         let changes = |why| (Effect::Changes, why);
         let unknown = |why| (Effect::Unknown, why);
         let mut reads = terms.reads_with.is_empty();
-        let (mut words, mut any_words) = (0, false);
-        let mut changing = None;
+        let (mut words, mut any_words, mut changing) = (0, false, None);
         let value = usage.value();
-        if let Some(proof) = of_bundle(usage, terms, texts).or_else(|| before_verb(usage, texts)) {
+        let special = of_bundle(usage, terms, texts).or_else(|| before_verb(usage, texts));
+        if let Some(proof) = special.or_else(|| beside(usage, terms, texts)) {
             return proof;
         }
         let outputs = usage.files().outputs;
@@ -55,11 +51,12 @@ impl Prover<'_> {
             .is_some_and(|runs| !matches!(runs.how, How::Find | How::Fd | How::Code(_) | How::Crontab));
         let mut options_matter = !is_wrapper
             && (terms.flags.is_some()
+                || usage.form.files.is_some_and(|files| files.how == Some(FileHow::Environment))
                 || terms.check.is_some()
                 || !(terms.changes_with.is_empty() && outputs.is_empty() && terms.unknown_values.is_empty()));
         for item in Scanner::new(texts, usage.rest, &value).with_flags(&listed) {
             match item {
-                Item::Option(..) if own_words(usage).is_some_and(|own| words > own) => {}
+                Item::Option(..) if own_words(usage, texts).is_some_and(|own| words > own) => {}
                 Item::Option(name, at) => {
                     let form = if usage.form.files.is_some() { usage.form } else { &usage.program.form };
                     // A described option without a value is no abbreviation.
@@ -81,6 +78,10 @@ impl Prover<'_> {
                         return changes(Why::Option(written(name)));
                     }
                     let is_own = !(is_wrapper && words > 0);
+                    let value = at.and_then(|at| command.words.get(at.index)).filter(|_| options_matter);
+                    if let Some(word) = value.filter(|word| self.may_hide_option(word, command)) {
+                        return unknown(Why::MaybeOption(word.text.clone()));
+                    }
                     // Which file it writes is seen only where the name is complete.
                     let is_doubtful = || begins() || may_be_doubtful(name, terms);
                     let may_act = || is_own && !is_off && acts(name, usage, terms);
@@ -103,7 +104,7 @@ impl Prover<'_> {
                 }
                 Item::Positional(index) => {
                     words += 1;
-                    if is_wrapper && own_words(usage).is_some_and(|own| words > own) {
+                    if is_wrapper && own_words(usage, texts).is_some_and(|own| words > own) {
                         // It is one of the command that it runs.
                         continue;
                     }
@@ -132,6 +133,25 @@ impl Prover<'_> {
             return changes(Why::Stated);
         }
         terms.check.map_or(READS, |check| self.check(check, command, usage, terms, texts))
+    }
+
+    /// Whether the value of an option may be several words, of which one is an option: it has no quotes.
+    fn may_hide_option(&self, value: &Word, command: &Command) -> bool {
+        (value.may_be_several() || value.is_pattern()) && self.may_be_option(value, command)
+    }
+
+    /// A search whose words are conditions, of which none may be another one.
+    fn searches(&self, command: &Command, usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Proof {
+        // No condition ends as `*.log` does.
+        let is_name = |word: &Word| {
+            word.is_pattern() && word.text.rsplit('*').next().is_some_and(|end| end.contains('.'))
+        };
+        let mut words = command.words.iter().skip(1);
+        let hides = words.find(|word| !is_name(word) && self.may_be_option(word, command));
+        hides.map_or_else(
+            || find::effect(usage, terms, texts, &|path| self.is_scratch(path, command)),
+            |word| (Effect::Unknown, Why::MaybeOption(word.text.clone())),
+        )
     }
 
     /// Whether a word may be one with which a command does not read. What only the run knows is none of the listed words, and
@@ -252,7 +272,9 @@ fn changing_option_before_verb(usage: &Usage, terms: &EffectTerms, texts: &[&str
     let flags = usage.program.form.flags;
     Scanner::new(before, usage.start, &own).with_flags(&flags).find_map(|item| match item {
         Item::Option(name, _) if !is_own(&name) => {
-            let changes = name.is_any(&terms.changes_with) || name.is_any(&outputs);
+            let is_listed = name.is_any(&own) || name.is_any(&flags);
+            let begins = || !is_listed && (name.begins(&terms.changes_with) || name.begins(&outputs));
+            let changes = name.is_any(&terms.changes_with) || name.is_any(&outputs) || begins();
             (changes || acts(name, usage, terms)).then(|| written(name))
         }
         _ => None,

@@ -115,7 +115,7 @@ impl Prover<'_> {
     /// Whether one of its words, or of its redirections, is what a file holds.
     fn writes_stated(&self, command: &Command) -> bool {
         let opened = command.redirections.iter().filter(|one| one.mode != Mode::Read).map(|one| &one.path);
-        command.words.iter().skip(1).chain(opened).any(|word| self.is_content(word))
+        command.words.iter().skip(1).chain(opened).any(|word| self.is_content(word, command))
     }
 
     /// Whether on a host the folder of a file is known only when the command runs.
@@ -215,17 +215,25 @@ impl Prover<'_> {
             }
             return (Effect::Unknown, Why::NotListed(base_name(name).to_owned()));
         };
+        if let Some(option) = self.catalogue.undescribed(&texts, &usage) {
+            return (Effect::Unknown, Why::UnknownOption(option.to_owned()));
+        }
         if hides_verb(command, &usage, &texts, runs) {
             return (Effect::Unknown, Why::UnknownVerb(base_name(name).to_owned()));
         }
-        if usage.program.loads_folder && self.is_in_scratch(command, &usage) {
+        if usage.program.loads_folder && self.is_in_scratch(command, &usage)
+            || self.has_own_root(command, &usage, &texts)
+        {
             return (Effect::Unknown, Why::OwnFolder);
         }
-        let content = command.words.iter().skip(1).find(|word| self.is_content(word));
+        let content = command.words.iter().skip(1).find(|word| self.is_content(word, command));
         let may_be_option = |word: &Word| (Effect::Unknown, Why::MaybeOption(word.text.clone()));
         // Words of a file may be a command in place of the one that it runs: `sudo -u $(cat x) docker ps`.
-        if let Some(word) = content.filter(|_| runs && !is_own_code(&usage)) {
-            return may_be_option(word);
+        if runs && !is_own_code(&usage) {
+            let before = command.words.get(1..options::start_of_command(&usage, &texts)).unwrap_or_default();
+            if let Some(word) = before.iter().find(|word| self.is_content(word, command)) {
+                return may_be_option(word);
+            }
         }
         match command_actions(command, self.catalogue) {
             CommandActions::Acts(actions) => {
@@ -257,7 +265,7 @@ impl Prover<'_> {
                 changing_values: terms.changing_values,
                 changes_with: terms.changes_with,
                 check: terms.check,
-                words: options::own_words(&usage).map(|_| terms.words).unwrap_or_default(),
+                words: options::own_words(&usage, &texts).map(|_| terms.words).unwrap_or_default(),
                 flags: terms.flags,
                 ..EffectTerms::PLAIN
             },
@@ -369,7 +377,7 @@ impl Prover<'_> {
 
 /// Whether what a program runs is code or an expression of its own.
 fn is_own_code(usage: &Usage) -> bool {
-    usage.form.runs.is_some_and(|runs| matches!(runs.how, How::Code(_) | How::Find | How::Fd | How::Xargs))
+    usage.form.runs.is_some_and(|runs| matches!(runs.how, How::Code(_) | How::Find | How::Fd))
 }
 
 /// Whether the verb of a program, or a part of it, is known only when it runs.

@@ -135,6 +135,15 @@ fn values(
                     // The command is judged in the folder where it runs.
                     Kind::Open if is_folder_of_command(usage, name) && text.is_some_and(|text| !text.contains('$')) => {}
                     Kind::Open if text.is_some_and(is_own) => return unknown(name),
+                    // What is not described may be written.
+                    Kind::Open
+                        if !is_listed
+                            && matches!(name, Name::Long(_))
+                            && value.is_some_and(|value| is_file(value) && !is_harmless(value))
+                            && (text.is_some() || !next_is_word && !is_device(value)) =>
+                    {
+                        return unknown(name);
+                    }
                     // `--name=value FILE`: the next word is no value.
                     Kind::Open if !is_listed && !next_is_word && text.is_none() => open = Some(name),
                     _ => {}
@@ -156,6 +165,17 @@ fn values(
         }
     }
     None
+}
+
+/// Whether a value names a device, which is what many programs are asked about.
+fn is_device(value: Option<&str>) -> bool {
+    value.is_some_and(|value| value.starts_with("/dev/") && !value.contains("/../"))
+}
+
+/// Whether a value is a path, and nothing else.
+fn is_file(value: &str) -> bool {
+    let is_begun = ["/", "~", "./", "../"].iter().any(|one| value.starts_with(one));
+    (is_begun || value.contains("/../")) && value != "/"
 }
 
 pub fn carries(value: &str) -> bool {

@@ -5,7 +5,7 @@ use super::values;
 use crate::files::values::{Kind, suggested};
 use crate::lists::{
     CONFIGURING_VARIABLES, FILE_WORDS, HARMLESS_VALUES, HARMLESS_VARIABLE_VALUES, HARMLESS_VARIABLES,
-    PROGRAM_FOLDERS, STEERING_WORDS,
+    OWN_WORDS, PROGRAM_FOLDERS, STEERING_WORDS,
 };
 use opsctl_reader::shell::{Word, glob};
 
@@ -39,7 +39,10 @@ fn is_listed(name: &str, value: &Word, is_own: &dyn Fn(&str) -> bool) -> bool {
         return value.text.split(':').all(|folder| folders.contains(&folder));
     }
     // A host whose name is an option of ssh: `ssh://-oProxyCommand=…`.
-    if named(&HARMLESS_VARIABLES) && !values::carries(&value.text) && !value.text.contains("://-") {
+    if (named(&HARMLESS_VARIABLES) || is_own_name(name))
+        && !values::carries(&value.text)
+        && !value.text.contains("://-")
+    {
         return true;
     }
     // The folder of this user, which the kernel's number names.
@@ -63,6 +66,13 @@ fn is_listed(name: &str, value: &Word, is_own: &dyn Fn(&str) -> bool) -> bool {
     value.is_empty()
         || HARMLESS_VALUES.contains(&value) && !(names_files && value != "/dev/null")
         || with_values.any(|(one, values)| *one == name && glob(values, value))
+}
+
+/// Whether a name consists of words by which operators call what is theirs.
+fn is_own_name(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    let is_own = |word: &str| OWN_WORDS.contains(&word.trim_end_matches(|char: char| char.is_ascii_digit()));
+    upper.split('_').all(is_own)
 }
 
 /// Whether a path is a known one below the home directory: `~/.kube/config`, `$HOME/.kube/config`.

@@ -150,7 +150,7 @@ impl Inventory {
             let may_match = |service: &&Service| service.may_run_on(host) && service.is_matched_by(name);
             return listed(self.services.iter().filter(may_match)).unwrap_or(Identity::Unknown);
         }
-        if let Target::Unit(unit) = target
+        if let Target::Unit(unit) | Target::Service(unit) = target
             && let Some(found) = self.below_unit(unit, host, here)
         {
             return found;
@@ -318,9 +318,9 @@ pub fn engine_units() -> impl Iterator<Item = &'static str> {
     ENGINE_UNITS.iter().map(|(name, _)| *name)
 }
 
-/// Whether other services run in a unit.
-pub fn is_engine_unit(unit: &str) -> bool {
-    engine_unit(unit).is_some()
+/// Whether other services run in a target, by its name under any manager of services.
+pub fn is_engine(target: &Target) -> bool {
+    matches!(target, Target::Unit(unit) | Target::Service(unit) if engine_unit(unit).is_some())
 }
 
 /// The name of the unit of an engine without its type, and what runs in it.

@@ -107,12 +107,16 @@ impl ToolCall {
 }
 
 /// A call of an MCP tool.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct McpCall {
     /// The client's name of the tool: `mcp__SERVER__TOOL`.
     pub tool: String,
     /// The arguments that are strings or numbers, by JSON pointer; at most 256.
     pub arguments: Vec<(String, String)>,
+    /// The other arguments, which name nothing: truth values, `null`, and what is empty.
+    pub others: Vec<(String, String)>,
+    /// Whether these are all arguments.
+    pub is_whole: bool,
 }
 
 /// A file that a tool of the client opens without a shell.

@@ -9,7 +9,7 @@ mod kinds;
 pub mod unread;
 
 use super::pattern::{self, Behind, Kind, Pattern};
-use crate::effects::consequence;
+use crate::effects::{self, Scratch, consequence};
 use crate::files;
 use crate::files::Access;
 use crate::lists::{BACKUPS, COPIES, DOCUMENTS, EMPTY, EMPTY_SOURCES};
@@ -19,13 +19,15 @@ use crate::model::rights::policy::Tier;
 use crate::model::rights::rules::{NeverRule, Off, Rules};
 use crate::paths::glob;
 use crate::paths::word_paths::{LocalMachine, UnknownMachine, normal, text_paths};
-use opsctl_reader::actions::place_of;
+use opsctl_reader::actions::{as_systemctl, place_of};
 use opsctl_reader::catalogue::lookup::Usage;
 use opsctl_reader::catalogue::never::DefaultRule;
 use opsctl_reader::catalogue::options::{Item, Scanner};
 use opsctl_reader::catalogue::program::{Check, FileHow, Program};
 use opsctl_reader::catalogue::{Catalogue, base_name, default_rules};
 use opsctl_reader::shell::{Command, Construct, Mode, Node, Script, Suspicion, Word};
+use opsctl_reader::terms::effect::Effect;
+use std::cell::LazyCell;
 
 /// The maximum number of suspected commands that are judged in one text that could not be read.
 const MOST_SUSPECTED: usize = 64;
@@ -49,6 +51,12 @@ pub fn objections(
         }
     };
     let catalogue = script.catalogue;
+    // With the rights of another user, a link in a folder for scratch files may lead anywhere.
+    let reads = LazyCell::new(|| {
+        let parts = effects::parts(script, &Scratch(vec![]), rules, machine);
+        effects::strongest(&parts) == Effect::Reads
+    });
+    let reads = || *reads;
     let has_limits = rules.off.iter().any(|off| !off.service.is_empty());
     script.visit_within(|node, around| match node {
         // A wrapper is judged by its own words: `sudo` is one.
@@ -56,14 +64,16 @@ pub fn objections(
             let inside = has_limits.then(|| place_of(command, around, catalogue)).flatten();
             let inside = inside.and_then(|within| within.target.name().map(str::to_owned));
             let project = script.cwd.as_deref();
-            Judged { command, rules, catalogue, machine, inside, project }.judge(tier, &mut add);
+            Judged { command, rules, catalogue, machine, inside, project, reads: &reads }
+                .judge(tier, &mut add);
         }
         Node::Unread(unread) => {
             let mut count = 0;
             unread.suspect(
                 |word| has_rule(word, rules, catalogue),
                 |command| {
-                    Judged { command: &command, rules, catalogue, machine, inside: None, project: None }
+                    let (inside, project, reads) = (None, None, &|| false);
+                    Judged { command: &command, rules, catalogue, machine, inside, project, reads }
                         .judge(tier, &mut add);
                     count += 1;
                     if count < MOST_SUSPECTED { Suspicion::Dropped } else { Suspicion::Enough }
@@ -138,6 +148,8 @@ struct Judged<'a> {
     inside: Option<String>,
     /// The folder of the session.
     project: Option<&'a str>,
+    /// Whether the whole text is proved to read only.
+    reads: &'a dyn Fn() -> bool,
 }
 
 impl Judged<'_> {
@@ -195,6 +207,7 @@ impl Judged<'_> {
                 found |= self.by_default(usage.program, (&name, usage.start), add);
             }
         }
+        found = found || self.as_systemctl(name, add);
         // The reason of a rule with a pattern is more exact.
         if !found && !self.overwritten(add) {
             self.by_class(add);
@@ -209,6 +222,18 @@ impl Judged<'_> {
                 add(objection((&rule.name, &rule.reason), &found, command));
             }
         }
+    }
+
+    /// Adds the objections to what another program than systemctl does to units, and returns whether there is one.
+    fn as_systemctl(&self, name: &str, add: &mut impl FnMut(Reason)) -> bool {
+        let Some(command) = as_systemctl(self.command, self.catalogue) else { return false };
+        let Some(program) = self.catalogue.find("systemctl") else { return false };
+        let name = format!("{name}: systemctl");
+        Judged { command: &command, inside: self.inside.clone(), ..*self }.by_default(
+            program,
+            (&name, 1),
+            add,
+        )
     }
 
     /// Adds the objection to a file that holds a database and is written by another program than its own, or to a backup that is
@@ -330,7 +355,7 @@ impl Judged<'_> {
             if rule.local && is_away() || rule.remote && !self.is_remote() {
                 continue;
             }
-            let is_off = self.is_off(rule.name);
+            let is_off = self.is_off(rule.name) || rule.changes && (self.reads)();
             let denials = program.never.iter().filter(|(name, _)| *name == rule.name);
             let found = denials
                 .flat_map(|(_, patterns)| patterns.iter())

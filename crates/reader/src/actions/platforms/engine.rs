@@ -4,6 +4,7 @@ use crate::actions::line::{Arguments, Line};
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::program::Program;
 use crate::languages::names::engines;
+use crate::shell::{Word, host_of};
 use crate::terms::action::Family;
 use crate::terms::reference::{EngineCall, Form, Reference};
 
@@ -43,13 +44,61 @@ pub(in crate::actions) fn context(
         return None;
     }
     let named = || engines::CONTEXTS.iter().find_map(|name| line.command.variable(name));
-    let context = match usage.program.key {
-        _ if is_engine(usage) => global.value(&["-c", "--context", "--connection"]).or_else(named),
-        "kubectl" => global.value(&["--context"]),
-        "helm" => global.value(&["--kube-context"]),
-        _ => None,
-    };
+    let context = named_context(usage, global).or_else(|| is_engine(usage).then(named)?);
     context?.known().map(str::to_owned)
+}
+
+/// The context that an option chooses.
+fn named_context<'a>(usage: &Usage, global: &'a Arguments<'_>) -> Option<&'a Word> {
+    let options: &[&str] = match usage.program.key {
+        _ if is_engine(usage) => &["-c", "--context", "--connection"],
+        "kubectl" => &["--context"],
+        "helm" => &["--kube-context"],
+        _ => &[],
+    };
+    global.value(options)
+}
+
+/// The host that variables name, beside options that may choose a context. Where it is not clear which host that is, or whether
+/// the program reads the variable, it is the name of the option or variable, which is no host.
+pub(in crate::actions) fn host(line: &Line<'_>, usage: &Usage, given: &[&Arguments<'_>]) -> Option<String> {
+    let set = |name: &'static str| {
+        let values: Vec<&Word> = line.command.values(name).collect();
+        values.iter().any(|value| !value.text.is_empty()).then_some((name, values))
+    };
+    let is_read = |name| engines::READERS.get(name).is_none_or(|programs| programs.has(line.program()));
+    let hosts = usage.program.host_variables.iter().copied().filter_map(set);
+    // An address without a host is a socket of this machine.
+    let is_host =
+        |(_, values): &(&str, Vec<&Word>)| values.iter().any(|value| host_of(&value.text).is_some());
+    let hosts: Vec<_> = hosts.filter(is_host).collect();
+    let contexts: Vec<_> = engines::CONTEXTS.iter().filter(|_| is_engine(usage)).filter_map(set).collect();
+    let context = given.iter().find_map(|given| named_context(usage, given));
+    // Podman ignores the option.
+    let is_ignored =
+        !line.program().starts_with("docker") && given.iter().any(|given| given.has(&["--context"]));
+    match (context, hosts.as_slice(), contexts.as_slice()) {
+        (Some(context), ..) if context.known().is_none() || is_engine(usage) && is_ignored => {
+            Some("--context".to_owned())
+        }
+        // The context with this name is the one that a variable states.
+        (_, [], []) => None,
+        (Some(context), ..) if context.known() != Some("default") => None,
+        (None, [(name, values)], []) if is_read(name) && is_one(values) => {
+            values.first().and_then(|value| host_of(&value.text))
+        }
+        (None, [], [(name, values)])
+            if is_read(name) && is_one(values) && values.iter().all(|value| value.known().is_some()) =>
+        {
+            None
+        }
+        (_, [(name, _), ..], _) | (_, [], [(name, _), ..]) => Some(format!("${name}")),
+    }
+}
+
+/// Whether all values are the same.
+fn is_one(values: &[&Word]) -> bool {
+    values.windows(2).all(|pair| matches!(pair, [one, other] if one.text == other.text))
 }
 
 /// Whether a container engine or its compose is called.

@@ -28,7 +28,13 @@ pub(in crate::actions) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action
             Named::Matching(_) | Named::Unknown => Target::Unknown,
         };
         let evidence = call.evidence(target.name().unwrap_or(&word.text));
-        actions.push(call.action(Family::Guest, target, evidence));
+        let mut action = call.action(Family::Guest, target, evidence);
+        action.repeats |= call.is_batched() && word.known().is_some();
+        // `nas:web` of incus and lxc.
+        if let Some((remote, _)) = word.text.split_once(':').filter(|_| call.usage.program.key == "lxc") {
+            action.host = Some(remote.to_owned()).filter(|remote| remote != "local").or(action.host);
+        }
+        actions.push(action);
     }
 }
 

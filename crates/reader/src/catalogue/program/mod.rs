@@ -41,6 +41,8 @@ keys::keys! {
         pub host: Options,
         /// Environment variables that name this host.
         pub host_variables: Texts,
+        /// Options, and variables as `$NAME`, whose value is the address of a server that it asks for what happens elsewhere. At tiers that change something, it must be that of a listed host.
+        pub servers: Texts,
         /// Words that name this host: `first`, or `remote` for each word such as `nas:/srv`.
         pub host_words: Option<HostWords>,
         /// Where the text that it prints comes from: from its standard input or its files (`input`), from an address (`answers`), or it is names of files (`file_names`) or contains IDs of processes (`process_ids`).

@@ -134,6 +134,8 @@ roles! {
         Placeholder,
         /// Its value is the maximum number of items, by default one.
         MaxItems,
+        /// Options whose value limits the length of a command.
+        MaxChars,
         /// Its value is the maximum number of lines, by default one.
         MaxLines,
         /// Everything below a folder is copied or searched.

@@ -35,7 +35,8 @@ impl Form {
         // A verb that lists its own options does not take those of the program.
         let inherits = !self.options.is_empty() || self.value.is_none() || self == *outer;
         let valued = of_roles(true).filter(|_| inherits);
-        self.valued = unique(listed.0.iter().chain(files).chain(valued));
+        let scripts = self.runs.iter().flat_map(|runs| runs.script.0.iter());
+        self.valued = unique(listed.0.iter().chain(files).chain(valued).chain(scripts));
         let terms = self.effect.iter().flat_map(|terms| {
             [terms.flags.unwrap_or_default(), terms.changes_with, terms.reads_with, terms.any_words_with]
         });
@@ -43,11 +44,24 @@ impl Form {
         let flags = terms.chain(files).chain([self.quiet]).flat_map(|options| options.0.iter());
         let flags = flags.chain(of_roles(false)).filter(|option| !self.valued.contains(option));
         self.flags = unique(flags);
+        self.with_beginnings()
+    }
+
+    /// The form with the beginnings of the options whose value is a script, which many programs take for these.
+    fn with_beginnings(mut self) -> Self {
+        let scripts = self.runs.map_or(Options::EMPTY, |runs| runs.script);
+        let described = || self.valued.iter().chain(self.flags.iter());
+        let is_other =
+            |begun: &str| described().any(|option| !scripts.contains(option) && option.starts_with(begun));
+        let long = scripts.iter().filter(|option| option.starts_with("--"));
+        let begun = long.flat_map(|option| (3..option.len()).filter_map(|end| option.get(..end)));
+        let begun: Vec<&'static str> = begun.filter(|begun| !is_other(begun)).collect();
+        self.valued = unique(self.valued.0.iter().chain(&begun));
         self
     }
 }
 
-fn unique(options: impl Iterator<Item = &'static &'static str>) -> Options {
+fn unique<'a>(options: impl Iterator<Item = &'a &'static str>) -> Options {
     let mut all = Vec::new();
     for option in options {
         if !all.contains(option) {

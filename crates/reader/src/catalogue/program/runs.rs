@@ -9,6 +9,7 @@ use super::constant::{Constant, Statics, plain};
 use super::keys::{self, Read, invalid};
 use super::list::Options;
 use super::words::Target;
+use crate::catalogue::options::Name;
 
 keys::keys! {
     /// How a program takes the command that it runs.
@@ -37,12 +38,16 @@ keys::keys! {
         pub sets: Options,
         /// Whether `NAME=value` words may precede the command. Default: `false`.
         pub assigns: bool,
+        /// Whether the first word is the root folder of the command. Default: `false`.
+        pub rooted: bool,
         /// Whether the command runs in a container, a virtual machine or another root. Default: `false`.
         pub inside: bool,
         /// What the command runs in: a kind and a position, such as `container 1` or `guest 1`. A unit, or a program of a supervisor, that the command acts on then belongs to its service.
         pub within: Option<Target>,
         /// Whether the command gets the whole environment. Default: `false`.
         pub environment: bool,
+        /// Where the command may not get the exported variables: the options with which it gets them, if there are any.
+        pub keeps_with: Option<Options>,
         /// Whether the command runs repeatedly. Default: `false`.
         pub repeats: bool,
         /// Options with which the command runs repeatedly.
@@ -55,6 +60,13 @@ keys::keys! {
         pub drops_dashes: bool,
         /// Options with which standard input is a script if no command is given.
         pub stdin_with: Options,
+    }
+}
+
+impl Runs {
+    /// Whether the value of this option, or of the one that it abbreviates, is a script.
+    pub fn takes_script(&self, option: Name<'_>) -> bool {
+        option.is_any(&self.script) || option.begins(&self.script)
     }
 }
 

@@ -6,7 +6,7 @@ mod functions;
 mod reads;
 mod tokens;
 
-pub use accounts::shows_passwords;
+pub use accounts::{shows_credentials, shows_passwords};
 pub use changes::{only_changes, repairs};
 pub use functions::Functions;
 pub use reads::reading;

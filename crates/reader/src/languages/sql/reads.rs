@@ -75,6 +75,8 @@ fn query(tokens: &[Token], functions: Functions) -> Option<Vec<String>> {
                     },
                     "for" if matches!(following, "share" | "no" | "key" | "update") => return None,
                     "lock" if following == "in" => return None,
+                    // `NEXT VALUE FOR x` changes the sequence.
+                    "next" if following == "value" => return None,
                     word if sql::CHANGING.has(word) && !calls => return None,
                     _ => {}
                 }

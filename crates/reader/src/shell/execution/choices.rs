@@ -151,11 +151,7 @@ impl Evaluator {
                     return true;
                 };
                 let is_inherited = self.is_inherited(&variable.value);
-                let exported = variable.exported;
                 shell.put(name, variable);
-                if exported {
-                    self.export(shell, name);
-                }
                 return is_inherited;
             }
             Choice::Args(choices) => shell.set_args(choices.get(index).cloned().flatten()),

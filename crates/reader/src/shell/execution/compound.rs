@@ -6,7 +6,9 @@ use brush_parser::ast;
 
 use super::conditions::matches;
 use super::ways::Ways;
+use crate::shell::Complaint;
 use crate::shell::evaluator::{Evaluator, Flow, Ran, Sharing};
+use crate::shell::expansion::arithmetic::Outcome;
 use crate::shell::script::Construct;
 use crate::shell::state::{Shell, Value};
 use crate::shell::text::{Origin, is_known, is_name};
@@ -61,6 +63,10 @@ impl Evaluator {
                 let list = single(&coprocess.body);
                 self.inside(Construct::Subshell, |this| this.subshell(shell, &list));
                 let name = coprocess.name.as_ref().map_or("COPROC", |name| name.value.as_str());
+                // Bash expands it, and prints a text that is no name.
+                if !is_name(name) {
+                    self.complain(Complaint::Runs(format!("coproc {name}")));
+                }
                 self.start_coprocess(shell, name, list);
                 self.status = None;
                 (String::new(), Flow::On)
@@ -113,14 +119,20 @@ impl Evaluator {
     /// Carries out an expression of `((…))` or `let`, which leaves an exit code also where it fails.
     pub fn evaluate_expanded(&mut self, shell: &mut Shell, expression: &str) {
         self.run_values(shell, expression);
+        let outcome = self.change_variables(shell, expression);
+        // What is written without any variable may be there to mislead.
+        let depends = expression.contains(|c: char| c.is_ascii_alphabetic());
+        self.status = outcome.holds().filter(|_| depends);
+    }
+
+    /// Assigns what the operators of an expression assign.
+    pub fn change_variables(&mut self, shell: &mut Shell, expression: &str) -> Outcome {
         let before = shell.clone();
         let outcome = self.calculate(shell, expression);
         if outcome.may_fail {
             self.join(shell, &before);
         }
-        // What is written without any variable may be there to mislead.
-        let depends = expression.contains(|c: char| c.is_ascii_alphabetic());
-        self.status = outcome.holds().filter(|_| depends);
+        outcome
     }
 
     fn arithmetic_for(&mut self, shell: &mut Shell, clause: &ast::ArithmeticForClauseCommand) -> Ran {

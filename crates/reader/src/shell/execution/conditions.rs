@@ -35,6 +35,9 @@ impl Evaluator {
                 let (operand, is_computed) = self.computed(|this| this.text(shell, &word.value));
                 if matches!(predicate, UnaryPredicate::ShellVariableIsSetAndAssigned) {
                     self.run_subscripts(shell, &operand);
+                    if let Some((_, index)) = operand.trim_end_matches(']').split_once('[') {
+                        self.assign_in_subscript(shell, index);
+                    }
                 }
                 if self.unknowns.show(&operand).contains("$(computed ") {
                     self.stated(shell, &["test", "-n", &operand]);
@@ -63,6 +66,7 @@ impl Evaluator {
                         let operand = this.text(shell, &word.value);
                         if is_arithmetic {
                             this.run_subscripts(shell, &operand);
+                            this.assign_in_subscript(shell, &operand);
                         }
                         (operand, word.value.contains(NOT_PLAIN))
                     })

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
-use crate::shell::script::Environment;
 use crate::shell::shared::Shared;
 use crate::shell::state::{Args, Attribute, Body, Local, Shell, Value, Variable, is_same};
 use crate::shell::text::{Origin, Unknown};
@@ -45,7 +44,9 @@ impl Evaluator {
             let texts = [shell.stdin.take(), other.stdin.clone()].into_iter().flatten().collect();
             shell.stdin = Some(self.one_of(texts, "…"));
         }
-        self.join_environments(shell, other);
+        if !Shared::ptr_eq(&shell.exported_names, &other.exported_names) {
+            Shared::make_mut(&mut shell.exported_names).extend(other.exported_names.iter().cloned());
+        }
         self.join_attributes(shell, other);
         if !Shared::ptr_eq(&shell.readonly, &other.readonly) {
             Shared::make_mut(&mut shell.readonly).extend(other.readonly.iter().cloned());
@@ -151,7 +152,7 @@ impl Evaluator {
     }
 
     /// A variable that is as one of two.
-    fn either(
+    pub fn either(
         &mut self,
         name: &str,
         our: Option<&Rc<Variable>>,
@@ -202,7 +203,7 @@ impl Evaluator {
         for choice in choices {
             add_new(&mut lost, self.texts_of(name, choice.as_ref().map(|variable| &variable.value)));
         }
-        let is_foreign = lost.iter().any(|text| self.unknowns.are_foreign(text));
+        let is_foreign = lost.iter().any(|text| self.unknowns.are_any(text));
         for text in &mut lost {
             *text = self.unknowns.sources(text);
         }
@@ -241,28 +242,12 @@ impl Evaluator {
             return distinct.pop().unwrap_or_default();
         }
         let unknown = if distinct.len() > MOST_CHOICES {
-            Unknown { made_from: Some(distinct.join("\n")), many: true, ..Unknown::default() }
+            let is_any = distinct.iter().any(|text| self.unknowns.are_any(text));
+            Unknown { made_from: Some(distinct.join("\n")), many: true, is_any, ..Unknown::default() }
         } else {
             Unknown { candidates: distinct, ..Unknown::default() }
         };
         self.unknowns.mark(Unknown { source: source.to_owned(), ..unknown })
-    }
-
-    /// A variable that is exported with different values is in the environment with each of them.
-    fn join_environments(&mut self, shell: &mut Shell, other: &Shell) {
-        if Arc::ptr_eq(&shell.env, &other.env) || shell.env == other.env {
-            return;
-        }
-        let theirs = other.env.iter().filter(|entry| !shell.env.contains(entry)).cloned();
-        let added: Environment = theirs.collect();
-        let env = Arc::make_mut(&mut shell.env);
-        for entry in added {
-            let at = env.iter().position(|known| known.0 == entry.0).unwrap_or(env.len());
-            env.insert(at, entry);
-        }
-        if shell.has_full_environment() {
-            self.complain(Complaint::ManyValues);
-        }
     }
 
     /// Replaces what changes from one round of a loop to the next with unknown values.

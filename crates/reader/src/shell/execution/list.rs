@@ -239,7 +239,8 @@ impl Evaluator {
         if !redirected.files.is_empty() {
             // A command without words represents the files that are opened.
             let files = redirected.files.clone();
-            self.push(Node::Command(Box::new(Command { redirections: files, ..Self::command_in(shell) })));
+            let command = Command { redirections: files, ..self.command_in(shell) };
+            self.push(Node::Command(Box::new(command)));
         }
         let before = shell.stdin.clone();
         if redirected.stdin.is_some() {

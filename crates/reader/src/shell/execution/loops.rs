@@ -112,6 +112,10 @@ impl Evaluator {
                     return this.list(shell, &clause.body.list);
                 }
                 this.set_special(shell, name, &field.text);
+                if !shell.attributes.is_empty() && shell.attributes.contains_key(name) {
+                    // An integer is the value of an expression, in which substitutions run.
+                    this.unread(shell, &format!("{name}={}", field.text));
+                }
                 // A glob matches an unknown number of files.
                 let text = match this.glob_mark(shell, &field.text) {
                     Some(mark) => mark,
@@ -409,10 +413,12 @@ impl Evaluator {
             let printed = if printed.is_empty() || self.unknowns.only_mark(&printed).is_some() {
                 printed
             } else {
+                let is_any = self.unknowns.are_any(&printed);
                 let made_from = Some(printed);
                 self.unknowns.mark(Unknown {
-                    source: "…".to_owned(),
+                    source: "$(…)".to_owned(),
                     many: true,
+                    is_any,
                     made_from,
                     ..Unknown::default()
                 })

@@ -39,9 +39,11 @@ pub fn read_with(text: &str, cwd: Option<&str>, catalogue: Catalogue) -> Script 
 /// which it would start; `None` when it is unknown. Without a disk, no file is read.
 pub fn read_on(text: &str, cwd: Option<&str>, catalogue: Catalogue, disk: Option<Rc<dyn Disk>>) -> Script {
     let text = without_marks(text);
+    // Folders are compared by their text, and those that `cd` leads to have no separator at their end.
+    let cwd = cwd.map(|path| if path.starts_with('/') { format!("/{}", path.trim_matches('/')) } else { path.to_owned() });
     let mut evaluator = Evaluator::new(catalogue);
     evaluator.on_disk.disk = disk;
-    let mut shell = Shell { cwd: cwd.map(str::to_owned), args_unknown: true, ..Shell::default() };
+    let mut shell = Shell { cwd: cwd.clone(), args_unknown: true, ..Shell::default() };
     // The client's shell expands aliases, although it is not interactive.
     shell.aliases.enabled = true;
     evaluator.client_startup(&mut shell);
@@ -52,7 +54,7 @@ pub fn read_on(text: &str, cwd: Option<&str>, catalogue: Catalogue, disk: Option
         evaluator.complain(Complaint::ManySteps);
         evaluator.unread(&shell, &text);
     }
-    Script { cwd: cwd.map(str::to_owned), ..evaluator.into_script() }
+    Script { cwd, ..evaluator.into_script() }
 }
 
 /// Whether a text may evaluate values as arithmetic.

@@ -6,7 +6,6 @@ use brush_parser::ast::{BinaryOperator as Binary, UnaryAssignmentOperator as Ste
 
 use crate::languages::names::shell as names;
 use crate::shell::evaluator::Evaluator;
-use crate::shell::shared::Shared;
 use crate::shell::state::{Shell, Value};
 use crate::shell::text::{Origin, Stretch, Unknowns, is_name, stretches};
 
@@ -46,19 +45,10 @@ pub(crate) fn evaluate(expression: &str, shell: &Shell) -> Option<i64> {
 impl Evaluator {
     /// Carries out an expression whose words are expanded.
     pub fn calculate(&mut self, shell: &mut Shell, expression: &str) -> Outcome {
-        let before = shell.variables.clone();
         let unknowns = &mut self.unknowns;
         let mut calculation = Calculation { shell, unknowns, may_fail: false, is_computed: false, depth: 0 };
         let value = calculation.text(&expression.replace('"', ""));
-        let outcome = Outcome { value, may_fail: calculation.may_fail, is_computed: calculation.is_computed };
-        if !Shared::ptr_eq(&before, &shell.variables) {
-            for name in before.differing(&shell.variables) {
-                if shell.get(&name).is_some_and(|variable| variable.exported) {
-                    self.export(shell, &name);
-                }
-            }
-        }
-        outcome
+        Outcome { value, may_fail: calculation.may_fail, is_computed: calculation.is_computed }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use super::splitter::{Expansion, Splitter};
 use super::{brace, parameter, pattern};
+use brush_parser::ast;
+
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::list::are_printers;
@@ -10,14 +12,14 @@ use crate::shell::grammar::word::{Piece, Rules, pieces};
 use crate::shell::marks::{APART, READS, WRITES};
 use crate::shell::on_disk::GLOB;
 use crate::shell::script::Construct;
-use crate::shell::state::{Shell, Value};
+use crate::shell::state::Shell;
 use crate::shell::text::{Field, Origin, Unknown, is_known};
 
 impl Evaluator {
     /// Expands a word of a command, from braces to splitting. Globs are not expanded.
     pub fn fields(&mut self, shell: &mut Shell, raw: &str) -> Vec<Field> {
         if !raw.contains(['{', '$', '`', '\'', '"', '\\', '~']) {
-            return vec![Field::literal(raw)];
+            return vec![Field::unquoted(raw)];
         }
         if raw.contains('{')
             && let Ok(words) = brace::expand(raw).inspect_err(|_| {
@@ -65,6 +67,7 @@ impl Evaluator {
                 if found.is_some() || is_known(&source) {
                     let unknown = found.unwrap_or(Unknown { source, ..Unknown::default() });
                     field.text = self.unknowns.mark(Unknown { many: true, ..unknown });
+                    field.is_pattern = false;
                 }
             }
         }
@@ -85,6 +88,7 @@ impl Evaluator {
                 piece => !matches!(piece, Piece::Parameter { .. }),
             };
             match piece {
+                Piece::Text { text, quoted: false } => out.push_unquoted(&text),
                 Piece::Text { text, .. } => out.push(&text),
                 Piece::Tilde(user) => {
                     let home = self.unknowns.plain(format!("~{user}"));
@@ -133,7 +137,7 @@ impl Evaluator {
             if quoted {
                 out.push(text);
             } else {
-                out.push_split(text);
+                out.push_split(&self.unknowns.without_quotes(text));
             }
         }
     }
@@ -306,9 +310,7 @@ impl Evaluator {
             }
         }
         // `$(<file)` prints the file.
-        let is_file =
-            body.trim_start().strip_prefix('<').is_some_and(|rest| !rest.starts_with(['<', '(', '&', '>']));
-        let script = if is_file { format!("cat {body}") } else { body.to_owned() };
+        let script = if self.only_opens_file(body) { format!("cat {body}") } else { body.to_owned() };
         let outer = std::mem::take(&mut self.left_early);
         let printed = self.inside(Construct::Substitution, |this| {
             this.forked(shell, |this, inner| this.run_script(inner, &script))
@@ -342,12 +344,38 @@ impl Evaluator {
         })
     }
 
+    /// Whether a script is nothing but a file that is opened: `<file`.
+    fn only_opens_file(&mut self, script: &str) -> bool {
+        let input = script.trim_start().trim_start_matches('0');
+        if !input.starts_with('<')
+            || input.get(1..).is_some_and(|rest| rest.starts_with(['<', '(', '&', '>']))
+        {
+            return false;
+        }
+        let Ok(program) = self.parsed(script) else { return false };
+        let [list] = program.complete_commands.as_slice() else { return false };
+        let [ast::CompoundListItem(ast::AndOrList { first, additional }, _)] = list.0.as_slice() else {
+            return false;
+        };
+        let ([ast::Command::Simple(command)], []) = (first.seq.as_slice(), additional.as_slice()) else {
+            return false;
+        };
+        command.word_or_name.is_none() && command.suffix.is_none()
+    }
+
     /// What a part prints that may end early, after these texts.
     pub fn unless_left(&mut self, printed: String, mut early: Vec<String>) -> String {
         if printed.lines().count() > 1 || !is_known(&printed) {
+            let is_any = early.iter().chain([&printed]).any(|text| self.unknowns.are_any(text));
             let made_from = Some(early.join("\n") + "\n" + &printed);
-            let source = "…".to_owned();
-            return self.unknowns.mark(Unknown { source, made_from, many: true, ..Unknown::default() });
+            let source = "$(…)".to_owned();
+            return self.unknowns.mark(Unknown {
+                source,
+                made_from,
+                many: true,
+                is_any,
+                ..Unknown::default()
+            });
         }
         early.extend([printed, String::new()]);
         self.one_of(early, "…")
@@ -355,11 +383,7 @@ impl Evaluator {
 
     /// The text of a variable; `None` when the script does not set it.
     pub fn variable_text(shell: &Shell, name: &str) -> Option<String> {
-        match &shell.get(name)?.value {
-            Value::Unset => Some(String::new()),
-            Value::Scalar(text) => Some(text.clone()),
-            Value::Array(items) => Some(items.first().map(|(_, text)| text.clone()).unwrap_or_default()),
-        }
+        Some(shell.get(name)?.value.text())
     }
 }
 

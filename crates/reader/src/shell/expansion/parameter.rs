@@ -118,7 +118,8 @@ fn followed(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -> Expansi
         && !of.is_empty()
         && let Some(length) = reference(of).filter(|r| r.operator.is_empty())
     {
-        return match find(shell, length.name, length.index) {
+        let before = before_subscript(evaluator, shell, length.name, length.index);
+        return match find(before.as_ref().unwrap_or(shell), length.name, length.index) {
             Referenced::Texts(found) if found.list || length.name == "*" || length.index == Some("*") => {
                 // A pattern matches any number of files.
                 let is_open = |text: &String| evaluator.unknowns.may_be_several(text) || text.contains(GLOB);
@@ -158,9 +159,11 @@ fn followed(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -> Expansi
     if let Some(index) = index.as_deref() {
         evaluator.run_subscripts(shell, &format!("[{index}]"));
     }
-    let mut found = find_certain(&evaluator.unknowns, shell, &reference, index.as_deref());
+    let before = before_subscript(evaluator, shell, reference.name, index.as_deref());
+    let state = before.as_ref().unwrap_or(shell);
+    let mut found = find_certain(&evaluator.unknowns, state, &reference, index.as_deref());
     if matches!(found, Referenced::Missing) {
-        let texts = candidates(shell, &reference, index.as_deref());
+        let texts = candidates(state, &reference, index.as_deref());
         if !texts.is_empty() {
             found =
                 Referenced::Texts(Expansion { origin: Origin::Computed, ..one_of(evaluator, body, texts) });
@@ -194,6 +197,19 @@ fn followed(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -> Expansi
         let texts = texts.into_iter().map(|mark| evaluator.unknowns.made_from(mark, &given)).collect();
         Expansion { texts, list, origin }
     })
+}
+
+/// Carries out what a subscript assigns, and returns the state before that.
+fn before_subscript(
+    evaluator: &mut Evaluator,
+    shell: &mut Shell,
+    name: &str,
+    index: Option<&str>,
+) -> Option<Shell> {
+    let index = index.filter(|_| !shell.associative.contains(shell.referred(name)))?;
+    let before = evaluator.assigns_in_subscript(shell, index).then(|| shell.clone());
+    evaluator.assign_in_subscript(shell, index);
+    before
 }
 
 /// What a reference finds, unless a word before it may be several words, or none: then any parameter may have any number, and
@@ -251,11 +267,16 @@ fn find_certain(
 
 fn indirect(evaluator: &mut Evaluator, shell: &mut Shell, of: &str) -> Option<Expansion> {
     let target = reference(of)?;
-    if let Some(index) = target.index {
+    let index = target.index.map(|index| {
+        if index.contains(['$', '`']) { evaluator.text(shell, index) } else { index.to_owned() }
+    });
+    if let Some(index) = index.as_deref() {
         evaluator.run_subscripts(shell, &format!("[{index}]"));
     }
+    let before = before_subscript(evaluator, shell, target.name, index.as_deref());
+    let state = before.as_ref().unwrap_or(shell);
     if let Some("@" | "*") = target.index {
-        let Value::Array(items) = &shell.get(target.name)?.value else { return None };
+        let Value::Array(items) = &state.get(target.name)?.value else { return None };
         if items.iter().any(|(_, text)| evaluator.unknowns.may_be_several(text)) {
             return None;
         }
@@ -267,7 +288,7 @@ fn indirect(evaluator: &mut Evaluator, shell: &mut Shell, of: &str) -> Option<Ex
         let texts = vec![evaluator.unknowns.many(format!("${{!{of}}}"))];
         return Some(Expansion { texts, list: true, origin: Origin::Computed });
     }
-    let Referenced::Texts(named) = find(shell, target.name, target.index) else { return None };
+    let Referenced::Texts(named) = find(state, target.name, target.index) else { return None };
     let name = named.texts.first().filter(|name| is_known(name))?;
     // One level only: a name that refers to itself would recurse for ever.
     let element = reference(name).filter(|named| named.operator.is_empty())?;
@@ -275,7 +296,8 @@ fn indirect(evaluator: &mut Evaluator, shell: &mut Shell, of: &str) -> Option<Ex
         evaluator.is_computed = true;
         evaluator.run_subscripts(shell, &format!("[{index}]"));
     }
-    let found = find(shell, element.name, element.index);
+    let before = before_subscript(evaluator, shell, element.name, element.index);
+    let found = find(before.as_ref().unwrap_or(shell), element.name, element.index);
     let direct = Reference { operator: target.operator, ..element };
     apply(evaluator, shell, &direct, found)
 }

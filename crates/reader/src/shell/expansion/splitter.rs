@@ -1,6 +1,7 @@
 //! Results of expansions, and how they split into fields.
 
-use crate::shell::text::{Field, Origin, Unknowns, is_known};
+use crate::shell::on_disk::GLOB;
+use crate::shell::text::{Field, Origin, Stretch, Unknowns, begins_as_pattern, is_known, stretches};
 
 /// Builds the fields of one word.
 #[derive(Default)]
@@ -12,6 +13,8 @@ pub(crate) struct Splitter {
     pub separators: Option<String>,
     /// True behind a blank that ended a field: a separator that is no blank belongs to it.
     pub after_blank: bool,
+    /// True where the current field begins with an unquoted pattern.
+    pub is_pattern: bool,
 }
 
 impl Splitter {
@@ -22,8 +25,20 @@ impl Splitter {
 
     pub fn finish_field(&mut self) {
         if let Some(text) = self.current.take() {
-            self.fields.push(Field { text, origin: self.origin });
+            let is_pattern = std::mem::take(&mut self.is_pattern);
+            self.fields.push(Field { text, origin: self.origin, is_pattern });
         }
+    }
+
+    /// Adds text without quotes, in which a pattern stands for names of files.
+    pub fn push_unquoted(&mut self, text: &str) {
+        if text.contains(GLOB) || text.contains('(') {
+            let before = stretches(self.current.as_deref().unwrap_or_default());
+            let known =
+                before.filter_map(|one| if let Stretch::Known(known) = one { Some(known) } else { None });
+            self.is_pattern |= begins_as_pattern(&known.chain([text]).collect::<String>());
+        }
+        self.push(text);
     }
 
     /// Adds the result of an unquoted expansion, which is split at the separators: blanks end a field, and each other
@@ -36,7 +51,7 @@ impl Splitter {
         while let Some(at) = rest.find(|c| separators.contains(c)) {
             let (part, behind) = rest.split_at(at);
             if !part.is_empty() {
-                self.push(part);
+                self.push_unquoted(part);
             }
             let mut chars = behind.chars();
             if chars.next().is_some_and(|separator| BLANKS.contains(separator)) {
@@ -48,7 +63,7 @@ impl Splitter {
             rest = chars.as_str();
         }
         if !rest.is_empty() {
-            self.push(rest);
+            self.push_unquoted(rest);
         }
     }
 

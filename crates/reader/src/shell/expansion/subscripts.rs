@@ -3,16 +3,19 @@
 use std::collections::BTreeSet;
 
 use super::arithmetic::number;
+use crate::languages::names::shell as names;
 use crate::shell::Complaint;
 use crate::shell::disk::Unreadable::{Binary, Changing, TooLarge};
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::run::short;
 use crate::shell::script::Construct;
 use crate::shell::state::{Shell, Value};
-use crate::shell::text::{Stretch, Unknown, Unknowns, is_known, stretches};
+use crate::shell::text::{Stretch, Unknown, Unknowns, is_known, is_name, stretches};
 
 /// Maximum number of names of variables that one expression leads to.
 const MOST_NAMES: usize = 256;
+/// Maximum number of operands of an expression that are stated.
+const MOST_OPERANDS: usize = 64;
 
 impl Evaluator {
     /// Runs the substitutions in the subscripts of an arithmetic expression whose value is not computed. Where it may assign, what
@@ -20,6 +23,18 @@ impl Evaluator {
     pub fn run_subscripts(&mut self, shell: &mut Shell, expression: &str) {
         self.is_involved |= self.may_assign(shell, expression);
         self.run_computed(shell, expression);
+    }
+
+    /// Whether the operators of a subscript may change a variable.
+    pub fn assigns_in_subscript(&self, shell: &Shell, index: &str) -> bool {
+        !matches!(index, "@" | "*") && number(index).is_none() && self.may_assign(shell, index)
+    }
+
+    /// Carries out what the operators of a subscript assign: `a[i++]`.
+    pub fn assign_in_subscript(&mut self, shell: &mut Shell, index: &str) {
+        if self.assigns_in_subscript(shell, index) {
+            self.change_variables(shell, index);
+        }
     }
 
     /// Runs the substitutions in the subscripts of an arithmetic expression whose value is computed beside.
@@ -82,6 +97,7 @@ impl Evaluator {
         // A value may be the name of another variable: `y=x; $((y))`.
         while let Some(text) = texts.pop() {
             rounds += 1;
+            self.state_operands(shell, &text);
             let parts = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
             for name in parts.filter(|part| part.starts_with(|c: char| !c.is_ascii_digit())) {
                 // `$((x - x))` evaluates it twice.
@@ -112,6 +128,39 @@ impl Evaluator {
         }
     }
 
+    /// Adds the variables of the environment that arithmetic evaluates: bash prints a value that is no number in its error.
+    /// Only names that may be those of keys are stated: scripts count with others.
+    fn state_operands(&mut self, shell: &Shell, text: &str) {
+        let is_of_environment = |name: &str| names::KEYED.iter().any(|part| name.contains(part));
+        let mut operands = vec![":".to_owned()];
+        for stretch in stretches(text) {
+            match stretch {
+                Stretch::Known(known) => {
+                    let names = known.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+                    for name in names.filter(|name| is_name(name) && is_of_environment(name)) {
+                        let is_own = names::NUMBERS.has(name) || names::OWN.has(name);
+                        if !is_own && shell.get(name).is_none() && operands.len() < MOST_OPERANDS {
+                            operands.push(self.unknowns.plain(format!("${name}")));
+                        }
+                    }
+                }
+                Stretch::Mark(index) => {
+                    let is_stated = |unknown: &&Unknown| {
+                        !unknown.is_number
+                            && unknown.source.starts_with('$')
+                            && !unknown.source.starts_with("$(")
+                            && is_of_environment(&unknown.source)
+                    };
+                    if self.unknowns.get(index).is_some_and(|unknown| is_stated(&unknown)) {
+                        operands.push(Unknowns::mark_of(index));
+                    }
+                }
+            }
+        }
+        self.spend(16 * (operands.len() - 1));
+        self.stated(shell, &operands.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+
     /// Whether a file on this machine has a text that could not be looked at.
     fn is_unseen(&self, path: &str) -> bool {
         self.on_disk.read.get(path).is_none_or(|read| matches!(read, Err(TooLarge | Binary | Changing)))
@@ -120,7 +169,7 @@ impl Evaluator {
 
 impl Unknowns {
     /// The unknown stretches of a text that are no numbers.
-    fn behind(&self, text: &str) -> Vec<Unknown> {
+    pub fn behind(&self, text: &str) -> Vec<Unknown> {
         let of = |stretch| match stretch {
             Stretch::Mark(index) => self.get(index).filter(|unknown| !unknown.is_number).cloned(),
             Stretch::Known(_) => None,

@@ -2,13 +2,18 @@
 
 use crate::catalogue::expression::Expression;
 use crate::catalogue::program::{How, Role};
+use crate::languages::names::shell as names;
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::{Invocation, Started};
-use crate::shell::on_disk::Search;
+use crate::shell::execution::join::add_new;
+use crate::shell::on_disk::{GLOB, Search};
 use crate::shell::options::Scanner;
 use crate::shell::state::Shell;
-use crate::shell::text::{Field, Origin, Unknown, is_known, join};
+use crate::shell::text::{Field, Unknown, is_known, join};
+
+/// Maximum number of folders that a search with `-execdir` begins in and that are followed.
+const MOST_PLACES: usize = 8;
 
 /// Maximum number of runs that are followed.
 pub(super) const MOST_RUNS: usize = 256;
@@ -76,6 +81,7 @@ pub(crate) fn xargs(evaluator: &mut Evaluator, started: &Started<'_>) -> String 
     let mut delimiter = None;
     let mut from_file = None;
     let mut by_line = false;
+    let mut is_cut = false;
     let command = Scanner::new(texts, 1, &usage.form.valued).up_to_word(|name, value| {
         let value = value.and_then(|at| at.of(texts));
         let is = |role| name.is_any(&usage.role(role));
@@ -85,6 +91,8 @@ pub(crate) fn xargs(evaluator: &mut Evaluator, started: &Started<'_>) -> String 
             // Without a number it takes one line.
             group = value.map_or(Some(1), |value| value.parse().ok());
             by_line = is(Role::MaxLines);
+        } else if is(Role::MaxChars) {
+            is_cut = true;
         } else if is(Role::Delimiter) {
             delimiter = value;
         } else if name.is_any(&usage.files().inputs) {
@@ -93,12 +101,14 @@ pub(crate) fn xargs(evaluator: &mut Evaluator, started: &Started<'_>) -> String 
             delimiter = Some("\\0");
         }
     });
+    // How many items a command of limited length has is not followed.
+    let group = if is_cut { Some(1) } else { group };
     let base = command.map_or(&[][..], |at| invocation.from(at));
     let base = if base.is_empty() { vec![Field::literal("echo")] } else { base.to_vec() };
     let read = match from_file {
         Some(file) => evaluator.file_content(shell, file).or_else(|| {
             let source = format!("$(< {})", evaluator.unknowns.show(file));
-            Some(evaluator.unknowns.many(source))
+            Some(evaluator.unknowns.foreign(source))
         }),
         None => invocation.stdin.clone(),
     };
@@ -151,12 +161,12 @@ impl Evaluator {
 }
 
 fn append(base: &[Field], items: &[String]) -> Vec<Field> {
-    let items = items.iter().map(|text| Field { text: text.clone(), origin: Origin::Computed });
+    let items = items.iter().map(|text| Field::computed(text.clone()));
     base.iter().cloned().chain(items).collect()
 }
 
 fn put(base: &[Field], replace: &str, item: &str) -> Vec<Field> {
-    let put = |field: &Field| Field { text: field.text.replace(replace, item), origin: field.origin };
+    let put = |field: &Field| Field { text: field.text.replace(replace, item), ..field.clone() };
     base.iter().map(put).collect()
 }
 
@@ -171,10 +181,13 @@ pub(crate) fn find(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
     });
     let runs: Vec<(Vec<Field>, bool, bool)> = runs.collect();
     let own = expression.runs.first().map_or(texts.len(), |run| run.option);
+    let places = places(evaluator, shell, &expression, texts);
     let own = texts.get(..own).unwrap_or_default().join(" ");
     let source = format!("$({})", evaluator.unknowns.show(&own));
     let search = search(evaluator, shell, (&expression, texts), is_fd);
-    let found = Unknown { source, many: true, found: search, ..Unknown::default() };
+    // A form states any text.
+    let is_any = own.contains(" -printf") || own.contains(" --format");
+    let found = Unknown { source, many: true, found: search, is_any, ..Unknown::default() };
     if runs.is_empty() {
         evaluator.leaf(shell, invocation);
         return evaluator.unknowns.mark(found);
@@ -182,24 +195,111 @@ pub(crate) fn find(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
     evaluator.through(shell, invocation, "find", |this| {
         let mut outputs = String::new();
         for (fields, each, elsewhere) in runs {
+            let names_file = names_file(&fields, &expression);
+            let is_asked = |place: &&Option<String>| {
+                let is_secret = place.as_deref().is_some_and(|place| names::SECRET_FOLDERS.has(place));
+                !is_secret || names_file
+            };
             let found = this.unknowns.mark(found.clone());
-            let mut inner = shell.clone().through("find");
-            inner.repeats |= each;
-            if elsewhere {
-                inner.enter(None);
-            }
-            inner.stdin = None;
             let mut fields = put(&fields, "{}", &found);
             if is_fd && !fields.iter().any(|field| field.text.contains(&found)) {
-                fields.push(Field { text: found, origin: Origin::Computed });
+                fields.push(Field::computed(found));
             }
             let one = Invocation::of(fields, None);
-            outputs.push_str(&this.run_program(&inner, &one));
+            let mut ways = vec![];
+            for place in if elsewhere { places.as_slice() } else { &[None] }.iter().filter(is_asked) {
+                let mut inner = shell.clone().through("find");
+                inner.repeats |= each;
+                if elsewhere {
+                    inner.enter(place.clone());
+                }
+                inner.stdin = None;
+                let (printed, nodes) = this.collected(|this| this.run_program(&inner, &one));
+                outputs.push_str(&printed);
+                ways.push((false, nodes));
+            }
+            this.push_alternatives(ways);
         }
+        let is_any = this.unknowns.are_any(&outputs);
         // How often a command prints is not known.
         let made_from = Some(outputs).filter(|text| !text.is_empty());
-        this.unknowns.mark(Unknown { made_from, repeats: true, ..found })
+        this.unknowns.mark(Unknown { made_from, repeats: true, is_any, ..found })
     })
+}
+
+/// Whether a command of `-execdir` may name another file than those that are found.
+fn names_file(fields: &[Field], expression: &Expression<'_>) -> bool {
+    let is_found = |text: &str| {
+        text.contains("{}") || expression.names.iter().any(|name| !name.negated && name.glob == text)
+    };
+    let is_flag = |text: &str| text.starts_with('-') && !text.contains('=');
+    fields.iter().skip(1).any(|field| !is_flag(&field.text) && !is_found(&field.text))
+}
+
+/// Where `-execdir` runs its command: in folders that are not known, and in open ones that are searched, or that lie below or above
+/// these.
+fn places(
+    evaluator: &Evaluator,
+    shell: &Shell,
+    expression: &Expression<'_>,
+    texts: &[&str],
+) -> Vec<Option<String>> {
+    let mut starts: Vec<&str> = expression.places.iter().filter_map(|at| texts.get(*at).copied()).collect();
+    if starts.is_empty() {
+        starts.push(".");
+    }
+    let mut places = vec![];
+    for start in starts.iter().take(MOST_PLACES) {
+        for path in reached(evaluator, shell, start) {
+            add_new(&mut places, around(&path, start));
+        }
+    }
+    if starts.len() > MOST_PLACES || expression.tests.iter().any(|(option, _)| *option == STARTS_FROM_FILE) {
+        add_new(&mut places, below("/"));
+    }
+    std::iter::once(None).chain(places.into_iter().map(Some)).collect()
+}
+
+/// The option of `find` with which a file states where it begins.
+const STARTS_FROM_FILE: &str = "-files0-from";
+
+/// The folders that a start of `find` may be; none where only the working folder is not known.
+fn reached(evaluator: &Evaluator, shell: &Shell, start: &str) -> Vec<String> {
+    if let Some(paths) = evaluator.behind_parents(shell, start) {
+        return paths;
+    }
+    match evaluator.path_of(shell, start) {
+        Some(path) => vec![path],
+        None if is_known(start) => vec![],
+        None => vec!["/".to_owned()],
+    }
+}
+
+/// A folder that is searched and the one above it, where they are open, and the open ones below it.
+fn around(path: &str, start: &str) -> Vec<String> {
+    let is_pattern = path.contains(GLOB);
+    let known = path.split(GLOB).next().unwrap_or_default();
+    let known = if is_pattern { known.rsplit_once('/').map_or("", |(above, _)| above) } else { known };
+    let mut places = below(known);
+    if names::OPEN_PLACES.begin(path) {
+        places.push(path.to_owned());
+        // The start itself is looked at from above, unless it is `.`.
+        let is_named = !matches!(start.rsplit('/').next(), Some("" | "." | ".."));
+        let above = path.trim_end_matches('/').rsplit_once('/').map_or("", |(above, _)| above);
+        places.extend(is_named.then(|| if above.is_empty() { "/".to_owned() } else { above.to_owned() }));
+    }
+    places
+}
+
+/// The open folders in a folder, or the folder itself.
+fn below(folder: &str) -> Vec<String> {
+    let folder = folder.trim_end_matches('/');
+    let is_below = |open: &&str| {
+        open.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            && (!folder.is_empty() || !open.starts_with('~'))
+    };
+    let open = names::WRITTEN_FOLDERS.iter().chain(names::SECRET_FOLDERS.iter());
+    open.filter(is_below).map(str::to_owned).collect()
 }
 
 /// What `find` or `fd` looks for on this machine; `None` where it runs elsewhere.

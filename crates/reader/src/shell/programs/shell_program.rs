@@ -95,7 +95,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
         Some(Field { text, .. }) => {
             inner.args = Shared::new(rest.get(1..).unwrap_or_default().to_vec());
             let printed = evaluator.shell_files(shell, &inner, invocation, (text, &label, program));
-            return printed.unwrap_or_else(|| evaluator.unknowns.plain(format!("$({label} …)")));
+            return printed.unwrap_or_else(|| evaluator.unknowns.foreign(format!("$({label} …)")));
         }
     };
     inner.args = Shared::new(rest.get(usize::from(file.is_some())..).unwrap_or_default().to_vec());

@@ -49,7 +49,7 @@ impl Evaluator {
         let started = usage.as_ref().map(|usage| Started { shell, invocation, program, usage, texts });
         let followed = started.as_ref().and_then(|started| self.follow(started)).map(|printed| {
             // What it runs prints nothing; what it says itself is not known.
-            if printed.is_empty() { self.unknowns.many(format!("$({program})")) } else { printed }
+            if printed.is_empty() { self.unknowns.foreign(format!("$({program})")) } else { printed }
         });
         if followed.is_some() && !self.files.is_empty() {
             let command = self.command_of(shell, invocation);

@@ -71,7 +71,7 @@ pub(crate) fn make(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
     commands.is_partial |= words.is_partial
         || words.files.len() > 1
         || variables.iter().any(|(name, _)| steers(name))
-        || started.shell.env.iter().any(|variable| steers(&variable.0));
+        || started.shell.variables.iter().any(|(name, variable)| variable.exported && steers(name));
     evaluator.run_commands(started, inner, &path, &commands)
 }
 
@@ -319,7 +319,7 @@ impl Evaluator {
         }
         inner.go(path.rsplit_once('/').map_or(".", |(folder, _)| folder));
         // What the package has installed is found before everything else.
-        inner.add_env("PATH", crate::shell::Word::literal("node_modules/.bin:$PATH"));
+        inner.set_text("PATH", "node_modules/.bin:$PATH");
         Some(self.run_commands(started, inner, &path, &commands))
     }
 
@@ -362,7 +362,7 @@ impl Evaluator {
         inner.args = Shared::default();
         for (name, value) in &commands.environment {
             inner.set_text(name, value.as_str());
-            self.export(&mut inner, name);
+            inner.export(name);
         }
         self.through(started.shell, started.invocation, started.program, |this| {
             let text = commands.scripts.join("\n");

@@ -17,9 +17,10 @@ struct Wrapped {
     inner: Shell,
     /// Index of the first word of the command.
     command: Option<usize>,
-    host: Option<String>,
-    /// The value of an option that takes a script.
-    script: Option<String>,
+    /// The hosts that its options name: each of them may run the command.
+    hosts: Vec<String>,
+    /// The values of options that take a script. Each of them may run.
+    scripts: Vec<String>,
     /// The value of an option that takes words of the command, such as `env -S`.
     split: Option<String>,
     /// The words are not joined, although the wrapper usually joins them.
@@ -41,39 +42,77 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, runs: &Runs)
         return Some(String::new());
     }
     found.inner.stdin.clone_from(&invocation.stdin);
-    let host = found.host.as_deref().or_else(|| usage.host(texts));
+    if found.hosts.is_empty() {
+        found.hosts.extend(usage.host(texts).map(str::to_owned));
+    }
     let mut inner = found.inner;
-    if let Some(host) = host.and_then(host_of) {
+    let host = each_host(&found.hosts);
+    if !host.is_empty() {
         inner = inner.on_host(evaluator.unknowns.show(&host));
     }
     let rest = found.command.map_or(&[][..], |at| invocation.from(at));
     let rest = rest.strip_prefix([Field::literal("--")].as_slice()).unwrap_or(rest);
     let label = usage.written(texts);
-    let script = if found.typed {
+    let scripts = if found.typed {
         // The shell is running already, and its state is unknown.
         inner = inner.elsewhere();
-        Some(join(&keys(rest)))
-    } else if let Some(text) = found.script {
-        Some(text)
+        vec![join(&keys(rest))]
+    } else if !found.scripts.is_empty() && !rest.is_empty() {
+        behind_scripts(found.scripts, rest, runs)?
+    } else if !found.scripts.is_empty() {
+        found.scripts
     } else if let Some(text) = found.split {
-        Some(format!("{text} {}", quoted(rest)))
+        vec![format!("{text} {}", quoted(rest))]
     } else if rest.is_empty() {
         let given = usage.operands_from(usage.rest, texts);
         let file = given.values(Role::ScriptFile).last().and_then(|file| evaluator.script_file(shell, file));
-        Some(file.or(invocation.stdin.clone()).filter(|_| found.is_shell)?)
+        vec![file.or(invocation.stdin.clone()).filter(|_| found.is_shell)?]
+    } else if runs.how == How::Joined && !found.exact {
+        vec![join(rest)]
     } else {
-        (runs.how == How::Joined && !found.exact).then(|| join(rest))
+        vec![]
     };
-    if let Some(text) = script {
-        let mut inner = inner.child();
-        // `su user -c '… $1' name argument`: the rest are the script's arguments.
-        inner.args = Shared::new(rest.get(1..).unwrap_or_default().to_vec());
-        return Some(evaluator.through(shell, invocation, label, |this| this.run_text(&mut inner, &text)));
+    if !scripts.is_empty() {
+        // What one of several scripts defines is not there for the others.
+        let printed = evaluator.through(shell, invocation, label, |this| {
+            let printed = scripts.iter().map(|text| {
+                let mut inner = inner.child();
+                // `su user -c '… $1' name argument`: the rest are the script's arguments.
+                inner.args = Shared::new(rest.get(1..).unwrap_or_default().to_vec());
+                this.run_text(&mut inner, text)
+            });
+            printed.collect::<Vec<_>>().concat()
+        });
+        return Some(printed);
     }
     let dashes = runs.drops_dashes && rest.get(1).is_some_and(|field| field.text == "--");
     let words = rest.iter().filter(|field| !dashes || field.text != "--");
     let rest = invocation.with(words.cloned().collect());
     Some(evaluator.through(shell, invocation, label, |this| this.run_program(&inner, &rest)))
+}
+
+/// The hosts in the values of options, of which each may list several, as one list.
+fn each_host(values: &[String]) -> String {
+    let mut hosts: Vec<String> = Vec::new();
+    for host in values.iter().flat_map(|value| value.split([',', ' '])).filter_map(host_of) {
+        if !hosts.contains(&host) {
+            hosts.push(host);
+        }
+    }
+    hosts.join(",")
+}
+
+/// The scripts with the words behind them, which belong to each script where the wrapper joins them; `None` where the words
+/// may be something else, or name another script.
+fn behind_scripts(scripts: Vec<String>, rest: &[Field], runs: &Runs) -> Option<Vec<String>> {
+    let is_script = |field: &Field| {
+        let name = field.text.split('=').next().unwrap_or_default();
+        let is_short = |option: &&str| option.len() == 2 && name.starts_with(*option);
+        let is_long = |option: &&str| name.len() > 2 && option.starts_with(name);
+        runs.script.iter().any(|option| is_short(option) || is_long(option))
+    };
+    let is_joined = runs.how == How::Joined && !rest.iter().any(is_script);
+    is_joined.then(|| scripts.into_iter().map(|text| format!("{text} {}", quoted(rest))).collect())
 }
 
 /// The typed words without the names of keys.
@@ -101,6 +140,9 @@ fn own_words(evaluator: &mut Evaluator, started: &Started<'_>, runs: &Runs) -> W
         ..Wrapped::default()
     };
     found.inner.repeats |= runs.repeats;
+    if runs.keeps_with.is_some_and(|keeps| !keeps_environment(started, &keeps)) {
+        evaluator.doubt_environment(&mut found.inner);
+    }
     let skip = runs.after.0.filter(|_| runs.words_need.is_empty() || states(started, &runs.words_need));
     // A verb with the options of the host in its own list takes them behind the command, too.
     let own = usage.form.value.unwrap_or_default();
@@ -112,18 +154,18 @@ fn own_words(evaluator: &mut Evaluator, started: &Started<'_>, runs: &Runs) -> W
     let value = |at: At| at.of(texts).unwrap_or_default();
     while let Some(item) = scanner.next() {
         match item {
-            Item::Option(name, Some(at)) if name.is_any(&runs.script) => {
-                found.script = Some(value(at).to_owned());
+            Item::Option(name, Some(at)) if runs.takes_script(name) => {
+                found.scripts.push(value(at).to_owned());
             }
             // GNU programs take the beginning of a long option.
             Item::Option(name, Some(at)) if name.is_any(&runs.dir) || name.begins(&runs.dir) => {
                 evaluator.go(&mut found.inner, value(at));
             }
             Item::Option(name, Some(at)) if name.is_any(&runs.sets) => {
-                set(evaluator, shell, &mut found.inner, value(at));
+                set(shell, &mut found.inner, value(at));
             }
             Item::Option(name, Some(at)) if name.is_any(&usage.program.host) => {
-                found.host = Some(value(at).to_owned());
+                found.hosts.push(value(at).to_owned());
             }
             Item::Option(name, Some(at)) if runs.assigns && name.is_any(&["-u", "--unset"]) => {
                 found.inner.unexport(|known| known == value(at));
@@ -146,6 +188,7 @@ fn own_words(evaluator: &mut Evaluator, started: &Started<'_>, runs: &Runs) -> W
                 found.is_shell |= name.is_any(&runs.stdin_with);
                 if name.is_any(&runs.home_with) || name.begins(&runs.home_with) {
                     found.inner.enter(None);
+                    evaluator.doubt_environment(&mut found.inner);
                 }
                 found.inner.repeats |= name.is_any(&runs.timers);
             }
@@ -159,6 +202,7 @@ fn own_words(evaluator: &mut Evaluator, started: &Started<'_>, runs: &Runs) -> W
                 let word = texts.get(index).copied().unwrap_or_default();
                 if word == "-" && !runs.home_with.is_empty() {
                     found.inner.enter(None);
+                    evaluator.doubt_environment(&mut found.inner);
                 }
                 // `env - command` is `env -i command`.
                 if runs.assigns && word == "-" {
@@ -174,13 +218,13 @@ fn own_words(evaluator: &mut Evaluator, started: &Started<'_>, runs: &Runs) -> W
                         Shared::make_mut(&mut found.inner.exported_functions).push(name.to_owned());
                     } else {
                         found.inner.set_text(name, text);
-                        evaluator.export(&mut found.inner, name);
+                        found.inner.export(name);
                     }
                 } else if skip.is_none_or(|skip| skipped < skip) {
                     skipped += 1;
                 } else if takes_one_word {
-                    let before = found.script.take().map(|text| text + " ").unwrap_or_default();
-                    found.script = Some(before + word);
+                    let before = found.scripts.pop().map(|text| text + " ").unwrap_or_default();
+                    found.scripts.push(before + word);
                 } else {
                     found.command = Some(index);
                     break;
@@ -192,14 +236,22 @@ fn own_words(evaluator: &mut Evaluator, started: &Started<'_>, runs: &Runs) -> W
 }
 
 /// Gives the command a variable: `NAME=value`, or `NAME` for one that the wrapper has.
-fn set(evaluator: &mut Evaluator, outer: &Shell, inner: &mut Shell, given: &str) {
+fn set(outer: &Shell, inner: &mut Shell, given: &str) {
     let (name, text) = given.split_once('=').map_or((given, None), |(name, text)| (name, Some(text)));
     match (text, outer.get(name).filter(|variable| variable.exported)) {
         (Some(text), _) => inner.set_text(name, text),
         (None, Some(variable)) => inner.put(name, variable.clone()),
         (None, None) => return,
     }
-    evaluator.export(inner, name);
+    inner.export(name);
+}
+
+/// Whether one of these options stands before the command, without a list of variables.
+fn keeps_environment(started: &Started<'_>, options: &[&str]) -> bool {
+    let mut keeps = false;
+    let mut scanner = Scanner::new(started.texts, started.usage.rest, &started.usage.form.valued);
+    scanner.up_to_word(|name, value| keeps |= value.is_none() && name.is_any(options));
+    keeps
 }
 
 /// Whether one of the options behind the verb is given.

@@ -1,14 +1,17 @@
 //! Assignments to variables.
 
+use std::rc::Rc;
+
 use brush_parser::ast::{Assignment, AssignmentName, AssignmentValue};
 
+use crate::languages::names::engines;
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::join::MOST_CHOICES;
 use crate::shell::expansion::arithmetic;
 use crate::shell::shared::Shared;
 use crate::shell::state::{ALWAYS_SET, Attribute, Shell, Value, Variable};
-use crate::shell::text::{Field, Origin, Stretch, Unknowns, is_known, stretches};
+use crate::shell::text::{Origin, Stretch, Unknowns, is_known, stretches};
 
 /// Arrays of bash whose keys are names: of aliases, and of programs that were found in `PATH`.
 const BY_NAME: [&str; 2] = ["BASH_ALIASES", "BASH_CMDS"];
@@ -42,7 +45,18 @@ impl Evaluator {
                 if let Some(key) = key {
                     let key = self.text(shell, key);
                     self.run_subscripts(&mut shell.clone(), &format!("[{key}]"));
-                    let key = match arithmetic::evaluate(&key, shell) {
+                    let number = arithmetic::evaluate(&key, shell);
+                    if !shell.associative.contains(shell.referred(name)) {
+                        let once = shell.clone();
+                        self.assign_in_subscript(shell, &key);
+                        // Bash evaluates it once more for the value that it appends to.
+                        if assignment.append && !Shared::ptr_eq(&once.variables, &shell.variables) {
+                            let once = shell.clone();
+                            self.assign_in_subscript(shell, &key);
+                            self.join(shell, &once);
+                        }
+                    }
+                    let key = match number {
                         Some(number) if !BY_NAME.contains(&name.as_str()) => number.to_string(),
                         _ => key,
                     };
@@ -94,6 +108,9 @@ impl Evaluator {
                     if let Some(key) = key {
                         let key = self.text(shell, &key.value);
                         self.run_subscripts(&mut shell.clone(), &format!("[{key}]"));
+                        if !shell.associative.contains(shell.referred(name)) {
+                            self.assign_in_subscript(shell, &key);
+                        }
                         let text = self.text(shell, &word.value);
                         self.is_computed = true;
                         add(&mut items, key, text, false);
@@ -139,10 +156,6 @@ impl Evaluator {
         }
         if is_computed {
             shell.mark_computed(name);
-        }
-        let exports = shell.exports_all || ALWAYS_SET.contains(&name);
-        if exports || shell.get(name).is_some_and(|variable| variable.exported) {
-            self.export(shell, name);
         }
     }
 
@@ -262,6 +275,9 @@ impl Evaluator {
         // Without it, words are split at blanks.
         let value = if name == "IFS" { Value::Scalar(" \t\n".to_owned()) } else { Value::Unset };
         shell.set(name, value, Origin::Assigned);
+        if !ALWAYS_SET.contains(&name) {
+            shell.keep_back(name);
+        }
         if let Some(revealed) = revealed {
             let mut other = before;
             match revealed {
@@ -269,6 +285,18 @@ impl Evaluator {
                 None => Shared::make_mut(&mut other.variables).remove(name),
             }
             self.join(shell, &other);
+        }
+    }
+
+    /// Leaves open whether commands get the exported variables that decide where they act. The others are taken for passed on.
+    pub fn doubt_environment(&mut self, shell: &mut Shell) {
+        let placing = engines::PLACING.iter().filter_map(|name| Some((name, shell.variables.get(name)?)));
+        let exported = placing.filter(|(_, variable)| variable.exported);
+        let exported: Vec<(&str, Rc<Variable>)> =
+            exported.map(|(name, variable)| (name, Rc::clone(variable))).collect();
+        for (name, variable) in exported {
+            let doubtful = self.either(name, Some(&variable), None, shell);
+            shell.put(name, doubtful);
         }
     }
 
@@ -280,18 +308,6 @@ impl Evaluator {
             self.run_script(shell, &format!("{name}() {{ '{path}' \"$@\"; }}"));
             // The shell may have forgotten it when the name is used.
             self.join(shell, &before);
-        }
-    }
-
-    /// Exports a variable to the commands that follow.
-    pub fn export(&mut self, shell: &mut Shell, name: &str) {
-        shell.export(name);
-        if shell.has_full_environment() {
-            self.complain(Complaint::ManyValues);
-        }
-        if let Some(text) = Self::variable_text(shell, name) {
-            let word = self.unknowns.word(&Field { text, origin: Origin::Assigned });
-            shell.add_env(name, word);
         }
     }
 }

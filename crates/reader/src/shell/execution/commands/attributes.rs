@@ -35,7 +35,10 @@ pub(crate) fn declare(
     for field in invocation.args() {
         if let Some(options) = field.text.strip_prefix(['-', '+']) {
             is_associative |= options.contains('A');
-            if let Some((_, stated)) = letters.iter().find(|(letter, _)| options.contains(*letter)) {
+            // `export -n` keeps a variable back.
+            let is_attribute =
+                |letter: &char| options.contains(*letter) && invocation.word(0) != Some("export");
+            if let Some((_, stated)) = letters.iter().find(|(letter, _)| is_attribute(letter)) {
                 attribute = Some((*stated, field.text.starts_with('-')));
             }
             continue;
@@ -173,11 +176,12 @@ impl Shell {
             let had = self.attributes.contains_key(name);
             let attribute = had.then(|| Shared::make_mut(&mut self.attributes).remove(name)).flatten();
             let variable = self.variables.get(name).cloned();
-            locals.insert(name.to_owned(), Local { variable, attribute, is_certain: true });
             // It has no value until it gets one; without separators of its own, it splits words at blanks.
             let value = if name == "IFS" { Value::Scalar(" \t\n".to_owned()) } else { Value::Unset };
-            Shared::make_mut(&mut self.variables)
-                .insert(name, Rc::new(Variable::of(value, Origin::Assigned)));
+            let exported = variable.as_ref().is_some_and(|variable| variable.exported);
+            locals.insert(name.to_owned(), Local { variable, attribute, is_certain: true });
+            let local = Variable { exported, ..Variable::of(value, Origin::Assigned) };
+            Shared::make_mut(&mut self.variables).insert(name, Rc::new(local));
         }
     }
 

@@ -7,19 +7,23 @@ use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::execution::conditions::holds;
 use crate::shell::execution::output::printed as output;
 use crate::shell::execution::output::redirect::descriptor;
+use crate::shell::expansion::pattern::glob;
+use crate::shell::on_disk::GLOB;
 use crate::shell::options::{Item, Scanner};
 use crate::shell::programs::quoted;
 use crate::shell::shared::Shared;
 use crate::shell::state::{Attribute, Shell, Value};
-use crate::shell::text::{Origin, is_all_unknown, is_known, is_name, join};
+use crate::shell::text::{Field, Origin, is_all_unknown, is_known, is_name, join};
 
-fn evaluate_subscripts(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) {
+fn evaluate_subscripts(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
     // These three evaluate only the name after `-v`.
     let only_named = matches!(invocation.word(0), Some("printf" | "test" | "["));
     for (before, field) in invocation.fields.iter().zip(invocation.args()) {
         let subscript = field.text.split_once('[').map_or("", |(_, rest)| rest);
         if !subscript.is_empty() && (!only_named || before.text == "-v") {
             evaluator.run_subscripts(&mut shell.clone(), &format!("[{subscript}"));
+            let index = subscript.rsplit_once(']').map_or(subscript, |(index, _)| index);
+            evaluator.assign_in_subscript(shell, index);
         }
     }
 }
@@ -111,9 +115,83 @@ fn prints(invocation: &Invocation) -> bool {
     }
 }
 
+/// Whether a word that is not known may state a variable, an option or a text that runs: bash sets it, and runs the substitutions
+/// in its subscript.
+fn may_name(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) -> bool {
+    let name = invocation.word(0).unwrap_or_default();
+    let takes = || names::TAKING_NAMES.has(name) || names::TAKING_WORDS.has(name);
+    if invocation.args().all(|field| is_known(&field.text)) || !takes() {
+        return false;
+    }
+    let is_unknown = |field: &Field| !is_known(&field.text);
+    let words = &invocation.fields;
+    match name {
+        name if names::TAKING_NAMES.has(name) => invocation.args().any(is_unknown),
+        "set" => invocation.args().take_while(|field| field.text != "--").any(is_unknown),
+        "getopts" if words.iter().skip(1).take(2).any(is_unknown) => true,
+        "wait" => {
+            let names = |field: &Field| field.text.starts_with('-') && field.text.contains('p');
+            invocation.args().any(names) && invocation.args().any(is_unknown)
+                || is_open(evaluator, shell, name, invocation.args())
+        }
+        // The value of an option with one is no name: `read -p "$prompt" answer`.
+        "read" => {
+            let takes =
+                |text: &str| text.starts_with('-') && text.ends_with(['p', 't', 'd', 'n', 'N', 'u', 'i']);
+            let mut pairs = words.iter().zip(invocation.args());
+            pairs.any(|(before, field)| is_unknown(field) && !takes(&before.text))
+                || is_open(evaluator, shell, name, invocation.args())
+        }
+        "printf" if invocation.word(1) == Some("-v") => words.get(2).is_some_and(is_unknown),
+        // Without further words, an option has no value.
+        "printf" => words.get(1).is_some_and(|format| {
+            (is_all_unknown(&format.text) || format.text.starts_with('-') && is_unknown(format))
+                && is_foreign(evaluator, shell, name, format)
+                && (words.len() > 2 || evaluator.unknowns.may_be_several(&format.text))
+        }),
+        "test" | "[" => {
+            let mut pairs = words.iter().zip(invocation.args());
+            pairs.any(|(before, field)| {
+                is_unknown(field) && (before.text == "-v" || is_foreign(evaluator, shell, name, before))
+            }) || is_open(evaluator, shell, name, invocation.args())
+        }
+        _ => is_open(evaluator, shell, name, invocation.args()),
+    }
+}
+
+/// Whether one of the words may be any number of words of any text, such as those of a file, or the names of files.
+fn is_open<'f>(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    name: &str,
+    mut words: impl Iterator<Item = &'f Field>,
+) -> bool {
+    words.any(|field| {
+        evaluator.unknowns.may_be_several(&field.text) && is_foreign(evaluator, shell, name, field)
+    })
+}
+
+/// Whether a word may be any text when a builtin gets it.
+fn is_foreign(evaluator: &mut Evaluator, shell: &Shell, name: &str, field: &Field) -> bool {
+    let pattern = evaluator.unknowns.show(&field.text);
+    // `find . -exec test -f {} \;`: the path of one file begins with that of a folder.
+    let found = evaluator.unknowns.only_mark(&field.text).filter(|unknown| unknown.found.is_some());
+    if found.is_some_and(|unknown| !unknown.repeats && unknown.source.starts_with("$(find ")) {
+        return false;
+    }
+    if is_known(&field.text) || !pattern.contains(GLOB) || pattern.contains(['$', '`']) {
+        return !is_known(&field.text) && evaluator.may_become_any(shell, &field.text);
+    }
+    // A file may have any name that matches; none that matches `*.yml` is an operator of `[`.
+    !matches!(name, "test" | "[") || glob(&pattern, "-v")
+}
+
 fn run_unsettled(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -> Option<Ran> {
     let name = invocation.word(0)?;
     let quiet = Some((String::new(), Flow::On));
+    if may_name(evaluator, shell, invocation) {
+        evaluator.unread(shell, &invocation.texts().join(" "));
+    }
     if names::EVALUATING.has(name) {
         evaluate_subscripts(evaluator, shell, invocation);
     }

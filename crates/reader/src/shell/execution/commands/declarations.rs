@@ -9,7 +9,7 @@ use crate::shell::evaluator::Evaluator;
 use crate::shell::expansion::brace;
 use crate::shell::shared::Shared;
 use crate::shell::state::{Shell, Value, Variable};
-use crate::shell::text::{Field, Origin, is_known};
+use crate::shell::text::{Field, Origin, Unknowns, is_all_unknown, is_known};
 
 /// An assignment with its value, and whether that is computed.
 type Declared = (Assignment, Value, bool);
@@ -42,8 +42,20 @@ impl Evaluator {
             shell.put(&name, Variable::of(Value::Scalar(unknown), Origin::Assigned));
         }
         for (assignment, value, is_computed) in values {
-            self.settled(shell, |this, shell| this.set_value(shell, &assignment, value, is_computed));
             let name = variable(&assignment.name);
+            let given = match (&value, &assignment.value) {
+                (Value::Scalar(text), _) => Some(text),
+                (Value::Array(items), AssignmentValue::Scalar(_)) => {
+                    items.iter().find(|(key, _)| key == "0").map(|(_, text)| text)
+                }
+                _ => None,
+            };
+            if let Some(text) = given
+                && may_be_list(&self.unknowns, shell, invocation, (name, text))
+            {
+                self.unread(shell, &format!("{name}={text}"));
+            }
+            self.settled(shell, |this, shell| this.set_value(shell, &assignment, value, is_computed));
             if attributes::is_global(invocation) && self.hides(shell, name) {
                 // It changes the variable behind the local one, which it leaves as it is.
                 self.forget_all(shell);
@@ -55,12 +67,31 @@ impl Evaluator {
     }
 }
 
+/// Whether bash reads the value of a declaration as a list, in which it runs the substitutions.
+fn may_be_list(
+    unknowns: &Unknowns,
+    shell: &Shell,
+    invocation: &Invocation,
+    (name, value): (&str, &str),
+) -> bool {
+    let is_array =
+        |variable: &Variable| matches!(variable.value, Value::Array(_)) || variable.choices.is_some();
+    let is_number = unknowns.only_mark(value).is_some_and(|unknown| unknown.is_number);
+    let makes_list = |field: &Field| {
+        field.text.starts_with('-') && field.text.contains(['a', 'A']) || !is_known(&field.text)
+    };
+    let is_list = || invocation.args().any(makes_list) || shell.get(name).is_some_and(is_array);
+    value.starts_with('(') || is_all_unknown(value) && !is_number && is_list()
+}
+
 /// Carries out a declaration whose assignments are made: it exports variables, and makes them local or readonly.
 pub(crate) fn declare(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
     let option = |letter: char| {
         invocation.args().any(|field| field.text.starts_with('-') && field.text.contains(letter))
     };
-    let exports = invocation.word(0) == Some("export") || option('x');
+    let unexports = invocation.word(0) == Some("export") && option('n')
+        || invocation.args().any(|field| field.text.starts_with('+') && field.text.contains('x'));
+    let exports = !unexports && (invocation.word(0) == Some("export") || option('x'));
     // What assigns nothing, or fails, leaves the values as they were.
     let is_followed = |word: &str| word.chars().all(|c| "-+aAfFgilnprtux".contains(c));
     let options = invocation.args().filter(|field| field.text.starts_with(['-', '+']));
@@ -88,10 +119,14 @@ pub(crate) fn declare(evaluator: &mut Evaluator, shell: &mut Shell, invocation: 
         let parts = field.text.split_once('=');
         let (name, value) = parts.map_or((field.text.as_str(), None), |(name, value)| (name, Some(value)));
         if !is_known(name) {
+            // It may set any variable, or run the substitutions in a subscript.
+            evaluator.unread(shell, &invocation.texts().join(" "));
             continue;
         }
         // Bash reads an element, and a list, in a word that it has expanded.
-        if name.contains('[') || value.is_some_and(|value| value.starts_with('(')) {
+        if name.contains('[')
+            || value.is_some_and(|value| may_be_list(&evaluator.unknowns, shell, invocation, (name, value)))
+        {
             evaluator.unread(shell, &field.text);
         }
         if let Some(value) = value {
@@ -101,7 +136,9 @@ pub(crate) fn declare(evaluator: &mut Evaluator, shell: &mut Shell, invocation: 
             shell.set(name, Value::Unset, Origin::Assigned);
         }
         if exports {
-            evaluator.export(shell, name);
+            shell.export(name);
+        } else if unexports {
+            shell.keep_back(name);
         }
         if attributes::makes_readonly(invocation) {
             Shared::make_mut(&mut shell.readonly).insert(name.to_owned());

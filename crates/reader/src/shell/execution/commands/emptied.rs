@@ -1,10 +1,14 @@
-//! Words that become options where a variable is not set: `$NONE-exec`.
+//! Words that may be none, or become options: where a variable is not set (`$NONE-exec`), where a pattern matches no file, and
+//! where an option may take them.
 
 use super::invocation::Invocation;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Name, Scanner};
-use crate::catalogue::program::{FileHow, How, Place};
-use crate::languages::names::shell as names;
+use crate::catalogue::program::{Check, FileHow, How, Place};
+use crate::catalogue::taken::MOST_WORDS;
+use crate::languages::names::{redis, shell as names};
+use crate::languages::redis::changes;
+use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::text::{Field, Origin, Stretch, is_known, stretches};
 
@@ -22,8 +26,14 @@ pub(super) fn is_located(field: &Field) -> bool {
 }
 
 impl Evaluator {
-    /// The command with each such word as one of two: as it is written, and without the variable.
-    pub fn emptied(&mut self, invocation: &Invocation, drops_patterns: bool) -> Option<Invocation> {
+    /// The command with each such word as one of two: as it is written, and without the variable, or without the word. `taken` are
+    /// the indexes of those that options may take.
+    pub fn emptied(
+        &mut self,
+        invocation: &Invocation,
+        taken: &[usize],
+        drops_patterns: bool,
+    ) -> Option<Invocation> {
         let rest_of = |text: &str| {
             let is_open = |index: usize| {
                 // What a program prints may be nothing, too.
@@ -50,6 +60,16 @@ impl Evaluator {
         let rests: Vec<Option<String>> = invocation.fields.iter().map(rest_of).collect();
         let texts = invocation.texts();
         let mut found = self.without_values(invocation, &texts);
+        if taken.len() >= MOST_WORDS {
+            self.complain(Complaint::ManyValues);
+        }
+        for at in taken {
+            let doubted = found.get_or_insert_with(|| invocation.clone());
+            if let Some(field) = doubted.fields.get_mut(*at) {
+                let source = self.unknowns.show(&field.text);
+                field.text = self.one_of(vec![field.text.clone(), String::new()], &source);
+            }
+        }
         let patterns =
             invocation.fields.iter().enumerate().skip(1).filter(|(_, field)| is_pattern(&field.text));
         for (index, pattern) in patterns.filter(|_| drops_patterns).take(MOST_PATTERNS) {
@@ -77,9 +97,9 @@ impl Evaluator {
     /// of a program, as its value: `docker -H $NONE ps restart web`.
     fn without_values(&mut self, invocation: &Invocation, texts: &[&str]) -> Option<Invocation> {
         let may_vanish = |text: &str| {
-            self.unknowns.only_mark(text).is_some_and(|unknown| {
-                unknown.candidates.is_empty() && !unknown.is_number && !self.unknowns.is_one_word(text)
-            })
+            self.unknowns
+                .only_mark(text)
+                .is_some_and(|unknown| unknown.many && unknown.candidates.is_empty() && !unknown.is_number)
         };
         if !texts.iter().any(|text| may_vanish(text)) {
             return None;
@@ -99,12 +119,14 @@ impl Evaluator {
         for at in places {
             let left: Vec<&str> =
                 texts.iter().enumerate().filter(|(index, _)| *index != at).map(|(_, text)| *text).collect();
-            let usage = self.catalogue.usage(&left, &|_| false);
             // `ssh -p $NONE nas uptime` only reaches no host.
-            let takes = |usage: Usage| {
-                !usage.verb.is_empty() || usage.form.runs.is_some_and(|runs| !matches!(runs.how, How::Ssh))
+            let takes = |other: Usage| {
+                !other.verb.is_empty()
+                    || other.form.runs.is_some_and(|runs| !matches!(runs.how, How::Ssh))
+                    || is_statement(&other, &left)
+                    || self.catalogue.means_more(texts, &usage, &[at])
             };
-            if !usage.is_some_and(takes) {
+            if !self.catalogue.usage(&left, &|_| false).is_some_and(takes) {
                 continue;
             }
             let doubted = found.get_or_insert_with(|| invocation.clone());
@@ -115,6 +137,14 @@ impl Evaluator {
         }
         found
     }
+}
+
+/// Whether the words of a command line are a statement that changes something: `redis-cli -n get flushall`.
+fn is_statement(usage: &Usage, texts: &[&str]) -> bool {
+    let check = usage.form.effect.and_then(|terms| terms.check);
+    let words: Vec<&str> = usage.operands(texts).words().collect();
+    let empties = || words.first().is_some_and(|word| redis::EMPTYING.has(&word.to_ascii_lowercase()));
+    check == Some(Check::KeyValue) && (changes(&words) || empties())
 }
 
 /// Whether an option makes a program do more than it does without.

@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::invocation::Invocation;
+use crate::path::above_home;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::join::add_new;
 use crate::shell::shared::Shared;
@@ -20,7 +21,7 @@ pub(super) fn change(evaluator: &Evaluator, shell: &mut Shell, invocation: &Invo
         // The other of the two, or one of them.
         Some("-") | None if is_push => shell.stack.to_vec(),
         // A `cd` that has failed has kept the folder before.
-        Some("-") if !shell.missed.is_empty() => vec![None],
+        Some("-") if !shell.missed.is_empty() => vec![shell.old_cwd.clone(), None],
         Some("-") => match Evaluator::variable_text(shell, "OLDPWD") {
             Some(folder) => vec![shell.follow(&folder)],
             None => vec![shell.old_cwd.clone()],
@@ -50,9 +51,22 @@ impl Evaluator {
     pub fn go(&self, shell: &mut Shell, folder: &str) {
         if is_known(folder) {
             shell.go(folder);
+        } else if let Some(paths) = self.behind_parents(shell, folder) {
+            shell.enter_one_of(paths.into_iter().map(Some).collect());
         } else {
             shell.enter(Some(self.unknowns.show(folder)).filter(|shown| shown.contains('/')));
         }
+    }
+}
+
+impl Evaluator {
+    /// Where a path with parts that are not written out, and with `..`, leads; `None` where that is not known.
+    pub fn behind_parents(&self, shell: &Shell, folder: &str) -> Option<Vec<String>> {
+        folder.split('/').any(|name| name == "..").then_some(())?;
+        let shown = self.unknowns.show(folder);
+        let known = || self.path_of(shell, folder).filter(|path| path.starts_with('/'));
+        let known = Some(()).filter(|()| !shown.starts_with("$(")).and_then(|()| known());
+        known.map(|path| vec![path]).or_else(|| above_home(&shown))
     }
 }
 
@@ -93,8 +107,12 @@ fn meant(evaluator: &Evaluator, shell: &Shell, folder: &str) -> Vec<Option<Strin
         let is_printed = shown.starts_with("$(");
         let at_home = evaluator.path_of(shell, folder).filter(|path| path.starts_with('/') && !is_printed);
         // Where `..` leads behind a part that is not known, is not known.
-        if folder.split('/').any(|name| name.ends_with("..")) && !shown.starts_with("~root/") {
-            return vec![None];
+        if folder.split('/').any(|name| name.ends_with("..")) {
+            let found = evaluator.behind_parents(shell, folder);
+            return found.map_or_else(|| vec![None], |paths| paths.into_iter().map(Some).collect());
+        }
+        if let Some(earlier) = earlier(shell, &shown) {
+            return earlier;
         }
         return vec![at_home.or_else(|| Some(shown).filter(|_| keeps_name || is_printed))];
     }
@@ -109,4 +127,20 @@ fn meant(evaluator: &Evaluator, shell: &Shell, folder: &str) -> Vec<Option<Strin
         found.extend(Evaluator::variable_text(shell, folder).map(|folder| shell.follow(&folder)));
     }
     found
+}
+
+/// The folders that `~-`, `~+` and `~1` may mean where that is not certain.
+fn earlier(shell: &Shell, shown: &str) -> Option<Vec<Option<String>>> {
+    let (name, rest) = shown.split_once('/').unwrap_or((shown, ""));
+    let name = name.trim_start_matches(['$', '{']).trim_end_matches('}');
+    let stack = match name {
+        "OLDPWD" => vec![shell.old_cwd.clone()],
+        "PWD" => vec![shell.cwd.clone()],
+        _ if name.starts_with("DIRSTACK") => shell.stack.iter().chain([&shell.cwd]).cloned().collect(),
+        _ => return None,
+    };
+    let below = |folder: &Option<String>| Shell::follow_from(folder.as_deref(), rest);
+    let mut found: Vec<Option<String>> = stack.iter().chain(shell.missed.iter()).map(below).collect();
+    found.push(None);
+    Some(found)
 }

@@ -59,7 +59,8 @@ impl Evaluator {
     ) -> Ran {
         if !invocation.redirections.is_empty() {
             let redirections = invocation.redirections.clone();
-            self.push(Node::Command(Box::new(Command { redirections, ..Self::command_in(shell) })));
+            let command = Command { redirections, ..self.command_in(shell) };
+            self.push(Node::Command(Box::new(command)));
         }
         let args: Vec<String> = invocation.args().map(|field| field.text.clone()).collect();
         // A function may have defined another one with its own name.
@@ -81,7 +82,7 @@ impl Evaluator {
             self.is_involved |= same;
             // An empty group: the call is not followed.
             self.push(Node::Group(Construct::Call(name.to_owned()), Vec::new()));
-            return (self.unknowns.plain(format!("$({name})")), Flow::On);
+            return (self.unknowns.foreign(format!("$({name})")), Flow::On);
         }
         self.calls.push((name.to_owned(), args, identity));
         let outer = (shell.args.clone(), shell.args_unknown, shell.args_choices.clone());

@@ -5,7 +5,7 @@ use crate::catalogue::program::{How, Part, Program, Runs, Stdin};
 use crate::shell::evaluator::Evaluator;
 use crate::shell::script::{Command, Construct, Node, Redirection};
 use crate::shell::state::Shell;
-use crate::shell::text::{Field, Origin, is_known};
+use crate::shell::text::{Field, is_known};
 
 /// A simple command after expansion.
 #[derive(Debug, Clone)]
@@ -80,9 +80,8 @@ impl Evaluator {
                 4096
             };
         let stdin = invocation.stdin.as_ref().filter(|text| text.len() < longest || !is_known(text));
-        let stdin =
-            stdin.map(|text| self.unknowns.word(&Field { text: text.clone(), origin: Origin::Computed }));
-        Command { words, stdin, redirections: invocation.redirections.clone(), ..Self::command_in(shell) }
+        let stdin = stdin.map(|text| self.unknowns.word(&Field::computed(text.clone())));
+        Command { words, stdin, redirections: invocation.redirections.clone(), ..self.command_in(shell) }
     }
 
     /// Adds a wrapper to the tree, with the nodes that `run` finds below it, and returns the result of `run`.

@@ -205,7 +205,8 @@ impl Evaluator {
         };
         if words.iter().any(|word| !is_known(word) && has_variable(word)) {
             let words = words.iter().map(|word| self.unknowns.word(&Field::literal(*word))).collect();
-            self.push(Node::Command(Box::new(Command { words, ..Self::command_in(shell) })));
+            let command = Command { words, ..self.command_in(shell) };
+            self.push(Node::Command(Box::new(command)));
         }
     }
 
@@ -216,12 +217,15 @@ impl Evaluator {
         self.stated(shell, &[":", &written].into_iter().chain(words).collect::<Vec<_>>());
     }
 
-    /// Follows what it means that a variable gets a text which the shell itself uses: it calculates with it, or runs a script in
-    /// another way.
+    /// Follows what it means that a variable gets a text which the shell itself uses: it prints it, calculates with it, or runs a
+    /// script in another way.
     pub fn set_special(&mut self, shell: &Shell, name: &str, text: &str) {
         let name = name.split('[').next().unwrap_or_default();
         if names::NUMBERS.has(name) {
             self.run_subscripts(&mut shell.clone(), text);
+        }
+        if names::PRINTED.has(name) {
+            self.stated(shell, &[":", text]);
         }
         self.is_involved |= names::OWN.has(name) || names::NUMBERS.has(name);
         // In other encodings, a part of a letter may be a backslash.

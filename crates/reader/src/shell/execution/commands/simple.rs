@@ -10,7 +10,7 @@ use super::emptied::{is_located, is_pattern};
 use super::invocation::Invocation;
 use crate::catalogue::base_name;
 use crate::catalogue::program::{How, Language};
-use crate::languages::names::shell as names;
+use crate::languages::names::{Names, shell as names};
 use crate::shell::evaluator::{Evaluator, Flow, Ran, Sharing};
 use crate::shell::execution::list::may_fail;
 use crate::shell::execution::output::redirect::Redirected;
@@ -19,7 +19,12 @@ use crate::shell::expansion::pattern::glob;
 use crate::shell::on_disk::GLOB;
 use crate::shell::script::{Command, Node};
 use crate::shell::state::{Body, Shell};
-use crate::shell::text::{Field, Origin, Unknowns, is_known};
+use crate::shell::text::{Field, Origin, Unknowns, is_known, is_name};
+
+/// Whether a word names an element of an array: `a[i]`.
+fn is_element(word: &str) -> bool {
+    word.ends_with(']') && word.split_once('[').is_some_and(|(name, _)| is_name(name))
+}
 
 impl Evaluator {
     pub fn simple(&mut self, shell: &mut Shell, simple: &ast::SimpleCommand) -> Ran {
@@ -30,10 +35,14 @@ impl Evaluator {
     }
 
     /// Runs the substitutions in the subscripts of elements that get the number of a descriptor: `{a[i]}<file`.
-    fn run_elements(&mut self, shell: &Shell, invocation: &Invocation) {
+    fn run_elements(&mut self, shell: &mut Shell, invocation: &Invocation) {
         for word in invocation.fields.iter().filter(|_| !invocation.redirections.is_empty()) {
             if let Some(element) = word.text.strip_prefix('{').filter(|word| word.ends_with("]}")) {
-                self.run_subscripts(&mut shell.clone(), element.trim_end_matches('}'));
+                let element = element.trim_end_matches('}');
+                self.run_subscripts(&mut shell.clone(), element);
+                if let Some((_, index)) = element.trim_end_matches(']').split_once('[') {
+                    self.assign_in_subscript(shell, index);
+                }
             }
         }
     }
@@ -60,7 +69,11 @@ impl Evaluator {
         // Elsewhere, it fails and assigns nothing.
         let fails = fields.first().is_some_and(|name| name.text == "local") && !self.is_in_function(shell);
         let is_declaration = !fails && fields.first().is_some_and(|name| names::DECLARING.has(&name.text));
-        let hands_on = fields.first().is_some_and(|name| names::HANDING_ON.has(&name.text));
+        let is_one = |fields: &[Field], list: Names| fields.first().is_some_and(|name| list.has(&name.text));
+        let hands_on = is_one(&fields, names::HANDING_ON);
+        let takes_names = |fields: &[Field]| {
+            is_declaration || is_one(fields, names::TAKING_NAMES) || is_one(fields, names::TAKING_WORDS)
+        };
         for item in suffix {
             if self.exhausted() {
                 break;
@@ -74,6 +87,9 @@ impl Evaluator {
                 }
                 CommandPrefixOrSuffixItem::Word(word)
                 | CommandPrefixOrSuffixItem::AssignmentWord(_, word) => {
+                    // An element of an array is no name of a file, as far as it is evaluated.
+                    let is_pattern = word.value.contains(GLOB) && !is_element(&word.value);
+                    let hands_on = hands_on || is_pattern && takes_names(&fields);
                     fields.extend(self.argument(shell, &word.value, hands_on));
                 }
                 CommandPrefixOrSuffixItem::IoRedirect(redirect) => redirects.push(redirect),
@@ -112,7 +128,7 @@ impl Evaluator {
             for assignment in &assignments {
                 self.assign(&mut inner, assignment);
                 if let AssignmentName::VariableName(name) = &assignment.name {
-                    self.export(&mut inner, name);
+                    inner.export(name);
                 }
             }
             let ran = self.run_each(&mut inner, &invocation, Self::run_named);
@@ -120,7 +136,6 @@ impl Evaluator {
             for assignment in &assignments {
                 inner.restore(variable(&assignment.name), shell);
             }
-            inner.env = std::sync::Arc::clone(&shell.env);
             *shell = inner;
             ran
         };
@@ -150,10 +165,8 @@ impl Evaluator {
         self.unless_it_fails(shell, without, Flow::On);
         self.store_output(shell, &redirected, "");
         if !redirected.files.is_empty() {
-            self.push(Node::Command(Box::new(Command {
-                redirections: redirected.files,
-                ..Self::command_in(shell)
-            })));
+            let command = Command { redirections: redirected.files, ..self.command_in(shell) };
+            self.push(Node::Command(Box::new(command)));
         }
         (String::new(), Flow::On)
     }
@@ -192,11 +205,13 @@ impl Evaluator {
                 for field in &invocation.fields {
                     if field.text == mark && !is_one_word {
                         // It splits, or disappears when it is empty.
-                        let words = candidate.split_whitespace().map(str::to_owned);
-                        fields.extend(words.map(|text| Field { text, origin: field.origin }));
+                        let words = candidate.split_whitespace();
+                        fields.extend(
+                            words.map(|text| Field { origin: field.origin, ..Field::unquoted(text) }),
+                        );
                     } else {
                         let text = field.text.replace(mark, candidate);
-                        fields.push(Field { text, origin: field.origin });
+                        fields.push(Field { text, ..field.clone() });
                     }
                 }
                 Invocation { fields, ..invocation.clone() }
@@ -261,8 +276,11 @@ impl Evaluator {
         let drops = shell.drops_patterns;
         let may_vanish =
             |field: &Field| !is_known(&field.text) || is_located(field) || drops && is_pattern(&field.text);
-        let emptied = if invocation.fields.iter().any(may_vanish) {
-            self.emptied(invocation, shell.drops_patterns)
+        // An option, and a word that it may take.
+        let may_take = invocation.fields.len() > 2;
+        let taken = if may_take { self.catalogue.taken(&invocation.texts()) } else { vec![] };
+        let emptied = if !taken.is_empty() || invocation.fields.iter().any(may_vanish) {
+            self.emptied(invocation, &taken, shell.drops_patterns)
         } else {
             None
         };

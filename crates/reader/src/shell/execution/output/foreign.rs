@@ -1,5 +1,6 @@
 //! Whose text a program prints: numbers and names that the machine gives, or any text, such as that of a file.
 
+use crate::catalogue::program::Prints;
 use crate::languages::names::shell as names;
 use crate::languages::text::split_at_end;
 use crate::shell::evaluator::Evaluator;
@@ -59,6 +60,22 @@ impl Evaluator {
                 .any(|search| !search.is_some_and(|search| self.finds_plain_names(shell, &search)))
     }
 
+    /// Whether a text may be any when it is used, such as that of a file which is known now.
+    pub fn may_become_any(&mut self, shell: &Shell, text: &str) -> bool {
+        let unknowns = &self.unknowns;
+        let is_open =
+            |unknown: &Unknown| unknown.on_disk.as_deref().is_some_and(|path| !is_kept(shell, path));
+        let is_of_file = |unknown: &Unknown| {
+            // No file has what a program measures, though a word of its may be the name of one.
+            let source = unknown.source.strip_prefix("$(").unwrap_or(&unknown.source);
+            let is_measured = source.split_whitespace().next().is_some_and(|name| names::MEASURING.has(name));
+            let made_from = unknown.made_from.iter().filter(|_| !is_measured);
+            let inside = unknown.contents.iter().chain(made_from);
+            is_open(unknown) || inside.into_iter().any(|text| unknowns.behind(text).iter().any(&is_open))
+        };
+        unknowns.behind(text).iter().any(is_of_file) || self.may_be_any(shell, text)
+    }
+
     /// Whether a search finds only files whose names mean nothing to a shell, and no command before it may have made others.
     fn finds_plain_names(&mut self, shell: &Shell, search: &Search) -> bool {
         let Some(disk) = self.disk_of(shell).cloned() else { return false };
@@ -79,7 +96,8 @@ impl Evaluator {
         let shown = self.unknowns.show(path);
         let source = format!("$(< {shown})");
         if is_kept(shell, &shown) && !self.unknowns.are_foreign(path) {
-            self.unknowns.many(source)
+            let is_any = !names::KERNEL_FOLDERS.begin(&shown);
+            self.unknowns.mark(Unknown { source, many: true, is_any, ..Unknown::default() })
         } else {
             self.unknowns.foreign(source)
         }
@@ -100,8 +118,16 @@ pub(super) fn is_foreign(
     if invocation.args().any(|field| makes(&field.text)) {
         return true;
     }
-    if names::MEASURING.has(program) {
-        let is_text = |text: &str| names::PRINTING.has(text) || names::WRITTEN_FIELDS.are_in(text);
+    if let Some(measures) = measures_here(invocation, program) {
+        return !measures;
+    }
+    // What these print is judged by the folder.
+    let lists_files =
+        || evaluator.catalogue.find(program).is_some_and(|found| found.prints == Some(Prints::FileNames));
+    if names::MEASURING.has(program) || lists_files() {
+        let selects = |text: &str| text == "--label" || names::SELECTING.begin(text);
+        let is_text =
+            |text: &str| names::PRINTING.has(text) || names::WRITTEN_FIELDS.are_in(text) && !selects(text);
         let texts = invocation.texts();
         let is_format = |pair: &[&str]| match pair {
             [before, text] => {
@@ -115,6 +141,9 @@ pub(super) fn is_foreign(
     if names::CALCULATING.has(program) {
         return has_text(evaluator, shell, invocation);
     }
+    if picks_first_column(evaluator, invocation, program) {
+        return false;
+    }
     if !names::COPYING.has(program) || adds_text(program, &invocation.texts()) {
         return true;
     }
@@ -124,6 +153,97 @@ pub(super) fn is_foreign(
         return evaluator.unknowns.are_foreign(text) || stretches(text).any(is_changed);
     }
     made_from.is_none_or(|text| !is_known(text)) && !reads_kept(evaluator, shell, invocation, program)
+}
+
+/// Whether a program that prints numbers and names only with certain words has these; `None` for other programs.
+fn measures_here(invocation: &Invocation, program: &str) -> Option<bool> {
+    let texts = invocation.texts();
+    let words = texts.get(1..).unwrap_or_default();
+    if let Some(options) = names::MEASURING_WITH.get(program) {
+        return Some(words.iter().any(|word| options.begin(word)));
+    }
+    if let Some(known) = names::MEASURED_WORDS.get(program) {
+        let is_address = |word: &str| !word.starts_with('-') && word.contains(['.', ':']);
+        let is_listed = |word: &&str| {
+            word.starts_with(['+', '@'])
+                || is_address(word)
+                || !is_known(word)
+                || known.has(&word.to_ascii_lowercase())
+        };
+        return Some(words.iter().all(is_listed));
+    }
+    if let Some(columns) = names::MEASURED_COLUMNS.get(program) {
+        let is_option = |word: &str| word.starts_with('-') && !word.starts_with("--") && word.ends_with('o');
+        let beside = words.windows(2).filter_map(|pair| match pair {
+            [before, value] if is_option(before) || *before == "--format" => Some(*value),
+            _ => None,
+        });
+        let within =
+            words.iter().filter_map(|word| word.strip_prefix("--format=").or(word.strip_prefix("-o")));
+        let mut stated = beside.chain(within.filter(|value| !value.is_empty())).peekable();
+        let is_fixed = |column: &str| columns.has(column.trim_end_matches('='));
+        return Some(stated.peek().is_some() && stated.all(|value| value.split([',', ' ']).all(is_fixed)));
+    }
+    names::COUNTING.has(program).then(|| words.iter().any(|word| is_count(word) || lists_names(word)))
+}
+
+/// Whether a statement asks only for the names of databases and tables: `show databases`.
+fn lists_names(statement: &str) -> bool {
+    let statement = statement.trim().trim_end_matches(';').to_ascii_lowercase();
+    let is_plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "_., ".contains(c));
+    let is_listing = |asked: &str| {
+        asked.split_once(" from ").is_some_and(|(columns, rest)| {
+            let is_other = [";", "--", "/*", "union"].iter().any(|part| rest.contains(part));
+            is_plain(columns) && names::CATALOGUES.begin(rest) && !is_other
+        })
+    };
+    statement.strip_prefix("show ").is_some_and(|rest| names::SHOWN_NAMES.begin(rest) && is_plain(rest))
+        || statement.strip_prefix("select ").is_some_and(is_listing)
+}
+
+/// Whether a statement asks only for a number of rows: `select count(*) from x`.
+fn is_count(statement: &str) -> bool {
+    let statement = statement.trim().to_ascii_lowercase();
+    let asked =
+        statement.strip_prefix("select ").map(|rest| rest.split(" from ").next().unwrap_or(rest).trim());
+    asked.is_some_and(|asked| {
+        asked.starts_with("count(") && asked.matches('(').count() == 1 && asked.ends_with(')')
+    }) && !statement.contains([';', '\\'])
+        && !statement.contains(" union ")
+}
+
+/// Whether `awk` prints a column of a table that holds numbers and names, with filters between that only leave lines out.
+fn picks_first_column(evaluator: &Evaluator, invocation: &Invocation, program: &str) -> bool {
+    let texts = invocation.texts();
+    let ("awk" | "gawk" | "mawk", [_, code]) = (program, texts.as_slice()) else { return false };
+    let source = invocation.stdin.as_deref().and_then(|text| evaluator.unknowns.only_mark(text));
+    let source = source.and_then(|unknown| unknown.source.strip_prefix("$(")?.strip_suffix(')'));
+    let mut stages = source.unwrap_or_default().split(" | ");
+    let first = stages.next().unwrap_or_default();
+    let columns = first.split_whitespace().next().and_then(|first| names::FIRST_COLUMNS.get(first));
+    let leaves_out = |stage: &str| {
+        let mut words = stage.split_whitespace();
+        let cuts = |word: &str| word.starts_with('-') && word.contains(['o', 'c', 'b']);
+        words.next().is_some_and(|name| names::LEAVING_OUT.has(name)) && !words.any(cuts)
+    };
+    let column = code.trim().strip_prefix('{').and_then(|code| code.strip_suffix('}')).map(str::trim);
+    let column = column.and_then(|code| code.strip_prefix("print ")).map(str::trim).unwrap_or_default();
+    columns.is_some_and(|columns| columns.has(column))
+        && !first.contains([';', '&', '<'])
+        && stages.all(leaves_out)
+}
+
+/// Whether a filter prints parts of its input, or of files, that may be any text until these are read.
+pub(super) fn may_print_any(evaluator: &Evaluator, invocation: &Invocation, program: &str) -> bool {
+    if !names::COPYING.has(program) || picks_first_column(evaluator, invocation, program) {
+        return false;
+    }
+    if let Some(text) = &invocation.stdin {
+        return evaluator.unknowns.are_any(text);
+    }
+    let texts = invocation.texts();
+    let mut files = texts.iter().skip(1).filter(|word| word.starts_with('/')).peekable();
+    files.peek().is_none() || !files.all(|file| names::KERNEL_FOLDERS.begin(file) && !file.contains(".."))
 }
 
 /// Whether a word states a text that may be an option or a path where it is printed: `--printf=-exec`, `-c "/etc/%n"`.

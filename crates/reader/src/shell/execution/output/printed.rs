@@ -279,7 +279,9 @@ fn unknown(
         !is_number && foreign::is_foreign(evaluator, shell, invocation, program, made_from.as_deref());
     // What it is given as a form is text of the script.
     let states_text = is_foreign && names::MEASURING.has(program) && !source.contains(" | ");
+    let is_any = !is_number && foreign::may_print_any(evaluator, invocation, program);
     evaluator.unknowns.mark(Unknown {
+        is_any,
         source: if states_text { format!("$(computed {source})") } else { format!("$({source})") },
         is_foreign,
         listing,

@@ -97,10 +97,12 @@ impl Evaluator {
             self.one_of(std::iter::once(text.clone()).chain(lines()).chain([String::new()]).collect(), "…")
         } else {
             let made_from = Some(text.clone());
+            let is_any = self.unknowns.are_any(&text);
             self.unknowns.mark(Unknown {
-                source: "…".to_owned(),
+                source: "$(…)".to_owned(),
                 made_from,
                 many: true,
+                is_any,
                 ..Unknown::default()
             })
         };
@@ -266,8 +268,10 @@ impl Evaluator {
         if !stretches(&text).all(is_seen) {
             return text;
         }
+        let is_any = self.unknowns.are_any(&text);
         let text = self.unknowns.sources(&text);
         self.unknowns.mark(Unknown {
+            is_any,
             source: source.to_owned(),
             made_from: Some(text).filter(|text| !text.is_empty()),
             many: true,

@@ -17,7 +17,7 @@ use crate::shell::execution::commands::invocation::{Invocation, Started};
 use crate::shell::execution::output::printed as output;
 use crate::shell::script::{Construct, Node};
 use crate::shell::state::Shell;
-use crate::shell::text::{Field, Origin};
+use crate::shell::text::Field;
 
 /// Maximum number of calls in one piece of code that are followed.
 const MOST_CALLS: usize = 256;
@@ -115,7 +115,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: La
                     }
                     Call::Words(words) => {
                         let texts = words.iter().map(|parts| this.assemble(parts).0);
-                        let fields = texts.map(|text| Field { text, origin: Origin::Literal }).collect();
+                        let fields = texts.map(Field::literal).collect();
                         let one = Invocation::of(fields, input.clone());
                         this.run_program(&inner, &one);
                     }
@@ -280,10 +280,8 @@ impl Evaluator {
     fn environment_of(&mut self, shell: &mut Shell, found: &Found) {
         for (name, value) in &found.env {
             let (text, _) = self.assemble(value);
-            let word = self.unknowns.word(&Field { text: text.clone(), origin: Origin::Literal });
             shell.set_text(name, text);
             shell.export(name);
-            shell.add_env(name, word);
         }
         if let Some(folder) = &found.cwd {
             let (text, whole) = self.assemble(folder);

@@ -1,8 +1,11 @@
 //! Code of the `MongoDB` shell: it reads where only methods are called that do.
 
+mod values;
+
 use std::collections::BTreeSet;
 
 use super::names::{Names, mongo};
+use values::is_name;
 
 /// Whether code changes the database and nothing beside it: it calls only listed methods, and uses only names of the shell and its
 /// own.
@@ -14,6 +17,9 @@ pub fn only_changes(code: &str) -> bool {
         return false;
     }
     let Some(plain) = without_texts(&lower) else { return false };
+    if !values::are_literal(code, &plain) {
+        return false;
+    }
     let is_method = |name: &str| mongo::READING.has(name) || mongo::CHANGING_METHODS.has(name);
     let is_listed = |name: &str| mongo::COMMANDS.has(name) || mongo::CHANGING_COMMANDS.has(name);
     has_known_names(&plain)
@@ -39,8 +45,21 @@ pub fn repairs(code: &str) -> bool {
     })
 }
 
-fn is_name(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '_' | '$')
+/// The most brackets within each other: the end of each is looked for.
+const DEEPEST: usize = 100;
+
+/// The most brackets within each other in code without texts.
+fn depth(plain: &str) -> usize {
+    let (mut open, mut most) = (0_usize, 0);
+    for c in plain.chars() {
+        match c {
+            '(' | '[' | '{' => open += 1,
+            ')' | ']' | '}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        most = most.max(open);
+    }
+    most
 }
 
 /// Whether code calls only what reads.
@@ -61,6 +80,8 @@ pub fn only_reads(code: &str) -> bool {
         })
     });
     if hands_over
+        || !values::are_literal(code, &plain)
+        || !values::prints_stated(&plain)
         || computes_keys(&plain)
         || mongo::STARTING_NAMES.iter().any(|name| plain.split(|c| !is_name(c)).any(|word| word == name))
     {
@@ -157,20 +178,68 @@ fn rest_len(text: &str, end: usize) -> usize {
     text.get(end..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8)
 }
 
-/// The code with single quotes as double ones, and with texts that hold brackets left out; `None` where a text has no end.
+/// The code with single quotes as double ones, with texts of letters and digits only, and without comments; `None` where a text has no
+/// end, a slash may begin an expression or divide, or brackets nest too deeply.
 fn without_texts(code: &str) -> Option<String> {
     let mut plain = String::new();
     let mut rest = code;
-    while let Some(at) = rest.find(['"', '\'']) {
-        let quote = rest.get(at..)?.chars().next()?;
+    while let Some(at) = rest.find(['"', '\'', '/']) {
+        let mark = rest.get(at..)?.chars().next()?;
         plain.push_str(rest.get(..at)?);
         let inside = rest.get(at + 1..)?;
-        let end = inside.find(quote)?;
-        plain.push('"');
-        plain.extend(inside.get(..end)?.chars().filter(|c| c.is_alphanumeric()));
-        plain.push('"');
-        rest = inside.get(end + 1..)?;
+        if mark != '/' {
+            rest = text(mark, inside, &mut plain)?;
+        } else if let Some(comment) = inside.strip_prefix('*') {
+            rest = comment.split_once("*/")?.1;
+            plain.push(' ');
+        } else if let Some(comment) = inside.strip_prefix('/') {
+            rest =
+                comment.get(comment.find(['\n', '\r', '\u{2028}', '\u{2029}']).unwrap_or(comment.len())..)?;
+        } else {
+            let before = plain.trim_end();
+            match before.chars().next_back() {
+                Some(c) if c == ')' || c == ']' || c == '"' || is_name(c) => {
+                    if before.ends_with("return") || before.ends_with("typeof") {
+                        return None;
+                    }
+                    plain.push('/');
+                    rest = inside;
+                }
+                Some('}') => return None,
+                _ => rest = expression(inside, &mut plain)?,
+            }
+        }
     }
     plain.push_str(rest);
-    Some(plain)
+    (depth(&plain) <= DEEPEST).then_some(plain)
+}
+
+/// Adds the letters and digits of a text, and returns what follows it.
+fn text<'a>(quote: char, inside: &'a str, plain: &mut String) -> Option<&'a str> {
+    let (content, rest) = inside.split_once(quote).filter(|(content, _)| !content.contains(['\n', '\r']))?;
+    plain.push('"');
+    plain.extend(content.chars().filter(|c| c.is_alphanumeric()));
+    plain.push('"');
+    Some(rest)
+}
+
+/// Adds a text in place of a regular expression, and returns what follows it.
+fn expression<'a>(inside: &'a str, plain: &mut String) -> Option<&'a str> {
+    let mut in_class = false;
+    let mut chars = inside.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\\' => drop(chars.next()),
+            '[' => in_class = true,
+            ']' => in_class = false,
+            '\n' | '\r' => return None,
+            '/' if !in_class => {
+                plain.push_str("\"\"");
+                let flags = inside.get(at + 1..)?;
+                return Some(flags.trim_start_matches(|c: char| c.is_ascii_alphabetic()));
+            }
+            _ => {}
+        }
+    }
+    None
 }
