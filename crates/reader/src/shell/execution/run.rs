@@ -40,7 +40,8 @@ pub fn read_with(text: &str, cwd: Option<&str>, catalogue: Catalogue) -> Script 
 pub fn read_on(text: &str, cwd: Option<&str>, catalogue: Catalogue, disk: Option<Rc<dyn Disk>>) -> Script {
     let text = without_marks(text);
     // Folders are compared by their text, and those that `cd` leads to have no separator at their end.
-    let cwd = cwd.map(|path| if path.starts_with('/') { format!("/{}", path.trim_matches('/')) } else { path.to_owned() });
+    let folded = |path: &str| format!("/{}", path.trim_matches('/'));
+    let cwd = cwd.map(|path| if path.starts_with('/') { folded(path) } else { path.to_owned() });
     let mut evaluator = Evaluator::new(catalogue);
     evaluator.on_disk.disk = disk;
     let mut shell = Shell { cwd: cwd.clone(), args_unknown: true, ..Shell::default() };
