@@ -102,12 +102,12 @@ pub fn revealed(command: &Command, usage: &Usage, texts: &[&str]) -> Vec<String>
     let secret =
         |text: &str| text.split('$').skip(1).any(|part| is_secret_variable(part.trim_start_matches('{')));
     let words = || command.words.iter().chain(&command.stdin).filter(|word| word.unknown.is_some());
-    let in_words = words().any(|word| secret(&word.text));
+    let in_words = || words().any(|word| secret(&word.text));
     if check != Some(Check::HttpRequest)
         && VARIABLE_USERS.iter().any(|(one, _)| texts.first().is_some_and(|name| base_name(name) == *one))
     {
         let has_secret = |word: &Word| word.unknown.is_some() && secret(&word.text);
-        let is_given = in_words || command.env.iter().any(|entry| has_secret(&entry.1));
+        let is_given = in_words() || command.env.iter().any(|entry| has_secret(&entry.1));
         let named = hosts::named(command, Some(usage), texts);
         let named = named.into_iter().filter(|host| !command.hosts.contains(host));
         let first = usage
@@ -122,11 +122,11 @@ pub fn revealed(command: &Command, usage: &Usage, texts: &[&str]) -> Vec<String>
         let named = named.chain(parts.flat_map(hosts_in));
         return servers(command, texts).into_iter().chain(named).filter(|_| is_given).collect();
     }
-    if check != Some(Check::HttpRequest) || !in_words && !usage.has(texts, &PASSWORD_FILES) {
+    if check != Some(Check::HttpRequest) || !in_words() && !usage.has(texts, &PASSWORD_FILES) {
         return vec![];
     }
     let (addresses, _) = http::destinations(command, usage, texts);
-    let addresses = addresses.into_iter().map(|(_, host)| host).filter(|_| in_words);
+    let addresses = addresses.into_iter().map(|(_, host)| host).filter(|_| in_words());
     let hosts = addresses.chain(relayed(command, texts));
     hosts.map(|host| if secret(&host) { UNKNOWN.to_owned() } else { host }).collect()
 }

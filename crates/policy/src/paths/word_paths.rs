@@ -213,6 +213,7 @@ fn filled(text: &str, remote: bool, cwd: Option<&str>, machine: &dyn LocalMachin
         out.push_str(&home);
         rest = after;
     }
+    let last_bracket = text.rfind([')', '`']);
     while let Some(at) = rest.find(['$', '`']) {
         out.push_str(rest.get(..at).unwrap_or_default());
         let after = rest.get(at + 1..).unwrap_or_default();
@@ -255,7 +256,10 @@ fn filled(text: &str, remote: bool, cwd: Option<&str>, machine: &dyn LocalMachin
             whole = false;
             out.push('\u{1}');
             // `$(…)` is unknown up to its closing bracket.
-            rest = after.rfind([')', '`']).map_or(tail, |end| after.get(end + 1..).unwrap_or_default());
+            let begin = text.len() - after.len();
+            let end =
+                last_bracket.filter(|end| *end >= begin).map(|end| text.get(end + 1..).unwrap_or_default());
+            rest = end.unwrap_or(tail);
         }
     }
     out.push_str(rest);

@@ -33,6 +33,8 @@ pub enum Complaint {
     ManyValues,
     #[error("a variable grows beyond what can be followed")]
     LongVariable,
+    #[error("a command has more words than can be followed")]
+    ManyWords,
     #[error("it calls more functions than can be followed")]
     ManyCalls,
     #[error("it does more than can be followed")]

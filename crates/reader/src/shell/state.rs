@@ -18,6 +18,10 @@ pub const ALWAYS_SET: [&str; 3] = ["PATH", "HOME", "PS4"];
 /// Maximum number of names in a path that is followed; a loop of `cd a` exceeds it.
 const DEEPEST_FOLDER: usize = 64;
 
+/// Maximum size of the positional parameters, in bytes, where each counts [`LEAST_ARG`] more.
+const MOST_ARGS: usize = 64 * 1024;
+const LEAST_ARG: usize = 16;
+
 /// The body of a function.
 pub(crate) type Body = Rc<ast::FunctionBody>;
 
@@ -275,8 +279,10 @@ impl Shell {
         }
     }
 
-    /// Sets the positional parameters.
+    /// Sets the positional parameters; more than can be followed are unknown ones.
     pub fn set_args(&mut self, args: Args) {
+        let size = |args: &[Field]| args.iter().map(|field| field.text.len() + LEAST_ARG).sum::<usize>();
+        let args = args.filter(|args| size(args) <= MOST_ARGS);
         self.args_unknown = args.is_none();
         self.args = args.unwrap_or_default();
         self.args_choices = Shared::default();

@@ -232,13 +232,15 @@ fn own(command: &Command, pipes: &Pipes<'_>) -> Option<Source> {
         |word: &&Word| !word.text.ends_with('\n') && pipes.piped.contains(&std::ptr::from_ref(command));
     let stdin = command.stdin.as_ref().filter(|word| !is_judged(word));
     let opened = command.redirections.iter().filter(|one| one.mode == Mode::Read).map(|one| &one.path);
-    let words = command.words.iter().skip(1).filter(|_| is_printer(command, pipes.script));
+    let words = command.words.get(1..).filter(|words| !words.is_empty() && is_printer(command, pipes.script));
     let is_written = |word: &Word| pipes.written.iter().any(|path| names(&word.text, path));
     let of = |word: &Word| if is_written(word) { Some(Source::Redacted) } else { file(word) };
-    let files = words.chain(opened.clone()).filter_map(of);
+    let files = words.into_iter().flatten().chain(opened.clone()).filter_map(of);
     let all = command.words.iter().chain(stdin).chain(opened);
     let sources = all.filter_map(|word| word.unknown.as_ref()).map(|unknown| unknown.source.as_ref());
-    let read = sources.filter(|source: &&str| source.starts_with(['$', '<', '`'])).filter_map(|source| {
+    let sources: BTreeSet<&str> =
+        sources.filter(|source: &&str| source.starts_with(['$', '<', '`'])).collect();
+    let read = sources.into_iter().filter_map(|source| {
         let text = source.trim_matches(['$', '<', '(', ')', '`']);
         let within = pipes.within(text)?;
         let inner = opsctl_reader::shell::read(text, None);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
+use crate::shell::execution::commands::folders::MOST_MISSED;
 use crate::shell::shared::Shared;
 use crate::shell::state::{Args, Attribute, Body, Local, Shell, Value, Variable, is_same};
 use crate::shell::text::{Origin, Unknown};
@@ -32,7 +33,7 @@ impl Evaluator {
         if shell.missed != other.missed {
             let missed = Arc::make_mut(&mut shell.missed);
             add_new(missed, other.missed.to_vec());
-            if missed.len() > MOST_CHOICES {
+            if missed.len() > MOST_MISSED {
                 *missed = vec![None];
             }
         }

@@ -70,6 +70,9 @@ impl Evaluator {
     }
 }
 
+/// The maximum number of folders where a command may run because a `cd` before it has failed; more are any folder.
+pub const MOST_MISSED: usize = 32;
+
 /// Folders that `cd` always finds.
 const ALWAYS_THERE: [&str; 6] = ["", "-", "/", "/tmp", "/var/tmp", "/tmp/"];
 
@@ -92,6 +95,10 @@ fn enter(shell: &mut Shell, folders: Vec<Option<String>>, word: &str, is_certain
     let mut missed = shell.missed.to_vec();
     add_new(&mut missed, before.0.iter().chain(before.1.iter()).cloned().collect());
     missed.retain(|folder| folder.is_none() || *folder != shell.cwd);
+    // Each relative `cd` doubles them.
+    if missed.len() > MOST_MISSED {
+        missed = vec![None];
+    }
     let worked = std::mem::replace(&mut shell.missed, Arc::new(missed));
     shell.moved = Some(Rc::new(Moved { missed: worked, before, is_negated: false }));
 }

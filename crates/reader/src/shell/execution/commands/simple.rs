@@ -11,6 +11,7 @@ use super::invocation::Invocation;
 use crate::catalogue::base_name;
 use crate::catalogue::program::{How, Language};
 use crate::languages::names::{Names, shell as names};
+use crate::shell::Complaint;
 use crate::shell::evaluator::{Evaluator, Flow, Ran, Sharing};
 use crate::shell::execution::list::may_fail;
 use crate::shell::execution::output::redirect::Redirected;
@@ -20,6 +21,9 @@ use crate::shell::on_disk::GLOB;
 use crate::shell::script::{Command, Node};
 use crate::shell::state::{Body, Shell};
 use crate::shell::text::{Field, Origin, Unknowns, is_known, is_name};
+
+/// The maximum number of words of a command: what is looked for in each of them takes as long as they are many.
+const MOST_WORDS: usize = 2_048;
 
 /// Whether a word names an element of an array: `a[i]`.
 fn is_element(word: &str) -> bool {
@@ -267,7 +271,11 @@ impl Evaluator {
         if self.exhausted() {
             return (String::new(), Flow::On);
         }
-        if self.depth_reached() {
+        let has_many = invocation.fields.len() > MOST_WORDS;
+        if has_many {
+            self.complain(Complaint::ManyWords);
+        }
+        if has_many || self.depth_reached() {
             let words = invocation.texts().join(" ");
             self.leave_out(shell, &words);
             return (self.unknowns.plain("…"), Flow::On);

@@ -207,7 +207,7 @@ impl Evaluator<'_> {
     /// Binds a name. `declares` states that the name is new where it stands.
     fn bind(&mut self, name: &str, value: Value, declares: bool) {
         let is_fixed = value.is_callable() || !self.unstable.has(name);
-        let value = if is_fixed { value } else { Value::Unknown(format!("${name}")) };
+        let value = if is_fixed { value.bounded() } else { Value::Unknown(format!("${name}")) };
         let innermost = self.scopes.len() - 1;
         let is_shared = self.shared.contains(name);
         let is_own = matches!(self.language, Language::Python | Language::Php);
@@ -264,6 +264,7 @@ impl Evaluator<'_> {
         let equal = self.values().filter(|own| *own == old).count();
         // Two lists may be equal and not the same.
         let new = if equal > 1 { Value::several([old.clone(), new.clone()]) } else { new.clone() };
+        let new = new.bounded();
         for own in self.values() {
             if own == old {
                 *own = new.clone();

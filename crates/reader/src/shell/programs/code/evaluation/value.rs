@@ -9,6 +9,9 @@ use crate::languages::text::Part;
 /// The maximum number of values that one name may have.
 const MOST_VALUES: usize = 4;
 
+/// The maximum size of a value; a larger one is unknown.
+const LARGEST: usize = 64 * 1024;
+
 /// A range of tokens.
 pub(crate) type Range = (usize, usize);
 
@@ -164,6 +167,27 @@ impl Value {
         match (self, other) {
             (Self::Number(one), Self::Number(two)) => Self::Number(one.saturating_add(*two)),
             _ => self.joined(other),
+        }
+    }
+
+    /// The value, or an unknown one if it is too large to be followed.
+    pub fn bounded(self) -> Self {
+        if self.exceeds(&mut { LARGEST }) { Self::unknown() } else { self }
+    }
+
+    /// Whether the bytes of its texts, with one for each value, are more than what is left.
+    fn exceeds(&self, left: &mut usize) -> bool {
+        let own = match self {
+            Self::Text(parts) => parts.iter().map(|part| part.source().len() + 1).sum(),
+            _ => 1,
+        };
+        let Some(rest) = left.checked_sub(own) else { return true };
+        *left = rest;
+        match self {
+            Self::List(items) | Self::Several(items) => items.iter().any(|item| item.exceeds(left)),
+            Self::Table(fields) => fields.iter().any(|(_, value)| value.exceeds(left)),
+            Self::Result(call) => call.1.iter().any(|value| value.exceeds(left)),
+            _ => false,
         }
     }
 
