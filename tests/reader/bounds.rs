@@ -25,6 +25,8 @@ fn beyond() -> Vec<(&'static str, String)> {
         ("array", format!("a=({}'{RESTART}'); ${{a[5000]}}", "x ".repeat(5000))),
         ("variable", format!("x='# {}\n{RESTART}'; eval \"$x\"", "y".repeat(70_000))),
         ("braces", "{docker,restart,jellyfin,{1..2000}}".to_owned()),
+        ("words", format!("{RESTART} {}", names(2000))),
+        ("parameters", format!("set -- {}; {}\"$@\"", RESTART, "set -- \"$@\" \"$@\"; ".repeat(20))),
         ("values", format!("case $x in {branches}*) c=\"{RESTART}\";; esac; $c")),
         ("choices", format!("select x in {}'{RESTART}'; do $x; done", "a ".repeat(20))),
         ("depth", format!("{}{RESTART}", "eval ".repeat(60))),

@@ -1,10 +1,14 @@
-//! The work of the reader is bounded by the size of its input, for any input.
+//! The work of reading and judging is bounded by the size of its input, for any input.
 
 use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
+use opsctl_policy::effects::{Scratch, parts};
+use opsctl_policy::model::rights::rules::Rules;
+use opsctl_policy::paths::word_paths::UnknownMachine;
+use opsctl_policy::rules::{never, secrets};
 use opsctl_reader::actions::{CommandReading, read_command};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -15,6 +19,16 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 fn read(text: &str) -> CommandReading {
     read_command(text, Some(Path::new("/app")))
+}
+
+/// Reads and judges.
+fn judge(text: &str) -> CommandReading {
+    let reading = read(text);
+    let (script, rules) = (&reading.script, Rules::default());
+    parts(script, &Scratch::default(), &rules, &UnknownMachine);
+    never::objections(script, &rules, None, &UnknownMachine);
+    secrets::objections(script, None);
+    reading
 }
 
 /// What this thread has used of a processor: other tests run beside this one.
@@ -28,7 +42,7 @@ fn read_patiently(text: String) -> Result<(CommandReading, Duration), &'static s
     let reader = thread::Builder::new().stack_size(USUAL_STACK);
     let reader = reader.spawn(move || {
         let begun = processor_time();
-        let reading = read(&text);
+        let reading = judge(&text);
         // Where it took too long, the receiver is gone.
         done.send((reading, processor_time().saturating_sub(begun))).ok();
     });
@@ -179,6 +193,52 @@ fn loops_in_loops(depth: usize) -> String {
 fn functions_that_double(depth: usize) -> String {
     let last = format!("f{depth}() {{ docker restart jellyfin; }}; f0");
     (0..depth).rev().fold(last, |rest, n| format!("f{n}() {{ f{next}; f{next}; }}; {rest}", next = n + 1))
+}
+
+/// Programs in which a line that is repeated doubles what it works on: what stands before the lines, the line, and what
+/// stands behind them.
+const DOUBLINGS: [[&str; 3]; 24] = [
+    ["", "cd a; touch b; cd ..; cd c || true", "rm d"],
+    ["", "for x in a b c; do cd $x; done", "rm d"],
+    ["set -- a b", "set -- \"$@\" \"$@\"", "docker restart \"$@\""],
+    ["a=$(cat f)", "printf -v a '%s%s' \"$a\" \"$a\"", "docker restart $a"],
+    ["a=b", "a=$(echo $a $a)", "docker restart $a"],
+    ["a=b", "a=\"${a//b/bb}\"", "bash -c \"$a\""],
+    ["echo a > /tmp/a", "cat /tmp/a /tmp/a >> /tmp/a", "bash /tmp/a"],
+    ["a='ls; ls'", "a=\"$a; $a\"", "eval \"$a\""],
+    ["python3 - <<'E'\nimport os\na = 'b'", "a = a + a", "os.system(a)\nE"],
+    ["python3 - <<'E'\nimport os\na = input()", "a = f'{a}{a}'", "os.system(a)\nE"],
+    ["python3 - <<'E'\nimport os\na = 'b'", "a = '%s%s' % (a, a)", "os.system(a)\nE"],
+    ["python3 - <<'E'\nimport os\na = ['b']", "a.extend(a)", "os.system(' '.join(a))\nE"],
+    ["python3 - <<'E'\nimport os\na = 'b'", "a = [a, a]", "os.system(str(a))\nE"],
+    ["python3 - <<'E'\nimport os\na = 'b'", "a = {'x': a, 'y': a}", "os.system(str(a))\nE"],
+    ["python3 - <<'E'\nimport os\na = 'b'", "a = (lambda b: b + b)(a)", "os.system(a)\nE"],
+    [
+        "node - <<'E'\nconst c = require('child_process');\nlet a = 'b';",
+        "a = `${a}${a}`;",
+        "c.execSync(a);\nE",
+    ],
+    [
+        "node - <<'E'\nconst c = require('child_process');\nlet a = ['b'];",
+        "a = [...a, ...a];",
+        "c.execSync(a.join(' '));\nE",
+    ],
+    ["perl - <<'E'\nmy $a = 'b';", "$a = \"$a$a\";", "system($a);\nE"],
+    ["ruby - <<'E'\na = 'b'", "a = \"#{a}#{a}\"", "system(a)\nE"],
+    ["php <<'E'\n<?php\n$a = 'b';", "$a = \"$a$a\";", "system($a);\nE"],
+    ["awk 'BEGIN {\na = \"b\"", "a = a a", "system(a) }'"],
+    ["", "export A$RANDOM=b", "docker restart a"],
+    ["a=b", "case $c in 1) a=$a$a;; 2) a=b$a;; esac", "docker restart $a"],
+    ["", "if cd a; then touch b; fi", "rm c"],
+];
+
+#[test]
+fn the_reading_of_a_program_that_doubles_a_value_ends() {
+    for [before, line, after] in DOUBLINGS {
+        let text = format!("{before}\n{}{after}", format!("{line}\n").repeat(60));
+        let (_, time) = read_patiently(text).unwrap_or_else(|wrong| panic!("{wrong}: {line}"));
+        assert!(time < Duration::from_secs(10), "{time:?}: {line}");
+    }
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub enum Complaint {
     ManyValues,
     #[error("a variable grows beyond what can be followed")]
     LongVariable,
-    #[error("a command has more words than can be followed")]
+    #[error("a command has more or longer words than can be followed")]
     ManyWords,
     #[error("it calls more functions than can be followed")]
     ManyCalls,

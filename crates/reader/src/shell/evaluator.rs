@@ -243,12 +243,15 @@ impl Evaluator {
         if !shell.folders.is_empty() {
             Arc::make_mut(&mut missed).extend(shell.folders.iter().cloned());
         }
+        let env = self.environment(shell);
+        // Each command is judged by each of its variables.
+        self.spend(env.len() / 8);
         Command {
             hosts: Arc::clone(&shell.hosts),
             via: Arc::clone(&shell.via),
             cwd: shell.cwd.clone(),
             missed,
-            env: self.environment(shell),
+            env,
             is_elsewhere: shell.is_elsewhere,
             repeats: shell.repeats,
             ..Command::default()
@@ -315,6 +318,10 @@ impl Evaluator {
     pub fn unread_text(&mut self, shell: &Shell, text: &str, maker: bool) {
         let text = restore(&self.unknowns.show(text), &self.documents);
         let command = self.command_in(shell);
-        self.push(Node::Unread(Unread { text, maker, ..(&command).into() }));
+        let unread = Node::Unread(Unread { text, maker, ..(&command).into() });
+        // Each word of a command may be the reason why it is not read.
+        if self.nodes.last().and_then(|nodes| nodes.last()) != Some(&unread) {
+            self.push(unread);
+        }
     }
 }

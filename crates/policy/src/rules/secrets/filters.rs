@@ -91,7 +91,11 @@ pub fn objection(script: &Script, kept: fn(&Script, &Pipes<'_>) -> Vec<String>) 
     script.visit(|node| match node {
         Node::Group(Construct::Pipeline, parts) => {
             find_opened(parts, pipes, &mut find);
-            passed_on(parts, pipes, &mut find);
+            for (part, source) in parts.iter().skip(1).zip(passed_on(parts, pipes)) {
+                if source.is_some() {
+                    find(part, source);
+                }
+            }
         }
         Node::Group(construct, parts) => {
             find_opened(parts, pipes, &mut find);
@@ -165,19 +169,12 @@ fn find_opened(nodes: &[Node], pipes: &Pipes<'_>, find: &mut dyn FnMut(&Node, Op
     }
 }
 
-/// The source of what a pipeline prints; each part that gets a source is found.
-pub(super) fn passed_on(
-    parts: &[Node],
-    pipes: &Pipes<'_>,
-    find: &mut dyn FnMut(&Node, Option<Source>),
-) -> Option<Source> {
+/// The source of what each part of a pipeline passes on.
+pub(super) fn passed_on(parts: &[Node], pipes: &Pipes<'_>) -> Vec<Option<Source>> {
     let mut source = None;
-    for (at, part) in parts.iter().enumerate() {
-        if source.is_some() {
-            find(part, source);
-        }
+    let after = parts.iter().enumerate().map(|(at, part)| {
         source = source.max(printed(part, pipes));
-        let Node::Command(command) = part else { continue };
+        let Node::Command(command) = part else { return source };
         let catalogue = pipes.script.catalogue;
         // Its lines are harmless, if they are lines.
         if picks(command, catalogue)
@@ -186,8 +183,9 @@ pub(super) fn passed_on(
         {
             source = None;
         }
-    }
-    source
+        source
+    });
+    after.collect()
 }
 
 /// The source of what a part of a pipeline prints.
@@ -200,7 +198,7 @@ fn printed(node: &Node, pipes: &Pipes<'_>) -> Option<Source> {
     };
     match node {
         Node::Command(command) => of(command),
-        Node::Group(Construct::Pipeline, parts) => passed_on(parts, pipes, &mut |_, _| {}),
+        Node::Group(Construct::Pipeline, parts) => passed_on(parts, pipes).pop().flatten(),
         Node::Group(construct, parts) => {
             let outer = if let Construct::Through(command) = construct { of(command) } else { None };
             parts.iter().filter_map(|part| printed(part, pipes)).max().max(outer)
@@ -248,7 +246,7 @@ fn own(command: &Command, pipes: &Pipes<'_>) -> Option<Source> {
         inner
             .nodes
             .iter()
-            .filter_map(|node| passed_on(std::slice::from_ref(node), &pipes, &mut |_, _| {}))
+            .filter_map(|node| passed_on(std::slice::from_ref(node), &pipes).pop().flatten())
             .max()
     });
     files.chain(read).max()

@@ -65,10 +65,9 @@ fn in_which<'a>(node: &'a Node, pipes: &Pipes<'_>, see: &mut dyn FnMut(&'a Comma
         Node::Group(Construct::Pipeline, parts) => parts.as_slice(),
         other => std::slice::from_ref(other),
     };
-    let mut all = false;
-    for (at, part) in parts.iter().enumerate() {
-        let before = parts.get(..=at).unwrap_or_default();
-        all = passed_on(before, pipes, &mut |_, _| {}) == Some(Source::Redacted);
+    let (mut is_given, mut all) = (false, false);
+    for (part, source) in parts.iter().zip(passed_on(parts, pipes)) {
+        all = source == Some(Source::Redacted);
         let outer = match part {
             Node::Command(command) | Node::Group(Construct::Through(command), _) => Some(command.as_ref()),
             _ => None,
@@ -76,14 +75,12 @@ fn in_which<'a>(node: &'a Node, pipes: &Pipes<'_>, see: &mut dyn FnMut(&'a Comma
         if all && let Some(command) = outer {
             see(command);
         }
-        let is_given = at > 0
-            && passed_on(parts.get(..at).unwrap_or_default(), pipes, &mut |_, _| {})
-                == Some(Source::Redacted);
         if is_given && let Node::Group(_, parts) = part {
             for part in parts {
                 crate::selection::visit(part, see);
             }
         }
+        is_given = all;
     }
     all
 }

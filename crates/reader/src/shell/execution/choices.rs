@@ -93,7 +93,7 @@ impl Evaluator {
     ) -> Vec<(bool, T)> {
         let mut waiting = vec![(false, whole)];
         let mut found = Vec::new();
-        while let Some((is_inherited, part)) = waiting.pop() {
+        while let Some((is_inherited, part)) = waiting.pop().filter(|_| !self.exhausted()) {
             let Some(index) = choice(&part, &self.unknowns) else {
                 found.push((is_inherited, part));
                 continue;
@@ -103,6 +103,7 @@ impl Evaluator {
             if waiting.len() + found.len() + candidates.len() > MOST_WAYS {
                 let any = self.unknowns.many(unknown.source.clone());
                 self.complain(Complaint::ManyValues);
+                self.spend(1);
                 candidates.retain(|text| self.mentions_action(text));
                 if !candidates.is_empty() {
                     self.leave_out(shell, &candidates.join("\n"));

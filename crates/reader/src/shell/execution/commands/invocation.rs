@@ -2,10 +2,14 @@
 
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::program::{How, Part, Program, Runs, Stdin};
+use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::script::{Command, Construct, Node, Redirection};
 use crate::shell::state::Shell;
 use crate::shell::text::{Field, is_known};
+
+/// The maximum size of the words of a command.
+const LONGEST: usize = 256 * 1024;
 
 /// A simple command after expansion.
 #[derive(Debug, Clone)]
@@ -72,7 +76,15 @@ impl Evaluator {
 
     /// Converts an invocation into a command of the tree.
     pub fn command_of(&mut self, shell: &Shell, invocation: &Invocation) -> Command {
-        let words = invocation.fields.iter().map(|field| self.unknowns.word(field)).collect();
+        let size: usize = invocation.fields.iter().map(|field| field.text.len()).sum();
+        let words = if size > LONGEST {
+            self.complain(Complaint::ManyWords);
+            let any = Field::computed(self.unknowns.foreign("$(computed …)".to_owned()));
+            let name = invocation.fields.iter().take(1).filter(|name| name.text.len() <= LONGEST);
+            name.chain([&any]).map(|field| self.unknowns.word(field)).collect()
+        } else {
+            invocation.fields.iter().map(|field| self.unknowns.word(field)).collect()
+        };
         let longest =
             if invocation.word(0).and_then(|name| self.catalogue.find(name)).is_some_and(reads_statements) {
                 64 * 1024

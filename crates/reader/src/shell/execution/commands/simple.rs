@@ -23,7 +23,7 @@ use crate::shell::state::{Body, Shell};
 use crate::shell::text::{Field, Origin, Unknowns, is_known, is_name};
 
 /// The maximum number of words of a command: what is looked for in each of them takes as long as they are many.
-const MOST_WORDS: usize = 2_048;
+const MOST_WORDS: usize = 1_024;
 
 /// Whether a word names an element of an array: `a[i]`.
 fn is_element(word: &str) -> bool {
