@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
-use crate::shell::execution::commands::folders::MOST_MISSED;
 use crate::shell::shared::Shared;
 use crate::shell::state::{Args, Attribute, Body, Local, Shell, Value, Variable, is_same};
 use crate::shell::text::{Origin, Unknown};
 
 /// Maximum number of values of one variable; beyond it, the value is unknown.
 pub(crate) const MOST_CHOICES: usize = 16;
+/// The maximum number of folders where a command may run because a `cd` before it has failed; more are any folder.
+pub(crate) const MOST_MISSED: usize = 32;
 
 impl Evaluator {
     /// Joins the state at the end of another way into `shell`.

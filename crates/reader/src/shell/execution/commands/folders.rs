@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::invocation::Invocation;
 use crate::path::above_home;
 use crate::shell::evaluator::Evaluator;
-use crate::shell::execution::join::add_new;
+use crate::shell::execution::join::{MOST_MISSED, add_new};
 use crate::shell::shared::Shared;
 use crate::shell::state::{Moved, Shell};
 use crate::shell::text::is_known;
@@ -69,9 +69,6 @@ impl Evaluator {
         known.map(|path| vec![path]).or_else(|| above_home(&shown))
     }
 }
-
-/// The maximum number of folders where a command may run because a `cd` before it has failed; more are any folder.
-pub const MOST_MISSED: usize = 32;
 
 /// Folders that `cd` always finds.
 const ALWAYS_THERE: [&str; 6] = ["", "-", "/", "/tmp", "/var/tmp", "/tmp/"];

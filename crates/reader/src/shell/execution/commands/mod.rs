@@ -7,7 +7,7 @@ pub(crate) mod builtins;
 pub mod counter;
 pub(crate) mod declarations;
 mod emptied;
-pub mod folders;
+mod folders;
 pub mod functions;
 pub(crate) mod input;
 pub(crate) mod invocation;
