@@ -89,6 +89,11 @@ fn every_kind_of_name_counts_for_its_services() {
         ("kubectl delete pod immich-6d5f7b9c8-x2x7q -n photos", "immich"),
         ("kubectl --namespace=photos scale deploy immich --replicas=0", "immich"),
         ("kubectl delete rs immich-6d5f7b9c8 -n photos", "immich"),
+        ("kubectl -n photos delete pods -l app=immich", "immich"),
+        // No inventory states all pods.
+        ("kubectl -n photos delete pods -l app=other", "?"),
+        ("kubectl -n photos delete pods --all", "?"),
+        ("kubectl delete pods -A --field-selector status.phase=Failed", "?"),
         ("kubectl -n photos delete pod db-0", "immich-db"),
         ("kubectl -n photos rollout restart sts db", "immich-db"),
         ("kubectl -n shop delete pod import-xk2wq", "shop"),

@@ -36,7 +36,10 @@ pub fn operation<'a>(usage: &Usage, given: &Operands<'a>) -> Operation<'a> {
             }
         }
         None if packs => Operation::Looks,
-        _ if how == Some(FileHow::Unpacking) && first.is_none() => Operation::Looks,
+        // `7z x -si` unpacks standard input.
+        _ if how == Some(FileHow::Unpacking) && first.is_none() && given.options.is_empty() => {
+            Operation::Looks
+        }
         _ if unpacks || how == Some(FileHow::Unpacking) => {
             if given.has(Role::ToOutput) {
                 Operation::Looks

@@ -144,6 +144,7 @@ impl Lookup<'_> {
         }
         let (found, note) = match found {
             Identity::Id(id) => self.ask(action, &id),
+            Identity::Unlisted(_) if form == Form::Label => (Identity::Unknown, None),
             Identity::Unknown if form == Form::PartOfNames => {
                 (Identity::Unknown, target.name().map(unmatched))
             }

@@ -28,6 +28,8 @@ pub enum Form {
     SwarmService,
     /// A part of the names of the targets, as in `docker ps --filter name=PART`.
     PartOfNames,
+    /// The value of a label, as in `kubectl delete pods -l app=NAME`: also other targets may have it.
+    Label,
     /// No name: all targets of this kind, as in `docker restart $(docker ps -q)`.
     Everything,
 }

@@ -21,6 +21,10 @@ pub(in crate::actions) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action
         let (workload, _) = read(kind, "*", namespace);
         let mut action = call.on_everything(Family::Workload, what);
         action.target = Target::Workload(workload);
+        // No inventory states all pods of a cluster.
+        if is_part(kind) {
+            action.reference.form = Form::Pod;
+        }
         action
     };
     if call.own.has(&call.does.all) {
@@ -33,9 +37,9 @@ pub(in crate::actions) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action
         let only = selector.as_ref().filter(|_| selectors.next().is_none());
         actions.push(match only.and_then(Word::known).and_then(selected) {
             Some(name) => {
-                let (workload, form) = read(kind, name, namespace(call.usage, &[&call.global, &call.own]));
+                let (workload, _) = read(kind, name, namespace(call.usage, &[&call.global, &call.own]));
                 let mut action = call.action(Family::Workload, Target::Workload(workload), evidence);
-                action.reference.form = form;
+                action.reference.form = Form::Label;
                 action
             }
             None => everything(&evidence),
@@ -104,13 +108,18 @@ pub(in crate::actions) fn namespace<'a>(usage: &Usage, arguments: &[&'a Argument
     arguments.iter().rev().find_map(|arguments| arguments.value(&options))?.known()
 }
 
+/// Whether objects of a kind belong to workloads: pods, and the jobs of schedules.
+fn is_part(kind: &str) -> bool {
+    let name = kind.split('.').next().unwrap_or_default();
+    names::WORKLOAD_PARTS.iter().any(|part| part.eq_ignore_ascii_case(name))
+        || WorkloadKind::find(kind) == Some(WorkloadKind::Job)
+}
+
 /// The workload of a name, `NAME` or `KIND/NAME`, and what the name is. `kind` is the kind of a name without one.
 pub(in crate::actions) fn read(kind: &str, written: &str, namespace: Option<&str>) -> (Workload, Form) {
     let kind = written.split_once('/').map_or(kind, |(kind, _)| kind);
-    let kind_of_part = kind.split('.').next().unwrap_or_default();
-    let is_part = names::WORKLOAD_PARTS.iter().any(|part| part.eq_ignore_ascii_case(kind_of_part));
+    let form = if is_part(kind) { Form::Pod } else { Form::Name };
     let kind = WorkloadKind::find(kind);
-    let form = if is_part || kind == Some(WorkloadKind::Job) { Form::Pod } else { Form::Name };
     let workload =
         Workload { namespace: namespace.map(str::to_owned), kind, name: base_name(written).to_owned() };
     (workload, form)

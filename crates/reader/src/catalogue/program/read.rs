@@ -220,7 +220,8 @@ impl Read for Paths {
         let written = <&str>::read(deserializer)?;
         let paths = written.split('|').map(|way| Texts::keep(way.split_whitespace().collect()));
         let paths: Vec<Texts> = paths.collect();
-        let is_option = |word: &str| word.starts_with('-') && !word.contains('=');
+        // `-` is standard input.
+        let is_option = |word: &str| word.starts_with('-') && word != "-" && !word.contains('=');
         if paths.iter().any(|path| path.is_empty() || path.iter().any(|word| is_option(word))) {
             return Err(invalid(written, "words such as `restart`, `rollout restart` or `stop | kill`"));
         }
