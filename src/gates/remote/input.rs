@@ -1,6 +1,6 @@
 //! What a command on a host reads from stdin, where that decides what it does.
 
-use super::transfers::{Connects, HERE, TRANSFERS, words};
+use super::transfers::{Connects, HERE, TRANSFERS, is_option, words};
 use crate::guard::explain::explain;
 use crate::machine::request::Request;
 use opsctl_policy::model::installation::inventory::Shell;
@@ -137,7 +137,10 @@ pub fn depends(host: Option<&str>, text: &str, request: &Request) -> bool {
     let [one, two, three] = inputs.map(|stdin| found(host, &command(host, text, stdin), request));
     one != two
         || two != three
-        || one.0.iter().any(|(part, _)| takes_names(part) || takes_commands(part) || connects(part))
+        || one
+            .0
+            .iter()
+            .any(|(part, _)| takes_names(part) || takes_commands(part) || takes_keys(part) || connects(part))
 }
 
 /// What the reader finds of a command on a host: its parts there, with their effects, and the numbers of actions, objections and
@@ -226,24 +229,35 @@ fn takes_commands(part: &str) -> bool {
 
 /// Whether a command, as people read it, passes its input on to a program that runs already.
 fn connects(part: &str) -> bool {
+    let (program, rest) = program(part);
+    let Connects { programs, verbs } = &TRANSFERS.connects;
+    let does = |(verb, options): (&String, &Vec<String>)| {
+        rest.contains(&verb.as_str())
+            && (options.is_empty() || rest.iter().any(|word| is_option(word, options)))
+    };
+    programs.iter().any(|own| own == program) && verbs.iter().any(does)
+}
+
+/// Whether a command, as people read it, acts on keys that it takes from stdin.
+fn takes_keys(part: &str) -> bool {
+    let (program, rest) = program(part);
+    let off = TRANSFERS.keys.get(program);
+    off.is_some_and(|off| !rest.iter().any(|word| is_option(word, off)))
+}
+
+/// The name of the program of a command, as people read it, and the words behind it.
+fn program(part: &str) -> (&str, Vec<&str>) {
     let mut words = part.split_whitespace();
     let program = words.next().and_then(|program| program.rsplit('/').next()).unwrap_or_default();
-    let Connects { programs, verb, letter, option } = &TRANSFERS.connects;
-    let is_short =
-        |word: &str| word.starts_with('-') && !word.starts_with("--") && word.contains(letter.as_str());
-    let rest: Vec<&str> = words.collect();
-    programs.iter().any(|own| own == program)
-        && rest.contains(&verb.as_str())
-        && rest.iter().any(|word| is_short(word) || word.starts_with(option.as_str()))
+    (program, words.collect())
 }
 
 /// Whether a command, as people read it, may read files whose names are on stdin.
 fn takes_names(part: &str) -> bool {
-    let mut words = part.split_whitespace();
-    let program = words.next().and_then(|program| program.rsplit('/').next()).unwrap_or_default();
+    let (program, words) = program(part);
     let listed = TRANSFERS.names.get(program);
     listed.is_some_and(|marks| {
-        marks.is_empty() || words.any(|word| marks.iter().any(|mark| word.contains(mark.as_str())))
+        marks.is_empty() || words.iter().any(|word| marks.iter().any(|mark| word.contains(mark.as_str())))
     })
 }
 
@@ -313,6 +327,26 @@ mod tests {
         }
         assert_eq!(takes("mail -I root", true), Ok(Takes::Arguments));
         assert!(takes("vim f", true).is_err() && takes("true; mail -I root", true).is_err());
+    }
+
+    #[test]
+    fn programs_that_pass_their_input_on_or_act_on_keys_are_known() {
+        for (text, passes) in [
+            ("docker attach web", true),
+            ("/usr/bin/podman container attach web", true),
+            ("docker-compose attach web", true),
+            ("docker start -ai web", true),
+            ("docker start --interactive web", true),
+            ("docker start -a web", false),
+            ("docker restart web", false),
+            ("htop", true),
+            ("iotop", true),
+            ("iotop -bn1", false),
+            ("iotop --batch", false),
+            ("top -bn1", false),
+        ] {
+            assert_eq!(connects(text) || takes_keys(text), passes, "{text}");
+        }
     }
 
     #[test]

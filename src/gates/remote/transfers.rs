@@ -38,6 +38,8 @@ pub struct Transfers {
     pub names: BTreeMap<String, Vec<String>>,
     /// Commands that pass their input on to a program that runs already.
     pub connects: Connects,
+    /// Programs that act on keys from stdin, and the options with which they do not.
+    pub keys: BTreeMap<String, Vec<String>>,
 }
 
 /// Commands that pass their input on to a program that runs already.
@@ -45,12 +47,17 @@ pub struct Transfers {
 pub struct Connects {
     /// The programs.
     pub programs: Vec<String>,
-    /// Their verb.
-    pub verb: String,
-    /// The letter of the option.
-    pub letter: String,
-    /// The long option.
-    pub option: String,
+    /// Their verbs, each with the options with which it does; without any, it always does.
+    pub verbs: BTreeMap<String, Vec<String>>,
+}
+
+/// Whether a word is one of these options: letters, also in a cluster, and long ones, also with a value.
+pub fn is_option(word: &str, options: &[String]) -> bool {
+    options.iter().any(|option| match word.strip_prefix('-') {
+        Some(_) if option.starts_with("--") => word.starts_with(option.as_str()),
+        Some(letters) => !letters.starts_with('-') && letters.contains(option.as_str()),
+        None => false,
+    })
 }
 
 /// Whether a word names a program, where systems have it: a file elsewhere may be any program.
