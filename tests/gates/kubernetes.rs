@@ -397,8 +397,36 @@ fn pods_are_not_deleted_before_their_containers_have_ended() {
         let post = format!("curl -s --data @evict.json -H 'Content-Type: application/json' '{pod}/eviction'");
         let answer = lan.sh(&post);
         assert!(answer.contains("gracePeriodSeconds"), "{answer}");
+        // DeleteOptions with `gracePeriodSeconds: 0`, and an eviction, in protobuf: the API server reads them.
+        lan.sh(r"printf 'k8s\0\n\023\n\002v1\022\rDeleteOptions\022\002\010\0\032\0\042\0' >options.pb");
+        for (method, path) in [("DELETE", String::new()), ("POST", "/eviction".to_owned())] {
+            for kind in ["application/vnd.kubernetes.protobuf", "application/cbor"] {
+                let answer = lan.sh(&format!(
+                    "curl -s -X {method} --data-binary @options.pb -H 'Content-Type: {kind}' '{pod}{path}'"
+                ));
+                assert!(answer.contains("send JSON"), "{method} {kind}: {answer}");
+            }
+        }
         assert_eq!(changes(&log), Vec::<String>::new());
         passes(lan, &[&delete[..], &["--grace-period=5"]].concat());
+    });
+}
+
+#[test]
+fn collections_are_not_deleted() {
+    lan(|lan| {
+        let log = cluster(lan, HOSTS, "3");
+        for path in [
+            "api/v1/namespaces/media/pods",
+            "api/v1/namespaces/media/pods?labelSelector=app%3Dagents",
+            "api/v1/namespaces/media/pods?fieldSelector=status.phase%3DFailed",
+            "apis/batch/v1/namespaces/media/jobs",
+            "api/v1/namespaces/media/events",
+        ] {
+            let answer = lan.sh(&format!("curl -s -X DELETE 'http://{GATE}/{path}'"));
+            assert!(answer.contains("deletes a collection"), "{path}: {answer}");
+        }
+        assert_eq!(changes(&log), Vec::<String>::new());
     });
 }
 

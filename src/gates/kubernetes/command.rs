@@ -53,7 +53,7 @@ impl Asked<'_> {
             (_, Some(part)) if STREAMS.contains(&part) => self.stream(part)?,
             (&Method::GET | &Method::HEAD, part) => self.read(part)?,
             (_, Some(part)) => self.on_part(part)?,
-            (&Method::DELETE, None) => self.delete(),
+            (&Method::DELETE, None) => self.delete()?,
             (&Method::POST, None) => self.create()?,
             (&Method::PUT, None) => self.replace()?,
             (&Method::PATCH, None) => self.patch()?,
@@ -65,7 +65,7 @@ impl Asked<'_> {
         let mut command = command.trim_end().to_owned();
         // An owner that does not exist deletes the object.
         if !is_dry && self.changes_an_object() && mentions(self.body, "ownerReferences") {
-            command = format!("{command}\nkubectl{namespace} {}", self.delete());
+            command = format!("{command}\nkubectl{namespace} {}", self.delete()?);
         }
         // The resource that starts such a container does not matter. A whole object is judged as the file of its command.
         let is_of_host = self.resource.kind == "persistentvolumes" && mentions(self.body, "local");
@@ -221,7 +221,7 @@ impl Asked<'_> {
     fn on_part(&self, part: &str) -> Result<String, String> {
         let (name, word) = (self.name()?, self.resource.word());
         match (self.method, word.as_str(), part) {
-            (&Method::POST, "pods", "eviction") => Ok(self.delete()),
+            (&Method::POST, "pods", "eviction") => self.delete(),
             (&Method::PUT | &Method::PATCH, _, "scale") => {
                 let replicas = self.body.pointer("/spec/replicas").and_then(Value::as_u64);
                 let replicas = replicas.ok_or("the number of replicas is not stated")?;
@@ -247,11 +247,15 @@ impl Asked<'_> {
         }
     }
 
-    fn delete(&self) -> String {
+    fn delete(&self) -> Result<String, String> {
         match &self.resource.name {
-            Some(_) if let Some(workload) = &self.workload => format!("rollout restart {workload}"),
-            Some(name) => format!("delete {} {name}", self.resource.word()),
-            None => format!("delete {} --all", self.resource.word()),
+            Some(_) if let Some(workload) = &self.workload => Ok(format!("rollout restart {workload}")),
+            Some(name) => Ok(format!("delete {} {name}", self.resource.word())),
+            // A selector in the address chooses from it when the API server deletes.
+            None => {
+                Err("it deletes a collection, whose objects it does not name; delete each by its name"
+                    .to_owned())
+            }
         }
     }
 
@@ -419,7 +423,12 @@ mod tests {
                 "refused: the part `proxy` of pods is not known",
             ),
             (Method::DELETE, pod, null.clone(), "kubectl -n m delete pods x"),
-            (Method::DELETE, "/api/v1/namespaces/m/pods", null.clone(), "kubectl -n m delete pods --all"),
+            (
+                Method::DELETE,
+                "/api/v1/namespaces/m/pods?labelSelector=app%3Dx",
+                null.clone(),
+                "refused: it deletes a collection, whose objects it does not name; delete each by its name",
+            ),
             (
                 Method::DELETE,
                 &format!("{pod}?dryRun=All"),
