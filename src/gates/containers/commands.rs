@@ -1,5 +1,7 @@
 //! The commands that run in a container which reaches more than itself: those of a closed list.
 
+use opsctl_reader::shell::glob;
+
 use super::reach::{KNOWN, Reach};
 
 /// Why other commands do not run.
@@ -125,7 +127,10 @@ fn is_known(words: &[String], reach: Reach) -> bool {
     match rest {
         [option] if option == "--version" => true,
         rest if reach == Reach::Network => {
-            let starts = |word: &String| word.starts_with("-exec") || word.starts_with("-ok");
+            let own = KNOWN.starts.get(name).map_or(&[][..], Vec::as_slice);
+            let starts = |word: &String| {
+                word.starts_with("-exec") || word.starts_with("-ok") || own.iter().any(|own| glob(own, word))
+            };
             (is_reader || lists(&KNOWN.clients, name)) && !rest.iter().any(starts)
         }
         rest => is_reader && rest.iter().all(|word| !follows(word) && stays(word, of_devices)),
@@ -178,6 +183,24 @@ mod tests {
         ] {
             assert!(runs(words, Reach::Host), "{words:?}");
             assert!(!runs(words, Reach::Engine), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn clients_in_the_network_of_the_host_start_no_program() {
+        for (words, passes) in [
+            (&["tailscale", "status"][..], true),
+            (&["tailscale", "ssh", "root@nas", "id"], false),
+            (&["tailscale", "--socket=/x", "nc", "nas", "2375"], false),
+            (&["ip", "-br", "addr"], true),
+            (&["ip", "netns", "list"], true),
+            (&["ip", "netns", "exec", "x", "docker", "ps"], false),
+            (&["ip", "vrf", "e", "x", "docker", "ps"], false),
+            (&["ip", "-batch", "/tmp/x"], false),
+            (&["ip", "-b", "-"], false),
+            (&["sh", "-c", "ip a; ip netns exe x id"], false),
+        ] {
+            assert_eq!(runs(words, Reach::Network), passes, "{words:?}");
         }
     }
 

@@ -23,6 +23,8 @@ pub struct Known {
     pub folders: Vec<String>,
     /// Variables that a command may get.
     pub variables: Vec<String>,
+    /// Words, as globs, with which a program may not run.
+    pub starts: BTreeMap<String, Vec<String>>,
     /// Beginnings of options that it may not have.
     pub never: Vec<String>,
     /// Programs that only read files.
