@@ -4,6 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
 use std::process::Stdio;
 use std::sync::Barrier;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -815,4 +816,38 @@ fn the_guards_own_container_and_its_volumes_are_left_alone() {
     assert_eq!(gated.ask("POST", "/v1.41/containers/k1/restart", "").0, 204);
     let received = engine.received.lock().unwrap();
     assert_eq!(received.iter().filter(|own| own.method != "GET").count(), 1);
+}
+
+#[test]
+fn requests_are_answered_while_large_answers_are_redacted() {
+    let (gated, _) = Gated::before_fake(1, &[]);
+    let (slowest, all) = std::thread::scope(|scope| {
+        let inspects: Vec<_> =
+            (0..8).map(|_| scope.spawn(|| gated.ask("GET", "/v1.41/images/long:1/json", "").0)).collect();
+        let mut slowest = Duration::ZERO;
+        while inspects.iter().any(|inspect| !inspect.is_finished()) {
+            let start = Instant::now();
+            assert_eq!(gated.ask("GET", "/_ping", "").0, 200);
+            slowest = slowest.max(start.elapsed());
+        }
+        let all: Vec<u16> = inspects.into_iter().map(|inspect| inspect.join().unwrap()).collect();
+        (slowest, all)
+    });
+    assert_eq!(all, [200; 8]);
+    assert!(slowest < Duration::from_secs(2), "{slowest:?}");
+}
+
+#[test]
+fn registries_by_address_are_not_asked_for_images() {
+    let (gated, engine) = Gated::before_fake(3, &[]);
+    for target in [
+        "/v1.41/images/create?fromImage=127.0.0.1%3A5000%2Fx&tag=latest",
+        "/v4.0.0/libpod/images/pull?reference=127.0.0.1%3A5000%2Fx",
+        "/v4.0.0/libpod/images/pull?reference=docker%3A%2F%2F127.0.0.1%3A5000%2Fx",
+    ] {
+        let (status, answer) = gated.ask("POST", target, "");
+        assert_eq!(status, 403, "{target}: {answer}");
+        assert!(answer.contains("the registry `127.0.0.1:5000` is refused"), "{target}: {answer}");
+    }
+    assert_eq!(engine.count("POST", "/images/create") + engine.count("POST", "/images/pull"), 0);
 }

@@ -152,7 +152,9 @@ impl FakeEngine {
                     "starter:1" => json!(["docker-entrypoint.sh"]),
                     _ => json!(null),
                 };
-                let config = json!({"Entrypoint": program, "Cmd": ["sh"], "Env": ["PATH=/bin"]});
+                let words =
+                    if *name == "long:1" { vec!["x".repeat(5_000); 200] } else { vec!["sh".to_owned()] };
+                let config = json!({"Entrypoint": program, "Cmd": words, "Env": ["PATH=/bin"]});
                 (200, json!({"Id": id, "Config": config}).to_string())
             }
             ("GET", ["", "volumes", name]) => volume(name),

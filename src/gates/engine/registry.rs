@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 /// The registry in the name of an image, if it is an address of a network, this machine, or has a port.
 pub fn by_address(name: &str) -> Option<&str> {
-    let (registry, _) = name.split_once('/')?;
+    let (registry, _) = name.strip_prefix("docker://").unwrap_or(name).split_once('/')?;
     let own = host(registry);
     let last = own.rsplit('.').next().unwrap_or_default();
     let is_address = own.parse::<IpAddr>().is_ok()
@@ -36,6 +36,9 @@ mod tests {
             ("127.1/a", Some("127.1")),
             ("127.0.0.1:5000/a", Some("127.0.0.1:5000")),
             ("[::1]:5000/a", Some("[::1]:5000")),
+            ("docker://ghcr.io/a/b", None),
+            ("docker://127.0.0.1:5000/a", Some("127.0.0.1:5000")),
+            ("docker-archive:/srv/a", Some("docker-archive:")),
             ("localhost/a", Some("localhost")),
             ("a.localhost/a", Some("a.localhost")),
             ("registry.lan:5000/a", Some("registry.lan:5000")),

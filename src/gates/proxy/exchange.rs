@@ -18,6 +18,7 @@ use tokio::io::{
     AsyncRead, AsyncWrite, AsyncWriteExt as _, copy, copy_bidirectional_with_sizes, sink, split,
 };
 use tokio::sync::{Semaphore, watch};
+use tokio::task::spawn_blocking;
 
 use super::request::{ANSWERS, Asked, Ended, Judge, Pass, Peer, Refusal, whole};
 use super::target::Target;
@@ -43,6 +44,9 @@ const HOP_BY_HOP: [HeaderName; 10] = [
 
 /// The most bytes of a response that is changed.
 const MOST_CHANGED: usize = 16 * 1024 * 1024;
+
+/// The responses of all gates that are changed at once.
+static REWRITES: Semaphore = Semaphore::const_new(2);
 
 /// The buffers of a connection that has changed its protocol: one for each direction. What is not used takes no memory.
 const BUFFER: usize = 256 * 1024;
@@ -220,7 +224,11 @@ impl<J: Judge> Shared<J> {
         let Some(rewrite) = rewrite else { return Ok(Response::from_parts(head, Body::new(body))) };
         let fail = |error: String| Refusal::new(StatusCode::BAD_GATEWAY, error);
         let (body, _held) = whole(Body::new(body), MOST_CHANGED, &ANSWERS).await?;
-        let body = rewrite(&mut head, body).map_err(fail)?;
+        // It takes long for much data: on other threads, and not on all at once, so that the guard answers hooks meanwhile.
+        let ended = |_| fail("the response could not be changed".to_owned());
+        let _turn = REWRITES.acquire().await.map_err(|_| fail("the gate ends".to_owned()))?;
+        let changed = spawn_blocking(move || rewrite(&mut head, body).map(|body| (head, body)));
+        let (mut head, body) = changed.await.map_err(ended)?.map_err(fail)?;
         head.headers.remove(CONTENT_LENGTH);
         Ok(Response::from_parts(head, Body::from(body)))
     }
