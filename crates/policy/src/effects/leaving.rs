@@ -80,7 +80,8 @@ pub fn destinations(command: &Command, usage: &Usage, texts: &[&str]) -> Vec<Str
     }
     if is_one(&CLIENTS) {
         sent.extend(texts.iter().skip(1).filter(is_address).flat_map(|text| hosts_in(text)));
-        sent.extend(given(texts, &ADDRESSING_OPTIONS).flat_map(hosts_in));
+        let own = texts.split(|text| *text == "--").next().unwrap_or_default();
+        sent.extend(given(own, &ADDRESSING_OPTIONS).flat_map(hosts_in));
     }
     let mut words =
         command.words.iter().skip(1).filter(|word| is_unknown(word)).map(|word| word.text.as_str());

@@ -3,8 +3,10 @@
 use super::access::{Access, Touch};
 use super::transfer::{cloned, copied, copied_folder, homes_packed, mounted, packed, transfer};
 use super::{code, environment, explained, mount, remove, search, sqlite, values};
+use crate::lists::DISKS;
 use crate::paths::archive;
 use crate::paths::archive::Operation;
+use crate::paths::glob;
 use crate::paths::word_paths::LocalMachine;
 use crate::selection::programs;
 use opsctl_reader::catalogue::lookup::Usage;
@@ -158,7 +160,14 @@ fn item_files(command: &Command, how: Option<How>, into: &mut Vec<Access>) {
 
 /// `dd if=FILE of=FILE`.
 fn copied_blocks(command: &Command, into: &mut Vec<Access>) {
-    for word in &command.words {
+    // What goes nowhere is read by no one, as in a test of a disk.
+    let mut outputs = command.words.iter().filter_map(|word| word.known()?.strip_prefix("of=")).rev();
+    let is_lost = outputs.next() == Some("/dev/null");
+    let is_disk = |word: &Word| {
+        let disk = word.known().and_then(|word| word.strip_prefix("if="));
+        disk.is_some_and(|disk| DISKS.iter().any(|one| glob::matches(one, disk) && !disk.contains("..")))
+    };
+    for word in command.words.iter().filter(|word| !(is_lost && is_disk(word))) {
         let of = |prefix: &str, touch| {
             word.text.starts_with(prefix).then(|| Access::new(touch, &word.tail(prefix.len())))
         };

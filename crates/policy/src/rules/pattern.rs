@@ -450,8 +450,14 @@ fn has(
     valued: Option<&[Options]>,
 ) -> Option<String> {
     let flat: Vec<&str> = valued.into_iter().flatten().flat_map(|options| options.iter().copied()).collect();
+    // `-10 minutes` behind `-d` is its value.
+    let is_value = |index: usize, text: &str| {
+        let is_number = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit() || c == ' ');
+        let before = index.checked_sub(1).and_then(|before| texts.get(before));
+        text.strip_prefix('-').is_some_and(is_number) && before.is_some_and(|before| flat.contains(before))
+    };
     for (index, text) in texts.iter().enumerate().skip(1).take_while(|(_, text)| **text != "--") {
-        if !text.starts_with('-') {
+        if !text.starts_with('-') || is_value(index, text) {
             continue;
         }
         let found = names.split('|').find_map(|name| Some((name, given(text, name, &flat)?)));

@@ -9,6 +9,7 @@ use crate::effects::proof::{Proof, READS};
 use crate::effects::reason::Why;
 use crate::effects::scripts::Sees;
 use crate::effects::{ansible, find, http, key_value, lines, scripts, socket};
+use crate::lists::FOLDER_OUTPUTS;
 use crate::paths::archive;
 use crate::paths::archive::Operation;
 use opsctl_reader::catalogue::base_name;
@@ -146,12 +147,16 @@ impl Prover<'_> {
         let is_name = |word: &Word| {
             word.is_pattern() && word.text.rsplit('*').next().is_some_and(|end| end.contains('.'))
         };
+        // One word that begins with the path of a folder.
+        let is_in_folder = |word: &Word| {
+            let mut beginnings = word.beginnings().map(|unknown| unknown.source.as_str());
+            !word.may_be_several() && beginnings.next().is_some_and(|source| FOLDER_OUTPUTS.contains(&source))
+        };
+        let may_hide = |word: &&Word| !is_name(word) && self.may_be_option(word, command);
+        let proof = find::effect(usage, terms, texts, &|path| self.is_scratch(path, command));
         let mut words = command.words.iter().skip(1);
-        let hides = words.find(|word| !is_name(word) && self.may_be_option(word, command));
-        hides.map_or_else(
-            || find::effect(usage, terms, texts, &|path| self.is_scratch(path, command)),
-            |word| (Effect::Unknown, Why::MaybeOption(word.text.clone())),
-        )
+        let hides = words.find(|word| may_hide(word) && !(is_in_folder(word) && proof.0 == Effect::Reads));
+        hides.map_or(proof, |word| (Effect::Unknown, Why::MaybeOption(word.text.clone())))
     }
 
     /// Whether a word may be one with which a command does not read. What only the run knows is none of the listed words, and
