@@ -1,5 +1,6 @@
 //! Whose text a program prints: numbers and names that the machine gives, or any text, such as that of a file.
 
+use super::ids;
 use crate::catalogue::program::Prints;
 use crate::languages::names::shell as names;
 use crate::languages::text::split_at_end;
@@ -25,7 +26,8 @@ pub(super) fn is_number(program: &str, texts: &[&str]) -> bool {
         "wc" => args.iter().all(|arg| arg.starts_with('-')),
         "grep" | "egrep" | "fgrep" | "zgrep" => has(&["-c", "--count"]),
         "tr" => matches!(args, ["-dc" | "-cd", set] if is_digits(set)),
-        "jq" => args.iter().any(|arg| arg.trim_end_matches([')', ' ']).ends_with("length")),
+        "jq" => ids::counts(args),
+        "git" => has(&["--count"]) && ids::of_git(texts),
         "curl" => has(&["%{http_code}", "-w%{http_code}", "%{response_code}"]) && has(&["/dev/null"]),
         _ => false,
     }
@@ -159,6 +161,9 @@ pub(super) fn is_foreign(
 fn measures_here(invocation: &Invocation, program: &str) -> Option<bool> {
     let texts = invocation.texts();
     let words = texts.get(1..).unwrap_or_default();
+    if program == "git" {
+        return Some(ids::of_git(&texts));
+    }
     if let Some(options) = names::MEASURING_WITH.get(program) {
         return Some(words.iter().any(|word| options.begin(word)));
     }

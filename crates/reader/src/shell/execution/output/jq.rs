@@ -247,7 +247,7 @@ fn literal(body: &str, is_quoted: bool, filled: &dyn Fn(&str) -> Option<Vec<Valu
 }
 
 /// The parts of a text between separators outside of quotes and brackets.
-fn split(text: &str, separator: char) -> Vec<&str> {
+pub(super) fn split(text: &str, separator: char) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut open: Vec<char> = Vec::new();
     let mut start = 0;

@@ -4,6 +4,7 @@ mod columns;
 mod echo;
 pub mod filters;
 mod foreign;
+mod ids;
 mod jq;
 pub mod listing;
 pub(crate) mod printed;

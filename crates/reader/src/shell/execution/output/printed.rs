@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{columns, echo, filters, foreign, jq, listing};
+use super::{columns, echo, filters, foreign, ids, jq, listing};
 use crate::catalogue::base_name;
 use crate::languages::names::shell as names;
 use crate::shell::evaluator::Evaluator;
@@ -266,7 +266,8 @@ fn unknown(
         Some(before) => format!("{before} | {source}"),
         None => source,
     };
-    let is_number = foreign::is_number(program, texts);
+    let is_number =
+        foreign::is_number(program, texts) || ids::are_picked(program, texts, before.unwrap_or_default());
     let made_from = if is_number { None } else { made_from(evaluator, shell, invocation, program) };
     let filter = deferred(evaluator, shell, invocation, program).map(Arc::new);
     // A filter prints a line for each line, a search one for each file, and code with a loop several.
