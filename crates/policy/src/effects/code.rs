@@ -120,7 +120,8 @@ fn code(command: &Command, texts: &[&str], language: Language) -> Option<Code> {
             "--check" | "-c" if language == Language::Node && at + 1 == texts.len() => {
                 return Some(Code::Looks);
             }
-            "-" if at == texts.len() => break,
+            // Python gives the script the words behind it.
+            "-" if at == texts.len() || is_python => break,
             option if gives.has(option) => {
                 // Other interpreters than Python take options behind the code, with more code.
                 let later = texts.get(at + 1..).unwrap_or_default();
@@ -200,11 +201,19 @@ fn perl_code(command: &Command, texts: &[&str]) -> Option<Code> {
     }
     // An argument may be a command: `perl -ne … 'reboot |'`.
     let is_file = |text: &&str| !text.contains('|') && !text.starts_with(['<', '>', '+', ' ']);
+    // `<(cat FILE)` is the path of a file.
+    let is_substitution = |word: &&Word| {
+        word.unknown
+            .as_ref()
+            .is_some_and(|unknown| unknown.source.starts_with("<(") && unknown.source == word.text)
+    };
+    let words = command.words.get(at..).unwrap_or_default().iter();
+    let mut read = words.filter(|word| !is_substitution(word)).map(|word| word.text.as_str());
     let files = texts.get(at..).unwrap_or_default();
     if code.is_empty() && !edits && matches!(files, [] | ["-"]) {
         return known(command.stdin.as_ref());
     }
-    let code = (!code.is_empty() && files.iter().all(is_file)).then(|| code.join("\n"))?;
+    let code = (!code.is_empty() && read.all(|text| is_file(&text))).then(|| code.join("\n"))?;
     Some(if edits { Code::Edits(code) } else { Code::Runs(code) })
 }
 

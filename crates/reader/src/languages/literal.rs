@@ -463,6 +463,53 @@ pub(super) fn is_settled(tokens: &[Token], language: Language, renamed: &BTreeSe
     })
 }
 
+/// The names in Python that are bound once, to a text or in a loop over texts, each with these texts: `u = "a"`,
+/// `for u in ["a", "b"]:`.
+pub(super) fn bound_once(tokens: &[Token]) -> BTreeMap<&str, Vec<&str>> {
+    let targets = targets(tokens);
+    let mut found = BTreeMap::new();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let Some(name) = token.name() else { continue };
+        let before = tokens.get(at.wrapping_sub(1));
+        let word = before.and_then(Token::name);
+        let begins = matches!(before, None | Some(Token::Line | Token::Symbol(';' | ':')));
+        let is_target = targets.get(at).copied().unwrap_or_default();
+        let is_changed = is_set(tokens, at + 1) || is_operated(tokens, at + 1);
+        let is_stated = begins && tokens.is_at(at + 1, ':');
+        if !(is_changed || is_target || is_stated || word.is_some_and(|word| DECLARING.has(word))) {
+            continue;
+        }
+        *counts.entry(name).or_default() += 1;
+        let texts = match (word, tokens.get(at + 2)) {
+            (_, Some(Token::Text(text))) if begins && is_set(tokens, at + 1) && !is_target => {
+                let ends = matches!(tokens.get(at + 3), None | Some(Token::Line | Token::Symbol(';')));
+                ends.then(|| vec![text.raw.as_str()])
+            }
+            (Some("for"), Some(Token::Symbol('[' | '('))) if tokens.name_at(at + 1) == Some("in") => {
+                let inside = tokens.closing(at + 2).filter(|close| tokens.is_at(close + 1, ':'));
+                let inside = inside.and_then(|close| tokens.get(at + 3..close));
+                let mut items = inside.unwrap_or_default().iter().filter(|token| **token != Token::Line);
+                let mut texts = vec![];
+                loop {
+                    match (items.next(), items.next()) {
+                        (Some(Token::Text(text)), Some(Token::Symbol(','))) => texts.push(text.raw.as_str()),
+                        (Some(Token::Text(text)), None) => break Some([texts, vec![&text.raw]].concat()),
+                        (None, _) => break Some(texts).filter(|texts| !texts.is_empty()),
+                        _ => break None,
+                    }
+                }
+            }
+            _ => None,
+        };
+        found.extend(texts.map(|texts| (name, texts)));
+    }
+    // What a pattern binds is not seen.
+    let has_case = tokens.iter().any(|token| token.name() == Some("case"));
+    found.retain(|name, _| counts.get(name) == Some(&1) && !has_case);
+    found
+}
+
 /// The names of the functions that code defines.
 fn defined(tokens: &[Token]) -> BTreeSet<&str> {
     let pairs = tokens.windows(2).filter(|pair| matches!(pair.name_at(0), Some("def" | "function")));

@@ -176,6 +176,7 @@ fn without_requests(
     if !modules.chain(packages).any(asking) && imports.asking.is_empty() {
         return Some(tokens);
     }
+    let constants = literal::bound_once(&tokens);
     let mut plain: Vec<Token> = Vec::new();
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
@@ -200,7 +201,7 @@ fn without_requests(
             python::ASKING.get(&module).is_some_and(|names| names.has(last))
         };
         if asks && !is_member {
-            at = constant_request(&tokens, end, may_ask)?;
+            at = constant_request(&tokens, end, &constants, may_ask)?;
             plain.push(Token::Value);
             continue;
         }
@@ -211,12 +212,24 @@ fn without_requests(
 }
 
 /// The end of the arguments of a request for a constant address, which sends nothing else.
-fn constant_request(tokens: &[Token], open: usize, may_ask: &dyn Fn(&str) -> bool) -> Option<usize> {
-    let Some(Token::Text(address)) = tokens.get(open + 1).filter(|_| tokens.is_at(open, '(')) else {
-        return None;
+fn constant_request(
+    tokens: &[Token],
+    open: usize,
+    constants: &BTreeMap<&str, Vec<&str>>,
+    may_ask: &dyn Fn(&str) -> bool,
+) -> Option<usize> {
+    let one;
+    let addresses = match tokens.get(open + 1).filter(|_| tokens.is_at(open, '('))? {
+        Token::Text(address) => {
+            one = vec![address.raw.as_str()];
+            &one
+        }
+        Token::Name(name) => constants.get(name.as_str())?,
+        _ => return None,
     };
-    let is_plain =
-        address.raw.starts_with("http") && !address.raw.contains(['{', '%', '\\']) && may_ask(&address.raw);
+    let is_plain = addresses.iter().all(|address| {
+        address.starts_with("http") && !address.contains(['{', '%', '\\']) && may_ask(address)
+    });
     let mut at = open + 2;
     while is_plain && tokens.is_at(at, ',') {
         let name = tokens.name_at(at + 1).filter(|_| tokens.is_at(at + 2, '='))?;
@@ -373,7 +386,16 @@ fn is_fine(tokens: &[Token], at: usize, imports: &Imports) -> bool {
     let before = tokens.get(at.wrapping_sub(1));
     let called = tokens.is_at(at + 1, '(');
     match token {
-        Token::Symbol('@') => false,
+        Token::Symbol('@') => {
+            let begins = matches!(before, None | Some(Token::Line));
+            let is_own = tokens.name_at(at + 1).is_some_and(|name| {
+                python::DECORATORS.has(name)
+                    && (imports.names.contains(name) || python::METHOD_KINDS.has(name))
+                    && !imports.local.contains(name)
+            });
+            let ends = matches!(tokens.get(at + 2), Some(Token::Line | Token::Symbol('(')));
+            begins && is_own && ends
+        }
         // The result of a call or of a lookup is called.
         Token::Symbol('(') => {
             !before.is_some_and(|token| token.is(')') || token.is(']') || matches!(token, Token::Text(_)))
@@ -381,7 +403,9 @@ fn is_fine(tokens: &[Token], at: usize, imports: &Imports) -> bool {
         Token::Text(text) => !text.raw.contains("__") || text.raw == "__main__",
         Token::Name(name) => {
             let name = name.as_str();
-            if (python::FORBIDDEN.has(name) && !(imports.starts && python::STARTING_KEYWORDS.has(name)))
+            if (python::FORBIDDEN.has(name)
+                && !(imports.starts && python::STARTING_KEYWORDS.has(name))
+                && !compiles_pattern(tokens, at, imports))
                 || (name.starts_with("__")
                     && !matches!(name, "__name__" | "__version__" | "__file__" | "__init__"))
             {
@@ -408,6 +432,19 @@ fn is_fine(tokens: &[Token], at: usize, imports: &Imports) -> bool {
         }
         _ => true,
     }
+}
+
+/// Whether a pattern is compiled at an index, and no code: `re.compile(…)`.
+fn compiles_pattern(tokens: &[Token], at: usize, imports: &Imports) -> bool {
+    let owner = tokens.name_at(at.wrapping_sub(2)).filter(|_| tokens.is_at(at.wrapping_sub(1), '.'));
+    let is_owned = owner.and_then(|owner| imports.modules.get(owner)).is_some_and(|module| module == "re");
+    let is_set = |at: usize| tokens.name_at(at) == owner && tokens.is_at(at + 1, '=');
+    let is_member = tokens.is_at(at.wrapping_sub(3), '.');
+    is_owned
+        && !is_member
+        && tokens.name_at(at) == Some("compile")
+        && tokens.is_at(at + 1, '(')
+        && !(0..tokens.len()).any(is_set)
 }
 
 /// Whether a name behind a dot is harmless.

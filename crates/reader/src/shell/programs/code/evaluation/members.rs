@@ -228,16 +228,18 @@ impl Evaluator<'_> {
                 this.expression().number().map(Some)
             }
         };
-        let Value::List(items) = value else {
-            self.skip_to(self.end);
-            return Value::unknown();
-        };
-        let (Some(from), true) = (number(self), self.take(':')) else { return Value::unknown() };
-        let Some(to) = number(self) else { return Value::unknown() };
+        let (from, is_range, to) = (number(self), self.take(':'), number(self));
         if self.at < self.end {
             self.skip_to(self.end);
             return Value::unknown();
         }
+        let Value::List(items) = value else {
+            // Some of what a library lists.
+            let is_listed = matches!(value, Value::Result(_) | Value::Unknown(_));
+            self.is_complete &= is_listed;
+            return if is_listed { value.clone() } else { Value::unknown() };
+        };
+        let (Some(from), true, Some(to)) = (from, is_range, to) else { return Value::unknown() };
         let length = i64::try_from(items.len()).unwrap_or(i64::MAX);
         let place = |at: i64| {
             usize::try_from(if at < 0 { at + length } else { at }.clamp(0, length)).unwrap_or_default()
