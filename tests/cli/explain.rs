@@ -152,6 +152,21 @@ fn explain_applies_on_failure_as_the_hook_does() {
 }
 
 #[test]
+fn a_denial_states_why_a_command_cannot_be_read() {
+    let sandbox = Sandbox::new();
+    sandbox.write("hosts.yaml", "services: {jellyfin: {}}\n");
+    let many = format!("ls {}", "a ".repeat(1_100));
+    for (command, why) in [
+        (many.as_str(), "it cannot be read: a command has more or longer words than can be followed"),
+        ("n=$(jq .n /tmp/f); echo $((n + 1))", "it cannot be read: arithmetic runs the substitutions in"),
+    ] {
+        let run =
+            sandbox.opsctl(&["explain", "--tier", "2", "--hosts", "hosts.yaml", "-"], command.as_bytes());
+        assert!(run.stdout.contains(why), "{run:?}");
+    }
+}
+
+#[test]
 fn a_tool_call_is_explained_in_words() {
     let sandbox = Sandbox::new();
     let call = r#"{"tool_name":"Write","tool_input":{"file_path":"/etc/x","content":"…"}}"#;

@@ -75,7 +75,8 @@ pub fn parts(
             ..PartEffect::of(command.to_string(), effect, why)
         }
     };
-    let unread = |text| PartEffect::of(text, Effect::Unknown, Why::Unread);
+    let complaint = || script.complaints.first().map(|one| Why::UnreadBecause(one.to_string()));
+    let unread = |text| PartEffect::of(text, Effect::Unknown, complaint().unwrap_or(Why::Unread));
     script.visit(|node| match node {
         Node::Command(command) => parts.push(of(command, false)),
         Node::Group(Construct::Through(command), inner) => parts.push(of(command, !inner.is_empty())),

@@ -61,6 +61,8 @@ pub enum Why {
     Tool,
     #[error("it cannot be read")]
     Unread,
+    #[error("it cannot be read: {0}")]
+    UnreadBecause(String),
 }
 
 fn in_words(action: Option<ActionKind>) -> String {

@@ -84,7 +84,7 @@ pub fn effect_objections(
 /// What a person may be asked about a part whose effect the tier does not allow. A person cannot judge what cannot be read.
 fn topic(part: &PartEffect) -> Option<Topic> {
     match part.effect {
-        _ if part.why == Why::Unread => None,
+        _ if matches!(part.why, Why::Unread | Why::UnreadBecause(_)) => None,
         Effect::Changes => Some(Topic::Changes),
         Effect::Unknown => Some(Topic::Unknown),
         Effect::Reads | Effect::Acts => None,
