@@ -27,6 +27,8 @@ fn beyond() -> Vec<(&'static str, String)> {
         ("braces", "{docker,restart,jellyfin,{1..2000}}".to_owned()),
         ("words", format!("{RESTART} {}", names(2000))),
         ("parameters", format!("set -- {}; {}\"$@\"", RESTART, "set -- \"$@\" \"$@\"; ".repeat(20))),
+        ("size of words", format!("x={}; f() {{ {RESTART}; }}; f {}", "y".repeat(60_000), "$x ".repeat(5))),
+        ("folders", format!("{}{RESTART}", (0..40).map(|i| format!("cd /x{i}; ")).collect::<String>())),
         ("values", format!("case $x in {branches}*) c=\"{RESTART}\";; esac; $c")),
         ("choices", format!("select x in {}'{RESTART}'; do $x; done", "a ".repeat(20))),
         ("depth", format!("{}{RESTART}", "eval ".repeat(60))),

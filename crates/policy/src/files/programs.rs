@@ -162,7 +162,7 @@ fn item_files(command: &Command, how: Option<How>, into: &mut Vec<Access>) {
 fn copied_blocks(command: &Command, into: &mut Vec<Access>) {
     // What goes nowhere is read by no one, as in a test of a disk.
     let mut outputs = command.words.iter().filter_map(|word| word.known()?.strip_prefix("of=")).rev();
-    let is_lost = outputs.next() == Some("/dev/null");
+    let is_lost = outputs.next() == Some("/dev/null") && !command.words.iter().any(Word::may_be_several);
     let is_disk = |word: &Word| {
         let disk = word.known().and_then(|word| word.strip_prefix("if="));
         disk.is_some_and(|disk| DISKS.iter().any(|one| glob::matches(one, disk) && !disk.contains("..")))

@@ -254,6 +254,11 @@ impl<'a> Pattern<'a> {
             let own_fits = |own: &str| fits(value.unwrap_or_default(), &Word::literal(own));
             has(&texts, names, value.is_some().then_some(&own_fits as &dyn Fn(&str) -> bool), valued)
         };
+        // The last of several values wins, in some programs the first.
+        let is_always = |texts: &[&str], names: &str, value: &str| {
+            let mut values = values_of(texts, names, valued).into_iter().peekable();
+            values.peek().is_some() && values.all(|own| fits(value, &Word::literal(own)))
+        };
         for condition in &self.conditions {
             match condition {
                 Condition::Has { names, value } => evidence.push(has(names, *value)?),
@@ -265,7 +270,7 @@ impl<'a> Pattern<'a> {
                 Condition::Lacks { names, value: None }
                     if names.split('|').any(|name| behind.vain.contains(&name))
                         || lacks(&texts, names, valued) => {}
-                Condition::Lacks { names, value } if value.is_some() && has(names, *value).is_none() => {}
+                Condition::Lacks { names, value: Some(value) } if !is_always(&texts, names, value) => {}
                 Condition::In(_) | Condition::Lacks { .. } => return None,
                 Condition::Sql => evidence.push(stated(command, sql::destroys)?.to_owned()),
                 Condition::Code => {
@@ -500,6 +505,25 @@ fn given<'t>(text: &'t str, name: &str, valued: &[&str]) -> Option<&'t str> {
     })
 }
 
+/// The values of options, of which none is the value of another option.
+fn values_of<'t>(texts: &[&'t str], names: &str, valued: Option<&[Options]>) -> Vec<&'t str> {
+    let flat: Vec<&str> = valued.into_iter().flatten().flat_map(|options| options.iter().copied()).collect();
+    let mut left = texts.iter().copied().enumerate().skip(1).take_while(|(_, text)| *text != "--");
+    let mut values = Vec::new();
+    while let Some((index, text)) = left.next() {
+        let own =
+            names.split('|').filter(|_| text.starts_with('-')).find_map(|name| given(text, name, &flat));
+        let next = || texts.get(index + 1).copied().unwrap_or_default();
+        if let Some(own) = own {
+            values.push(if own.is_empty() { next() } else { own });
+        }
+        if own == Some("") || flat.contains(&text) {
+            left.next();
+        }
+    }
+    values
+}
+
 /// Whether none of the options is among the words, written in full or, where it is known which options take a value, in a
 /// cluster. The value of an option is none.
 fn lacks(texts: &[&str], names: &str, valued: Option<&[Options]>) -> bool {
@@ -510,7 +534,9 @@ fn lacks(texts: &[&str], names: &str, valued: Option<&[Options]>) -> bool {
             name == *text || name.len() == 2 && valued.is_some() && given(text, name, &flat).is_some()
         };
         if names.split('|').any(is_name) {
-            return false;
+            let is_taken_back =
+                |name: &str| texts.iter().any(|text| text.strip_prefix(name) == Some("=false"));
+            return names.split('|').any(is_taken_back);
         }
         if flat.contains(text) {
             before.next();

@@ -621,9 +621,10 @@ fn targets(tokens: &[Token]) -> Vec<bool> {
                 if heads {
                     let own = tokens.get(..at).unwrap_or_default().iter().enumerate().skip(from + 1);
                     let names = own.filter(|(at, token)| {
-                        let before = tokens.get(at.wrapping_sub(1));
+                        let mut before = tokens.get(..*at).unwrap_or_default().iter().rev();
+                        let before = before.find(|token| **token != Token::Line);
                         token.name().is_some()
-                            && matches!(before, Some(Token::Symbol('(' | ',' | '*' | '.' | '{' | '[')))
+                            && matches!(before, Some(Token::Symbol('(' | ',' | '*' | '.' | '{' | '[' | '/')))
                     });
                     names.for_each(|(at, _)| mark(at, at + 1));
                 } else if sets || loops {
@@ -645,9 +646,7 @@ fn targets(tokens: &[Token]) -> Vec<bool> {
                     Some("lambda") => tokens.iter().skip(at).position(|token| token.is(':')),
                     _ => None,
                 };
-                if let Some(length) =
-                    end.filter(|length| (3..64).contains(length) || token.name() == Some("lambda"))
-                {
+                if let Some(length) = end.filter(|length| *length >= 3 || token.name() == Some("lambda")) {
                     mark(at, at + length);
                 }
             }

@@ -35,6 +35,8 @@ pub enum Complaint {
     LongVariable,
     #[error("a command has more or longer words than can be followed")]
     ManyWords,
+    #[error("a command may run in more folders than can be followed")]
+    ManyFolders,
     #[error("it calls more functions than can be followed")]
     ManyCalls,
     #[error("it does more than can be followed")]

@@ -14,7 +14,7 @@ use super::on_disk::OnDisk;
 use super::programs::code::reading::Reading;
 use super::script::{Command, Construct, Environment, Node, Script, Unread};
 use super::shared::Shared;
-use super::state::{ALWAYS_SET, Local, Shell, Sink, Value, Variable};
+use super::state::{ALWAYS_SET, Local, MOST_MISSED, Shell, Sink, Value, Variable};
 use super::text::{Field, Origin, Unknowns};
 use crate::catalogue::Catalogue;
 use crate::catalogue::program::Language;
@@ -242,6 +242,9 @@ impl Evaluator {
         let mut missed = Arc::clone(&shell.missed);
         if !shell.folders.is_empty() {
             Arc::make_mut(&mut missed).extend(shell.folders.iter().cloned());
+        }
+        if missed.len() > MOST_MISSED {
+            self.complain(Complaint::ManyFolders);
         }
         let env = self.environment(shell);
         // Each command is judged by each of its variables.

@@ -15,12 +15,11 @@ use crate::path::fold;
 /// Variables that every environment has, or that the shell itself evaluates: an assignment takes effect without `export`.
 pub const ALWAYS_SET: [&str; 3] = ["PATH", "HOME", "PS4"];
 
+/// Maximum number of folders where a command may run because of a `cd` before it. With more, it is not followed.
+pub(crate) const MOST_MISSED: usize = 32;
+
 /// Maximum number of names in a path that is followed; a loop of `cd a` exceeds it.
 const DEEPEST_FOLDER: usize = 64;
-
-/// Maximum size of the positional parameters, in bytes, where each counts [`LEAST_ARG`] more.
-const MOST_ARGS: usize = 64 * 1024;
-const LEAST_ARG: usize = 16;
 
 /// The body of a function.
 pub(crate) type Body = Rc<ast::FunctionBody>;
@@ -279,10 +278,8 @@ impl Shell {
         }
     }
 
-    /// Sets the positional parameters; more than can be followed are unknown ones.
+    /// Sets the positional parameters.
     pub fn set_args(&mut self, args: Args) {
-        let size = |args: &[Field]| args.iter().map(|field| field.text.len() + LEAST_ARG).sum::<usize>();
-        let args = args.filter(|args| size(args) <= MOST_ARGS);
         self.args_unknown = args.is_none();
         self.args = args.unwrap_or_default();
         self.args_choices = Shared::default();

@@ -156,7 +156,7 @@ pub fn destinations(command: &Command, usage: &Usage, texts: &[&str]) -> (Vec<(W
 fn before_port(address: &Word) -> Option<&str> {
     let host = address.prefix().split_once("://")?.1.strip_suffix(':')?;
     let is_name = !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || ".-".contains(c));
-    address.unknown.as_ref().filter(|port| !port.may_be_any())?;
+    address.unknown.as_ref().filter(|port| port.is_number())?;
     let filled = address.filled(|_| Some("1"))?;
     let rest = filled.get(address.prefix().len() + 1..)?;
     (is_name && (rest.is_empty() || rest.starts_with('/'))).then_some(host)

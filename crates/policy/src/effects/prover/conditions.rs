@@ -150,7 +150,9 @@ impl Prover<'_> {
         // One word that begins with the path of a folder.
         let is_in_folder = |word: &Word| {
             let mut beginnings = word.beginnings().map(|unknown| unknown.source.as_str());
-            !word.may_be_several() && beginnings.next().is_some_and(|source| FOLDER_OUTPUTS.contains(&source))
+            !word.may_be_several()
+                && !self.calls.iter().any(|function| function == "git")
+                && beginnings.next().is_some_and(|source| FOLDER_OUTPUTS.contains(&source))
         };
         let may_hide = |word: &&Word| !is_name(word) && self.may_be_option(word, command);
         let proof = find::effect(usage, terms, texts, &|path| self.is_scratch(path, command));

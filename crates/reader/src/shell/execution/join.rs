@@ -7,13 +7,11 @@ use std::sync::Arc;
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::shared::Shared;
-use crate::shell::state::{Args, Attribute, Body, Local, Shell, Value, Variable, is_same};
+use crate::shell::state::{Args, Attribute, Body, Local, MOST_MISSED, Shell, Value, Variable, is_same};
 use crate::shell::text::{Origin, Unknown};
 
 /// Maximum number of values of one variable; beyond it, the value is unknown.
 pub(crate) const MOST_CHOICES: usize = 16;
-/// The maximum number of folders where a command may run because a `cd` before it has failed; more are any folder.
-pub(crate) const MOST_MISSED: usize = 32;
 
 impl Evaluator {
     /// Joins the state at the end of another way into `shell`.
@@ -28,15 +26,13 @@ impl Evaluator {
             add_new(&mut folders, other.possible_folders());
             shell.has_choices = true;
             shell.cwd = None;
-            shell.folders =
-                if folders.len() > MOST_CHOICES { Shared::new(vec![None]) } else { Shared::new(folders) };
+            folders.truncate(MOST_MISSED + 1);
+            shell.folders = Shared::new(folders);
         }
         if shell.missed != other.missed {
             let missed = Arc::make_mut(&mut shell.missed);
             add_new(missed, other.missed.to_vec());
-            if missed.len() > MOST_MISSED {
-                *missed = vec![None];
-            }
+            missed.truncate(MOST_MISSED + 1);
         }
         shell.moved = None;
         if shell.old_cwd != other.old_cwd {

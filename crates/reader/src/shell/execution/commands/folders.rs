@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::invocation::Invocation;
 use crate::path::above_home;
 use crate::shell::evaluator::Evaluator;
-use crate::shell::execution::join::{MOST_MISSED, add_new};
+use crate::shell::execution::join::add_new;
 use crate::shell::shared::Shared;
-use crate::shell::state::{Moved, Shell};
+use crate::shell::state::{MOST_MISSED, Moved, Shell};
 use crate::shell::text::is_known;
 
 /// `cd FOLDER`, and `pushd FOLDER`, which keeps the folder before.
@@ -93,9 +93,7 @@ fn enter(shell: &mut Shell, folders: Vec<Option<String>>, word: &str, is_certain
     add_new(&mut missed, before.0.iter().chain(before.1.iter()).cloned().collect());
     missed.retain(|folder| folder.is_none() || *folder != shell.cwd);
     // Each relative `cd` doubles them.
-    if missed.len() > MOST_MISSED {
-        missed = vec![None];
-    }
+    missed.truncate(MOST_MISSED + 1);
     let worked = std::mem::replace(&mut shell.missed, Arc::new(missed));
     shell.moved = Some(Rc::new(Moved { missed: worked, before, is_negated: false }));
 }

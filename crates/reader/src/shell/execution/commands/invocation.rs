@@ -9,7 +9,7 @@ use crate::shell::state::Shell;
 use crate::shell::text::{Field, is_known};
 
 /// The maximum size of the words of a command.
-const LONGEST: usize = 256 * 1024;
+pub const LONGEST: usize = 256 * 1024;
 
 /// A simple command after expansion.
 #[derive(Debug, Clone)]
@@ -62,6 +62,11 @@ impl Invocation {
         self.fields.get(index..).unwrap_or_default()
     }
 
+    /// The number of bytes of its words.
+    pub fn size(&self) -> usize {
+        self.fields.iter().map(|field| field.text.len()).sum()
+    }
+
     pub fn texts(&self) -> Vec<&str> {
         self.fields.iter().map(|field| field.text.as_str()).collect()
     }
@@ -76,8 +81,7 @@ impl Evaluator {
 
     /// Converts an invocation into a command of the tree.
     pub fn command_of(&mut self, shell: &Shell, invocation: &Invocation) -> Command {
-        let size: usize = invocation.fields.iter().map(|field| field.text.len()).sum();
-        let words = if size > LONGEST {
+        let words = if invocation.size() > LONGEST {
             self.complain(Complaint::ManyWords);
             let any = Field::computed(self.unknowns.foreign("$(computed …)".to_owned()));
             let name = invocation.fields.iter().take(1).filter(|name| name.text.len() <= LONGEST);

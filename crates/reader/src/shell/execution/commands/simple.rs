@@ -7,7 +7,7 @@ use super::assign::variable;
 use super::builtins;
 use super::declarations::with_braces;
 use super::emptied::{is_located, is_pattern};
-use super::invocation::Invocation;
+use super::invocation::{Invocation, LONGEST};
 use crate::catalogue::base_name;
 use crate::catalogue::program::{How, Language};
 use crate::languages::names::{Names, shell as names};
@@ -271,13 +271,13 @@ impl Evaluator {
         if self.exhausted() {
             return (String::new(), Flow::On);
         }
-        let has_many = invocation.fields.len() > MOST_WORDS;
+        let has_many = invocation.fields.len() > MOST_WORDS || invocation.size() > LONGEST;
         if has_many {
             self.complain(Complaint::ManyWords);
         }
         if has_many || self.depth_reached() {
             let words = invocation.texts().join(" ");
-            self.leave_out(shell, &words);
+            self.leave_out(shell, words.get(..words.floor_char_boundary(LONGEST)).unwrap_or(&words));
             return (self.unknowns.plain("…"), Flow::On);
         }
         self.depth += 1;

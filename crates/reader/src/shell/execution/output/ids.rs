@@ -7,8 +7,11 @@ use crate::shell::text::is_known;
 /// Whether `jq` with these words prints nothing but numbers.
 pub(super) fn counts(args: &[&str]) -> bool {
     jq_code(args).is_some_and(|code| {
+        // With these, the last step is that of a part of the code, or does something else.
+        let mut words = code.split(|c: char| !c.is_ascii_alphanumeric());
+        let binds = words.any(|word| names::BINDING.has(word));
         let steps = jq::split(code, '|');
-        steps.last().is_some_and(|step| names::COUNTING_STEPS.has(step.trim()))
+        !binds && steps.last().is_some_and(|step| names::COUNTING_STEPS.has(step.trim()))
     })
 }
 
@@ -92,7 +95,9 @@ pub(super) fn of_git(texts: &[&str]) -> bool {
     words.iter().all(is_listed)
         && match verb {
             "log" => states_form(),
-            "rev-parse" if has("--verify") || has("--short") => words.iter().all(|word| is_known(word)),
+            "rev-parse" if has("--verify") || has("--short=") || words.contains(&"--short") => {
+                words.iter().all(|word| is_known(word))
+            }
             // Without words it prints nothing; behind `--`, files.
             "rev-parse" => !texts.contains(&"--") && words.iter().all(|word| is_revision(word)),
             _ => true,
@@ -101,12 +106,16 @@ pub(super) fn of_git(texts: &[&str]) -> bool {
 
 /// Whether a word names a commit: `HEAD~2`, `origin/main`, `@{u}`.
 fn is_revision(word: &str) -> bool {
-    let ends = ["~", "^", ":", "@{", ".."].iter().filter_map(|end| word.find(end));
-    let name = word.get(..ends.min().unwrap_or(word.len())).unwrap_or_default();
+    // It prints a word that it does not find.
+    let (word, place) = word.split_once("@{").unwrap_or((word, "u}"));
+    let place = place.strip_suffix('}').unwrap_or("-");
+    let is_place = matches!(place, "u" | "upstream") || place.chars().all(|c| c.is_ascii_digit());
+    let end = word.find(['~', '^']).unwrap_or(word.len());
+    let (name, generation) = word.split_at(end);
     let is_below = || {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "/_-".contains(c);
         names::REVISION_FOLDERS.begin(name) && name.chars().all(is_plain)
     };
-    let is_named = names::REVISIONS.has(name) || is_below() || name.is_empty() && word.starts_with("@{");
-    is_named && is_known(word) && !word.contains(char::is_whitespace)
+    let is_named = names::REVISIONS.has(name) || is_below() || word.is_empty();
+    is_named && is_place && generation.chars().all(|c| c.is_ascii_digit() || matches!(c, '~' | '^'))
 }

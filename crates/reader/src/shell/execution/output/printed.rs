@@ -15,6 +15,8 @@ const LONGEST_SOURCE: usize = 512;
 
 /// Maximum number of words of a program that may name the files from which it makes its output.
 const MOST_SOURCES: usize = 8;
+/// Maximum length in bytes of an input that all filters follow.
+const LONGEST_FOLLOWED: usize = 16 * 1024;
 /// Maximum length in bytes of the input of a program with unknown output that is kept.
 const LONGEST_INPUT: usize = 64 * 1024;
 /// Maximum number of numbers that `seq` prints one by one: as many runs are followed.
@@ -276,11 +278,15 @@ fn unknown(
     let is_code = texts.iter().skip(1).any(|word| word.contains(char::is_whitespace));
     let loops = || names::LOOPS.are_in(&texts.join(" ")) && is_code;
     let repeats = input.is_some_and(lines) || names::LISTING.has(program) || loops();
-    let is_foreign =
-        !is_number && foreign::is_foreign(evaluator, shell, invocation, program, made_from.as_deref());
+    // A text that is too long to be followed.
+    let is_long = !is_number
+        && !names::MEASURING.has(program)
+        && invocation.stdin.as_ref().is_some_and(|text| text.len() > LONGEST_FOLLOWED);
+    let is_foreign = is_long
+        || !is_number && foreign::is_foreign(evaluator, shell, invocation, program, made_from.as_deref());
     // What it is given as a form is text of the script.
     let states_text = is_foreign && names::MEASURING.has(program) && !source.contains(" | ");
-    let is_any = !is_number && foreign::may_print_any(evaluator, invocation, program);
+    let is_any = is_long || !is_number && foreign::may_print_any(evaluator, invocation, program);
     evaluator.unknowns.mark(Unknown {
         is_any,
         source: if states_text { format!("$(computed {source})") } else { format!("$({source})") },

@@ -289,8 +289,11 @@ impl Evaluator {
     pub fn behind(&mut self, redirected: &Redirected, printed: String) -> String {
         let printed = if redirected.silent { String::new() } else { printed };
         match redirected.errors {
-            Errors::Output if printed.is_empty() => self.unknowns.many("2>&1"),
-            Errors::Output => self.doubtful(printed, "2>&1"),
+            // Errors repeat words that the command is given.
+            Errors::Output => {
+                let made = self.doubtful(printed, "2>&1");
+                made + &self.unknowns.foreign("2>&1".to_owned())
+            }
             Errors::Apart | Errors::File => printed,
         }
     }
