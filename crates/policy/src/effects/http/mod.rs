@@ -138,9 +138,6 @@ pub fn changed(command: &Command, usage: &Usage, texts: &[&str]) -> Vec<Word> {
 pub fn destinations(command: &Command, usage: &Usage, texts: &[&str]) -> (Vec<(Word, String)>, Vec<Word>) {
     let request = Request::of(command, usage, texts);
     let host = |word: &Word| {
-        if let Some(host) = before_port(word) {
-            return host.to_owned();
-        }
         let rest = word.text.split_once("://").map_or(word.text.as_str(), |(_, rest)| rest);
         let end = rest.find(['/', '?', '#']).filter(|_| !rest.starts_with("$(")).unwrap_or_else(|| {
             let close = rest.rfind(')').unwrap_or_default();
@@ -150,16 +147,6 @@ pub fn destinations(command: &Command, usage: &Usage, texts: &[&str]) -> (Vec<(W
     };
     let sent = [request.data, request.headers, request.parameters].concat();
     (request.addresses.into_iter().map(|word| (word.clone(), host(&word))).collect(), sent)
-}
-
-/// The host before a port that only the run knows, which a program prints that prints numbers and names: `http://web:$port/`.
-fn before_port(address: &Word) -> Option<&str> {
-    let host = address.prefix().split_once("://")?.1.strip_suffix(':')?;
-    let is_name = !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || ".-".contains(c));
-    address.unknown.as_ref().filter(|port| port.is_number())?;
-    let filled = address.filled(|_| Some("1"))?;
-    let rest = filled.get(address.prefix().len() + 1..)?;
-    (is_name && (rest.is_empty() || rest.starts_with('/'))).then_some(host)
 }
 
 /// The effect of a request to the API of a forge: `gh api`.
