@@ -256,8 +256,8 @@ impl<'a> Pattern<'a> {
         };
         // The last of several values wins, in some programs the first.
         let is_always = |texts: &[&str], names: &str, value: &str| {
-            let mut values = values_of(texts, names, valued).into_iter().peekable();
-            values.peek().is_some() && values.all(|own| fits(value, &Word::literal(own)))
+            let mut given = values_of(texts, names, valued).into_iter().peekable();
+            given.peek().is_some() && given.all(|own| fits(value, &Word::literal(own)))
         };
         for condition in &self.conditions {
             match condition {
@@ -509,19 +509,19 @@ fn given<'t>(text: &'t str, name: &str, valued: &[&str]) -> Option<&'t str> {
 fn values_of<'t>(texts: &[&'t str], names: &str, valued: Option<&[Options]>) -> Vec<&'t str> {
     let flat: Vec<&str> = valued.into_iter().flatten().flat_map(|options| options.iter().copied()).collect();
     let mut left = texts.iter().copied().enumerate().skip(1).take_while(|(_, text)| *text != "--");
-    let mut values = Vec::new();
+    let mut found = Vec::new();
     while let Some((index, text)) = left.next() {
         let own =
             names.split('|').filter(|_| text.starts_with('-')).find_map(|name| given(text, name, &flat));
         let next = || texts.get(index + 1).copied().unwrap_or_default();
         if let Some(own) = own {
-            values.push(if own.is_empty() { next() } else { own });
+            found.push(if own.is_empty() { next() } else { own });
         }
         if own == Some("") || flat.contains(&text) {
             left.next();
         }
     }
-    values
+    found
 }
 
 /// Whether none of the options is among the words, written in full or, where it is known which options take a value, in a
