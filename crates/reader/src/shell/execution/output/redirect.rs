@@ -292,7 +292,10 @@ impl Evaluator {
             // Errors repeat words that the command is given.
             Errors::Output => {
                 let made = self.doubtful(printed, "2>&1");
-                made + &self.unknowns.foreign("2>&1".to_owned())
+                match self.unknowns.only_mark(&made).cloned() {
+                    Some(one) => self.unknowns.mark(Unknown { is_foreign: true, is_any: true, ..one }),
+                    None => made + &self.unknowns.foreign("2>&1".to_owned()),
+                }
             }
             Errors::Apart | Errors::File => printed,
         }
