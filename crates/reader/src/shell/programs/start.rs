@@ -3,7 +3,9 @@
 use super::code::{embedded, interpreter, sed_commands};
 use super::{batch, git, globbed, parallel, remote, shell_program, stated, tasks, unit, wrapper};
 use crate::catalogue::base_name;
+use crate::catalogue::options::{Item, Scanner};
 use crate::catalogue::program::{Check, How};
+use crate::languages::names::shell as names;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::execution::commands::builtins;
 use crate::shell::execution::commands::invocation::{Invocation, Started};
@@ -79,8 +81,8 @@ impl Evaluator {
         Some(match runs.how {
             How::Shell => shell_program::run(self, started),
             How::Crontab => shell_program::crontab(self, shell, invocation),
-            How::Ssh => remote::run(self, started),
-            How::Ansible => remote::ansible(self, started),
+            How::Ssh => self.outputs_of(started, |this, started| Some(remote::run(this, started)))?,
+            How::Ansible => self.outputs_of(started, |this, started| Some(remote::ansible(this, started)))?,
             How::Xargs => batch::xargs(self, started),
             How::Parallel => parallel::parallel(self, started, runs),
             How::Find | How::Fd => batch::find(self, started),
@@ -103,8 +105,21 @@ impl Evaluator {
                 }
                 printed
             }
-            How::Command | How::Joined | How::Typed => return wrapper::run(self, started, runs),
+            How::Command | How::Joined | How::Typed => {
+                return self.outputs_of(started, |this, started| wrapper::run(this, started, runs));
+            }
         })
+    }
+
+    /// What a program prints that runs another one: a terminal, and all but listed programs, mix its errors into its output.
+    fn outputs_of(
+        &mut self,
+        started: &Started<'_>,
+        run: impl FnOnce(&mut Self, &Started<'_>) -> Option<String>,
+    ) -> Option<String> {
+        let printed = run(self, started)?;
+        let is_apart = names::SEPARATING.has(started.usage.program.key) && !asks_for_terminal(started);
+        Some(if is_apart { printed } else { self.with_errors(printed) })
     }
 
     /// The shell that `$SHELL` and `$BASH` name, if the script does not set them.
@@ -139,4 +154,22 @@ impl Evaluator {
 fn words_after(invocation: &Invocation) -> Invocation {
     let name = Field::literal("command_not_found_handle");
     invocation.with(std::iter::once(name).chain(invocation.fields.iter().cloned()).collect())
+}
+
+/// Whether an option asks for a terminal. Behind the name of a host or container, there may be options, too.
+fn asks_for_terminal(started: &Started<'_>) -> bool {
+    let Started { usage, texts, .. } = *started;
+    let names_place = usage.program.key == "ssh" || names::CONTAINING.has(usage.program.key);
+    let mut words = 0;
+    let mut own = Scanner::new(texts, usage.rest, &usage.form.valued).take_while(|item| {
+        words += usize::from(matches!(item, Item::Positional(_)));
+        words <= usize::from(names_place) && !matches!(item, Item::Dashes(_))
+    });
+    own.any(|item| match item {
+        Item::Option(name, value) => {
+            let value = value.and_then(|at| texts.get(at.index)?.get(at.offset..)).unwrap_or_default();
+            name.is_any(names::MIXING_OPTIONS.0) || value.to_ascii_lowercase().starts_with("requesttty")
+        }
+        Item::Positional(_) | Item::Dashes(_) => false,
+    })
 }

@@ -289,15 +289,17 @@ impl Evaluator {
     pub fn behind(&mut self, redirected: &Redirected, printed: String) -> String {
         let printed = if redirected.silent { String::new() } else { printed };
         match redirected.errors {
-            // Errors repeat words that the command is given.
-            Errors::Output => {
-                let made = self.doubtful(printed, "2>&1");
-                match self.unknowns.only_mark(&made).cloned() {
-                    Some(one) => self.unknowns.mark(Unknown { is_foreign: true, is_any: true, ..one }),
-                    None => made + &self.unknowns.foreign("2>&1".to_owned()),
-                }
-            }
+            Errors::Output => self.with_errors(printed),
             Errors::Apart | Errors::File => printed,
+        }
+    }
+
+    /// What a command prints together with its errors, which repeat words that it is given.
+    pub fn with_errors(&mut self, printed: String) -> String {
+        let made = self.doubtful(printed, "2>&1");
+        match self.unknowns.only_mark(&made).cloned() {
+            Some(one) => self.unknowns.mark(Unknown { is_foreign: true, is_any: true, ..one }),
+            None => made + &self.unknowns.foreign("2>&1".to_owned()),
         }
     }
 
