@@ -152,7 +152,7 @@ fn explain_applies_on_failure_as_the_hook_does() {
 }
 
 #[test]
-fn a_denial_states_why_a_command_cannot_be_read() {
+fn a_denial_states_why_a_command_cannot_be_read_and_advises_to_simplify_it() {
     let sandbox = Sandbox::new();
     sandbox.write("hosts.yaml", "services: {jellyfin: {}}\n");
     let many = format!("ls {}", "a ".repeat(1_100));
@@ -163,6 +163,10 @@ fn a_denial_states_why_a_command_cannot_be_read() {
         let run =
             sandbox.opsctl(&["explain", "--tier", "2", "--hosts", "hosts.yaml", "-"], command.as_bytes());
         assert!(run.stdout.contains(why), "{run:?}");
+        assert!(
+            run.stdout.contains("write it in a simpler form") && !run.stdout.contains("programs"),
+            "{run:?}"
+        );
     }
 }
 

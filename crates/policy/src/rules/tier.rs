@@ -41,6 +41,10 @@ const MOST_REASONS: usize = 8;
 const UNKNOWN_TO_ALL: &str = "No tier may: use a command that opsctl knows, or state in the report what is needed. An \
      operator can describe a program in `programs` of hosts.yaml; `opsctl suggest` proposes how.";
 
+/// The same where a command cannot be read, which no description of a program changes.
+const UNREADABLE: &str = "No tier may: write it in a simpler form, such as several short commands, or state in the report \
+     what is needed.";
+
 /// The objections to parts of a command whose effect the tier does not allow.
 ///
 /// `effects` states what commands of a tier may do where they carry out no action; actions are judged by their kind.
@@ -53,8 +57,10 @@ pub fn effect_objections(
     let denied = parts.iter().filter(|part| part.effect != Effect::Acts && !allowed.contains(&part.effect));
     let objection = |part: &PartEffect| {
         let way_out = match tier.higher().find(|higher| effects(*higher).contains(&part.effect)) {
+            Some(higher) => way_out(Some(higher)),
+            None if is_unread(part) => UNREADABLE.to_owned(),
             None if part.effect == Effect::Unknown && part.why != Why::Tool => UNKNOWN_TO_ALL.to_owned(),
-            higher => way_out(higher),
+            None => way_out(None),
         };
         let number = tier.number();
         let what = if allowed.contains(&Effect::Changes) && part.effect == Effect::Unknown {
@@ -81,10 +87,14 @@ pub fn effect_objections(
     reasons
 }
 
+fn is_unread(part: &PartEffect) -> bool {
+    matches!(part.why, Why::Unread | Why::UnreadBecause(_))
+}
+
 /// What a person may be asked about a part whose effect the tier does not allow. A person cannot judge what cannot be read.
 fn topic(part: &PartEffect) -> Option<Topic> {
     match part.effect {
-        _ if matches!(part.why, Why::Unread | Why::UnreadBecause(_)) => None,
+        _ if is_unread(part) => None,
         Effect::Changes => Some(Topic::Changes),
         Effect::Unknown => Some(Topic::Unknown),
         Effect::Reads | Effect::Acts => None,
