@@ -19,6 +19,8 @@ pub enum Complaint {
     Evaluates(String),
     #[error("what the {0} code runs is not known")]
     Code(String),
+    #[error("Python may load `{0}` in place of its own module: `python3 -I` does not")]
+    Replaces(String),
     #[error("which program `{0}` is cannot be determined")]
     Program(String),
     #[error("what `{program}` does cannot be determined: `{verb}` is unknown")]

@@ -126,6 +126,8 @@ pub(crate) struct Evaluator {
     pub programs: BTreeMap<String, Rc<ast::Program>>,
     /// The readings of pieces of code.
     pub code: Vec<(Language, String, Rc<Reading>)>,
+    /// The folder from which the code of a file loads modules, until the code is read.
+    pub code_folder: Option<String>,
     /// True after a call was not followed because it recurses.
     pub recursed: bool,
 }

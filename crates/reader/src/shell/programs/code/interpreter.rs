@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use super::awk_lines;
 use super::evaluation::{Call, Found};
-use super::modules;
 use super::reading::Reading;
+use super::{library, modules};
 use crate::catalogue::options::{At, Item, Scanner};
 use crate::catalogue::program::Language;
 use crate::languages::names::{Names, Table, awk, interpreters as names, python};
@@ -24,20 +24,28 @@ const MOST_CALLS: usize = 256;
 
 pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: Language) -> String {
     let Started { shell, invocation, program, .. } = *started;
+    let folder = evaluator.code_folder.take();
     let Stated { code, loaded, loops } = match language {
         Language::Awk => Stated { code: code_of_awk(started), ..Stated::default() },
         _ => Stated::of(invocation, language),
     };
     for path in loaded {
-        if let Some((path, _)) = modules::file(evaluator, shell, &path, language) {
+        if let Some((path, _)) = modules::file(evaluator, shell, &path, language, None) {
             drop(run_files(evaluator, started, &path));
         }
     }
     match &code {
         Some(Code::File(path)) if !checks_syntax(invocation, language) => {
+            // `python3 -m json.tool`
+            if language == Language::Python && !invocation.texts().contains(&path.as_str()) {
+                doubt_library(evaluator, started, shell.cwd.as_deref());
+            }
             return run_files(evaluator, started, path);
         }
-        Some(Code::Module(module, at)) => return run_module(evaluator, started, module, *at),
+        Some(Code::Module(module, at)) => {
+            doubt_library(evaluator, started, shell.cwd.as_deref());
+            return run_module(evaluator, started, module, *at);
+        }
         _ => {}
     }
     let printed = output::of(evaluator, shell, invocation, program);
@@ -53,7 +61,11 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: La
     };
     // `node -e "$(cat x.js)"`, `python3 - < x.py`.
     let code = evaluator.loaded(shell, &code);
-    let code = modules::with_modules(evaluator, shell, code, language);
+    let beside = folder.as_deref().filter(|folder| !folder.is_empty());
+    if language == Language::Python && code.contains("import") {
+        doubt_library(evaluator, started, folder.as_deref().or(shell.cwd.as_deref()));
+    }
+    let code = modules::with_modules(evaluator, shell, code, language, beside);
     evaluator.spend(code.len() / 64);
     let lines = if language == Language::Awk { awk_lines::lines(invocation) } else { None };
     let printed = lines.as_deref().and_then(|lines| awk_lines::printed(&code, lines)).unwrap_or(printed);
@@ -151,6 +163,27 @@ fn checks_syntax(invocation: &Invocation, language: Language) -> bool {
     )
 }
 
+/// The folder from which the code of a file loads modules.
+fn folder_of(evaluator: &Evaluator, shell: &Shell, path: &str) -> Option<String> {
+    let path = evaluator.path_of(shell, path)?;
+    path.rsplit_once('/').map(|(folder, _)| folder.to_owned())
+}
+
+fn is_isolated(invocation: &Invocation) -> bool {
+    invocation.texts().iter().any(|text| python::ISOLATING.has(text))
+}
+
+/// Doubts Python code that loads a file of `folder` in place of a module of its library.
+fn doubt_library(evaluator: &mut Evaluator, started: &Started<'_>, folder: Option<&str>) {
+    let Started { shell, invocation, .. } = *started;
+    let folder = folder.filter(|folder| !folder.is_empty() && !is_isolated(invocation));
+    if let Some(path) = folder.and_then(|folder| library::replaced(evaluator, shell, folder)) {
+        let text = evaluator.script_file(shell, &path);
+        evaluator.unread(shell, text.as_deref().unwrap_or(&path));
+        evaluator.complain(Complaint::Replaces(path));
+    }
+}
+
 /// Follows `python3 -m pip list` as `pip list`.
 fn run_module(evaluator: &mut Evaluator, started: &Started<'_>, module: &str, at: usize) -> String {
     let Started { shell, invocation, program, .. } = *started;
@@ -170,15 +203,25 @@ fn run_files(evaluator: &mut Evaluator, started: &Started<'_>, path: &str) -> St
         return printed;
     }
     // An option before the file may load other code.
-    let is_script = invocation.word(1) == Some(path) && scripts.iter().all(|script| !script.is_written);
-    evaluator.through(shell, invocation, program, |this| {
+    let is_only = invocation.word(1) == Some(path);
+    let is_script = is_only && scripts.iter().all(|script| !script.is_written);
+    let mut command = evaluator.command_of(shell, invocation);
+    command.through = program.to_owned();
+    // Its input is data.
+    command.is_followed = is_only;
+    let ((), nodes) = evaluator.collected(|this| {
         for script in scripts {
             let fields = vec![Field::literal(program), Field::literal("-")];
             let one = Invocation::of(fields, Some(script.text.clone()));
+            this.code_folder = if is_isolated(invocation) {
+                Some(String::new())
+            } else {
+                folder_of(this, shell, &script.path)
+            };
             this.follow_file(shell, &script.path, &script.text, |this| this.run_program(shell, &one));
         }
-        String::new()
     });
+    evaluator.push(Node::Group(Construct::Through(Box::new(command)), nodes));
     if is_script {
         evaluator.mark_script();
     }

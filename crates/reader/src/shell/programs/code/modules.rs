@@ -9,12 +9,13 @@ use crate::shell::state::Shell;
 /// Maximum number of files that one piece of code loads.
 const MOST_FILES: usize = 16;
 
-/// The code with the files that it loads before it: what they define is known there.
+/// The code with the files that it loads before it: what they define is known there. `folder` is that of the file of the code.
 pub(super) fn with_modules(
     evaluator: &mut Evaluator,
     shell: &Shell,
     code: String,
     language: Language,
+    folder: Option<&str>,
 ) -> String {
     let mut whole = code;
     let mut left = names(&whole, language);
@@ -23,7 +24,7 @@ pub(super) fn with_modules(
         if known.contains(&name) || known.len() >= MOST_FILES {
             continue;
         }
-        if let Some((_, text)) = file(evaluator, shell, &name, language) {
+        if let Some((_, text)) = file(evaluator, shell, &name, language, folder) {
             left.extend(names(&text, language));
             whole = format!("{text}\n{whole}");
         }
@@ -32,12 +33,13 @@ pub(super) fn with_modules(
     whole
 }
 
-/// The file that a name of a module means in the working directory, and its text.
+/// The file that a name of a module means in `folder`, or in the working directory, and its text.
 pub(super) fn file(
     evaluator: &mut Evaluator,
     shell: &Shell,
     name: &str,
     language: Language,
+    folder: Option<&str>,
 ) -> Option<(String, String)> {
     let ends: &[&str] = match language {
         Language::Python => &[".py", "/__init__.py"],
@@ -46,8 +48,10 @@ pub(super) fn file(
         Language::Perl => &["", ".pm"],
         _ => &[""],
     };
-    ends.iter().find_map(|end| {
-        let path = format!("{name}{end}");
+    let beside = folder.filter(|_| !name.starts_with('/')).map(|folder| format!("{folder}/{name}"));
+    let places = beside.into_iter().chain([name.to_owned()]);
+    let mut paths = places.flat_map(|place| ends.iter().map(move |end| format!("{place}{end}")));
+    paths.find_map(|path| {
         let text = evaluator.script_file(shell, &path)?;
         Some((path, text))
     })
