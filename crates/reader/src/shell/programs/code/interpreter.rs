@@ -108,32 +108,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, language: La
             if found.is_suspected {
                 this.complain(Complaint::Code(program.to_owned()));
             }
-            let mut inner = inner.clone();
-            // What awk does for each line, it does once for each of the known ones.
-            let calls = if let Some(lines) = lines.as_deref().filter(|_| found.repeats) {
-                awk_lines::for_each_line(found.call.clone(), lines)
-            } else {
-                inner.repeats |= found.repeats;
-                vec![found.call.clone()]
-            };
-            this.environment_of(&mut inner, found);
-            let input = found.input.as_ref().map(|parts| this.assemble(parts).0);
-            inner.stdin.clone_from(&input);
-            for call in calls {
-                match call {
-                    Call::Script(parts) => {
-                        let text = this.assemble_with(&parts, is_foreign).0;
-                        this.run_text(&mut inner.clone(), &text);
-                    }
-                    Call::Words(words) => {
-                        let texts = words.iter().map(|parts| this.assemble(parts).0);
-                        let fields = texts.map(Field::literal).collect();
-                        let one = Invocation::of(fields, input.clone());
-                        this.run_program(&inner, &one);
-                    }
-                    Call::Unclear => {}
-                }
-            }
+            this.run_found(inner.clone(), found, lines.as_deref(), is_foreign);
         }
     });
     evaluator.push(Node::Group(Construct::Through(Box::new(command)), nodes));
@@ -150,6 +125,40 @@ impl Evaluator {
         let reading = Rc::new(Reading::of(code, language, self.catalogue));
         self.code.push((language, code.to_owned(), Rc::clone(&reading)));
         reading
+    }
+
+    /// Runs what a call in code starts, in the shell of the code.
+    fn run_found(
+        &mut self,
+        mut inner: Shell,
+        found: &Found,
+        lines: Option<&[Vec<String>]>,
+        is_foreign: bool,
+    ) {
+        // What awk does for each line, it does once for each of the known ones.
+        let calls = if let Some(lines) = lines.filter(|_| found.repeats) {
+            awk_lines::for_each_line(found.call.clone(), lines)
+        } else {
+            inner.repeats |= found.repeats;
+            vec![found.call.clone()]
+        };
+        self.environment_of(&mut inner, found);
+        let input = found.input.as_ref().map(|parts| self.assemble(parts).0);
+        inner.stdin.clone_from(&input);
+        for call in calls {
+            match call {
+                Call::Script(parts) => {
+                    let text = self.assemble_with(&parts, is_foreign).0;
+                    self.run_text(&mut inner.clone(), &text);
+                }
+                Call::Words(words) => {
+                    let texts = words.iter().map(|parts| self.assemble(parts).0);
+                    let fields = texts.map(Field::literal).collect();
+                    self.run_program(&inner, &Invocation::of(fields, input.clone()));
+                }
+                Call::Unclear => {}
+            }
+        }
     }
 }
 
@@ -206,7 +215,7 @@ fn run_files(evaluator: &mut Evaluator, started: &Started<'_>, path: &str) -> St
     let is_only = invocation.word(1) == Some(path);
     let is_script = is_only && scripts.iter().all(|script| !script.is_written);
     let mut command = evaluator.command_of(shell, invocation);
-    command.through = program.to_owned();
+    program.clone_into(&mut command.through);
     // Its input is data.
     command.is_followed = is_only;
     let ((), nodes) = evaluator.collected(|this| {
