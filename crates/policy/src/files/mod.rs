@@ -24,7 +24,7 @@ use std::collections::HashSet;
 use crate::lists::{APPLICATION_FOLDERS, ASKING_CLIENTS, CONTAINER_FOLDERS, LINKED_FOLDERS, SAME_MACHINE};
 use crate::model::records::verdict::Reason;
 use crate::model::rights::rules::{PathRule, Rules};
-use crate::paths::computed::{is_below_new_folder, lists_files};
+use crate::paths::computed::{is_below_new_folder, lists_files, names_own_files};
 use crate::paths::glob;
 use crate::paths::word_paths::{LocalMachine, WordPaths, text_paths};
 use crate::selection;
@@ -325,8 +325,8 @@ impl<'a> Lists<'a> {
         if access.touch.reads() {
             if meant.paths.is_empty() && is_stated_by_content(access, command, self.catalogue) {
                 let text = format!(
-                    "Secret: the content of a file states which file is read{place} (`{shown}`), which may be a secret \
-                     one. Name the file."
+                    "Secret: the content or the name of a file states which file is read{place} (`{shown}`), which may be \
+                     a secret one. Name the file; behind a search, `-exec` names each file as it is."
                 );
                 return Some(Reason::of("secret", text));
             }
@@ -390,7 +390,10 @@ fn is_stated_by_content(access: &Access, command: &Command, catalogue: Catalogue
         Some(unknown) => unknown.may_be_any() || named.any(Unknown::may_be_any),
         None => is_copied(),
     };
-    is_stated && !lists_files(&access.path) && !program.is_some_and(|name| ASKING_CLIENTS.contains(&name))
+    names_own_files(&access.path, command)
+        || is_stated
+            && !lists_files(&access.path)
+            && !program.is_some_and(|name| ASKING_CLIENTS.contains(&name))
 }
 
 /// The objection to writing a folder of a container that may be one of its host.

@@ -1,6 +1,11 @@
 //! Paths with parts that are computed where the command runs: below which folder they certainly lie.
 
-use crate::lists::{FINDING_CONDITIONS, LISTING_SOURCES, NAME_FILTERS, NAME_SOURCES, NAME_VARIABLES};
+use opsctl_reader::catalogue::expression::path_column;
+use opsctl_reader::shell::Command;
+
+use crate::lists::{
+    FINDING_CONDITIONS, LISTING_SOURCES, NAME_FILTERS, NAME_SOURCES, NAME_VARIABLES, OPEN_FOLDERS,
+};
 
 /// What stands for a computed name.
 const NAME: &str = "_";
@@ -30,6 +35,9 @@ pub fn is_below_new_folder(path: &str) -> bool {
 pub fn lists_files(path: &str) -> bool {
     let Some((source, _)) = substitution(path) else { return false };
     let source = source.replace("2>/dev/null", "");
+    if let Some(stages) = source.strip_prefix("find ").and_then(|_| paths_of_lines(&source)) {
+        return stages;
+    }
     let Some(first) = first_stage(&source) else { return false };
     let mut words = first.split_whitespace();
     let listed = words.next().and_then(|name| LISTING_SOURCES.iter().find(|(one, _)| *one == name));
@@ -43,6 +51,49 @@ pub fn lists_files(path: &str) -> bool {
             Some(letter) => word.starts_with('-') && !word.starts_with("--") && word.contains(letter),
             None => needed.split('|').any(|one| one == word),
         })
+}
+
+/// Whether a path of a command on a host is the name of a file in a folder where sessions may write: names with line breaks or
+/// blanks become other paths, except behind `-exec` and `-print0`. What a pattern of `ls` finds begins with its folder.
+pub fn names_own_files(path: &str, command: &Command) -> bool {
+    let is_given = matches!(command.via.last().map(String::as_str), Some("fd" | "find"));
+    let Some((source, _)) = substitution(path).filter(|_| command.host().is_some() && !is_given) else {
+        return false;
+    };
+    let first = source.split('|').next().unwrap_or_default();
+    let mut words = first.split_whitespace().map(|word| word.trim_matches(['"', '\'']));
+    let program = words.next().unwrap_or_default();
+    let is_own = |word: &str| {
+        OPEN_FOLDERS.iter().any(|folder| {
+            word.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    };
+    LISTING_SOURCES.iter().any(|(one, _)| *one == program)
+        && !first.contains(" -print0")
+        && words.any(|word| is_own(word) && !(program == "ls" && word.contains(['*', '?', '['])))
+}
+
+/// For `find -printf` with a form: whether numbers stand before each path, which a later command cuts off:
+/// `find /var/log -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2-`. `None` without a form.
+fn paths_of_lines(source: &str) -> Option<bool> {
+    let (before, form) = source.split_once(" -printf ")?;
+    let quote = form.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+    let (form, after) = form.get(1..)?.split_once(quote)?;
+    let Some(columns) = path_column(form) else { return Some(false) };
+    let next = columns + 1;
+    let cuts = [
+        format!("cut -d' ' -f{next}-"),
+        format!("cut -d \" \" -f{next}-"),
+        format!("cut -d' ' -f {next}-"),
+        format!("cut -d\" \" -f{next}-"),
+        format!("cut -d' ' -f{next}"),
+    ];
+    let mut stages: Vec<&str> = after.split('|').skip(1).map(str::trim).collect();
+    let count = stages.len();
+    stages.retain(|stage| columns == 0 || !cuts.iter().any(|cut| cut == stage));
+    let is_cut = columns == 0 || stages.len() + 1 == count;
+    let rest = std::iter::once(before).chain(stages).collect::<Vec<_>>().join(" | ");
+    Some(is_cut && first_stage(&rest).is_some_and(finds))
 }
 
 /// The path below the folder, if it is relative.

@@ -69,7 +69,8 @@ pub fn text_paths(text: &str, unknown: bool, command: &Command, machine: &dyn Lo
         return everywhere(text, unknown, command, machine);
     }
     let stand_ins = |written: &str| {
-        let paths = if remote { computed::stand_ins(written, command.cwd.as_deref()) } else { None };
+        let is_below = remote && !computed::names_own_files(written, command);
+        let paths = if is_below { computed::stand_ins(written, command.cwd.as_deref()) } else { None };
         paths.into_iter().flatten().map(|path| normal(&path)).collect()
     };
     // `cd $X/etc && tee passwd`: the folder is as unknown as a path would be.

@@ -121,3 +121,18 @@ impl Usage {
         found
     }
 }
+
+/// How many columns of numbers a form of `-printf` prints before each path: `%T@ %p\n`. `None` where it prints other text.
+pub fn path_column(form: &str) -> Option<usize> {
+    let is_time = |field: &str| "@ Y m d H M S s F T".split(' ').any(|one| one == field);
+    let is_number = |part: &str| {
+        let part = part.trim_end_matches(['-', ':', '.', '+']);
+        "s k b m n i d U G".split(' ').any(|one| one == part)
+            || part.strip_prefix(['A', 'C', 'T']).is_some_and(is_time)
+    };
+    let columns = form.strip_suffix("%p\\n")?.split_terminator(' ');
+    let are_numbers = columns
+        .clone()
+        .all(|column| column.strip_prefix('%').is_some_and(|parts| parts.split('%').all(is_number)));
+    are_numbers.then(|| columns.count())
+}

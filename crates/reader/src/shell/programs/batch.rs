@@ -1,6 +1,6 @@
 //! Programs that run a command for each item that they read or find: `xargs`, `parallel`, `find`.
 
-use crate::catalogue::expression::Expression;
+use crate::catalogue::expression::{Expression, path_column};
 use crate::catalogue::program::{How, Role};
 use crate::languages::names::shell as names;
 use crate::shell::Complaint;
@@ -186,7 +186,8 @@ pub(crate) fn find(evaluator: &mut Evaluator, started: &Started<'_>) -> String {
     let source = format!("$({})", evaluator.unknowns.show(&own));
     let search = search(evaluator, shell, (&expression, texts), is_fd);
     // A form states any text.
-    let is_any = own.contains(" -printf") || own.contains(" --format");
+    let states_text = |pair: &[&str]| matches!(pair, ["-printf", form] if path_column(form).is_none());
+    let is_any = texts.windows(2).any(states_text) || own.contains(" --format");
     let found = Unknown { source, many: true, found: search, is_any, ..Unknown::default() };
     if runs.is_empty() {
         evaluator.leaf(shell, invocation);
