@@ -18,6 +18,7 @@ mod real_clusters;
 mod real_engines;
 #[path = "../support/sandbox.rs"]
 mod sandbox;
+mod serve;
 mod spellings;
 mod ssh;
 #[path = "../support/mod.rs"]

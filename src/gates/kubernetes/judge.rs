@@ -1,6 +1,5 @@
 //! Judges the requests of `kubectl`, `helm` and other clients of a cluster.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -362,37 +361,22 @@ impl Kubernetes {
         }
         let kind = asked.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_owned();
-        let invalid = |error: Cow<'_, str>| unknown(&format!("its body cannot be read ({error})"));
+        let invalid = |error: String| unknown(&format!("its body cannot be read ({error})"));
         if kind == protobuf::TYPE {
             let read = protobuf::read(asked, resource, MOST, &self.upstream).await?;
-            return read
-                .map(|value| (value, false))
-                .ok_or_else(|| invalid(format!("`{kind}`; send JSON").into()));
+            return read.map(|value| (value, false)).ok_or_else(|| invalid(format!("`{kind}`; send JSON")));
         }
         let bytes = asked.read(MOST).await?;
         if bytes.is_empty() {
             return Ok((Value::Null, false));
         }
-        let (is_yaml, is_json) = (kind.ends_with("yaml"), kind.ends_with("json") || kind.is_empty());
-        let value: Value = if is_yaml {
-            let text = std::str::from_utf8(&bytes).map_err(|error| invalid(error.to_string().into()))?;
-            serde_saphyr::from_str(text).map_err(|error| invalid(error.to_string().into()))?
-        } else if is_json {
-            serde_json::from_slice(&bytes).map_err(|error| invalid(error.to_string().into()))?
-        } else {
-            return Err(invalid(format!("`{kind}`; send JSON").into()));
-        };
-        if !value.is_object() && !value.is_array() {
-            return Err(invalid("it is neither an object nor a list".into()));
-        }
-        if has_nul(&value) {
-            return Err(invalid("it has a text with NUL".into()));
-        }
-        // JSON is YAML, too.
-        let text = value.to_string();
+        let is_applied = kind == "application/apply-patch+yaml";
+        // Other requests do not wait for large bodies.
+        let read = tokio::task::spawn_blocking(move || parsed(&bytes, &kind)).await;
+        let (value, text) = read.map_err(|error| error.to_string()).flatten().map_err(invalid)?;
         asked.headers.insert(CONTENT_LENGTH, text.len().into());
         asked.body = Body::from(text);
-        Ok((value, kind == "application/apply-patch+yaml"))
+        Ok((value, is_applied))
     }
 
     fn redacts(&self) -> bool {
@@ -413,6 +397,26 @@ impl Kubernetes {
             Err(_) => Err(Refusal::new(StatusCode::BAD_GATEWAY, "opsctl could not judge this request")),
         }
     }
+}
+
+/// A body as a value and as JSON, which is YAML, too. The error states why it cannot be read.
+fn parsed(body: &[u8], kind: &str) -> Result<(Value, String), String> {
+    let value: Value = if kind.ends_with("yaml") {
+        let text = std::str::from_utf8(body).map_err(|error| error.to_string())?;
+        serde_saphyr::from_str(text).map_err(|error| error.to_string())?
+    } else if kind.ends_with("json") || kind.is_empty() {
+        serde_json::from_slice(body).map_err(|error| error.to_string())?
+    } else {
+        return Err(format!("`{kind}`; send JSON"));
+    };
+    if !value.is_object() && !value.is_array() {
+        return Err("it is neither an object nor a list".to_owned());
+    }
+    if has_nul(&value) {
+        return Err("it has a text with NUL".to_owned());
+    }
+    let text = value.to_string();
+    Ok((value, text))
 }
 
 /// States the container of a stream by its name, so that it is the one that is judged.
