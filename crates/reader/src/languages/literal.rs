@@ -471,6 +471,9 @@ pub(super) fn bound_once(tokens: &[Token]) -> BTreeMap<&str, Vec<&str>> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, token) in tokens.iter().enumerate() {
         let Some(name) = token.name() else { continue };
+        if name == "for" {
+            found.extend(looped(tokens, at).into_iter().flatten());
+        }
         let before = tokens.get(at.wrapping_sub(1));
         let word = before.and_then(Token::name);
         let begins = matches!(before, None | Some(Token::Line | Token::Symbol(';' | ':')));
@@ -481,24 +484,10 @@ pub(super) fn bound_once(tokens: &[Token]) -> BTreeMap<&str, Vec<&str>> {
             continue;
         }
         *counts.entry(name).or_default() += 1;
-        let texts = match (word, tokens.get(at + 2)) {
-            (_, Some(Token::Text(text))) if begins && is_set(tokens, at + 1) && !is_target => {
+        let texts = match tokens.get(at + 2) {
+            Some(Token::Text(text)) if begins && is_set(tokens, at + 1) && !is_target => {
                 let ends = matches!(tokens.get(at + 3), None | Some(Token::Line | Token::Symbol(';')));
                 ends.then(|| vec![text.raw.as_str()])
-            }
-            (Some("for"), Some(Token::Symbol('[' | '('))) if tokens.name_at(at + 1) == Some("in") => {
-                let inside = tokens.closing(at + 2).filter(|close| tokens.is_at(close + 1, ':'));
-                let inside = inside.and_then(|close| tokens.get(at + 3..close));
-                let mut items = inside.unwrap_or_default().iter().filter(|token| **token != Token::Line);
-                let mut texts = vec![];
-                loop {
-                    match (items.next(), items.next()) {
-                        (Some(Token::Text(text)), Some(Token::Symbol(','))) => texts.push(text.raw.as_str()),
-                        (Some(Token::Text(text)), None) => break Some([texts, vec![&text.raw]].concat()),
-                        (None, _) => break Some(texts).filter(|texts| !texts.is_empty()),
-                        _ => break None,
-                    }
-                }
             }
             _ => None,
         };
@@ -508,6 +497,88 @@ pub(super) fn bound_once(tokens: &[Token]) -> BTreeMap<&str, Vec<&str>> {
     let has_case = tokens.iter().any(|token| token.name() == Some("case"));
     found.retain(|name, _| counts.get(name) == Some(&1) && !has_case);
     found
+}
+
+/// The variables of a loop over a list of texts, over a list of lists of these, or over the items of a dictionary of texts, each
+/// with its texts: `for u in ["a"]:`, `for name, u in {"a": "b"}.items():`. The list may be that of a name that is used nowhere else.
+fn looped(tokens: &[Token], at: usize) -> Option<Vec<(&str, Vec<&str>)>> {
+    let length = tokens.get(at..)?.iter().position(|token| token.name() == Some("in"))?;
+    let names: Vec<&str> = tokens
+        .get(at + 1..at + length)?
+        .iter()
+        .filter(|token| !token.is(','))
+        .map(Token::name)
+        .collect::<Option<_>>()?;
+    let from = at + length + 1;
+    let places =
+        |name: &str| (0..tokens.len()).filter(|at| tokens.name_at(*at) == Some(name)).collect::<Vec<_>>();
+    let (open, after) = match tokens.name_at(from) {
+        Some(name) => match places(name).as_slice() {
+            [bound, place] if *place == from => {
+                let begins = bound.checked_sub(1).is_none_or(|before| {
+                    matches!(tokens.get(before), Some(Token::Line | Token::Symbol(';')))
+                });
+                let open = bound + 2;
+                let close = tokens.closing(open)?;
+                let ends = matches!(tokens.get(close + 1), None | Some(Token::Line | Token::Symbol(';')));
+                (begins && ends && is_set(tokens, bound + 1)).then_some((open, from + 1))?
+            }
+            _ => return None,
+        },
+        None => (from, tokens.closing(from)? + 1),
+    };
+    let inside = tokens.get(open + 1..tokens.closing(open)?)?;
+    let rows = match tokens.get(open)? {
+        Token::Symbol('{') => {
+            let asks = tokens.is_at(after, '.')
+                && tokens.name_at(after + 1) == Some("items")
+                && tokens.is_at(after + 2, '(')
+                && tokens.is_at(after + 3, ')')
+                && tokens.is_at(after + 4, ':');
+            asks.then_some(())?;
+            let pairs = listed_by(inside, ',').map(|pair| listed_by(pair, ':').map(only_text).collect());
+            pairs.collect::<Option<Vec<Vec<&str>>>>()?
+        }
+        Token::Symbol('[' | '(') if tokens.is_at(after, ':') => {
+            let rows = listed_by(inside, ',').map(|row| match row {
+                [Token::Symbol('(' | '['), row @ .., Token::Symbol(')' | ']')] if names.len() > 1 => {
+                    listed_by(row, ',').map(only_text).collect()
+                }
+                row if names.len() == 1 => Some(vec![only_text(row)?]),
+                _ => None,
+            });
+            rows.collect::<Option<Vec<Vec<&str>>>>()?
+        }
+        _ => return None,
+    };
+    let is_whole = !rows.is_empty() && rows.iter().all(|row| row.len() == names.len());
+    let column = |index: usize| rows.iter().filter_map(|row| row.get(index).copied()).collect();
+    is_whole.then(|| names.iter().enumerate().map(|(index, name)| (*name, column(index))).collect())
+}
+
+/// The parts between separators outside of brackets, without ends of lines.
+fn listed_by(tokens: &[Token], separator: char) -> impl Iterator<Item = &[Token]> {
+    let mut depth = 0_i32;
+    let parts = tokens.split(move |token| {
+        depth += i32::from(matches!(token, Token::Symbol('(' | '[' | '{')));
+        depth -= i32::from(matches!(token, Token::Symbol(')' | ']' | '}')));
+        depth == 0 && token.is(separator)
+    });
+    let trimmed = parts.map(|mut part| {
+        while let [Token::Line, rest @ ..] | [rest @ .., Token::Line] = part {
+            part = rest;
+        }
+        part
+    });
+    trimmed.filter(|part| !part.is_empty())
+}
+
+/// The text of a part that is nothing else.
+fn only_text(part: &[Token]) -> Option<&str> {
+    match part {
+        [Token::Text(text)] => Some(text.raw.as_str()),
+        _ => None,
+    }
 }
 
 /// The names of the functions that code defines.

@@ -400,7 +400,11 @@ fn is_fine(tokens: &[Token], at: usize, imports: &Imports) -> bool {
         Token::Symbol('(') => {
             !before.is_some_and(|token| token.is(')') || token.is(']') || matches!(token, Token::Text(_)))
         }
-        Token::Text(text) => !text.raw.contains("__") || text.raw == "__main__",
+        // Attributes of objects have small letters; fields of the journal do not: `__REALTIME_TIMESTAMP`.
+        Token::Text(text) => {
+            let is_field = |c: char| c.is_ascii_uppercase() || c == '_';
+            !text.raw.contains("__") || text.raw == "__main__" || text.raw.chars().all(is_field)
+        }
         Token::Name(name) => {
             let name = name.as_str();
             if (python::FORBIDDEN.has(name)

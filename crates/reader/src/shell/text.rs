@@ -272,6 +272,8 @@ pub(crate) struct Field {
     pub origin: Origin,
     /// True for an unquoted pattern that may match any name of a file.
     pub is_pattern: bool,
+    /// True where all of it is quoted, so that it stands for itself.
+    pub is_quoted: bool,
 }
 
 impl Field {
@@ -285,7 +287,7 @@ impl Field {
     }
 
     pub fn computed(text: String) -> Self {
-        Self { text, origin: Origin::Computed, is_pattern: false }
+        Self { text, origin: Origin::Computed, ..Self::default() }
     }
 }
 

@@ -155,7 +155,8 @@ impl Evaluator {
         stretches(&field.text).any(|stretch| match stretch {
             Stretch::Mark(index) => self.unknowns.get(index).is_some_and(|u| u.many),
             Stretch::Known(text) => {
-                text.contains(['*', '?', '[']) || text.contains('(') && text.contains('|')
+                let is_glob = text.contains(['*', '?', '[']) || text.contains('(') && text.contains('|');
+                is_glob && !field.is_quoted
             }
         })
     }

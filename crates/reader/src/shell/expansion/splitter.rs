@@ -13,6 +13,8 @@ pub(crate) struct Splitter {
     pub separators: Option<String>,
     /// True behind a blank that ended a field: a separator that is no blank belongs to it.
     pub after_blank: bool,
+    /// True where the current field has text without quotes.
+    pub is_open: bool,
     /// True where the current field begins with an unquoted pattern.
     pub is_pattern: bool,
 }
@@ -26,12 +28,14 @@ impl Splitter {
     pub fn finish_field(&mut self) {
         if let Some(text) = self.current.take() {
             let is_pattern = std::mem::take(&mut self.is_pattern);
-            self.fields.push(Field { text, origin: self.origin, is_pattern });
+            let is_quoted = !std::mem::take(&mut self.is_open);
+            self.fields.push(Field { text, origin: self.origin, is_pattern, is_quoted });
         }
     }
 
     /// Adds text without quotes, in which a pattern stands for names of files.
     pub fn push_unquoted(&mut self, text: &str) {
+        self.is_open = true;
         if text.contains(GLOB) || text.contains('(') {
             let before = stretches(self.current.as_deref().unwrap_or_default());
             let known =

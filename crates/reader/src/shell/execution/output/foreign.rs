@@ -27,6 +27,8 @@ pub(super) fn is_number(program: &str, texts: &[&str]) -> bool {
         "grep" | "egrep" | "fgrep" | "zgrep" => has(&["-c", "--count"]),
         "tr" => matches!(args, ["-dc" | "-cd", set] if is_digits(set)),
         "jq" => ids::counts(args),
+        "awk" | "gawk" | "mawk" => ids::are_computed(args),
+        "redis-cli" => matches!(args, [verb] if verb.eq_ignore_ascii_case("dbsize")),
         "git" => has(&["--count"]) && ids::of_git(texts),
         "curl" => has(&["%{http_code}", "-w%{http_code}", "%{response_code}"]) && has(&["/dev/null"]),
         _ => false,

@@ -15,6 +15,75 @@ pub(super) fn counts(args: &[&str]) -> bool {
     })
 }
 
+/// Whether `awk` with these words prints nothing but numbers: `{printf "%d", $2}`, `{s += $1} END {print s+0}`.
+pub(super) fn are_computed(args: &[&str]) -> bool {
+    let mut words = args.iter().copied();
+    let code = loop {
+        match words.next() {
+            Some("-F" | "-v") => drop(words.next()),
+            Some(option) if option.starts_with("-F") => {}
+            Some(code) => break code,
+            None => return false,
+        }
+    };
+    // How numbers are printed, what stands between them, and other outputs.
+    let states_form = |text: &&str| ["FMT", "OFS", "ORS"].iter().any(|name| text.contains(name));
+    if args.iter().any(states_form) || code.starts_with('-') || code.contains(['|', '#']) || !is_known(code) {
+        return false;
+    }
+    let parts: Vec<&str> = code.split("print").collect();
+    parts.len() > 1 && has_actions(code) && parts.iter().skip(1).all(|printed| is_number_of_awk(printed))
+}
+
+/// Whether each pattern of code of `awk` has an action: one without prints the whole line.
+fn has_actions(code: &str) -> bool {
+    let mut depth = 0_usize;
+    let mut pattern = String::new();
+    for c in code.chars() {
+        match c {
+            '{' if depth == 0 && pattern.trim().contains([';', '\n']) => return false,
+            '{' => depth += 1,
+            '}' => {
+                let Some(outer) = depth.checked_sub(1) else { return false };
+                depth = outer;
+                pattern.clear();
+            }
+            c if depth == 0 => pattern.push(c),
+            _ => {}
+        }
+    }
+    depth == 0 && pattern.trim().is_empty()
+}
+
+/// Whether what follows `print` in code of `awk` is a form of numbers, or one value that is calculated.
+fn is_number_of_awk(printed: &str) -> bool {
+    if let Some(form) = printed.strip_prefix('f') {
+        let form =
+            form.trim_start_matches([' ', '(']).strip_prefix('"').and_then(|form| form.split_once('"'));
+        let is_plain = |c: char| c.is_ascii_digit() || " %.\\nt".contains(c);
+        return form.is_some_and(|(form, _)| {
+            let plain = form.replace("%d", "").replace("%i", "");
+            form.contains('%') && plain.chars().all(is_plain) && !plain.contains('%')
+        });
+    }
+    let end = printed.find([';', '}', '\n']).unwrap_or(printed.len());
+    let (value, _) = printed.split_at(end);
+    let value = value.trim();
+    let inner = value.strip_prefix("int(").and_then(|rest| rest.strip_suffix(')'));
+    let is_operator = |c: char| "+-*/%".contains(c);
+    // Values beside each other are joined as texts.
+    let is_one = |part: &str| {
+        let name = part.trim_start_matches('$');
+        part.len() - name.len() < 2
+            && !name.is_empty()
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.".contains(c))
+    };
+    let calculated = inner.unwrap_or(value);
+    let is_calculated = inner.is_some() || calculated.contains(is_operator);
+    matches!(value, "NR" | "NF" | "FNR" | "length")
+        || is_calculated && !calculated.contains(' ') && calculated.split(is_operator).all(is_one)
+}
+
 /// Whether a program prints fields of the JSON of another one that hold numbers and ids: `restic snapshots --json | jq -r '.[0].id'`.
 /// `before` shows the commands before it in a pipeline.
 pub(super) fn are_picked(program: &str, texts: &[&str], before: &str) -> bool {
