@@ -36,8 +36,13 @@ pub fn destinations(command: &Command, usage: &Usage, texts: &[&str]) -> Vec<Str
             .any(|(at, text)| carried(text).is_some() && !is_address(text) && !is_output(at));
         let others =
             in_words || other.iter().any(|word| carried(&word.text).is_some() || is_file(word, command));
+        // `-G --data-urlencode name=@file`, and not `?sort=@timestamp`.
+        let takes_file = |address: &Word| {
+            let mut others = texts.iter().skip(1).filter(|text| !address.text.starts_with(**text));
+            address.text.contains("=@") && others.any(|text| text.contains("=@"))
+        };
         let sends = |(address, host): (&Word, &String)| match carried(&address.text) {
-            _ if others || address.text.contains("=@") => Some(host.clone()),
+            _ if others || takes_file(address) => Some(host.clone()),
             None => None,
             // The output is the host, and nothing follows it that could be one.
             Some(output) if host.contains(output) => {
@@ -70,6 +75,10 @@ pub fn destinations(command: &Command, usage: &Usage, texts: &[&str]) -> Vec<Str
     // `--set url=…` names no server; `:http,url=…:` of rclone and `--schema=http:…` do.
     let is_address = |text: &&&str| {
         text.split_once("://").is_some_and(|(head, _)| {
+            // Not in a command whose output it is: `$(sed s/.*://)`.
+            if head.matches("$(").count() > head.matches(')').count() {
+                return false;
+            }
             let value = head.split_once('=').filter(|(option, _)| option.starts_with("--"));
             head.starts_with(':') || !value.map_or(head, |(_, value)| value).contains('=')
         })
