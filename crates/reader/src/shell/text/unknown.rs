@@ -1,44 +1,13 @@
-//! Text with unknown stretches.
-//!
-//! A stretch that cannot be determined without running the script (an unset variable, the output of a
-//! program) is replaced by a mark. Marks survive quoting, joining and repeated parsing: in
-//! `ssh host "docker restart $NAME"`, the script on the host still contains the mark of `$NAME`.
+//! Parts of texts that are not known, and the marks that stand for them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::grammar::here::restore;
-use super::marks::{APART, CLOSE, DOCUMENT, OPEN, READS, WRITES};
-use super::on_disk::{GLOB, Search};
-
-/// Where a word's text comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum Origin {
-    /// Written in the command itself.
-    #[default]
-    Literal,
-    /// From a variable assigned earlier in the same text.
-    Assigned,
-    /// From the list of a loop.
-    Listed,
-    /// From the output of another command, an operator such as `${x%.*}`, or a builtin such as `read`: the shell that runs it may
-    /// find another text.
-    Computed,
-}
-
-/// The end of a listing of units that have failed.
-pub const FAILED: &str = " --failed";
-
-/// What a program lists, such as `docker ps`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Listing {
-    /// Everything; holds the command.
-    Everything(String),
-    /// One container, service or unit; holds its name.
-    Named(String),
-    /// Those whose names contain this text.
-    Matching(String),
-}
+use super::word::Gap;
+use super::{Field, Listing, Word, begins_as_pattern, is_known, is_name, is_part, stretches};
+use crate::shell::grammar::here::restore;
+use crate::shell::marks::{APART, CLOSE, DOCUMENT, OPEN, READS, WRITES};
+use crate::shell::on_disk::{GLOB, Search};
 
 /// A stretch of unknown text and what can be determined about it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -95,33 +64,6 @@ pub(crate) struct Filter {
     pub is_edit: bool,
 }
 
-/// One word of a command.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Word {
-    /// The word; unknown stretches appear as they are written in the command.
-    pub text: String,
-    /// Where it comes from.
-    pub origin: Origin,
-    /// The first unknown stretch.
-    pub unknown: Option<Arc<Unknown>>,
-    known_prefix: usize,
-    known_suffix: usize,
-    /// The word without the output of commands, where it has some.
-    written: Option<Arc<str>>,
-    /// Where its unknown stretches stand.
-    gaps: Option<Arc<[Gap]>>,
-    /// True for an unquoted pattern that may match any name of a file, such as `*`.
-    is_pattern: bool,
-}
-
-/// An unknown stretch of a word.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Gap {
-    /// The number of bytes from its start to the end of the word, and from its end.
-    before_end: (usize, usize),
-    unknown: Arc<Unknown>,
-}
-
 impl Unknown {
     /// Whether it is a number.
     pub const fn is_number(&self) -> bool {
@@ -144,150 +86,6 @@ impl Unknown {
     /// Whether it is the name of a file that a pattern matches.
     pub fn is_name_of_file(&self) -> bool {
         begins_as_pattern(&self.source)
-    }
-}
-
-impl Word {
-    /// Whether its first unknown stretch may be any number of words.
-    pub fn may_be_several(&self) -> bool {
-        self.unknown.as_ref().is_some_and(|unknown| unknown.many)
-    }
-
-    /// Whether it stands for names of files that may begin with any character.
-    pub const fn is_pattern(&self) -> bool {
-        self.is_pattern
-    }
-
-    /// The unknown stretches with which it may begin: those before all known text.
-    pub fn beginnings(&self) -> impl Iterator<Item = &Unknown> {
-        let mut done = 0;
-        let gaps = self.gaps.as_deref().unwrap_or_default().iter();
-        let first = gaps.take_while(move |gap| {
-            let (start, end) = gap.before_end;
-            let is_next = self.text.len().checked_sub(start) == Some(done);
-            done = self.text.len().saturating_sub(end);
-            is_next
-        });
-        first.map(|gap| gap.unknown.as_ref())
-    }
-
-    /// The whole word; `None` when a stretch of it is unknown.
-    pub fn known(&self) -> Option<&str> {
-        self.unknown.is_none().then_some(self.text.as_str())
-    }
-
-    /// The word with a digit for each unknown number; `None` when another stretch of it is unknown.
-    pub fn counted(&self) -> Option<String> {
-        self.filled(|_| None)
-    }
-
-    /// The word with a digit for each unknown number, and for each other unknown stretch the text that `fill` has for what is
-    /// written there; `None` when it has none for one of them, or one may be any text.
-    pub fn filled(&self, fill: impl Fn(&str) -> Option<&'static str>) -> Option<String> {
-        if let Some(known) = self.known() {
-            return Some(known.to_owned());
-        }
-        let mut filled = String::new();
-        let mut done = 0;
-        for Gap { before_end: (start, end), unknown } in self.gaps.as_deref()? {
-            let (start, end) = (self.text.len().checked_sub(*start)?, self.text.len().checked_sub(*end)?);
-            filled.push_str(self.text.get(done..start)?);
-            let source = self.text.get(start..end).filter(|_| !unknown.is_foreign);
-            filled.push_str(if unknown.is_number { "1" } else { fill(source?)? });
-            done = end;
-        }
-        filled.push_str(self.text.get(done..)?);
-        Some(filled)
-    }
-
-    /// The text before the first unknown stretch; the whole word when all of it is known.
-    pub fn prefix(&self) -> &str {
-        self.text.get(..self.known_prefix).unwrap_or(&self.text)
-    }
-
-    /// The text after the last unknown stretch; the whole word when all of it is known.
-    pub fn suffix(&self) -> &str {
-        self.text.get(self.text.len() - self.known_suffix.min(self.text.len())..).unwrap_or_default()
-    }
-
-    /// The text without the output of commands: `$NAME` of `$(date): $NAME`. These commands are judged where they run.
-    pub fn without_output(&self) -> &str {
-        self.written.as_deref().unwrap_or(&self.text)
-    }
-
-    /// A known word that is written in the command itself.
-    pub fn literal(text: impl Into<String>) -> Self {
-        let text = text.into();
-        let known_prefix = text.len();
-        let known_suffix = known_prefix;
-        Self {
-            text,
-            origin: Origin::Literal,
-            unknown: None,
-            known_prefix,
-            known_suffix,
-            written: None,
-            gaps: None,
-            is_pattern: false,
-        }
-    }
-
-    /// A wholly unknown word that is written as `source`.
-    pub fn unknown(source: impl Into<String>) -> Self {
-        let text = source.into();
-        let unknown = Arc::new(Unknown { source: text.clone(), ..Unknown::default() });
-        let gap = Gap { before_end: (text.len(), 0), unknown: Arc::clone(&unknown) };
-        Self {
-            text,
-            origin: Origin::Literal,
-            unknown: Some(unknown),
-            known_prefix: 0,
-            known_suffix: 0,
-            written: None,
-            gaps: Some(Arc::new([gap])),
-            is_pattern: false,
-        }
-    }
-
-    /// The part of the word from byte `at` on, such as the value in `--name=value`.
-    #[must_use]
-    pub fn tail(&self, at: usize) -> Self {
-        Self {
-            text: self.text.get(at..).unwrap_or_default().to_owned(),
-            origin: self.origin,
-            unknown: self.unknown.clone(),
-            known_prefix: self.known_prefix.saturating_sub(at),
-            known_suffix: self.known_suffix.min(self.text.len().saturating_sub(at)),
-            written: None,
-            gaps: self.gaps.clone(),
-            is_pattern: begins_as_pattern(self.text.get(at..).unwrap_or_default()) && self.is_pattern,
-        }
-    }
-}
-
-/// A word during expansion: text with marks.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Field {
-    pub text: String,
-    pub origin: Origin,
-    /// True for an unquoted pattern that may match any name of a file.
-    pub is_pattern: bool,
-    /// True where all of it is quoted, so that it stands for itself.
-    pub is_quoted: bool,
-}
-
-impl Field {
-    pub fn literal(text: impl Into<String>) -> Self {
-        Self { text: text.into(), ..Self::default() }
-    }
-
-    /// A word as it is written, without quotes.
-    pub fn unquoted(text: &str) -> Self {
-        Self { is_pattern: begins_as_pattern(text), ..Self::literal(text) }
-    }
-
-    pub fn computed(text: String) -> Self {
-        Self { text, origin: Origin::Computed, ..Self::default() }
     }
 }
 
@@ -570,64 +368,4 @@ impl Unknowns {
         };
         Some(stretches(text).map(shown).collect::<String>().into())
     }
-}
-
-/// Whether an unquoted text is a pattern that may match a name of any beginning, or an option: `*`, `?x`, `[!a]*`, `-*`.
-pub(crate) fn begins_as_pattern(text: &str) -> bool {
-    let before = text.find(GLOB).and_then(|at| text.get(..at));
-    let is_bracket = text.starts_with('[') && !text.contains(']');
-    let is_either = ["@(", "+(", "!("].iter().any(|either| text.starts_with(either));
-    is_either
-        || !is_bracket
-            && before
-                .is_some_and(|before| before.is_empty() || before.starts_with('-') && !before.contains('='))
-}
-
-/// True for the name of a variable.
-pub fn is_name(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && text.chars().all(is_part)
-}
-
-/// True for a character of the name of a variable.
-const fn is_part(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_'
-}
-
-/// True when the text contains no mark of an unknown stretch.
-pub(crate) fn is_known(text: &str) -> bool {
-    !text.contains(OPEN)
-}
-
-/// True when the text starts with an unknown stretch.
-pub(crate) fn is_all_unknown(text: &str) -> bool {
-    text.starts_with(OPEN)
-}
-
-/// Splits text at its marks.
-pub(crate) fn stretches(text: &str) -> impl Iterator<Item = Stretch<'_>> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        match rest.find(OPEN) {
-            Some(0) => {
-                let body = rest.get(OPEN.len_utf8()..).unwrap_or_default();
-                let (index, after) = body.split_once(CLOSE).unwrap_or((body, ""));
-                rest = after;
-                Some(Stretch::Mark(index.parse().unwrap_or(usize::MAX)))
-            }
-            Some(at) => {
-                let (known, after) = rest.split_at(at);
-                rest = after;
-                Some(Stretch::Known(known))
-            }
-            None => Some(Stretch::Known(std::mem::take(&mut rest))),
-        }
-    })
-}
-
-/// The words separated by single blanks, as `eval` and `ssh` join them.
-pub(crate) fn join(fields: &[Field]) -> String {
-    fields.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ")
 }
