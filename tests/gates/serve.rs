@@ -62,10 +62,10 @@ fn hooks_are_judged_and_counted_while_the_gate_redacts_large_answers() {
     });
     for (count, run) in runs.iter().enumerate() {
         if count < 2 {
-            passes(run)
+            passes(run);
         } else {
-            assert!(denied(run).contains("Cooldown limit"), "{run:?}")
-        };
+            assert!(denied(run).contains("Cooldown limit"), "{run:?}");
+        }
     }
     assert!(slowest < Duration::from_secs(2), "{slowest:?}");
 }

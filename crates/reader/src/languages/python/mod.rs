@@ -1,119 +1,20 @@
 //! Python that only computes and prints.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod imports;
+mod requests;
+mod tidying;
 
-use super::files::{opens_any, opens_composed};
-use super::lexer::{Places, Token, clear_tokens};
-use super::literal::{self, is_operated};
-use super::names::{python, starts};
-use super::sql::{self, Functions};
+use std::collections::BTreeSet;
+
 use crate::catalogue::program::Language;
-
-/// Names that imports bind and the code defines.
-#[derive(Default)]
-struct Imports {
-    /// All commands that the code starts are determined.
-    starts: bool,
-    /// Modules by the name that stands for them.
-    modules: BTreeMap<String, String>,
-    /// Packages that were imported for one of their modules: `urllib` for `urllib.parse`.
-    packages: BTreeMap<String, String>,
-    /// Functions and classes.
-    names: BTreeSet<String>,
-    /// Other names of functions that start programs.
-    renamed: BTreeSet<String>,
-    /// Functions that send requests.
-    asking: BTreeSet<String>,
-    /// Functions that the code defines.
-    local: BTreeSet<String>,
-    /// Methods that change files where the code imports certain modules.
-    risky: &'static [&'static str],
-}
-
-/// What a file below one of these is, no other program depends on.
-const SCRATCH: [&str; 2] = ["/tmp/", "/var/tmp/"];
-
-/// Whether code only computes, prints, and creates and removes files and folders of scratch, named by constants. It writes
-/// nothing that another command could run.
-pub fn only_tidies_scratch(code: &str, may_ask: &dyn Fn(&str) -> bool) -> bool {
-    let Some(tokens) = clear_tokens(code, Language::Python) else { return false };
-    without_tidying(&tokens).is_some_and(|rest| are_harmless(&rest, false, may_ask))
-}
-
-/// The tokens with each call that tidies scratch replaced by a value, and its import left out; `None` if there is none.
-fn without_tidying(tokens: &[Token]) -> Option<Vec<Token>> {
-    let mut rest: Vec<Token> = Vec::new();
-    let mut imported: Vec<&str> = Vec::new();
-    let (mut at, mut found) = (0, false);
-    while let Some(token) = tokens.get(at) {
-        if let Some(end) = tidying_call(tokens, at) {
-            rest.push(Token::Value);
-            (at, found) = (end, true);
-        } else if let Some((end, name)) = tidying_import(tokens, at) {
-            imported.push(name);
-            (at, found) = (end, true);
-        } else {
-            rest.push(token.clone());
-            at += 1;
-        }
-    }
-    // `map(rmtree, folders)`.
-    let is_used = rest.iter().filter_map(Token::name).any(|name| imported.contains(&name));
-    (found && !is_used).then_some(rest)
-}
-
-/// The end of `from shutil import rmtree as wipe`, and the name that it binds.
-fn tidying_import(tokens: &[Token], at: usize) -> Option<(usize, &str)> {
-    let is_import = tokens.name_at(at) == Some("from") && tokens.name_at(at + 2) == Some("import");
-    let names = python::TIDYING.get(tokens.name_at(at + 1).filter(|_| is_import)?)?;
-    let name = tokens.name_at(at + 3).filter(|name| names.has(name))?;
-    let (bound, end) = match tokens.name_at(at + 4) {
-        Some("as") => (tokens.name_at(at + 5)?, at + 6),
-        _ => (name, at + 4),
-    };
-    matches!(tokens.get(end), None | Some(Token::Line | Token::Symbol(';'))).then_some((end, bound))
-}
-
-/// The end of a call such as `shutil.rmtree("/tmp/build", ignore_errors=True)` or `rmtree("/tmp/build")`.
-fn tidying_call(tokens: &[Token], at: usize) -> Option<usize> {
-    let name = tokens.name_at(at)?;
-    if at.checked_sub(1).is_some_and(|before| tokens.is_at(before, '.')) {
-        return None;
-    }
-    let (open, is_known) = match python::TIDYING.get(name) {
-        Some(names) if tokens.is_at(at + 1, '.') => (at + 3, names.has(tokens.name_at(at + 2)?)),
-        _ => (at + 1, python::TIDYING.0.iter().any(|(_, names)| names.has(name))),
-    };
-    if !is_known || !tokens.is_at(open, '(') {
-        return None;
-    }
-    let mut end = match tokens.get(open + 1)? {
-        Token::Text(path) => path.literal().filter(|path| is_of_scratch(path)).map(|_| open + 2)?,
-        _ => temporary_folder(tokens, open + 1)?,
-    };
-    while tokens.is_at(end, ',') {
-        let is_option = matches!(tokens.name_at(end + 1)?, "ignore_errors" | "exist_ok");
-        let is_constant = matches!(tokens.name_at(end + 3)?, "True" | "False");
-        (is_option && tokens.is_at(end + 2, '=') && is_constant).then_some(())?;
-        end += 4;
-    }
-    tokens.is_at(end, ')').then_some(end + 1)
-}
-
-/// The end of `mkdtemp()` or `tempfile.mkdtemp()`.
-fn temporary_folder(tokens: &[Token], at: usize) -> Option<usize> {
-    let at = if tokens.name_at(at) == Some("tempfile") && tokens.is_at(at + 1, '.') { at + 2 } else { at };
-    let is_call =
-        tokens.name_at(at) == Some("mkdtemp") && tokens.is_at(at + 1, '(') && tokens.is_at(at + 2, ')');
-    is_call.then_some(at + 3)
-}
-
-fn is_of_scratch(path: &str) -> bool {
-    SCRATCH
-        .iter()
-        .any(|folder| path.strip_prefix(folder).is_some_and(|rest| !rest.trim_matches(['/', '.']).is_empty()))
-        && !path.split('/').any(|part| part == "..")
-}
+use crate::languages::files::{opens_any, opens_composed};
+use crate::languages::lexer::{Places, Token, clear_tokens};
+use crate::languages::literal::{self, is_operated};
+use crate::languages::names::{python, starts};
+use crate::languages::sql::{self, Functions};
+use imports::Imports;
+use requests::without_requests;
+pub use tidying::only_tidies_scratch;
 
 /// Whether code only computes and prints. With `starts`, it may start commands, which are judged apart; `may_ask` states
 /// whether a GET of an address only reads.
@@ -164,88 +65,6 @@ fn are_harmless(tokens: &[Token], starts: bool, may_ask: &dyn Fn(&str) -> bool) 
     (0..rest.len()).all(|at| is_fine(&rest, at, &imports))
 }
 
-/// The tokens with each request for a constant address replaced by a value; `None` if a function that sends requests is used
-/// otherwise.
-fn without_requests(
-    tokens: Vec<Token>,
-    imports: &Imports,
-    may_ask: &dyn Fn(&str) -> bool,
-) -> Option<Vec<Token>> {
-    let asking = |module: &String| python::ASKING.get(module).is_some();
-    let (modules, packages) = (imports.modules.values(), imports.packages.values());
-    if !modules.chain(packages).any(asking) && imports.asking.is_empty() {
-        return Some(tokens);
-    }
-    let constants = literal::bound_once(&tokens);
-    let mut plain: Vec<Token> = Vec::new();
-    let mut at = 0;
-    while let Some(token) = tokens.get(at) {
-        let Some(name) = token.name() else {
-            plain.push(token.clone());
-            at += 1;
-            continue;
-        };
-        // `requests.get(`, `urllib.request.urlopen(`, `urlopen(`.
-        let mut end = at + 1;
-        let mut owner = String::new();
-        let mut last = name;
-        while let Some(next) = tokens.name_at(end + 1).filter(|_| tokens.is_at(end, '.')) {
-            owner = if owner.is_empty() { last.to_owned() } else { format!("{owner}.{last}") };
-            (last, end) = (next, end + 2);
-        }
-        let is_member = plain.last().is_some_and(|token| token.is('.'));
-        let module = imports.modules.get(&owner).cloned().unwrap_or(owner);
-        let asks = if module.is_empty() {
-            imports.asking.contains(last)
-        } else {
-            python::ASKING.get(&module).is_some_and(|names| names.has(last))
-        };
-        if asks && !is_member {
-            at = constant_request(&tokens, end, &constants, may_ask)?;
-            plain.push(Token::Value);
-            continue;
-        }
-        plain.push(token.clone());
-        at += 1;
-    }
-    Some(plain)
-}
-
-/// The end of the arguments of a request for a constant address, which sends nothing else.
-fn constant_request(
-    tokens: &[Token],
-    open: usize,
-    constants: &BTreeMap<&str, Vec<&str>>,
-    may_ask: &dyn Fn(&str) -> bool,
-) -> Option<usize> {
-    let one;
-    let addresses = match tokens.get(open + 1).filter(|_| tokens.is_at(open, '('))? {
-        Token::Text(address) => {
-            one = vec![address.raw.as_str()];
-            &one
-        }
-        Token::Name(name) => constants.get(name.as_str())?,
-        _ => return None,
-    };
-    let is_plain = addresses.iter().all(|address| {
-        address.starts_with("http") && !address.contains(['{', '%', '\\']) && may_ask(address)
-    });
-    let mut at = open + 2;
-    while is_plain && tokens.is_at(at, ',') {
-        let name = tokens.name_at(at + 1).filter(|_| tokens.is_at(at + 2, '='))?;
-        let is_constant = match tokens.get(at + 3)? {
-            Token::Value => true,
-            Token::Name(name) => matches!(name.as_str(), "True" | "False" | "None"),
-            _ => false,
-        };
-        if !(is_constant && matches!(name, "timeout" | "verify" | "allow_redirects" | "follow_redirects")) {
-            return None;
-        }
-        at += 4;
-    }
-    (is_plain && tokens.is_at(at, ')')).then_some(at + 1)
-}
-
 /// Whether the name of a file that the code reads cannot be determined: the file may be a secret one.
 fn opens_any_file(tokens: &[Token]) -> bool {
     let walks = ["walk", "listdir", "scandir", "iterdir", "rglob"];
@@ -259,84 +78,6 @@ fn opens_any_file(tokens: &[Token]) -> bool {
             _ => false,
         }
     })
-}
-
-impl Imports {
-    /// Whether a module may be loaded.
-    fn allowed(&self, module: &str) -> Option<()> {
-        let is_known = python::MODULES.get(module).or_else(|| python::ASKING.get(module)).is_some();
-        (is_known || (self.starts && python::STARTING.get(module).is_some())).then_some(())
-    }
-
-    /// Whether a name of a module may be used.
-    fn allows(&self, module: &str, attribute: &str) -> bool {
-        let is_plain = !attribute.starts_with('_') && !python::INNER.has(attribute);
-        let known = python::MODULES.get(module);
-        known.is_some_and(|names| names.has(attribute) || (names.allow(attribute) && is_plain))
-            || (self.starts && python::STARTING.get(module).is_some_and(|names| names.has(attribute)))
-    }
-
-    /// Reads an import statement; `None` where it imports something else than harmless modules.
-    fn bind(&mut self, line: &[Token]) -> Option<()> {
-        let mut words = line.iter().filter(|token| !token.is('(') && !token.is(')'));
-        let from = words.next()?.name()? == "from";
-        let words: Vec<Token> = words.cloned().collect();
-        let (module, names) = if from {
-            let at = words.iter().position(|token| token.name() == Some("import"))?;
-            (Some(dotted(words.get(..at)?)?), words.get(at + 1..)?)
-        } else {
-            (None, words.as_slice())
-        };
-        for part in names.split(|token| token.is(',')) {
-            let alias = part.iter().position(|token| token.name() == Some("as"));
-            let name = dotted(part.get(..alias.unwrap_or(part.len()))?)?;
-            let bound = alias.and_then(|at| part.get(at + 1)?.name()).map(str::to_owned);
-            match &module {
-                Some(module) if python::ASKING.get(module).is_some_and(|names| names.has(&name)) => {
-                    self.asking.insert(bound.unwrap_or(name));
-                }
-                // The search path of modules.
-                Some(module) if module == "sys" && name == "path" => return None,
-                Some(module)
-                    if self.allows(module, &name)
-                        && !python::OPENING.has(&name)
-                        && !is_connection(module, &name) =>
-                {
-                    if starts::CALLS.has(&name) {
-                        self.renamed.extend(bound.clone());
-                    }
-                    self.names.insert(bound.unwrap_or(name));
-                }
-                Some(module) => {
-                    let whole = format!("{module}.{name}");
-                    self.allowed(&whole)?;
-                    self.modules.insert(bound.unwrap_or(name), whole);
-                }
-                None => {
-                    self.allowed(&name)?;
-                    match (bound, name.split_once('.')) {
-                        (Some(bound), _) => self.modules.insert(bound, name),
-                        (None, Some(("os", _))) => self.modules.insert("os".to_owned(), "os".to_owned()),
-                        (None, Some((package, _))) => self.packages.insert(package.to_owned(), name),
-                        (None, None) => self.modules.insert(name.clone(), name),
-                    };
-                }
-            }
-        }
-        Some(())
-    }
-}
-
-fn dotted(tokens: &[Token]) -> Option<String> {
-    let mut name = String::new();
-    for token in tokens {
-        match token {
-            Token::Name(part) => name.push_str(part),
-            Token::Symbol('.') => name.push('.'),
-            _ => return None,
-        }
-    }
-    (!name.is_empty()).then_some(name)
 }
 
 /// Whether the environment, the arguments or the search path of modules may be changed at an index: they are only read where an element or
