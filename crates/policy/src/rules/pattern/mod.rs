@@ -20,49 +20,17 @@
 //! | `{code}` | code of another language that removes a data folder, likewise |
 
 mod search;
+mod token;
 
 use opsctl_reader::catalogue::program::{Options, Program};
 use opsctl_reader::catalogue::{Catalogue, base_name};
 use opsctl_reader::shell::Word;
-use opsctl_reader::shell::glob;
 use opsctl_reader::shell::{Command, Mode};
 
 use opsctl_reader::languages::sql;
 use search::{Search, has, lacks, values_of};
-
-opsctl_reader::words! {
-    /// Kinds of words that are matched by meaning, not by text.
-    pub enum Kind {
-        /// A data folder, or a folder that contains data folders.
-        Data = "{data}",
-        /// All files of a data folder: `/srv/media/*`.
-        Contents = "{contents}",
-        /// A data folder itself, without files in it.
-        Folder = "{folder}",
-        /// A file in a data folder that holds a whole database or disk, by its name.
-        Store = "{store}",
-        /// A disk.
-        Device = "{device}",
-        /// Process ids that another program has searched for.
-        Pids = "{pids}",
-        /// The first process of a machine, not of a container.
-        Init = "{init}",
-        /// Words that another program prints, and nothing else.
-        Listed = "{listed}",
-        /// A word that is only known at run time.
-        Unknown = "{unknown}",
-        /// A file or folder below a folder for temporary files.
-        Temporary = "{temporary}",
-        /// Standard input, where the command does not contain what it is.
-        Input = "{input}",
-        /// A path or an expression that picks a value with the name of a secret: `.db.password`.
-        Secret = "{secret}",
-        /// The name of a value that is not known to be harmless: not `region`, `public_ip`.
-        Doubtful = "{doubtful}",
-        /// Code that removes such a folder.
-        Code = "{code}",
-    }
-}
+pub use token::Kind;
+use token::{Token, is_one, kind, one_of};
 
 /// What patterns say of SQL and code, wherever it stands.
 const STATEMENTS: [&str; 5] = ["{sql}", "{accounts}", "{passwords}", "{credentials}", "{code}"];
@@ -74,14 +42,6 @@ pub struct Pattern<'a> {
     program: &'a str,
     words: Vec<Token<'a>>,
     conditions: Vec<Condition<'a>>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Token<'a> {
-    /// Alternatives, divided by `|`.
-    Word(&'a str),
-    Many,
-    End,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,16 +80,6 @@ pub fn may_match(pattern: &str, texts: &[&str]) -> bool {
     let first = pattern.split(' ').next().unwrap_or_default();
     let is_word = !first.is_empty() && !first.starts_with(['-', '!', '$', '.']);
     !is_word || first.split('|').any(|one| one.starts_with('{') || texts.iter().any(|text| is_one(one, text)))
-}
-
-/// Whether one of the alternatives matches.
-fn one_of(alternatives: &str, text: &str) -> bool {
-    alternatives.split('|').any(|one| is_one(one, text))
-}
-
-/// Whether an alternative, a word or a glob, matches.
-fn is_one(one: &str, text: &str) -> bool {
-    if one.contains(['*', '?', '[']) { glob(one, text) } else { one == text }
 }
 
 /// Why a pattern cannot be used. The texts continue "the pattern `…` ".
@@ -245,7 +195,7 @@ impl<'a> Pattern<'a> {
         let valued = Some(behind.values).filter(|values| !values.is_empty());
         let mut evidence = vec![behind.name.to_owned()];
         let dashes = texts.iter().position(|text| *text == "--");
-        let search = Search { pattern: self, command, texts: &texts, valued, is, dashes };
+        let search = Search { words: &self.words, command, texts: &texts, valued, is, dashes };
         evidence.extend(search.run(behind.start)?);
         let fits = |alternatives: &str, word: &Word| {
             alternatives
@@ -325,11 +275,6 @@ fn kinds<'a>(alternatives: impl Iterator<Item = &'a str>) -> Result<(), PatternE
         Some(unknown) => Err(PatternError::Kind(unknown.to_owned())),
         None => Ok(()),
     }
-}
-
-/// The kind of a word in a pattern; code may stand in any word.
-fn kind(written: &str) -> Option<Kind> {
-    Kind::named(written).filter(|kind| *kind != Kind::Code)
 }
 
 /// The kind of the SQL in a word or on standard input.

@@ -1,13 +1,13 @@
 //! The search for the words of a pattern in a command, and its conditions on options.
 
-use super::{Kind, Pattern, Token, kind, one_of};
+use super::token::{Kind, Token, kind, one_of};
 use opsctl_reader::catalogue::options::{Item, Name, Scanner};
 use opsctl_reader::catalogue::program::Options;
 use opsctl_reader::shell::{Command, Word};
 
 /// A backtracking search through the words of a command.
 pub(super) struct Search<'s, 'a> {
-    pub pattern: &'s Pattern<'a>,
+    pub words: &'s [Token<'a>],
     pub command: &'s Command,
     pub texts: &'s [&'s str],
     pub valued: Option<&'s [Options]>,
@@ -30,12 +30,12 @@ impl Search<'_, '_> {
     /// The matching words, in order. Each token is tried on each word once, so that the work is bounded.
     pub fn run(&self, start: usize) -> Option<Vec<String>> {
         let width = self.texts.len().max(start) + 3;
-        let mut seen = vec![false; (self.pattern.words.len() + 1) * width];
+        let mut seen = vec![false; (self.words.len() + 1) * width];
         let mut steps = vec![Step { token: 0, at: start, before: None, matched: None }];
         let mut left = vec![0];
         while let Some(index) = left.pop() {
             let Step { token, at, .. } = steps.get(index)?.clone();
-            if token == self.pattern.words.len() {
+            if token == self.words.len() {
                 return Some(Self::way(&steps, index));
             }
             match seen.get_mut(token * width + at) {
@@ -62,7 +62,7 @@ impl Search<'_, '_> {
 
     /// The next steps of the search, the likeliest first.
     fn steps(&self, token: usize, at: usize) -> Vec<(usize, usize, Option<String>)> {
-        let Some(wanted) = self.pattern.words.get(token) else { return vec![] };
+        let Some(wanted) = self.words.get(token) else { return vec![] };
         let Some(text) = self.texts.get(at).copied() else {
             return if matches!(wanted, Token::Word(_)) { vec![] } else { vec![(token + 1, at, None)] };
         };

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::is_connection;
 use crate::languages::lexer::Token;
 use crate::languages::names::{python, starts};
 
@@ -103,4 +102,9 @@ fn dotted(tokens: &[Token]) -> Option<String> {
         }
     }
     (!name.is_empty()).then_some(name)
+}
+
+/// Whether a function of a module opens a database.
+pub(super) fn is_connection(module: &str, name: &str) -> bool {
+    python::CONNECTING.get(module).is_some_and(|names| names.has(name))
 }

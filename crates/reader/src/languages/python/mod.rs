@@ -12,7 +12,7 @@ use crate::languages::lexer::{Places, Token, clear_tokens};
 use crate::languages::literal::{self, is_operated};
 use crate::languages::names::{python, starts};
 use crate::languages::sql::{self, Functions};
-use imports::Imports;
+use imports::{Imports, is_connection};
 use requests::without_requests;
 pub use tidying::only_tidies_scratch;
 
@@ -230,11 +230,6 @@ fn is_attribute_fine(tokens: &[Token], at: usize, imports: &Imports, called: boo
         _ if !called => !starts::CALLS.has(name) || starts::OWNERS.get(name).is_some(),
         _ => python::METHODS.has(name) || (imports.starts && python::STARTING_METHODS.has(name)),
     }
-}
-
-/// Whether a function of a module opens a database.
-fn is_connection(module: &str, name: &str) -> bool {
-    python::CONNECTING.get(module).is_some_and(|names| names.has(name))
 }
 
 /// Whether the arguments from an index on name one database in full, and no class that works on it.

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Origin, Unknown, begins_as_pattern};
+use super::field::Origin;
+use super::stretch::begins_as_pattern;
+use super::unknown::Unknown;
 
 /// One word of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
