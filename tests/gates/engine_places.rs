@@ -187,11 +187,15 @@ fn containers_that_share_namespaces_of_their_host_run_only_known_readers() {
 }
 
 #[test]
-fn nothing_is_copied_into_a_container_with_rights_of_its_host() {
+fn nothing_is_copied_into_a_container_with_rights_or_mounts_of_its_host() {
     let (gated, engine) = Gated::before_fake(3, &[]);
     for name in ["pidhost", "disks", "privileged"] {
         let (status, answer) = archive(&gated, "PUT", name, "/tmp");
         assert!(status == 403 && answer.contains("of its host"), "{name}: {status} {answer}");
+    }
+    for name in ["nethost", "has-films"] {
+        let (status, answer) = archive(&gated, "PUT", name, "/tmp");
+        assert!(status == 403 && answer.contains("an archive may have links"), "{name}: {status} {answer}");
     }
     assert_eq!(engine.count("PUT", "/archive"), 0);
 }

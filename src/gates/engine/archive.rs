@@ -20,8 +20,9 @@ use crate::gates::proxy::target::Target;
 /// The header in which an engine describes a file.
 const STAT: &str = "x-docker-container-path-stat";
 
-/// Why files of a container with rights of its host are not copied.
+/// Why files of a container with rights of its host are not copied, and none into a container with mounts.
 const RUNS: &str = "this container has processes, rights or disks of its host, and what is copied into it would run with them; ask an operator";
+const LEADS: &str = "an archive may have links and any names, which lead to mounts, or replace programs of a container with the network of its host; copy into a container without either, or ask an operator";
 const BEYOND: &str = "this container has processes, rights or disks of its host, and this path leads to them; name a file of the container";
 
 /// The kinds of files in a mode, as Go writes it.
@@ -49,8 +50,12 @@ impl Engine {
         (container, reach): (&Container, Reach),
         writes: bool,
     ) -> Result<Pass, Refusal> {
+        let mounts = Mount::of(&container.json);
         if writes && reach > Reach::Network {
             return Err(Refusal::forbidden(RUNS));
+        }
+        if writes && (reach > Reach::Itself || mounts.iter().any(|mount| !mount.source.is_empty())) {
+            return Err(Refusal::forbidden(LEADS));
         }
         let stated = asked.target.query.iter_mut().find(|(name, _)| name == "path");
         let stated = stated.map(|(_, path)| path).ok_or_else(|| bad("the path is missing"))?;
@@ -65,7 +70,6 @@ impl Engine {
             return Err(Refusal::forbidden(BEYOND));
         }
         let plain = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect::<Vec<_>>().join("/");
-        let mounts = Mount::of(&container.json);
         let mut paths = vec![path, real.clone()];
         let there = [format!("/{plain}"), real];
         let there = there.iter().flat_map(|path| on_host(&mounts, path, is_folder));

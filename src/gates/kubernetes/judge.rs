@@ -226,7 +226,7 @@ impl Kubernetes {
         Ok(pass)
     }
 
-    /// The pod that is deleted, or to which a stream leads, as the API server states it: names are cut, and the name of a pod does
+    /// The pod that is deleted or changed, or to which a stream leads, as the API server states it: names are cut, and the name of a pod does
     /// not state what it belongs to. `None` if there is none.
     async fn pod(
         &self,
@@ -236,7 +236,7 @@ impl Kubernetes {
     ) -> Result<Option<Value>, Refusal> {
         let Resource { group, kind, namespace, name, part } = resource;
         let is_concerned = match part.as_deref() {
-            None => method == Method::DELETE,
+            None => [Method::DELETE, Method::PATCH].contains(method),
             Some(part) => part == "eviction" || part == JOINED || STREAMS.contains(&part),
         };
         let (Some(namespace), Some(name)) = (namespace, name) else { return Ok(None) };

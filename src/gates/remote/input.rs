@@ -88,7 +88,7 @@ pub fn takes(text: &str, depends: bool) -> Result<Takes, String> {
     } else if !depends {
         Ok(Takes::Data)
     } else if words(text)
-        .is_some_and(|words| words.first() == Some(&"xargs") || takes_commands(text) && !takes_names(text))
+        .is_some_and(|words| is_plain_xargs(&words) || takes_commands_itself(text) && !takes_names(text))
     {
         // Nothing else reads what is on stdin.
         Ok(Takes::Arguments)
@@ -227,6 +227,28 @@ fn takes_commands(part: &str) -> bool {
     program.is_some_and(|program| program.commands.iter().any(|(place, _)| *place == Place::InputLine))
 }
 
+/// The same for a program that runs no other one, which would get the input: `mail`, and not `ssh`.
+fn takes_commands_itself(part: &str) -> bool {
+    let program = part.split_whitespace().next().and_then(|word| Catalogue::default().find(word));
+    takes_commands(part) && program.is_some_and(|program| program.form.runs.is_none())
+}
+
+/// Whether a command is `xargs` that reads its input itself: with a file or a terminal, what it runs gets the input.
+fn is_plain_xargs(words: &[&str]) -> bool {
+    let Some((&"xargs", rest)) = words.split_first() else { return false };
+    let is_valued = |word: &str| word.len() == 2 && word.ends_with(['d', 'E', 'I', 'L', 'n', 'P', 's']);
+    let mut own = Vec::new();
+    let mut left = rest.iter();
+    while let Some(option) = left.next().filter(|word| word.starts_with('-')) {
+        own.push(*option);
+        if is_valued(option) {
+            left.next();
+        }
+    }
+    let is_long = |word: &str| word.starts_with("--a") || word.starts_with("--o");
+    own.iter().all(|word| !is_long(word) && (word.starts_with("--") || !word.contains(['a', 'o'])))
+}
+
 /// Whether a command, as people read it, passes its input on to a program that runs already.
 fn connects(part: &str) -> bool {
     let (program, rest) = program(part);
@@ -325,7 +347,20 @@ mod tests {
         ] {
             assert_eq!(takes_commands(text), takes, "{text}");
         }
-        assert_eq!(takes("mail -I root", true), Ok(Takes::Arguments));
+        for text in ["mail -I root", "xargs ls -la", "xargs -0 -n 1 cat", "xargs -n 1 docker inspect"] {
+            assert_eq!(takes(text, true), Ok(Takes::Arguments), "{text}");
+        }
+        for text in [
+            "ssh tv zip - -@",
+            "ssh tv docker attach web",
+            "ssh localhost htop",
+            "xargs -a /tmp/x docker attach",
+            "xargs -0a /tmp/x zip - -@",
+            "xargs --arg-file=/tmp/x zip - -@",
+            "xargs -o docker attach web",
+        ] {
+            assert!(takes(text, true).is_err(), "{text}");
+        }
         assert!(takes("vim f", true).is_err() && takes("true; mail -I root", true).is_err());
     }
 

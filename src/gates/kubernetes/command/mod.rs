@@ -21,6 +21,9 @@ const END: &str = "END-OF-BODY";
 /// Why a pod is not deleted at once.
 const AT_ONCE: &str = "with `gracePeriodSeconds: 0`, a pod is deleted while its containers may go on running beside their successors; leave out `--force`";
 
+/// Why the labels of a pod are not changed.
+const LEAVES: &str = "labels of a pod decide which workload it belongs to: one that leaves it goes on running beside its successor; change the workload";
+
 /// Parts of resources that `kubectl exec` and similar commands use. A request by GET may act on them.
 pub const STREAMS: [&str; 3] = ["attach", "exec", "portforward"];
 
@@ -48,6 +51,9 @@ impl Asked<'_> {
         let is_dry = self.is_dry()?;
         if self.deletes_at_once()? {
             return Err(AT_ONCE.to_owned());
+        }
+        if !is_dry && self.may_leave_workload() {
+            return Err(LEAVES.to_owned());
         }
         let does = match (self.method, part.as_deref()) {
             (_, Some(part)) if STREAMS.contains(&part) => self.stream(part)?,
@@ -105,6 +111,31 @@ impl Asked<'_> {
     /// Whether the resource runs containers: only of these, the number of replicas and the time of a restart are no more than a restart.
     fn is_workload(&self) -> bool {
         KNOWN.workloads.contains(&self.resource.word())
+    }
+
+    /// Whether it changes a pod, or what holds the pods of a deployment, in more than known parts, so that it may leave its workload.
+    fn may_leave_workload(&self) -> bool {
+        if !["pods", "replicasets"].contains(&self.resource.word().as_str()) || !self.changes_an_object() {
+            return false;
+        }
+        let is_known = |key: &String| ["annotations", "name", "namespace"].contains(&key.as_str());
+        let stays = |path: &str| ["/spec", "/metadata/annotations"].iter().any(|part| path.starts_with(part));
+        let of_operation = |key: &str, operation: &Value| {
+            operation.get(key).is_none_or(|path| path.as_str().is_some_and(stays))
+        };
+        let stays = match self.body {
+            Value::Array(operations) => {
+                operations.iter().all(|one| of_operation("path", one) && of_operation("from", one))
+            }
+            body => {
+                let metadata = body.get("metadata").and_then(Value::as_object);
+                metadata.is_none_or(|metadata| metadata.keys().all(is_known))
+                    && ["/metadata", "/$patch"]
+                        .iter()
+                        .all(|path| body.pointer(path).is_none_or(Value::is_object))
+            }
+        };
+        *self.method == Method::PUT || !stays
     }
 
     /// Whether it deletes a pod, or all of them, without waiting for the end of its containers.
@@ -328,7 +359,11 @@ impl Asked<'_> {
                 None => format!("taint nodes {name} changed=true"),
             });
         }
-        Ok(format!("patch {word} {name} -p {}", quoted(&self.body.to_string())))
+        let named = match &self.workload {
+            Some(workload) => workload.replacen('/', " ", 1),
+            None => format!("{word} {name}"),
+        };
+        Ok(format!("patch {named} -p {}", quoted(&self.body.to_string())))
     }
 
     /// Whether a patch only restarts the pods of a workload.

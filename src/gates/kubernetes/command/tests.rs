@@ -243,3 +243,29 @@ fn changes_with_another_effect_than_their_resource_are_stated_as_that() {
         assert!(stated.contains(expected), "{method} {path}: {stated}");
     }
 }
+
+#[test]
+fn pods_do_not_leave_their_workload() {
+    let (pod, set) = ("/api/v1/namespaces/m/pods/x", "/apis/apps/v1/namespaces/m/replicasets/x");
+    let stays = |body: &Value| !command(&Method::PATCH, pod, body).starts_with("refused");
+    for (expected, body) in [
+        (true, json!({"metadata": {"annotations": {"a": "b"}}})),
+        (true, json!({"spec": {"containers": [{"name": "web", "image": "web:2"}]}})),
+        (true, json!([{"op": "replace", "path": "/spec/activeDeadlineSeconds", "value": 9}])),
+        (false, json!({"metadata": {"labels": {"app": "y"}}})),
+        (false, json!({"metadata": {"labels": null}})),
+        (false, json!({"metadata": null})),
+        (false, json!({"metadata": {"$patch": "replace", "annotations": {}}})),
+        (false, json!({"$patch": "replace", "spec": {}})),
+        (false, json!([{"op": "remove", "path": "/metadata/labels/app"}])),
+        (false, json!([{"op": "replace", "path": "", "value": {}}])),
+        (false, json!([{"op": "move", "from": "/metadata/labels", "path": "/metadata/annotations/x"}])),
+    ] {
+        assert_eq!(stays(&body), expected, "{body}");
+        assert_eq!(!command(&Method::PATCH, set, &body).starts_with("refused"), expected, "{body}");
+    }
+    let whole = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}});
+    assert!(command(&Method::PUT, pod, &whole).starts_with("refused: labels of a pod"));
+    let dry = command(&Method::PATCH, &format!("{pod}?dryRun=All"), &json!({"metadata": {"labels": {}}}));
+    assert!(dry.ends_with("--dry-run=server"), "{dry}");
+}
