@@ -27,9 +27,10 @@ pub fn carried(text: &str) -> Option<&str> {
 
 /// `x@FILE`, `@FILE` and `@-`: the content of a file, or what is on standard input.
 pub fn is_file(word: &Word, command: &Command) -> bool {
-    let name = word
-        .text
-        .split_once('@')
-        .filter(|(head, _)| head.chars().all(|c| c.is_alphanumeric() || "_-=:".contains(c)));
+    let is_plain = |c: char| c.is_alphanumeric() || "_-=:".contains(c);
+    // Without `=`, `--data-urlencode` takes all before `@` for a name.
+    let is_name = |c: char| !c.is_whitespace() && !"=:{}\"'".contains(c);
+    let name =
+        word.text.split_once('@').filter(|(head, _)| head.chars().all(is_plain) || head.chars().all(is_name));
     name.is_some_and(|(_, name)| name != "-" || command.stdin.is_none())
 }

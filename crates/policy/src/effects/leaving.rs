@@ -36,13 +36,8 @@ pub fn destinations(command: &Command, usage: &Usage, texts: &[&str]) -> Vec<Str
             .any(|(at, text)| carried(text).is_some() && !is_address(text) && !is_output(at));
         let others =
             in_words || other.iter().any(|word| carried(&word.text).is_some() || is_file(word, command));
-        // `-G --data-urlencode name=@file`, and not `?sort=@timestamp`.
-        let takes_file = |address: &Word| {
-            let mut others = texts.iter().skip(1).filter(|text| !address.text.starts_with(**text));
-            address.text.contains("=@") && others.any(|text| text.contains("=@"))
-        };
         let sends = |(address, host): (&Word, &String)| match carried(&address.text) {
-            _ if others || takes_file(address) => Some(host.clone()),
+            _ if others || names_file(&address.text, usage, texts) => Some(host.clone()),
             None => None,
             // The output is the host, and nothing follows it that could be one.
             Some(output) if host.contains(output) => {
@@ -74,11 +69,8 @@ pub fn destinations(command: &Command, usage: &Usage, texts: &[&str]) -> Vec<Str
         && (!sent.is_empty() || is_one(&NAMES_ON_INPUT) && usage.operands(texts).words.is_empty());
     // `--set url=…` names no server; `:http,url=…:` of rclone and `--schema=http:…` do.
     let is_address = |text: &&&str| {
-        text.split_once("://").is_some_and(|(head, _)| {
-            // Not in a command whose output it is: `$(sed s/.*://)`.
-            if head.matches("$(").count() > head.matches(')').count() {
-                return false;
-            }
+        let has_host = text.split("://").skip(1).any(begins_host);
+        text.split_once("://").filter(|_| has_host).is_some_and(|(head, _)| {
             let value = head.split_once('=').filter(|(option, _)| option.starts_with("--"));
             head.starts_with(':') || !value.map_or(head, |(_, value)| value).contains('=')
         })
@@ -99,6 +91,20 @@ pub fn destinations(command: &Command, usage: &Usage, texts: &[&str]) -> Vec<Str
         return vec![UNKNOWN.to_owned()];
     }
     if carries { sent } else { vec![] }
+}
+
+/// Whether a word of a request that counts as its address, or a parameter that is a part of it, may be data from a file: `x=@FILE`,
+/// not `http://host/?sort=@x`.
+fn names_file(address: &str, usage: &Usage, texts: &[&str]) -> bool {
+    let is_literal =
+        || texts.contains(&address) && address.split("=@").next().is_some_and(|head| head.contains('?'));
+    let is_first = || usage.operands(texts).words().next() == Some(address);
+    address.contains("=@") && !(is_literal() && (address.contains("://") || is_first()))
+}
+
+/// Whether what follows `://` may begin with a host: the script of `sed s/.*://` is no address.
+fn begins_host(rest: &str) -> bool {
+    rest.starts_with(|c: char| c.is_alphanumeric() || "[${_%@-`\\'\"".contains(c))
 }
 
 /// The hosts to which a request sends a variable with the name of a secret; an empty one where the variable is a part of the host.

@@ -49,6 +49,8 @@ pub enum Why {
     OwnFolder,
     #[error("`{0}` may be an option that changes something")]
     MaybeOption(String),
+    #[error("`{0}` may be an option that changes something")]
+    MaybeOperand(String),
     #[error("without `{0}` it changes something")]
     LacksOption(&'static str),
     #[error("with these words it changes something")]

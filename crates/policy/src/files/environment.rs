@@ -9,7 +9,7 @@ use opsctl_reader::catalogue::base_name;
 use opsctl_reader::catalogue::operands::Operands;
 use opsctl_reader::catalogue::options::{Item, Name, Scanner};
 use opsctl_reader::catalogue::program::{How, Role};
-use opsctl_reader::shell::{Command, Word, glob};
+use opsctl_reader::shell::{Command, Construct, Node, Word, glob};
 
 /// Adds the variables that a program prints.
 pub fn accesses(command: &Command, program: &str, given: &Operands<'_>, into: &mut Vec<Access>) {
@@ -237,6 +237,39 @@ fn is_taken(before: &str, word: &str, takes: &str) -> bool {
             glob(option, before) || rest.is_some_and(is_attached)
         }
     })
+}
+
+/// The commands of a pipeline whose output goes to a filter alone, and what this shows of an environment that they print.
+pub fn filtered(parts: &[Node], catalogue: Catalogue) -> impl Iterator<Item = (*const Command, Vec<Access>)> {
+    let is_sort = |node: &&Node| matches!(node, Node::Command(command) if orders(command));
+    parts.iter().enumerate().filter_map(move |(at, part)| {
+        let command = printing(part, catalogue)?;
+        let next = parts.iter().skip(at + 1).find(|node| !is_sort(node))?;
+        let Node::Command(next) = next else { return None };
+        Some((std::ptr::from_ref::<Command>(command), shown_by(next)?))
+    })
+}
+
+/// The command whose output a part of a pipeline prints: in a container or on a host, that which runs there.
+fn printing(part: &Node, catalogue: Catalogue) -> Option<&Command> {
+    let is_plain = |command: &Command| command.redirections.is_empty();
+    match part {
+        Node::Command(command) => Some(command.as_ref()).filter(|command| is_plain(command)),
+        Node::Group(Construct::Through(outer), inner) => {
+            let [Node::Command(command)] = inner.as_slice() else { return None };
+            let usage = catalogue.usage(&outer.texts(), &|_| false)?;
+            let is_elsewhere = usage.form.runs.is_some_and(|runs| runs.inside || runs.how == How::Ssh);
+            (is_elsewhere && is_plain(outer) && is_plain(command)).then(|| command.as_ref())
+        }
+        _ => None,
+    }
+}
+
+/// Whether a filter only orders the lines that it gets.
+fn orders(command: &Command) -> bool {
+    let words: Option<Vec<&str>> = command.words.iter().map(Word::known).collect();
+    let is_order = matches!(words.as_deref(), Some(["sort" | "uniq"] | ["sort", "-u"]));
+    is_order && command.redirections.is_empty()
 }
 
 /// What a filter that gets the whole environment shows of it: only names, or the variables that it asks for. `None` if it

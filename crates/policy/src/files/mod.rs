@@ -64,13 +64,7 @@ pub fn objections(
     let mut filtered: Vec<(*const Command, Vec<Access>)> = Vec::new();
     script.visit(|node| {
         if let Node::Group(Construct::Pipeline, parts) = node {
-            filtered.extend(parts.windows(2).filter_map(|pair| match pair {
-                // What it prints goes to the filter alone.
-                [Node::Command(command), Node::Command(next)] if command.redirections.is_empty() => {
-                    Some((std::ptr::from_ref::<Command>(command), environment::shown_by(next)?))
-                }
-                _ => None,
-            }));
+            filtered.extend(environment::filtered(parts, script.catalogue));
         }
         let (Node::Command(command) | Node::Group(Construct::Through(command), _)) = node else { return };
         let inner = matches!(node, Node::Command(_));

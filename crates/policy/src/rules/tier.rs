@@ -45,6 +45,10 @@ const UNKNOWN_TO_ALL: &str = "No tier may: use a command that opsctl knows, or s
 const UNREADABLE: &str = "No tier may: write it in a simpler form, such as several short commands, or state in the report \
      what is needed.";
 
+/// The same where a word may be an option, which it is not behind `--`.
+const MAYBE_OPTION: &str = "No tier may: if the program takes `--`, put it before such words (`wc -l -- \"$f\"`, \
+     `xargs wc -l --`), or write the words themselves.";
+
 /// The objections to parts of a command whose effect the tier does not allow.
 ///
 /// `effects` states what commands of a tier may do where they carry out no action; actions are judged by their kind.
@@ -59,6 +63,7 @@ pub fn effect_objections(
         let way_out = match tier.higher().find(|higher| effects(*higher).contains(&part.effect)) {
             Some(higher) => way_out(Some(higher)),
             None if is_unread(part) => UNREADABLE.to_owned(),
+            None if matches!(part.why, Why::MaybeOperand(_)) => MAYBE_OPTION.to_owned(),
             None if part.effect == Effect::Unknown && part.why != Why::Tool => UNKNOWN_TO_ALL.to_owned(),
             None => way_out(None),
         };

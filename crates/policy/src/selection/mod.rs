@@ -104,6 +104,8 @@ pub struct Selected {
     pub values: Vec<*const Command>,
     /// Those of which harmless lines are printed.
     pub lines: Vec<*const Command>,
+    /// Those of which the names of variables are printed.
+    pub names: Vec<*const Command>,
 }
 
 /// The commands of a script of whose output only harmless values or lines are printed.
@@ -117,6 +119,8 @@ pub fn selected_from(script: &Script) -> Selected {
                 &mut selected.values
             } else if selects_known(next, script.catalogue) && !is_json(part) {
                 &mut selected.lines
+            } else if leaves_names(next) {
+                &mut selected.names
             } else {
                 continue;
             };

@@ -118,7 +118,7 @@ impl Prover<'_> {
                         return unknown(Why::Word);
                     }
                     if options_matter && word.is_some_and(|word| self.may_be_option(word, command)) {
-                        return unknown(Why::MaybeOption(text.to_owned()));
+                        return unknown(Why::MaybeOperand(text.to_owned()));
                     }
                 }
                 Item::Dashes(_) => options_matter = false,

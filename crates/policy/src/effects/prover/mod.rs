@@ -132,7 +132,7 @@ impl Prover<'_> {
     fn written(&self, command: &Command, runs: bool, own: &Proof) -> Option<Access> {
         let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
         let usage = self.catalogue.usage(&texts, &|_| false);
-        let how = usage.and_then(|usage| usage.form.runs).map(|runs| runs.how);
+        let how = usage.as_ref().and_then(|usage| usage.form.runs).map(|runs| runs.how);
         // A program that acts is judged by its action, code that was understood by the code.
         let is_judged =
             own.0 == Effect::Acts || (own.0 == Effect::Reads && matches!(how, Some(How::Code(_))));
@@ -150,7 +150,15 @@ impl Prover<'_> {
         }
         // A text that is sent is judged as a request.
         let is_written = |path: &str| !self.is_scratch(path, command) && !is_socket(path);
-        accesses.retain(|access| access.touch.writes() && is_written(&access.path));
+        // What a word `>(…)` gets is the command in it, which is judged on its own.
+        let operands = usage.map(|usage| usage.operands(&texts).words).unwrap_or_default();
+        let is_command = |path: &str| {
+            let mut words = operands.iter().filter_map(|at| command.words.get(*at));
+            let is_it = |word: &Word| word.unknown.as_ref().is_some_and(|of| of.source == path);
+            path.starts_with(">(") && words.any(|word| word.text == path && is_it(word))
+        };
+        accesses
+            .retain(|access| access.touch.writes() && is_written(&access.path) && !is_command(&access.path));
         let first = accesses.iter().position(|access| self.is_computed(access, command)).unwrap_or_default();
         accesses.into_iter().nth(first)
     }
@@ -182,7 +190,8 @@ impl Prover<'_> {
         if command.via.iter().any(|via| via == "zsh") && command.words.iter().any(is_qualified) {
             return Some((Effect::Unknown, Why::Code));
         }
-        if name.contains('/') && !command.is_script && !self.is_program(name, command) {
+        let is_asked = || asks_about_itself(&command.texts()) && self.is_of_image(name, command);
+        if name.contains('/') && !command.is_script && !self.is_program(name, command) && !is_asked() {
             return Some((Effect::Unknown, Why::ScriptOnDisk(name.to_owned())));
         }
         if let Some(proof) = self.variable(command, variables::steers) {

@@ -61,6 +61,12 @@ impl Prover<'_> {
             && (PROGRAM_FOLDERS.iter().any(is_below) && !self.is_own(path, command) || is_foreign())
     }
 
+    /// Whether a path is that of a file of a running container directly in its root folder, where no session writes.
+    pub(super) fn is_of_image(&self, path: &str, command: &Command) -> bool {
+        files::is_in_container(command, path, self.catalogue)
+            && path.strip_prefix('/').is_some_and(|name| !name.contains('/'))
+    }
+
     /// The first playbook of a command that the session may write. Its tasks may state that they run in a dry run, too.
     pub(super) fn own_playbook(&self, command: &Command, usage: &Usage, texts: &[&str]) -> Option<String> {
         usage.form.does.filter(|does| does.to.kind == TargetKind::Playbook)?;

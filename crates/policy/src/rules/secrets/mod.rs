@@ -8,12 +8,12 @@ mod metadata;
 
 use std::cell::OnceCell;
 
-use crate::lists::NAMED_SOURCES;
+use crate::lists::{NAMED_SOURCES, VARIABLE_SOURCES};
 use crate::model::records::verdict::Reason;
 use crate::model::rights::tier::Tier;
 use crate::selection::{self, Selected};
 use found::{REDACTED, found};
-use opsctl_reader::shell::{Command, Construct, Node, Script};
+use opsctl_reader::shell::{Command, Construct, Node, Script, Word};
 
 /// Whether a command of a script prints secrets that are replaced before the model reads them.
 pub fn are_redacted(script: &Script) -> bool {
@@ -44,7 +44,10 @@ fn objection(command: &Command, script: &Script, selected: &OnceCell<Selected>) 
     let selected = selected.get_or_init(|| selection::selected_from(script));
     let is_of = |list: &[*const Command]| list.contains(&std::ptr::from_ref(command));
     let is_named = NAMED_SOURCES.iter().any(|source| evidence.starts_with(source));
-    if is_of(&selected.values) || is_named && is_of(&selected.lines) {
+    if is_of(&selected.values)
+        || is_named && is_of(&selected.lines)
+        || is_of(&selected.names) && lists_variables(command)
+    {
         return None;
     }
     let advice = match instead {
@@ -55,6 +58,14 @@ fn objection(command: &Command, script: &Script, selected: &OnceCell<Selected>) 
     let text =
         format!("Secret: `{evidence}`{place} prints secrets, which must not enter this session. {advice}");
     Some(Reason::of("secret", text))
+}
+
+/// Whether a command prints variables of an environment, and has no further options.
+fn lists_variables(command: &Command) -> bool {
+    let words: Option<Vec<&str>> = command.words.iter().map(Word::known).collect();
+    let Some(text) = words.map(|words| words.join(" ")) else { return false };
+    let mut rest = VARIABLE_SOURCES.iter().filter_map(|source| text.strip_prefix(source));
+    rest.any(|rest| rest.is_empty() || rest.starts_with(' ') && !rest.contains(" -"))
 }
 
 #[cfg(test)]
