@@ -227,7 +227,7 @@ fn takes_commands(part: &str) -> bool {
     program.is_some_and(|program| program.commands.iter().any(|(place, _)| *place == Place::InputLine))
 }
 
-/// The same for a program that runs no other one, which would get the input: `mail`, and not `ssh`.
+/// Whether it runs commands that lines of stdin state, and no other program, which would get the input: `mail`, and not `ssh`.
 fn takes_commands_itself(part: &str) -> bool {
     let program = part.split_whitespace().next().and_then(|word| Catalogue::default().find(word));
     takes_commands(part) && program.is_some_and(|program| program.form.runs.is_none())

@@ -2,6 +2,7 @@
 
 use super::proof::Scratch;
 use crate::lists::{EMPTY_DEVICES, HARMLESS_SUBSTITUTIONS};
+use crate::paths::computed;
 use crate::paths::glob::matches;
 use crate::paths::word_paths::{LocalMachine, text_paths};
 use opsctl_reader::shell::Command;
@@ -18,6 +19,11 @@ pub fn is_scratch(path: &str, command: &Command, scratch: &Scratch, machine: &dy
     }
     let path = plain(path);
     let unknown = path.contains(['$', '`']);
+    // On a host, what a command prints may lead out of the folder before it.
+    let is_open = command.host().is_some() && path.starts_with('/') && path.contains("$(");
+    if is_open && computed::stand_ins(&path, command.cwd.as_deref()).is_none() {
+        return false;
+    }
     let meant = text_paths(&path, unknown, command, machine);
     let all = |path: &String| scratch.0.iter().any(|glob| matches(glob, path));
     !meant.too_many && meant.end.is_none() && !meant.paths.is_empty() && meant.paths.iter().all(all)

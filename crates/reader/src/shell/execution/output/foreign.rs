@@ -1,6 +1,6 @@
 //! Whose text a program prints: numbers and names that the machine gives, or any text, such as that of a file.
 
-use super::ids;
+use super::{ids, measured};
 use crate::catalogue::program::Prints;
 use crate::languages::names::shell as names;
 use crate::languages::text::split_at_end;
@@ -24,13 +24,13 @@ pub(super) fn is_number(program: &str, texts: &[&str]) -> bool {
     };
     match program {
         "wc" => args.iter().all(|arg| arg.starts_with('-')),
-        "grep" | "egrep" | "fgrep" | "zgrep" => has(&["-c", "--count"]),
+        "grep" | "egrep" | "fgrep" | "zgrep" => measured::counts_lines(args),
         "tr" => matches!(args, ["-dc" | "-cd", set] if is_digits(set)),
         "jq" => ids::counts(args),
         "awk" | "gawk" | "mawk" => ids::are_computed(args),
         "redis-cli" => matches!(args, [verb] if verb.eq_ignore_ascii_case("dbsize")),
         "git" => has(&["--count"]) && ids::of_git(texts),
-        "curl" => has(&["%{http_code}", "-w%{http_code}", "%{response_code}"]) && has(&["/dev/null"]),
+        "curl" => measured::prints_status(args),
         _ => false,
     }
 }
@@ -123,7 +123,14 @@ pub(super) fn is_foreign(
         return true;
     }
     if let Some(measures) = measures_here(invocation, program) {
-        return !measures;
+        let states = || {
+            program != "git" && !names::COUNTING.has(program) && measured::states_text(invocation, program)
+        };
+        return !measures || states();
+    }
+    // A link may lead anywhere.
+    if matches!(program, "readlink" | "realpath") {
+        return !reads_kept(evaluator, shell, invocation, program);
     }
     // What these print is judged by the folder.
     let lists_files =
@@ -140,6 +147,7 @@ pub(super) fn is_foreign(
             _ => false,
         };
         return texts.windows(2).any(is_format)
+            || names::MEASURING.has(program) && measured::states_text(invocation, program)
             || invocation.args().any(|field| is_text(&field.text) || states_text(&field.text));
     }
     if names::CALCULATING.has(program) {
@@ -180,18 +188,11 @@ fn measures_here(invocation: &Invocation, program: &str) -> Option<bool> {
         return Some(words.iter().all(is_listed));
     }
     if let Some(columns) = names::MEASURED_COLUMNS.get(program) {
-        let is_option = |word: &str| word.starts_with('-') && !word.starts_with("--") && word.ends_with('o');
-        let beside = words.windows(2).filter_map(|pair| match pair {
-            [before, value] if is_option(before) || *before == "--format" => Some(*value),
-            _ => None,
-        });
-        let within =
-            words.iter().filter_map(|word| word.strip_prefix("--format=").or(word.strip_prefix("-o")));
-        let mut stated = beside.chain(within.filter(|value| !value.is_empty())).peekable();
-        let is_fixed = |column: &str| columns.has(column.trim_end_matches('='));
-        return Some(stated.peek().is_some() && stated.all(|value| value.split([',', ' ']).all(is_fixed)));
+        return Some(measured::has_fixed_columns(words, |column| columns.has(column)));
     }
-    names::COUNTING.has(program).then(|| words.iter().any(|word| is_count(word) || lists_names(word)))
+    names::COUNTING
+        .has(program)
+        .then(|| measured::asks_once(words, |word| is_count(word) || lists_names(word)))
 }
 
 /// Whether a statement asks only for the names of databases and tables: `show databases`.
@@ -200,8 +201,9 @@ fn lists_names(statement: &str) -> bool {
     let is_plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "_., ".contains(c));
     let is_listing = |asked: &str| {
         asked.split_once(" from ").is_some_and(|(columns, rest)| {
-            let is_other = [";", "--", "/*", "union"].iter().any(|part| rest.contains(part));
-            is_plain(columns) && names::CATALOGUES.begin(rest) && !is_other
+            let is_other = [";", "--", "/*", "union", ",", "("].iter().any(|part| rest.contains(part));
+            let table = rest.split_whitespace().next().unwrap_or_default();
+            is_plain(columns) && names::CATALOGUES.has(table) && !is_other
         })
     };
     statement.strip_prefix("show ").is_some_and(|rest| names::SHOWN_NAMES.begin(rest) && is_plain(rest))
@@ -216,7 +218,7 @@ fn is_count(statement: &str) -> bool {
     asked.is_some_and(|asked| {
         asked.starts_with("count(") && asked.matches('(').count() == 1 && asked.ends_with(')')
     }) && !statement.contains([';', '\\'])
-        && !statement.contains(" union ")
+        && !["union", "/*", "--"].iter().any(|part| statement.contains(part))
 }
 
 /// Whether `awk` prints a column of a table that holds numbers and names, with filters between that only leave lines out.
@@ -228,16 +230,12 @@ fn picks_first_column(evaluator: &Evaluator, invocation: &Invocation, program: &
     let mut stages = source.unwrap_or_default().split(" | ");
     let first = stages.next().unwrap_or_default();
     let columns = first.split_whitespace().next().and_then(|first| names::FIRST_COLUMNS.get(first));
-    let leaves_out = |stage: &str| {
-        let mut words = stage.split_whitespace();
-        let cuts = |word: &str| word.starts_with('-') && word.contains(['o', 'c', 'b']);
-        words.next().is_some_and(|name| names::LEAVING_OUT.has(name)) && !words.any(cuts)
-    };
+    let stages: Vec<&str> = stages.collect();
     let column = code.trim().strip_prefix('{').and_then(|code| code.strip_suffix('}')).map(str::trim);
     let column = column.and_then(|code| code.strip_prefix("print ")).map(str::trim).unwrap_or_default();
     columns.is_some_and(|columns| columns.has(column))
         && !first.contains([';', '&', '<'])
-        && stages.all(leaves_out)
+        && measured::is_listing(first, &stages)
 }
 
 /// Whether a filter prints parts of its input, or of files, that may be any text until these are read.
@@ -273,6 +271,7 @@ fn adds_text(program: &str, texts: &[&str]) -> bool {
     let is_text = |c: char| c.is_alphanumeric() || "-/.~".contains(c);
     let words = || texts.iter().skip(1).copied();
     match program {
+        "grep" | "egrep" | "fgrep" => words().any(|word| word.starts_with("--lab")),
         "sed" => words().filter(|word| !word.starts_with('-')).take(1).any(sed_adds_text),
         "awk" | "gawk" | "mawk" => words().any(|code| {
             let mut pieces = code.split('"');

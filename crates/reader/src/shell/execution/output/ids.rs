@@ -89,7 +89,9 @@ fn is_number_of_awk(printed: &str) -> bool {
 pub(super) fn are_picked(program: &str, texts: &[&str], before: &str) -> bool {
     let args = texts.get(1..).unwrap_or_default();
     if program == "jq" {
-        let is_one = !before.contains([';', '&', '|', '<', '$', '`']);
+        // It reads a file instead of the pipe.
+        let has_file = args.iter().filter(|arg| !arg.starts_with('-')).count() > 1;
+        let is_one = !has_file && !before.contains([';', '&', '|', '<', '$', '`']);
         let remote = before.strip_prefix("ssh ").and_then(|rest| rest.split_once(' '));
         let before = remote.filter(|(host, _)| !host.starts_with('-')).map_or(before, |(_, run)| run);
         let fields = names::ID_FIELDS.get_prefix(before).filter(|_| is_one);

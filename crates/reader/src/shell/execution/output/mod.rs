@@ -7,6 +7,7 @@ mod foreign;
 mod ids;
 mod jq;
 pub mod listing;
+mod measured;
 pub(crate) mod printed;
 pub mod redirect;
 mod regex;
