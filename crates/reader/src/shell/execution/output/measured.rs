@@ -143,7 +143,7 @@ pub(super) fn prints_status(args: &[&str]) -> bool {
     let mut left = args.iter().copied();
     while let Some(word) = left.next() {
         match word {
-            "-o" | "--output" if left.next() == Some("/dev/null") => discards += 1,
+            "-o" | "-so" | "-sko" | "-sSo" | "--output" if left.next() == Some("/dev/null") => discards += 1,
             "-w" | "--write-out" => {
                 let form = left.next().unwrap_or_default().trim_end_matches("\\n");
                 states += 1;
@@ -152,7 +152,6 @@ pub(super) fn prints_status(args: &[&str]) -> bool {
                 }
             }
             "-w%{http_code}" => states += 1,
-            "-so" | "-sko" | "-sSo" if left.next() == Some("/dev/null") => discards += 1,
             "-m" | "--max-time" | "--connect-timeout" | "-H" | "--header" | "-u" | "--user" | "-X"
             | "--request" => {
                 left.next();
@@ -175,7 +174,7 @@ pub(super) fn is_listing(first: &str, stages: &[&str]) -> bool {
         let Some((name, words)) = words.split_first() else { return false };
         let is_number = |word: &str| word.chars().all(|c| c.is_ascii_digit() || "+-".contains(c));
         let operands = words.iter().filter(|word| !word.starts_with('-') && !is_number(word)).count();
-        let cuts = |word: &&str| word.starts_with('-') && word.contains(['o', 'c', 'b', 'f']);
+        let cuts = |word: &str| word.starts_with('-') && word.contains(['o', 'c', 'b', 'f']);
         let most = usize::from(name.ends_with("grep"));
         names::LEAVING_OUT.has(name) && operands <= most && !words.iter().any(|word| cuts(word))
     };
