@@ -285,7 +285,9 @@ fn unknown(
     let is_foreign = is_long
         || !is_number && foreign::is_foreign(evaluator, shell, invocation, program, made_from.as_deref());
     // What it is given as a form is text of the script.
-    let states_text = is_foreign && names::MEASURING.has(program) && !source.contains(" | ");
+    let has_form = texts.iter().any(|text| text.starts_with("-f") || text.starts_with("--format"));
+    let is_described = texts.contains(&"inspect") && !has_form;
+    let states_text = is_foreign && names::MEASURING.has(program) && !source.contains(" | ") && !is_described;
     let is_any = is_long || !is_number && foreign::may_print_any(evaluator, invocation, program);
     evaluator.unknowns.mark(Unknown {
         is_any,
