@@ -138,6 +138,17 @@ pub fn accesses(
             search::printed(word, catalogue, &mut accesses);
         }
     }
+    // `rm $(find …)`, `find … | xargs rm`
+    let is_found = |access: &&Access| access.touch.writes() && access.path.starts_with("$(");
+    let written: Vec<Word> =
+        accesses.iter().filter(is_found).map(|access| Word::unknown(access.path.as_str())).collect();
+    for word in &written {
+        let mut found = Vec::new();
+        search::printed(word, catalogue, &mut found);
+        let searched = found.into_iter().filter(|access| matches!(access.touch, Touch::Search { .. }));
+        accesses
+            .extend(searched.map(|access| Access { touch: Touch::WriteFound { certain: false }, ..access }));
+    }
     let is_spared = |access: &Access| access.touch == Touch::Read && selection::lists_variables(&access.path);
     if accesses.iter().any(is_spared) && selection::spares_values(command, catalogue) {
         accesses.retain(|access| !is_spared(access));

@@ -281,33 +281,19 @@ impl<'a, 't> Printer<'a, 't> {
     /// A part of what is read, as a path: `d["items"][0].get("name")` as `.items[].name`.
     fn path(&mut self) -> Option<String> {
         let mut path = match self.rest {
+            // In another combination of the two, it ends in an error.
             [
                 Name("json"),
                 Mark('.'),
-                Name("load"),
+                Name("load" | "loads"),
                 Mark('('),
                 Name("sys"),
                 Mark('.'),
                 Name("stdin"),
-                Mark(')'),
-                rest @ ..,
-            ]
-            | [
-                Name("json"),
-                Mark('.'),
-                Name("loads"),
-                Mark('('),
-                Name("sys"),
-                Mark('.'),
-                Name("stdin"),
-                Mark('.'),
-                Name("read"),
-                Mark('('),
-                Mark(')'),
-                Mark(')'),
                 rest @ ..,
             ] => {
-                self.rest = rest;
+                let read = [Mark('.'), Name("read"), Mark('('), Mark(')')];
+                self.rest = rest.strip_prefix(&read).unwrap_or(rest).strip_prefix(&[Mark(')')])?;
                 ".".to_owned()
             }
             [Name(name), rest @ ..] => {

@@ -1,7 +1,7 @@
 //! Programs of awk: which files they write, and what they pipe their output to.
 
 use super::lexer::{Places, Token, clear_tokens};
-use super::names::awk;
+use super::names::{Names, awk};
 use crate::catalogue::program::Language;
 
 /// Whether a command behind a pipe only sorts, counts or prints what it is given, such as `sort -rn`.
@@ -16,6 +16,82 @@ pub fn is_filter(command: &str) -> bool {
             && words.all(|word| {
                 only_options(word) || word.chars().all(|c| c.is_ascii_digit() || ",.".contains(c))
             }))
+}
+
+/// Names in a program that only counts, beside those of its counters.
+const COUNTED: Names = Names(&["BEGIN", "END", "FNR", "NF", "NR", "exit", "if", "next", "print", "printf"]);
+
+/// Whether a program prints nothing but numbers that it counts: `/x/ { n++ } END { print n+0 }`. A number of its input is none
+/// of these, because `+inf` and `+nan` are printed as they are.
+pub fn only_counts(code: &str) -> bool {
+    let mut counters: Vec<&str> = Vec::new();
+    for printed in code.split("print").skip(1) {
+        let format = |rest: &'_ str| -> Option<usize> {
+            let bare = rest.trim_start();
+            let inside =
+                ["\"%d\"", "\"%d\\n\"", "\"%i\""].iter().find(|format| bare.starts_with(**format))?;
+            let rest = bare.get(inside.len()..)?.trim_start();
+            rest.starts_with(',').then(|| printed.len() - rest.len() + 1)
+        };
+        let value = match printed.strip_prefix('f') {
+            Some(rest) => format(rest).and_then(|at| printed.get(at..)),
+            None => printed.starts_with(' ').then_some(printed),
+        };
+        let Some(value) = value.map(|value| value.trim_start_matches(' ')) else { return false };
+        let end = value.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(value.len());
+        let (name, rest) = value.split_at(end);
+        let rest = rest.strip_prefix("+0").unwrap_or(rest).trim_start_matches(' ');
+        if !name.starts_with(char::is_alphabetic) || !(rest.is_empty() || rest.starts_with([';', '}', '\n']))
+        {
+            return false;
+        }
+        // `RT` and `FILENAME` are texts.
+        if !COUNTED.has(name) && name.chars().all(|c| !c.is_ascii_lowercase()) {
+            return false;
+        }
+        counters.push(name);
+    }
+    let Some(tokens) = clear_tokens(code, Language::Awk) else { return false };
+    let counts = |at: usize| matches!(tokens.get(at), Some(Token::Operator("++")));
+    let is_fine = |at: usize| match tokens.get(at) {
+        Some(Token::Name(name)) => {
+            let before = tokens.get(..at).unwrap_or_default().iter().rev();
+            let is_printed = matches!(
+                before.take(3).map(Token::name).collect::<Vec<_>>().as_slice(),
+                [Some("print"), ..] | [None, None, Some("printf")]
+            );
+            let is_changed = tokens.is_at(at + 1, '=') && !tokens.is_at(at + 2, '=')
+                || tokens.is_at(at + 2, '=')
+                    && matches!(tokens.get(at + 1), Some(Token::Symbol(sign)) if "+-*/%^".contains(*sign));
+            if COUNTED.has(name) {
+                return !is_changed && !counts(at + 1) && !counts(at.wrapping_sub(1));
+            }
+            counters.contains(&name.as_str()) && (is_printed || counts(at + 1) || counts(at.wrapping_sub(1)))
+        }
+        Some(Token::Shell(_) | Token::Symbol('|' | '@' | '#' | '[')) => false,
+        _ => true,
+    };
+    !counters.is_empty()
+        && !code.contains(['|', '@', '#'])
+        && acts_always(&tokens)
+        && (0..tokens.len()).all(is_fine)
+}
+
+/// Whether each pattern has an action: without one, it prints lines.
+fn acts_always(tokens: &[Token]) -> bool {
+    let mut depth = 0;
+    let mut is_open = false;
+    for token in tokens {
+        match token {
+            Token::Symbol('{') => (depth, is_open) = (depth + 1, false),
+            Token::Symbol('}') => depth -= 1,
+            Token::Line | Token::Symbol(';') if depth == 0 && is_open => return false,
+            Token::Line | Token::Symbol(';') => {}
+            _ if depth == 0 => is_open = true,
+            _ => {}
+        }
+    }
+    !is_open
 }
 
 /// Whether the mention of `ARGV` at this place makes the program read a file whose name is no text in it.

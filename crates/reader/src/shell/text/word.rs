@@ -118,7 +118,7 @@ impl Word {
         }
     }
 
-    /// A wholly unknown word that is written as `source`.
+    /// A word of which nothing is known, written as `source`.
     pub fn unknown(source: impl Into<String>) -> Self {
         let text = source.into();
         let unknown = Arc::new(Unknown { source: text.clone(), ..Unknown::default() });

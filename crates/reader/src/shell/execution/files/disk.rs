@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::writing::may_write;
+use super::writing::{has_unpacked, may_write};
 use crate::languages::names::shell as names;
 use crate::path::fold;
 use crate::shell::Complaint;
@@ -375,7 +375,8 @@ impl Evaluator {
             let mut written = command.redirections.iter().filter(|file| file.mode != Mode::Read);
             let mut words = command.words.iter().skip(1).filter(|_| !is_wrapper);
             is_here(command)
-                && (written.any(|file| self.means(command, &file.path.text, path))
+                && (!is_wrapper && has_unpacked(command, self.catalogue)
+                    || written.any(|file| self.means(command, &file.path.text, path))
                     || words.any(|word| self.means(command, &word.text, path))
                         && may_write(command, |text| self.means(command, text, path), self.catalogue))
         })

@@ -70,6 +70,7 @@ pub(super) fn written_by(
     match files.and_then(|files| files.how) {
         Some(FileHow::Rights | FileHow::Mount) => return Written::NOTHING,
         Some(FileHow::Downloads) => return downloads_of(&usage, &texts),
+        _ if unpacks(&usage, &texts) => return Written::Any,
         _ if usage.form.stdin == Stdin::Statements => return Written::Any,
         _ if usage.form.does.is_some() => return Written::NOTHING,
         _ => {}
@@ -83,6 +84,23 @@ pub(super) fn written_by(
     } else {
         Written::Any
     }
+}
+
+/// Whether a program unpacks files of any names.
+fn unpacks(usage: &Usage, texts: &[&str]) -> bool {
+    let files = usage.form.files.or(usage.program.form.files);
+    let how = files.and_then(|files| files.how);
+    let given = || usage.operands(texts);
+    matches!(how, Some(FileHow::Archive | FileHow::Unpacking))
+        && (how == Some(FileHow::Unpacking) || given().has(Role::Unpacks))
+        && !given().has(Role::ListsArchive)
+        && !given().has(Role::ToOutput)
+}
+
+/// Whether a command has unpacked files of any names, which replace others.
+pub(super) fn has_unpacked(command: &Command, catalogue: Catalogue) -> bool {
+    let texts = command.texts();
+    catalogue.usage(&texts, &|_| false).is_some_and(|usage| unpacks(&usage, &texts))
 }
 
 /// The files to which a program downloads.

@@ -27,7 +27,7 @@ pub(super) fn is_number(program: &str, texts: &[&str]) -> bool {
         "grep" | "egrep" | "fgrep" | "zgrep" => measured::counts_lines(args),
         "tr" => matches!(args, ["-dc" | "-cd", set] if is_digits(set)),
         "jq" => ids::counts(args),
-        "awk" | "gawk" | "mawk" => ids::are_computed(args),
+        "awk" | "gawk" | "mawk" => measured::counts_with_awk(args),
         "redis-cli" => matches!(args, [verb] if verb.eq_ignore_ascii_case("dbsize")),
         "git" => has(&["--count"]) && ids::of_git(texts),
         "curl" => measured::prints_status(args),

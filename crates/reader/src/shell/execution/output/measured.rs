@@ -1,6 +1,7 @@
 //! Whether programs that print numbers and names print text that their words state, or names that a session chooses.
 
 use super::ids;
+use crate::languages::awk;
 use crate::languages::names::shell as names;
 use crate::shell::execution::commands::invocation::Invocation;
 use crate::shell::on_disk::GLOB;
@@ -120,6 +121,24 @@ pub(super) fn asks_once(words: &[&str], asks: impl Fn(&str) -> bool) -> bool {
     statements == 1 && others < 2
 }
 
+/// Whether `awk` prints only what its code counts. An operand with `=` sets a variable: `n=+inf`.
+pub(super) fn counts_with_awk(args: &[&str]) -> bool {
+    let mut words = args.iter();
+    let code = loop {
+        match words.next() {
+            Some(&"-F") => drop(words.next()),
+            Some(word) if word.starts_with("-F") => {}
+            word => break word,
+        }
+    };
+    let is_file = |word: &&str| {
+        is_known(word)
+            && !word.starts_with('-')
+            && (word.starts_with('/') || !word.contains(['=', '*', '?', '[']))
+    };
+    code.is_some_and(|code| is_known(code) && awk::only_counts(code)) && words.all(is_file)
+}
+
 /// Whether `grep -c` prints one number: that of one file, without its name.
 pub(super) fn counts_lines(args: &[&str]) -> bool {
     let is_flags = |arg: &str| {
@@ -152,13 +171,8 @@ pub(super) fn prints_status(args: &[&str]) -> bool {
                 }
             }
             "-w%{http_code}" => states += 1,
-            "-m" | "--max-time" | "--connect-timeout" | "-H" | "--header" | "-u" | "--user" | "-X"
-            | "--request" => {
-                left.next();
-            }
-            "-s" | "-S" | "-sS" | "-k" | "-L" | "-f" | "-I" | "-4" | "-6" | "-sk" | "-ks" | "-sL"
-            | "-sLk" | "-sf" | "-fsS" | "-sSf" | "-sSL" | "-fsSL" | "--silent" | "--insecure"
-            | "--location" | "--head" => {}
+            word if names::STATUS_VALUES.has(word) => drop(left.next()),
+            word if names::STATUS_FLAGS.has(word) => {}
             word if word.starts_with('-') => return false,
             _ => addresses += 1,
         }

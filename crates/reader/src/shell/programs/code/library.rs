@@ -21,7 +21,12 @@ pub(super) fn replaced(evaluator: &Evaluator, shell: &Shell, folder: &str) -> Op
             let Node::Command(command) = node else { return false };
             let texts = || command.words.iter().skip(1).map(|word| &word.text);
             let files = || command.redirections.iter().map(|file| &file.path.text);
-            found = texts().chain(files()).find(|text| is_module(text) && is_other(text)).cloned();
+            // `mv x /tmp/q/json`
+            let is_folder = |text: &str| {
+                text.strip_prefix(folder).is_some_and(|name| python::LIBRARY.has(name.trim_matches('/')))
+            };
+            let is_one = |text: &&String| (is_module(text) || is_folder(text)) && is_other(text);
+            found = texts().chain(files()).find(is_one).cloned();
             found.is_some()
         });
         found
