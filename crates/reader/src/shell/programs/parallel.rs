@@ -1,13 +1,12 @@
 //! `parallel`, which runs a command for each combination of the items of lists.
 
 use super::batch::{Items, MOST_RUNS, items};
-use super::wrapper::quoted;
+use super::wrapper::{each_host, quoted};
 use crate::catalogue::options::Scanner;
 use crate::catalogue::program::{Role, Runs};
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::commands::invocation::Started;
-use crate::shell::host::host_of;
 use crate::shell::text::{Field, Unknown};
 
 /// What may follow the number of an item in its place.
@@ -19,6 +18,7 @@ const MOST_ROWS: usize = 16_384;
 /// What the options of `parallel` state.
 #[derive(Default)]
 struct Given<'a> {
+    /// The values that name hosts.
     hosts: Vec<String>,
     quotes: bool,
     columns: Option<&'a str>,
@@ -43,7 +43,7 @@ impl<'a> Given<'a> {
             let value = at.and_then(|at| at.of(own));
             let is = |role| name.is_any(&usage.role(role));
             if is(Role::Hosts) {
-                given.hosts.extend(host_of(value.unwrap_or_default()).filter(|_| value != Some(":")));
+                given.hosts.extend(value.map(str::to_owned));
             }
             given.quotes |= is(Role::Quotes);
             given.has_header |= is(Role::Header);
@@ -58,6 +58,17 @@ impl<'a> Given<'a> {
         });
         given
     }
+}
+
+/// Whether a value names one host and no more: no file with hosts (`@FILE`, `..`), no other client, and not this machine.
+fn is_plain(host: &str) -> bool {
+    let host =
+        host.split_once('/').filter(|(count, _)| count.parse::<u16>().is_ok()).map_or(host, |(_, host)| host);
+    let name = host.rsplit_once('@').map_or(host, |(_, name)| name);
+    !host.starts_with('@')
+        && !name.is_empty()
+        && !name.contains(|c: char| c.is_whitespace() || "/:@".contains(c))
+        && !name.starts_with('.')
 }
 
 /// A list of items, and whether it is linked to the one before it.
@@ -78,8 +89,17 @@ pub(crate) fn parallel(evaluator: &mut Evaluator, started: &Started<'_>, runs: &
     for folder in &given.folders {
         evaluator.go(&mut inner, folder);
     }
-    for host in &given.hosts {
-        inner = inner.on_host(evaluator.unknowns.show(host));
+    let hosts: Vec<&str> = given.hosts.iter().flat_map(|value| value.split(',')).collect();
+    // `:` is this machine.
+    if hosts.iter().any(|host| *host != ":") {
+        if !hosts.iter().all(|host| is_plain(host)) {
+            evaluator.complain(Complaint::Runs(format!(
+                "parallel -S {}",
+                evaluator.unknowns.show(&hosts.join(","))
+            )));
+            evaluator.unread(shell, &texts.join(" "));
+        }
+        inner = inner.on_host(evaluator.unknowns.show(&each_host(&given.hosts)));
     }
     let command = given.command.unwrap_or(sources);
     let template = if given.quotes {

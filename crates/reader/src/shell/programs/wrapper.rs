@@ -92,7 +92,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, started: &Started<'_>, runs: &Runs)
 }
 
 /// The hosts in the values of options, of which each may list several, as one list.
-fn each_host(values: &[String]) -> String {
+pub(super) fn each_host(values: &[String]) -> String {
     let mut hosts: Vec<String> = Vec::new();
     for host in values.iter().flat_map(|value| value.split([',', ' '])).filter_map(host_of) {
         if !hosts.contains(&host) {
