@@ -1,6 +1,5 @@
 //! Whether programs that print numbers and names print text that their words state, or names that a session chooses.
 
-use super::ids;
 use crate::languages::awk;
 use crate::languages::names::shell as names;
 use crate::shell::execution::commands::invocation::Invocation;
@@ -201,9 +200,5 @@ pub(super) fn states_text(invocation: &Invocation, program: &str) -> bool {
     let texts = invocation.texts();
     let is_described = texts.contains(&"inspect")
         && !texts.iter().any(|text| text.starts_with("-f") || text.starts_with("--format"));
-    let is_of_git = program == "git" && ids::of_git(&texts);
-    !is_of_git
-        && (is_described
-            || texts.iter().skip(1).any(|text| states_signs(text))
-            || names_others(program, &texts))
+    is_described || texts.iter().skip(1).any(|text| states_signs(text)) || names_others(program, &texts)
 }
